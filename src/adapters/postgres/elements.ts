@@ -3,7 +3,7 @@ import type { FieldRef } from '../../filter/filter.js'
 import { type ElementsIndex, quoteName } from '../sql/dialect.js'
 import { columnTypeOf, elementsAt, jsonAt, quoteText, valueAt, valueOfElement } from './values.js'
 
-/** The column of the `_id` in a table of elements, which has no `_id` and no `document`: it is joined with the documents. */
+/** The column of the `_id` in a table of elements. It has another name than that of the documents with which it is joined. */
 export const ENTRY_ID = 'id'
 
 const columnAt = (place: number): string => `c${place}`

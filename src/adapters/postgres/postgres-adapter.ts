@@ -69,11 +69,11 @@ export interface PostgresAdapterOptions {
  */
 export function createPostgresAdapter(options: PostgresAdapterOptions): StorageAdapter {
   const { connectionString, pool, schema = DEFAULT_SCHEMA, migrate = true } = checkOptions(options)
-  const engine = createPostgresEngine(schema)
-  const { dialect } = engine
   const asked = new Map<string, CollectionPlan>()
   const indexes = new Map<string, readonly IndexPlan[]>()
   const indexesOf = (collection: string): readonly IndexPlan[] => indexes.get(collection) ?? NO_INDEXES
+  const engine = createPostgresEngine(schema, indexesOf)
+  const { dialect } = engine
   const watch = createWatch()
   let connecting: Promise<Connections> | undefined
   let connections: Connections | undefined

@@ -16,7 +16,30 @@ export interface FilteredStatement extends Statement {
 export interface CompileOptions {
   /** Whether patterns are left to the caller: the statement is then not exact. */
   readonly skipPatterns?: boolean
+  /** Whether all matches are looked for, in no order: alternatives can be found one by one, and joined. */
+  readonly mayJoin?: boolean
+  /** Whether rows may be waited for: what others have made of them is looked at as well. */
+  readonly mayWait?: boolean
 }
+
+/** A filter that indexes of elements answer, exactly. */
+export interface SoughtFilter {
+  /** The condition. */
+  readonly where: string
+  /** Where there is a row for each match, and nothing else. */
+  readonly each?: string
+}
+
+/**
+ * Writes a filter so that indexes of elements answer what they can; `undefined` where they do not. What others make of a
+ * row for which a statement waits is not seen.
+ */
+export type SeekElements = (
+  collection: string,
+  filter: Filter,
+  bind: Bind,
+  options: CompileOptions,
+) => SoughtFilter | undefined
 
 /** Documents of one collection that a write names, and the strongest use of any of them. */
 export interface Named {
@@ -56,20 +79,28 @@ export function writeStatement({ parameter }: SqlDialect, write: (bind: Bind) =>
 }
 
 /** Creates the statements of a dialect. */
-export function createStatements(dialect: SqlDialect): Statements {
+export function createStatements(
+  dialect: SqlDialect,
+  seekElements: SeekElements = () => undefined,
+): Statements {
   const version = dialect.value({ path: '_version', type: 'integer', each: false })
   const compile = (
     collection: string,
     filter: Filter,
     options: CompileOptions,
-    write: (where: string, bind: Bind, isExact: boolean) => string,
+    write: (from: string, bind: Bind, found: { readonly isExact: boolean; readonly each?: string }) => string,
   ): FilteredStatement => {
     let isExact = true
     const statement = writeStatement(dialect, (bind) => {
-      const condition = compileCondition(filter, dialect, bind, options)
+      const sought = seekElements(collection, filter, bind, options)
+      const condition =
+        sought && !options.mayWait
+          ? { sql: sought.where, isExact: true }
+          : compileCondition(filter, dialect, bind, options)
       isExact = condition.isExact
-      const where = condition.sql === 'TRUE' ? '' : ` WHERE ${condition.sql}`
-      return write(`FROM ${dialect.table(collection)}${where}`, bind, isExact)
+      const all = sought && options.mayWait ? `${sought.where} AND ${condition.sql}` : condition.sql
+      const where = all === 'TRUE' ? '' : ` WHERE ${all}`
+      return write(`FROM ${dialect.table(collection)}${where}`, bind, { ...sought, isExact })
     })
     return { isExact, ...statement }
   }
@@ -77,15 +108,17 @@ export function createStatements(dialect: SqlDialect): Statements {
     columns: string,
     collection: string,
     { filter, sort, skip, limit }: Omit<ListQuery, 'signal'>,
-    options: CompileOptions,
-  ): FilteredStatement =>
-    compile(collection, filter, options, (from, bind, isExact) => {
+    given: CompileOptions,
+  ): FilteredStatement => {
+    const options = { ...given, mayJoin: limit === null || sort.length === 0 }
+    return compile(collection, filter, options, (from, bind, { isExact }) => {
       const keys = sort.map(({ field, descending }) => dialect.order(field, descending))
       const order = keys.length > 0 ? ` ORDER BY ${keys.join(', ')}` : ''
       // The rows of an inexact statement are cut after they have been filtered again.
       const page = isExact ? dialect.limit(skip, limit, bind) : ''
       return `SELECT ${columns} ${from}${order}${page}`
     })
+  }
   const isCurrent = (id: string, before: number, bind: Bind): string =>
     `_id = ${bind(id)} AND ${version} = ${bind(before)}`
   const current = (collection: string, id: string, before: number, bind: Bind): string =>
@@ -115,11 +148,11 @@ export function createStatements(dialect: SqlDialect): Statements {
     page: (collection, query, options = {}) => select(dialect.stored, collection, query, options),
     ids: (collection, query, options = {}) => select('_id', collection, query, options),
     count: (collection, filter, options = {}) =>
-      compile(collection, filter, options, (from, _, isExact) =>
-        isExact ? `SELECT count(*) AS total ${from}` : `SELECT ${dialect.documentText} ${from}`,
+      compile(collection, filter, { ...options, mayJoin: true }, (from, _, { isExact, each = from }) =>
+        isExact ? `SELECT count(*) AS total ${each}` : `SELECT ${dialect.documentText} ${from}`,
       ),
     remove: (collection, filter) =>
-      compile(collection, filter, {}, (from, _, isExact) => {
+      compile(collection, filter, { mayJoin: true, mayWait: true }, (from, _, { isExact }) => {
         const held = dialect.hold.endings.remove ?? ''
         if (!isExact) return `SELECT ${dialect.documentText} ${from}${held}`
         // Rows that nobody has named are held in the same order as others.

@@ -180,11 +180,9 @@ function cutEntry(fields: readonly FieldRef[], { entries }: SqlDialect): readonl
   return cut(fields.length)
 }
 
-/** The indexes of a plan that reads can use beside those of elements: the first fields of each. */
+/** The indexes of a plan that reads can use: the first fields of each. */
 export const soughtIndexes = ({ indexes }: CollectionPlan, dialect: SqlDialect): readonly IndexPlan[] =>
-  indexes.flatMap((index) => {
-    if (isOfElements(index)) return []
-    const { fields, unique } = index
+  indexes.map(({ fields, unique }) => {
     const sought = cutEntry(fields, dialect)
     return { fields: sought, unique: unique && sought.length === fields.length }
   })

@@ -12,6 +12,8 @@ import type { IndexPlan, ListQuery } from '../../../storage.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { type FilteredStatement, writeStatement } from '../../sql/statements.js'
+import { isOfElements } from '../../sql/structures.js'
+import { boundsOf, entriesOf, usableFor } from './entries.js'
 
 type Query = Omit<ListQuery, 'signal'>
 
@@ -35,10 +37,9 @@ export function readList(
 interface Part extends Alternative {
   /** The ranges of an index that are in the order of the page; `undefined` where PostgreSQL has to find what is cheaper. */
   readonly use: IndexUse | undefined
+  /** The index, if it is of elements. */
+  readonly index: IndexPlan | undefined
 }
-
-const boundsOf = ({ fixing, lower, upper }: IndexUse): readonly Filter[] =>
-  [...fixing, lower, upper].filter((bound) => bound !== undefined)
 
 /** Finds the index with which a part is sought by what is its own: one whose ranges are in an order, where there is one. */
 function findPart(
@@ -47,10 +48,16 @@ function findPart(
   sort: ListQuery['sort'],
 ): Part | undefined {
   const uses = indexes
-    .flatMap(({ fields }) => useIndex([...fields, ID], all, sort) ?? [])
-    .filter((use) => boundsOf(use).some((bound) => own.includes(bound)))
-    .sort((a, b) => b.fixing.length - a.fixing.length)
-  return uses.length === 0 ? undefined : { all, own, use: uses.find(({ rangeOrder }) => rangeOrder) }
+    .flatMap((index) => {
+      const use = useIndex([...index.fields, ID], all, sort)
+      return use ? { use, index: isOfElements(index) ? index : undefined } : []
+    })
+    .filter(({ use }) => boundsOf(use).some((bound) => own.includes(bound)))
+    // PostgreSQL has more ways to read an index of the documents.
+    .sort((a, b) => b.use.fixing.length - a.use.fixing.length || (a.index ? 1 : 0) - (b.index ? 1 : 0))
+  if (uses.length === 0) return undefined
+  const { use, index } = uses.find(({ use }) => use.rangeOrder) ?? {}
+  return { all, own, use, index }
 }
 
 /** The parts of a page that are found by themselves: ranges of one index, or what each alternative has. */
@@ -59,7 +66,7 @@ function findParts(indexes: readonly IndexPlan[], { filter, sort }: Query): read
   if (sort.length === 0) return undefined
   const whole = findPart(indexes, { all: conditions, own: conditions }, sort)
   const use = whole?.use
-  if (whole && use && !use.order) return splitRanges(use) && [whole]
+  if (whole && use && (!use.order || whole.index)) return splitRanges(use) && [whole]
   // One range in order needs no merge.
   if (use && conditions.every((condition) => boundsOf(use).includes(condition))) return undefined
   for (const alternatives of splitAlternatives(conditions)) {
@@ -72,10 +79,11 @@ function findParts(indexes: readonly IndexPlan[], { filter, sort }: Query): read
 
 const countRanges = ({ use }: Part): number => (use ? (splitRanges(use)?.length ?? MAX_RANGES + 1) : 1)
 
-/** A condition as text; of a list whose values can be ranges, those as well. */
+/** A condition, whose values are bound. */
 interface Written {
   readonly condition: Filter
-  readonly sql: string
+  readonly write: (dialect: SqlDialect) => string
+  /** The values of a list that can be ranges. */
   readonly values?: string
 }
 
@@ -91,7 +99,8 @@ export function mergeRanges(
   query: Query,
 ): FilteredStatement | undefined {
   const { filter, sort, skip, limit } = query
-  const parts = limit === null ? undefined : findParts(indexes, query)
+  const usable = usableFor(indexes, filter)
+  const parts = limit === null ? undefined : findParts(usable, query)
   const [first] = parts ?? []
   if (!parts || !first) return undefined
   const conditions = conditionsOf(filter)
@@ -101,13 +110,29 @@ export function mergeRanges(
     const write = (condition: Filter): Written => {
       const list = fixing.has(condition) ? readList(condition) : undefined
       if (list) {
+        const { field } = list
         const values = bind([...new Set(list.values)])
-        const sql = dialect.isOneOf(dialect.value(list.field), list.values, () => values)
-        return { condition, sql, values }
+        const isOneOf = (dialect: SqlDialect) => (value: string) =>
+          dialect.isOneOf(value, list.values, () => values)
+        return {
+          condition,
+          write: (dialect) => compare(dialect, field, isOneOf(dialect)),
+          values,
+        }
       }
-      const compiled = compileCondition(condition, dialect, bind)
-      isExact &&= compiled.isExact
-      return { condition, sql: compiled.sql }
+      const places: string[] = []
+      isExact &&= compileCondition(condition, dialect, (value) => {
+        const place = bind(value)
+        places.push(place)
+        return place
+      }).isExact
+      return {
+        condition,
+        write(dialect) {
+          const left = places.values()
+          return compileCondition(condition, dialect, () => left.next().value ?? '').sql
+        },
+      }
     }
     // The place of the alternatives among the conditions.
     const place =
@@ -115,29 +140,38 @@ export function mergeRanges(
     const before = conditions.slice(0, place).map(write)
     const own = parts.length > 1 ? parts.map((part) => part.own.map(write)) : [[]]
     const after = conditions.slice(place + 1).map(write)
-    const order = ` ORDER BY ${sort.map(({ field, descending }) => dialect.order(field, descending)).join(', ')}`
+    const orderIn = (dialect: SqlDialect): string =>
+      ` ORDER BY ${sort.map(({ field, descending }) => dialect.order(field, descending)).join(', ')}`
     const [most, passed] = [bind(limit ?? 0), skip === 0 ? undefined : bind(skip)]
     const enough = passed === undefined ? `(${most})::bigint` : `(${most})::bigint + (${passed})::bigint`
-    const rows = parts.map(({ use }, i) => {
+    const rows = parts.map(({ use, index }, i) => {
+      const entries = index && entriesOf(dialect, collection, index)
       const sources: string[] = []
-      const where = [...before, ...(own[i] ?? []), ...after].map(({ condition, sql, values }) => {
-        const list = values !== undefined && use?.fixing.includes(condition) && readList(condition)
-        if (!list) return sql
+      const where = [...before, ...(own[i] ?? []), ...after].map(({ condition, write, values }) => {
+        const isBound = use?.fixing.includes(condition)
+        const target = entries && (isBound || entries.decides(condition)) ? entries.dialect : dialect
+        const list = values !== undefined && isBound && readList(condition)
+        if (!list) return write(target)
         const name = `range${sources.length}`
         sources.push(`unnest(${values}) AS ${name} (value)`)
-        return `${dialect.value(list.field)} = ${name}.value`
+        return compare(target, list.field, (value) => `${value} = ${name}.value`)
       })
-      const range = `SELECT ${dialect.stored} FROM ${dialect.table(collection)} WHERE ${where.join(' AND ')}${order} LIMIT ${enough}`
+      const from = entries?.joined ?? dialect.table(collection)
+      const range = `SELECT ${dialect.stored} FROM ${from} WHERE ${where.join(' AND ')}${orderIn(entries?.dialect ?? dialect)} LIMIT ${enough}`
       return sources.length === 0
         ? `(${range})`
         : `SELECT merged.* FROM ${sources.join(' CROSS JOIN ')} CROSS JOIN LATERAL (${range}) AS merged`
     })
     const keys = sort.map(({ field }) => dialect.value(field))
-    const page =
-      parts.length === 1
-        ? rows.join()
-        : `SELECT DISTINCT ON (${keys.join(', ')}) merged.* FROM (${rows.join(' UNION ALL ')}) AS merged`
-    return `${page}${order} LIMIT (${most})::bigint${passed === undefined ? '' : ` OFFSET (${passed})::bigint`}`
+    const isPlain = parts.length === 1 && !first.use?.overlaps
+    const page = isPlain
+      ? rows.join()
+      : `SELECT DISTINCT ON (${keys.join(', ')}) merged.* FROM (${rows.join(' UNION ALL ')}) AS merged`
+    return `${page}${orderIn(dialect)} LIMIT (${most})::bigint${passed === undefined ? '' : ` OFFSET (${passed})::bigint`}`
   })
   return isExact ? { isExact, ...statement } : undefined
 }
+
+/** Compares the value of a field, or any element. */
+const compare = (dialect: SqlDialect, field: FieldRef, condition: (value: string) => string): string =>
+  field.each ? dialect.hasElement(field, condition) : condition(dialect.value(field))

@@ -73,8 +73,9 @@ function findShape(
   return { key: `${key}\n${ranges <= MAX_RANGES ? 'few' : 'many'}`, values }
 }
 
-/** With its length, for a path may hold any character. */
-const nameOf = ({ path, type }: FieldRef): string => `${type} ${path.length} ${path}`
+/** With their lengths, for a path may hold any character. */
+const nameOf = ({ path, type, each, inside }: FieldRef): string =>
+  `${type}${each ? ' each' : ''} ${path.length} ${path}${inside === undefined ? '' : ` ${inside.length} ${inside}`}`
 
 interface Shape {
   readonly key: string
@@ -119,7 +120,7 @@ function shapeOfOne(condition: Filter, indexes: readonly IndexPlan[]): Shape | u
   const list = readList(condition)
   if (list) {
     const { field, values } = list
-    if (field.each || !values.every((one) => canHold(field.type, one))) return undefined
+    if (!values.every((one) => canHold(field.type, one))) return undefined
     // As many documents as there are values: their number decides how they are read.
     if (isUnique(field, indexes)) return undefined
     const distinct = [...new Set(values)]
@@ -128,7 +129,7 @@ function shapeOfOne(condition: Filter, indexes: readonly IndexPlan[]): Shape | u
   const value = findValue(condition)
   if (value === undefined || !('field' in condition)) return undefined
   const { kind, field } = condition
-  if (field.each || !canHold(field.type, value)) return undefined
+  if (!canHold(field.type, value)) return undefined
   return { key: `${kind} ${nameOf(field)}`, values: [value], ranges: 1 }
 }
 

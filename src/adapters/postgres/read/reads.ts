@@ -9,7 +9,6 @@ import type {
   StoredDocument,
 } from '../../../storage.js'
 import type { SqlDialect, Statement } from '../../sql/dialect.js'
-import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'
 import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
 import {
@@ -21,6 +20,7 @@ import {
 import type { Caller, Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
 import { explain, isInvalidRegex } from '../faults.js'
+import type { PostgresEngine } from '../postgres-engine.js'
 import { BATCH_BYTES } from './batch.js'
 import { type CountSource, createCountReader } from './count-reader.js'
 import { createKeptDocuments } from './kept-lists.js'
@@ -33,7 +33,7 @@ import { readInCore } from './read-in-core.js'
 
 /** What reads need. */
 export interface ReadSource extends CountSource {
-  readonly engine: SqlEngine
+  readonly engine: PostgresEngine
   /** Whether what may be long would wait for a connection. */
   readonly isFullOfLong: () => boolean
   /** The indexes of a collection that a read can use. */
@@ -53,7 +53,7 @@ const LONG: Manner = { mayBeLong: true }
 
 /** Creates the reads of an adapter. */
 export function createReads({
-  engine: { dialect, statements },
+  engine: { dialect, seekElements, statements },
   use,
   watch,
   isOpen,
@@ -61,9 +61,12 @@ export function createReads({
   indexesOf,
 }: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
   const joinedDialect: SqlDialect = { ...dialect, parameter: (place) => `asked.v${place}` }
-  const joined = createStatements(joinedDialect)
+  const joined = createStatements(joinedDialect, seekElements)
   const statementsBehind = (places: number): Statements =>
-    createStatements({ ...dialect, parameter: (place, value) => dialect.parameter(places + place, value) })
+    createStatements(
+      { ...dialect, parameter: (place, value) => dialect.parameter(places + place, value) },
+      seekElements,
+    )
   const kept = createKeptDocuments()
   const isLong = (collection: string, query: Query): boolean => !isShort(indexesOf(collection), query)
   /** Whether the parts of a filter that indexes answer have few documents. */

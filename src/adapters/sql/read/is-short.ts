@@ -43,7 +43,7 @@ export function countNamed(indexes: readonly IndexPlan[], filter: Filter): numbe
 /** A part of what a filter matches: all of it lies in few ranges of one index. */
 export interface Ranged {
   readonly filter: Filter
-  /** The order of the index, where it is one range; else empty. A statement with a limit that asks for it uses the index. */
+  /** The order of the index, where it is one range of documents; else empty. A statement with a limit that asks for it uses the index. */
   readonly sort: readonly SortKey[]
 }
 
@@ -58,7 +58,8 @@ export function findRanged(indexes: readonly IndexPlan[], filter: Filter): reado
     const columns = all.find((some) => gives(some, conditions, []))
     if (!columns || conditions.length === 0) return undefined
     const isOneRange = useIndex(columns, conditions, [])?.fixing.every(({ kind }) => kind !== 'or')
-    return { filter: part, sort: isOneRange ? columns.map((field) => ({ field, descending: false })) : [] }
+    const isOrdered = isOneRange && !columns.some(({ each }) => each)
+    return { filter: part, sort: isOrdered ? columns.map((field) => ({ field, descending: false })) : [] }
   }
   const alternatives = splitAlternatives(conditionsOf(filter)).map((parts) =>
     parts.map(({ all }) => and(all)),

@@ -1,0 +1,172 @@
+import { conditionsOf, type FieldRef, type Filter, ID } from '../../../filter/filter.js'
+import { type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
+import { groupEqualities } from '../../../filter/join-equalities.js'
+import type { IndexPlan } from '../../../storage.js'
+import { type Condition, compileCondition } from '../../sql/compile-condition.js'
+import type { Bind, SqlDialect } from '../../sql/dialect.js'
+import { countNamed } from '../../sql/read/is-short.js'
+import type { CompileOptions, SeekElements } from '../../sql/statements.js'
+import { isOfElements, nameOfElements } from '../../sql/structures.js'
+import { columnOf, ENTRY_ID } from '../elements.js'
+
+/** The table of an index of elements, as reads use it: its rows are named `entry`. */
+export interface Entries {
+  /** What a statement reads from. It has no system columns, so those of the documents are meant. */
+  readonly source: string
+  /** Joins it with the documents. */
+  readonly joined: string
+  /** Writes conditions on what the table has as such on its columns: an entry has one element. */
+  readonly dialect: SqlDialect
+  /** Whether the table has what a condition compares, one value for each document. */
+  readonly decides: (condition: Filter) => boolean
+}
+
+/** Reads of an index. */
+export interface Found {
+  readonly use: IndexUse
+  /** Absent for an index over the documents themselves. */
+  readonly entries: Entries | undefined
+}
+
+const COMPARISONS: ReadonlySet<Filter['kind']> = new Set(['eq', 'lt', 'lte', 'gt', 'gte', 'present'])
+
+const fieldOf = (condition: Filter): FieldRef | undefined =>
+  'field' in condition && COMPARISONS.has(condition.kind) ? condition.field : undefined
+
+/** Creates the table of an index. */
+export function entriesOf(dialect: SqlDialect, collection: string, index: IndexPlan): Entries | undefined {
+  if (!isOfElements(index)) return undefined
+  const { fields } = index
+  const columnAt = (field: FieldRef): string | undefined => {
+    const column = columnOf(fields, field)
+    return column && `entry.${column}`
+  }
+  const value = (field: FieldRef): string => columnAt(field) ?? dialect.value(field)
+  const columns = [...fields.flatMap((field) => columnOf(fields, field) ?? []), ENTRY_ID].join(', ')
+  const source = `(SELECT ${columns} FROM ${dialect.table(nameOfElements(collection, fields))}) AS entry`
+  return {
+    source,
+    joined: `${source} JOIN ${dialect.table(collection)} ON _id = entry.${ENTRY_ID}`,
+    dialect: {
+      ...dialect,
+      value,
+      hasValue: (field) => `${value(field)} IS NOT NULL`,
+      hasElement(field, condition) {
+        const column = columnAt(field)
+        return column === undefined ? dialect.hasElement(field, condition) : condition(column)
+      },
+      order: (field, descending) =>
+        columnAt(field) === undefined
+          ? dialect.order(field, descending)
+          : `${value(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`,
+    },
+    decides(condition) {
+      const field = fieldOf(condition.kind === 'not' ? condition.filter : condition)
+      return field !== undefined && !field.each && [...fields, ID].some((column) => isOn(field, column))
+    },
+  }
+}
+
+/** The bounds of a use. */
+export const boundsOf = ({ fixing, lower, upper }: IndexUse): readonly Filter[] =>
+  [...fixing, lower, upper].filter((bound) => bound !== undefined)
+
+/** The indexes that a read may use: where documents are named, none of elements. */
+export const usableFor = (indexes: readonly IndexPlan[], filter: Filter): readonly IndexPlan[] =>
+  indexes.some(isOfElements) && countNamed(indexes, filter) < Number.POSITIVE_INFINITY
+    ? indexes.filter((index) => !isOfElements(index))
+    : indexes
+
+/** A filter that tables of elements answer in part: what they do not, and the entries of documents that they do. */
+interface Sought {
+  readonly others: readonly Condition[]
+  readonly entries: Entries | undefined
+  readonly bounds: readonly string[]
+  readonly overlaps: boolean
+}
+
+/** Creates what lets the tables of elements answer filters. */
+export function createSeek(
+  dialect: SqlDialect,
+  indexesOf: (collection: string) => readonly IndexPlan[],
+): SeekElements {
+  const findEntries = (collection: string, conditions: readonly Filter[]): Found | undefined =>
+    indexesOf(collection)
+      .filter(isOfElements)
+      .flatMap((index): readonly Found[] => {
+        const use = useIndex([...index.fields, ID], conditions, [])
+        return use ? [{ use, entries: entriesOf(dialect, collection, index) }] : []
+      })
+      .sort((a, b) => boundsOf(b.use).length - boundsOf(a.use).length)[0]
+
+  const isSought = (collection: string, conditions: readonly Filter[]): boolean =>
+    [{ fields: [] }, ...indexesOf(collection)].some(({ fields }) => {
+      const use = useIndex([...fields, ID], conditions, [])
+      return use !== undefined && boundsOf(use).length > 0
+    })
+
+  /** Writes the conditions of a filter. They bind their values in their order. */
+  const write = (
+    collection: string,
+    conditions: readonly Filter[],
+    bind: Bind,
+    options: CompileOptions,
+  ): Sought => {
+    const found = findEntries(collection, conditions)
+    const { use, entries } = found ?? {}
+    const answered = use ? boundsOf(use) : []
+    const bounds: string[] = []
+    const others: Condition[] = []
+    for (const condition of conditions) {
+      if (entries && (answered.includes(condition) || entries.decides(condition)))
+        bounds.push(compileCondition(condition, entries.dialect, bind).sql)
+      else others.push(writeOther(collection, condition, bind, options))
+    }
+    return { others, entries, bounds, overlaps: use?.overlaps ?? false }
+  }
+
+  const joinAll = (parts: readonly string[]): string => parts.join(' AND ') || 'TRUE'
+
+  const selectIds = (collection: string, { others, entries, bounds }: Sought): string => {
+    const some = entries && `SELECT entry.${ENTRY_ID} FROM ${entries.source} WHERE ${joinAll(bounds)}`
+    if (some && others.length === 0) return some
+    const all = [...others.map(({ sql }) => sql), ...(some ? [`_id IN (${some})`] : [])]
+    return `SELECT _id FROM ${dialect.table(collection)} WHERE ${joinAll(all)}`
+  }
+
+  /** Writes a condition. Alternatives that indexes answer each, some of them of elements, are looked for one by one. */
+  const writeOther = (
+    collection: string,
+    condition: Filter,
+    bind: Bind,
+    options: CompileOptions,
+  ): Condition => {
+    const parts = condition.kind === 'or' ? groupEqualities(condition.filters).map(conditionsOf) : []
+    const isUnion =
+      options.mayJoin === true &&
+      parts.length > 1 &&
+      parts.length <= MAX_RANGES &&
+      parts.some((part) => findEntries(collection, part)) &&
+      parts.every((part) => isSought(collection, part))
+    if (!isUnion) return compileCondition(condition, dialect, bind, options)
+    const written = parts.map((part) => selectIds(collection, write(collection, part, bind, options)))
+    return { sql: `_id IN (${written.join(' UNION ALL ')})`, isExact: true }
+  }
+
+  return (collection, filter, bind, options) => {
+    const indexes = indexesOf(collection)
+    if (!indexes.some(isOfElements) || usableFor(indexes, filter) !== indexes) return undefined
+    // What is left to the caller may be a rule that hides documents.
+    if (!compileCondition(filter, dialect, () => '', options).isExact) return undefined
+    const sought = write(collection, conditionsOf(filter), bind, options)
+    const { others, entries, bounds, overlaps } = sought
+    const isWhole = entries && others.length === 0 && !overlaps
+    return {
+      where: joinAll([
+        ...others.map(({ sql }) => sql),
+        ...(entries ? [`_id IN (${selectIds(collection, { ...sought, others: [] })})`] : []),
+      ]),
+      ...(isWhole ? { each: `FROM ${entries.source} WHERE ${joinAll(bounds)}` } : {}),
+    }
+  }
+}

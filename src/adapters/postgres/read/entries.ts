@@ -13,7 +13,7 @@ import { columnOf, ENTRY_ID } from '../elements.js'
 export interface Entries {
   /** What a statement reads from. It has no system columns, so those of the documents are meant. */
   readonly source: string
-  /** Joins it with the documents. */
+  /** The condition that joins an entry with its document. */
   readonly joined: string
   /** Writes conditions on what the table has as such on its columns: an entry has one element. */
   readonly dialect: SqlDialect
@@ -46,7 +46,7 @@ export function entriesOf(dialect: SqlDialect, collection: string, index: IndexP
   const source = `(SELECT ${columns} FROM ${dialect.table(nameOfElements(collection, fields))}) AS entry`
   return {
     source,
-    joined: `${source} JOIN ${dialect.table(collection)} ON _id = entry.${ENTRY_ID}`,
+    joined: `_id = entry.${ENTRY_ID}`,
     dialect: {
       ...dialect,
       value,

@@ -156,18 +156,27 @@ export function mergeRanges(
         sources.push(`unnest(${values}) AS ${name} (value)`)
         return compare(target, list.field, (value) => `${value} = ${name}.value`)
       })
-      const from = entries?.joined ?? dialect.table(collection)
-      const range = `SELECT ${dialect.stored} FROM ${from} WHERE ${where.join(' AND ')}${orderIn(entries?.dialect ?? dialect)} LIMIT ${enough}`
-      return sources.length === 0
-        ? `(${range})`
-        : `SELECT merged.* FROM ${sources.join(' CROSS JOIN ')} CROSS JOIN LATERAL (${range}) AS merged`
+      const table = dialect.table(collection)
+      // By a JOIN no system column is meant.
+      const from = entries ? `${entries.source}, ${table} WHERE ${entries.joined} AND` : `${table} WHERE`
+      const range = `SELECT ${dialect.stored} FROM ${from} ${where.join(' AND ')}${orderIn(entries?.dialect ?? dialect)}`
+      return { range, sources: sources.join(' CROSS JOIN ') }
     })
+    const end = ` LIMIT (${most})::bigint${passed === undefined ? '' : ` OFFSET (${passed})::bigint`}`
+    const [row] = rows
+    const isOne = rows.length === 1 && !first.use?.overlaps
+    if (row && isOne && row.sources === '') return `${row.range}${end}`
+    const all = rows.map(({ range, sources }) =>
+      sources === ''
+        ? `(${range} LIMIT ${enough})`
+        : `SELECT merged.* FROM ${sources} CROSS JOIN LATERAL (${range} LIMIT ${enough}) AS merged`,
+    )
     const keys = sort.map(({ field }) => dialect.value(field))
-    const isPlain = parts.length === 1 && !first.use?.overlaps
-    const page = isPlain
-      ? rows.join()
-      : `SELECT DISTINCT ON (${keys.join(', ')}) merged.* FROM (${rows.join(' UNION ALL ')}) AS merged`
-    return `${page}${orderIn(dialect)} LIMIT (${most})::bigint${passed === undefined ? '' : ` OFFSET (${passed})::bigint`}`
+    // A document may be in several ranges.
+    const page = isOne
+      ? all.join()
+      : `SELECT DISTINCT ON (${keys.join(', ')}) merged.* FROM (${all.join(' UNION ALL ')}) AS merged`
+    return `${page}${orderIn(dialect)}${end}`
   })
   return isExact ? { isExact, ...statement } : undefined
 }

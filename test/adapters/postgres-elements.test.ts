@@ -1,11 +1,20 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { PostgresPool } from '../../src/adapters/postgres/connection/pool.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { and, type FieldRef, type Filter, ID, not, or, type Scalar } from '../../src/filter/filter.js'
 import { compileFilter } from '../../src/filter/matches.js'
 import { compileDocumentOrder } from '../../src/filter/order.js'
-import type { CollectionPlan, IndexPlan, SortKey, StorageAdapter, StoredDocument } from '../../src/storage.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
+import type {
+  CollectionPlan,
+  IndexPlan,
+  SortKey,
+  StorageAdapter,
+  StoredDocument,
+  WriteStep,
+} from '../../src/storage.js'
+import { newPool, newSchema, usePostgres } from '../support/postgres.js'
+import { until } from '../support/until.js'
 
 // CONTRACT.md §6, "Speed", §7, "Storage", §10, "Starting"
 
@@ -155,20 +164,58 @@ const SORTS: readonly (readonly SortKey[])[] = [
   ],
 ]
 
-/** All entries of each table of elements, beside those that the documents have. */
-async function expectExact(): Promise<number> {
-  const { rows } = await client.query(
-    `SELECT relname AS name FROM pg_class WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r' AND relname LIKE '\\_elements\\_%'`,
-  )
-  let total = 0
-  for (const { name } of rows) {
-    const { rows: found } = await client.query(`SELECT * FROM ${schema}."${name}"`)
-    const texts = found.map((row) => JSON.stringify(Object.values(row)))
-    expect(new Set(texts).size).toBe(texts.length)
-    total += texts.length
-  }
-  return total
+/** The tables of elements. */
+const findTables = async (): Promise<readonly string[]> =>
+  (
+    await client.query(
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace('${schema}') AND relkind = 'r' AND starts_with(relname::text, '_elements_')`,
+    )
+  ).rows.map(({ name }) => name)
+
+/** The entries of one table: those of `tags`, as `[tag, _id]`, in order. */
+const readEntries = async (): Promise<readonly unknown[]> => {
+  const [table] = await findTables()
+  const { rows } = await client.query(`SELECT c0, id FROM ${schema}."${table}" ORDER BY id, c0`)
+  return rows.map(({ c0, id }) => [c0, id])
 }
+
+/** The entries that the documents have. */
+const readWanted = async (): Promise<readonly unknown[]> => {
+  const { rows } = await client.query(`SELECT document FROM ${schema}.things ORDER BY _id`)
+  return rows.flatMap(({ document: { _id, tags } }) => {
+    const texts = (Array.isArray(tags) ? tags : []).filter((tag) => typeof tag === 'string')
+    return [...new Set<string>(texts)].sort().map((tag) => [tag, _id])
+  })
+}
+
+/** One table has exactly what the documents have, and is recorded once. */
+async function expectExact(): Promise<void> {
+  expect(await findTables()).toHaveLength(1)
+  expect(await readEntries()).toEqual(await readWanted())
+  const { rows } = await client.query(`SELECT name FROM ${schema}._structures WHERE name LIKE '%elements%'`)
+  expect(rows.map(({ name }) => name)).toEqual(await findTables())
+}
+
+const SIZE = 2500
+const bare = planOf()
+const tagged = planOf(index(f.tags, f.at))
+
+/** A store with documents, and who serves it. */
+async function openFilled(): Promise<StorageAdapter> {
+  const adapter = connect()
+  await adapter.open(bare)
+  await client.query(
+    `INSERT INTO ${schema}.things SELECT 'id' || i, jsonb_build_object('_id', 'id' || i, '_version', 1, 'n', i, 'at', '2026-01-01T00:00:00.000Z', 'tags', CASE WHEN i % 7 > 0 THEN jsonb_build_array('t' || i % 10, 't' || i % 3, i, 't' || i % 10) END) FROM generate_series(1, ${SIZE}) AS i`,
+  )
+  return adapter
+}
+
+const insert = (_id: string, more: object = {}): WriteStep => ({
+  in: 'things',
+  insert: { _id, _version: 1, ...more },
+})
+const done = { ok: true, removed: 0 }
+const tag = (value: string): Filter => eq(f.tags, value)
 
 describe('reads by elements', () => {
   test('give what the filter means, in its order, whatever was written', { timeout: 120_000 }, async () => {
@@ -193,7 +240,6 @@ describe('reads by elements', () => {
         removed: doomed.length,
       })
       for (const { _id } of doomed) documents.delete(_id)
-      await expectExact()
       for (let i = 0; i < 150; i++) {
         const filter = and(Array.from({ length: 1 + draw(3) }, () => drawCondition(draw)))
         const sort = pick(draw, SORTS)
@@ -219,5 +265,282 @@ describe('reads by elements', () => {
         }
       }
     }
+  })
+})
+
+describe('a table of elements', () => {
+  test('has what the documents have, after each kind of write', async () => {
+    const adapter = connect()
+    await adapter.open(tagged)
+    const write = async (...steps: readonly WriteStep[]): Promise<void> => {
+      expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
+      await expectExact()
+    }
+    const replace = (_id: string, version: number, more: object): WriteStep => ({
+      in: 'things',
+      version,
+      replace: { _id, _version: version + 1, ...more },
+    })
+    await write(insert('a', { tags: ['x', 'y', 'x', 1, null], at: '2026-01-01T00:00:00.000Z' }))
+    await write(insert('b'), insert('c', { tags: 'x' }), insert('d', { tags: ['x'] }))
+    await write(replace('a', 1, { tags: ['y', 'z'], at: '2026-01-01T00:00:00.000Z' }))
+    await write(replace('a', 2, { tags: ['y', 'z'], at: '2026-01-02T00:00:00.000Z', n: 1 }))
+    await write(replace('a', 3, { tags: ['y', 'z'], at: 3, n: 2 }), replace('d', 1, {}))
+    await write({ in: 'things', remove: eq(ID, 'a') }, insert('a', { tags: ['new'] }))
+    await Promise.all(
+      Array.from({ length: 40 }, (_, i) => adapter.write([insert(`t${i}`, { tags: ['t'] })], {})),
+    )
+    await expectExact()
+    await write({ in: 'things', remove: tag('t') })
+    await client.query(`COPY ${schema}.things FROM PROGRAM $$printf 'k\\t{"_id":"k","tags":["k","l"]}\\n'$$`)
+    await client.query(
+      `UPDATE ${schema}.things SET _id = 'kk', document = document || '{"_id":"kk"}' WHERE _id = 'k'`,
+    )
+    await expectExact()
+    expect(await readEntries()).toContainEqual(['l', 'kk'])
+    await client.query(`TRUNCATE ${schema}.things`)
+    expect(await readEntries()).toEqual([])
+  })
+
+  test('writes nothing where neither the elements nor the other fields change', async () => {
+    const adapter = connect()
+    await adapter.open(tagged)
+    const write = async (step: WriteStep): Promise<void> => {
+      expect(await adapter.write([step], {})).toEqual(done)
+    }
+    await write(insert('a', { tags: ['x', 'y'], n: 1 }))
+    const [table] = await findTables()
+    const stamps = async (): Promise<readonly unknown[]> =>
+      (await client.query(`SELECT c0, xmin::text, ctid::text FROM ${schema}."${table}" ORDER BY c0`)).rows
+    const before = await stamps()
+    await write({ in: 'things', version: 1, replace: { _id: 'a', _version: 2, tags: ['x', 'y'], n: 2 } })
+    expect(await stamps()).toEqual(before)
+    await write({ in: 'things', version: 2, replace: { _id: 'a', _version: 3, tags: ['y', 'x', 'x', 'z'] } })
+    const after = await stamps()
+    expect(after).toHaveLength(3)
+    expect(after.slice(0, 2)).toEqual(before)
+  })
+
+  test('is kept up to date whatever the search_path of a session names', async () => {
+    await connect().open(tagged)
+    const [table] = await findTables()
+    await client.query(
+      `BEGIN; CREATE TEMP TABLE "${table}" (c0 text, c1 text, id text); CREATE FUNCTION ${schema}.jsonb_array_elements(jsonb) RETURNS SETOF jsonb LANGUAGE sql AS 'SELECT NULL::jsonb'; SET LOCAL search_path = pg_temp, ${schema}, pg_catalog`,
+    )
+    await client.query(`INSERT INTO ${schema}.things VALUES ('a', '{"_id": "a", "tags": ["x"]}')`)
+    await client.query('SET LOCAL search_path = public')
+    expect((await client.query(`SELECT FROM pg_temp."${table}"`)).rows).toEqual([])
+    await client.query(`DROP TABLE pg_temp."${table}"; COMMIT`)
+    await expectExact()
+  })
+
+  test('lets nobody use its function who did not make it', async () => {
+    await connect().open(tagged)
+    const [table] = await findTables()
+    const { rows } = await client.query(
+      `SELECT has_function_privilege('pg_read_all_data', oid, 'EXECUTE') AS may, prosecdef AS definer, proconfig AS config FROM pg_proc WHERE oid = '${schema}."${table}"'::regproc`,
+    )
+    expect(rows).toEqual([{ may: false, definer: true, config: ['search_path=pg_catalog, pg_temp'] }])
+  })
+})
+
+describe('a table of elements of documents that are there', () => {
+  test('is made once by many, while others write', { timeout: 120_000 }, async () => {
+    const serving = await openFilled()
+    let isOver = false
+    const writing = Promise.all(
+      Array.from({ length: 4 }, async (_, worker) => {
+        for (let i = 0; !isOver; i++) {
+          const _id = `id${1 + ((i * 4 + worker) % SIZE)}`
+          const tags = [`new${i % 5}`, `t${worker}`]
+          const steps: readonly WriteStep[] = [
+            insert(`fresh${worker}-${i}`, { tags }),
+            { in: 'things', version: 1, replace: { _id, _version: 2, tags } },
+            { in: 'things', remove: eq(ID, _id) },
+          ]
+          await serving.write(steps.slice(i % 3, (i % 3) + 1), {})
+        }
+      }),
+    )
+    await Promise.all(Array.from({ length: 6 }, async () => connect().open(tagged)))
+    isOver = true
+    await writing
+    await expectExact()
+  })
+
+  test('is made whole where somebody died in the middle', async () => {
+    await openFilled()
+    let left = 2
+    const pool = newPool({ connectionString: postgres.url })
+    const dying: PostgresPool = {
+      options: pool.options,
+      waitingCount: 0,
+      async connect() {
+        const given = await pool.connect()
+        return {
+          async query(query) {
+            if (/FOR NO KEY UPDATE/.test(query.text) && left-- <= 0) throw new Error('died')
+            return given.query(query)
+          },
+          on: (event, listener) => given.on(event, listener),
+          removeListener: (event, listener) => given.removeListener(event, listener),
+          release: (destroy) => given.release(destroy),
+        }
+      },
+    }
+    const first = createPostgresAdapter({ pool: dying, schema })
+    await expect(first.open(tagged)).rejects.toMatchObject({ code: 'storage_unavailable' })
+    await first.close()
+    await pool.end()
+    const some = (await readEntries()).length
+    expect(some).toBeGreaterThan(0)
+    expect(some).toBeLessThan((await readWanted()).length)
+    await expect(connect(false).open(tagged)).rejects.toMatchObject({ code: 'unusable_storage' })
+    await client.query(`INSERT INTO ${schema}.things VALUES ('between', '{"_id": "between", "tags": ["x"]}')`)
+    await connect().open(tagged)
+    await expectExact()
+  })
+
+  test('is made anew where its triggers are gone or off, or its schema has another name', async () => {
+    const filled = await openFilled()
+    await connect().open(tagged)
+    await client.query(
+      `ALTER TABLE ${schema}.things DISABLE TRIGGER USER; DELETE FROM ${schema}.things WHERE _id < 'id3'`,
+    )
+    await expect(connect(false).open(tagged)).rejects.toMatchObject({ code: 'unusable_storage' })
+    await connect().open(tagged)
+    await expectExact()
+    await filled.close()
+    const renamed = newSchema()
+    await client.query(`ALTER SCHEMA ${schema} RENAME TO ${renamed}`)
+    schema = renamed
+    const moved = connect()
+    await moved.open(tagged)
+    expect(await moved.write([insert('moved', { tags: ['moved'] })], {})).toEqual(done)
+    await expectExact()
+  })
+
+  test('waits for who writes for long, and keeps nobody else waiting', async () => {
+    const serving = await openFilled()
+    const old = new pg.Client({ connectionString: postgres.url })
+    await old.connect()
+    await old.query(`BEGIN; DELETE FROM ${schema}.things WHERE _id = 'id7'`)
+    const opening = connect().open(tagged)
+    const isWaiting = async (): Promise<boolean> =>
+      (
+        await client.query(
+          `SELECT FROM pg_stat_activity WHERE query LIKE 'CREATE TRIGGER%${schema}%' AND wait_event_type = 'Lock'`,
+        )
+      ).rows.length > 0
+    await until(isWaiting)
+    expect(await serving.write([insert('meanwhile', { tags: ['x'] })], {})).toEqual(done)
+    expect(await findTables()).toEqual([])
+    await old.query('COMMIT')
+    await old.end()
+    await opening
+    await expectExact()
+  })
+
+  test('with texts that are too long is taken back, and names its fields', async () => {
+    const serving = await openFilled()
+    const long = Array.from({ length: 9000 }, (_, i) =>
+      String.fromCharCode(33 + ((i * i * 31 + i * 7919) % 900)),
+    ).join('')
+    await serving.write([insert('long', { tags: [long] })], {})
+    await expect(connect().open(tagged)).rejects.toMatchObject({
+      code: 'unusable_storage',
+      message: expect.stringContaining('tags'),
+    })
+    expect(await findTables()).toEqual([])
+    expect(await serving.write([insert('longer', { tags: [long] })], {})).toEqual(done)
+    await serving.write([{ in: 'things', remove: isOneOf(ID, 'long', 'longer') }], {})
+    const other = connect()
+    await other.open(tagged)
+    await expectExact()
+    // A service without such an index drops it; others read without it.
+    expect(await serving.write([insert('long', { tags: [long, 'rare'] })], {})).toEqual(done)
+    expect(await findTables()).toEqual([])
+    const query = { filter: tag('rare'), sort: [], skip: 0, limit: null }
+    expect(await other.list('things', query)).toHaveLength(1)
+    expect(await other.count('things', tag('rare'), {})).toBe(1)
+    expect(await other.write([{ in: 'things', refuse: tag('rare') }], {})).toMatchObject({ reason: 'found' })
+  })
+
+  test('is said without migrate, and can be made by what is said', async () => {
+    await openFilled()
+    const said = await connect(false)
+      .open(tagged)
+      .then(
+        () => '',
+        (cause: Error) => cause.message,
+      )
+    const sql = said.slice(said.indexOf('CREATE SCHEMA')).split(';\n')
+    expect(sql.filter((text) => text.startsWith('CREATE TRIGGER'))).toHaveLength(3)
+    for (const text of sql) await client.query(text)
+    await connect(false).open(tagged)
+    await expectExact()
+  })
+})
+
+describe('a role', () => {
+  test.each([
+    ['may not use the language of functions', 'REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC'],
+    ['finds no language of functions', 'DROP EXTENSION plpgsql'],
+  ])('that %s learns what it needs, and leaves nothing', async (_, revoke) => {
+    const [database, role] = [`elements_${newSchema()}`, `role_${newSchema()}`]
+    await client.query(`CREATE DATABASE ${database} ENCODING 'UTF8' TEMPLATE template0`)
+    await client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'role'`)
+    const url = new URL(postgres.url)
+    url.pathname = database
+    const own = new pg.Client({ connectionString: url.href })
+    await own.connect()
+    await own.query(`${revoke}; GRANT CREATE ON DATABASE ${database} TO ${role}`)
+    url.username = role
+    url.password = 'role'
+    const adapter = createPostgresAdapter({ connectionString: url.href, schema })
+    try {
+      await adapter.open(bare)
+      await expect(adapter.open(tagged)).rejects.toMatchObject({
+        code: 'unusable_storage',
+        message: expect.stringContaining('plpgsql'),
+      })
+      expect(await adapter.write([insert('a', { tags: ['x'] })], {})).toEqual(done)
+      const { rows } = await own.query(`SELECT name FROM ${schema}._structures WHERE name LIKE '%elements%'`)
+      expect(rows).toEqual([])
+    } finally {
+      await adapter.close()
+      await own.end()
+      await client.query(`DROP DATABASE ${database}`)
+      await client.query(`DROP ROLE ${role}`)
+    }
+  })
+
+  test('with rights on the documents goes on writing; to read, it needs one on the table of elements', async () => {
+    const role = `role_${newSchema()}`
+    await connect().open(bare)
+    await client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'role'`)
+    await client.query(
+      `GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`,
+    )
+    const url = new URL(postgres.url)
+    url.username = role
+    url.password = 'role'
+    const open = (): StorageAdapter => {
+      const adapter = createPostgresAdapter({ connectionString: url.href, schema, migrate: false })
+      opened.push(adapter)
+      return adapter
+    }
+    const old = open()
+    await old.open(bare)
+    await connect().open(tagged)
+    expect(await old.write([insert('a', { tags: ['x', 'y'] })], {})).toEqual(done)
+    await expectExact()
+    await expect(open().open(tagged)).rejects.toMatchObject({ code: 'unusable_storage' })
+    await client.query(`GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${role}`)
+    const reading = open()
+    await reading.open(tagged)
+    expect(await reading.count('things', tag('x'), {})).toBe(1)
+    for (const adapter of opened.splice(0)) await adapter.close()
+    await client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
   })
 })

@@ -30,6 +30,9 @@ export interface ElementsSql {
   readonly drop: readonly string[]
 }
 
+/** Whether a name is that of a table of elements. */
+export const isNamedElements = (name: string): string => `starts_with(${name}, '_elements_')`
+
 /** The triggers of a table of elements. */
 export const TRIGGERS = 3
 
@@ -67,16 +70,16 @@ export function createElements(schema: string, { name, collection, fields }: Ele
     ),
   ]
   // Values that are the same are not written again.
-  const body = `BEGIN
-IF TG_OP = 'TRUNCATE' THEN DELETE FROM ${table};
-ELSIF TG_OP = 'INSERT' THEN ${insert} SELECT DISTINCT ${ofNew};
-ELSIF TG_OP = 'DELETE' THEN DELETE FROM ${table} WHERE ${ENTRY_ID} = OLD._id;
-ELSE
-DELETE FROM ${table} AS entry WHERE ${ENTRY_ID} = OLD._id AND NOT EXISTS (SELECT FROM (SELECT ${ofNew}) AS given (${columns.join(', ')}) WHERE ${isSame});
-${insert} SELECT ${ofNew} ${isNew} = NEW._id;
-END IF;
-RETURN NULL;
-END`
+  const body = [
+    `BEGIN IF TG_OP = 'TRUNCATE' THEN DELETE FROM ${table}`,
+    `ELSIF TG_OP = 'INSERT' THEN ${insert} SELECT DISTINCT ${ofNew}`,
+    `ELSIF TG_OP = 'DELETE' THEN DELETE FROM ${table} WHERE ${ENTRY_ID} = OLD._id`,
+    `ELSE DELETE FROM ${table} AS entry WHERE ${ENTRY_ID} = OLD._id AND NOT EXISTS (SELECT FROM (SELECT ${ofNew}) AS given (${columns.join(', ')}) WHERE ${isSame})`,
+    `${insert} SELECT ${ofNew} ${isNew} = NEW._id`,
+    'END IF',
+    'RETURN NULL',
+    'END',
+  ].join('; ')
   const trigger = (kind: string, rest: string): string =>
     `CREATE TRIGGER ${quoteName(`${name}_${markOf(schema)}_${kind}`)} AFTER ${rest} EXECUTE FUNCTION ${call}`
   const typed = fields.map(

@@ -17,7 +17,7 @@ export const lacksColumn = (thrown: unknown): boolean => codeOf(thrown) === '427
 /** Whether a role lacks a right. */
 export const isDenied = (thrown: unknown): boolean => codeOf(thrown) === '42501'
 
-/** Whether a role may not write functions: the server lacks their language. */
+/** Whether the database lacks the language of functions. */
 export const lacksLanguage = (thrown: unknown): boolean => codeOf(thrown) === '42704'
 
 /** Whether a lock was waited for too long. */

@@ -11,7 +11,7 @@ import type {
 } from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import type { Outcome } from '../sql/apply-steps.js'
-import { soughtIndexes } from '../sql/structures.js'
+import { isOfElements, soughtIndexes } from '../sql/structures.js'
 import { type Caller, type Connections, createConnections, repeatReads } from './connection/connections.js'
 import { createPool } from './connection/hosts/create-pool.js'
 import { splitHosts } from './connection/hosts/split-hosts.js'
@@ -23,6 +23,7 @@ import { DEFAULT_SCHEMA } from './postgres-dialect.js'
 import { createPostgresEngine } from './postgres-engine.js'
 import { createReadLinked } from './read/linked.js'
 import { createReads } from './read/reads.js'
+import { type Calls, withoutDropped } from './read/without-dropped.js'
 import { createMissing } from './structures/create-missing.js'
 import { createDropSurplus } from './structures/drop-surplus.js'
 import { explainOpening } from './structures/explain-opening.js'
@@ -112,6 +113,44 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     return { ok: false, step: taken.step, reason: 'unique', fields }
   }
 
+  /** Whether reads have used tables of elements until now. */
+  const forgetElements = (): boolean => {
+    const before = [...indexes]
+    for (const [collection, some] of before)
+      if (some.some(isOfElements))
+        indexes.set(
+          collection,
+          some.filter((index) => !isOfElements(index)),
+        )
+    return before.some(([, some]) => some.some(isOfElements))
+  }
+
+  const reads = createReads({
+    engine,
+    use: read,
+    watch,
+    isOpen: () => connections !== undefined,
+    isFullOfLong: () => connections?.isFullOfLong() ?? false,
+    indexesOf,
+  })
+  const calls: Calls = {
+    ...reads,
+    ...createReadLinked({ engine, use: read, watch, indexesOf }),
+    async write(steps, caller) {
+      try {
+        const result = await write(steps, caller).catch(async (thrown: unknown) => {
+          if (!migrate || !isTooLong(thrown)) throw thrown
+          await dropSurplus(steps, caller)
+          return write(steps, caller)
+        })
+        if (result.ok && logPlans.records(steps)) log.noteWrite(steps)
+        return result
+      } catch (thrown) {
+        throw explain(thrown)
+      }
+    },
+  }
+
   return {
     system: 'postgresql',
     async open(plans) {
@@ -132,28 +171,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         throw await explainOpening(connections?.use, schema, thrown)
       }
     },
-    ...createReads({
-      engine,
-      use: read,
-      watch,
-      isOpen: () => connections !== undefined,
-      isFullOfLong: () => connections?.isFullOfLong() ?? false,
-      indexesOf,
-    }),
-    ...createReadLinked({ engine, use: read, watch, indexesOf }),
-    async write(steps, caller) {
-      try {
-        const result = await write(steps, caller).catch(async (thrown: unknown) => {
-          if (!migrate || !isTooLong(thrown)) throw thrown
-          await dropSurplus(steps, caller)
-          return write(steps, caller)
-        })
-        if (result.ok && logPlans.records(steps)) log.noteWrite(steps)
-        return result
-      } catch (thrown) {
-        throw explain(thrown)
-      }
-    },
+    ...withoutDropped(calls, forgetElements),
     changes: log.changes,
     async close() {
       const closing = connecting

@@ -6,13 +6,16 @@ import { quoteName } from '../../sql/dialect.js'
 import { structuresOf } from '../../sql/structures.js'
 import type { Caller, Connections } from '../connection/connections.js'
 import type { RunStatement } from '../connection/session.js'
+import { ENTRY_ID, isNamedElements } from '../elements.js'
 import { unavailable } from '../faults.js'
 import { build } from './build-indexes.js'
+import { dropElements } from './fill-elements.js'
 import { workInTurn } from './in-turn.js'
 import { type Place, tableOf } from './place.js'
 
 /**
- * Drops the indexes over texts in the collections of some steps that no plan asks for, because they refuse long texts. What
+ * Drops the indexes over texts in the collections of some steps that no plan asks for, because they refuse long texts. Others
+ * then read without a table of elements. What
  * a unique one binds, another binds by digests. It goes on when its caller leaves.
  */
 export type DropSurplus = (steps: readonly WriteStep[], caller: Caller) => Promise<void>
@@ -41,15 +44,24 @@ export function createDropSurplus(
   }
 }
 
-const findSurplus = (place: Place): string =>
-  `SELECT indexname::text AS name, collection, bound FROM ${tableOf(place)} JOIN pg_indexes ON schemaname = $1 AND indexname = replace(name, $2, '')
+const findSurplus = (place: Place): string => `${findIndexes(place)} UNION ALL ${findElements(place)}`
+
+const findIndexes = (place: Place): string =>
+  `SELECT indexname::text AS name, collection, bound, 'false' AS "isOfElements" FROM ${tableOf(place)} JOIN pg_indexes ON schemaname = $1 AND indexname = replace(name, $2, '')
 WHERE collection = ANY($3) AND NOT indexname = ANY($4) AND replace(indexdef, '"', '') LIKE '%''string''::text THEN (%' AND replace(indexdef, '"', '') NOT LIKE '%sha256(%'`
+
+/** The tables of elements that have texts. */
+const findElements = (place: Place): string =>
+  `SELECT relname::text, collection, bound, 'true' FROM ${tableOf(place)} JOIN pg_class ON relname = replace(name, $2, '') AND relnamespace = quote_ident($1)::regnamespace
+WHERE ${isNamedElements('relname::text')} AND collection = ANY($3) AND NOT relname = ANY($4) AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname <> '${ENTRY_ID}' AND attnum > 0 AND atttypid = 'text'::regtype)`
 
 async function drop(
   run: RunStatement,
   place: Place,
-  { name, collection, bound }: { readonly [column: string]: unknown },
+  { name, collection, bound, isOfElements }: { readonly [column: string]: unknown },
 ): Promise<void> {
+  if (isOfElements === 'true')
+    return dropElements(run, place, { name: String(name), collection: String(collection) })
   const { dialect } = place.engine
   const fields = JSON.parse(String(bound)) as readonly FieldRef[] | null
   const plan = { name: String(collection), indexes: fields ? [{ fields, unique: true }] : [] }

@@ -2,7 +2,7 @@ import { isServiceError } from '../../../errors.js'
 import { quoteName } from '../../sql/dialect.js'
 import { messageOf, UnusableStorage } from '../../sql/faults.js'
 import type { Connections } from '../connection/connections.js'
-import { codeOf, isDenied, isLost, isReadOnly, unavailable } from '../faults.js'
+import { codeOf, isDenied, isLost, isReadOnly, lacksLanguage, unavailable } from '../faults.js'
 
 /** The advice for a server that rejects connections. The text of the server names the database and the role. */
 const REFUSED: readonly (readonly [code: RegExp, advice: string])[] = [
@@ -26,7 +26,7 @@ export async function explainOpening(
   if (isReadOnly(thrown))
     return unavailable(explained(thrown, 'connect to a server that takes writes, which a standby does not'))
   if (isLost(thrown)) return unavailable(thrown)
-  return isDenied(thrown) && use ? explainDenied(use, schema, thrown) : thrown
+  return (isDenied(thrown) || lacksLanguage(thrown)) && use ? explainDenied(use, schema, thrown) : thrown
 }
 
 const explained = (cause: unknown, advice: string): Error =>
@@ -39,7 +39,7 @@ async function explainDenied(use: Connections['use'], schema: string, thrown: un
   const [{ role = 'the role', database = 'the database' } = {}] = rows
   const name = quoteName(schema)
   return new UnusableStorage(
-    `the role ${role} may not open the schema ${name} of the database ${database} (${messageOf(thrown)}); a role that may runs CREATE SCHEMA IF NOT EXISTS ${name} AUTHORIZATION ${role}, or GRANT USAGE, CREATE ON SCHEMA ${name} TO ${role}, and makes ${role} the owner of tables that are there; or it opens the service once, and grants what migrate: false needs: USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on its tables`,
+    `the role ${role} may not open the schema ${name} of the database ${database} (${messageOf(thrown)}); a role that may runs CREATE SCHEMA IF NOT EXISTS ${name} AUTHORIZATION ${role}, or GRANT USAGE, CREATE ON SCHEMA ${name} TO ${role}, and makes ${role} the owner of tables that are there; an index over an array needs USAGE ON LANGUAGE plpgsql as well; or it opens the service once, and grants what migrate: false needs: USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on its tables`,
     thrown,
   )
 }

@@ -85,13 +85,17 @@ export function createFillElements(place: Place): FillElements {
 }
 
 /** Drops a table of elements, with what keeps it up to date. */
-export async function dropElements(run: RunStatement, place: Place, structure: Structure): Promise<void> {
-  const { drop } = createElements(place.schema, structure)
+export async function dropElements(
+  run: RunStatement,
+  place: Place,
+  { name, collection }: Pick<Structure, 'name' | 'collection'>,
+): Promise<void> {
+  const { drop } = createElements(place.schema, { name, collection, fields: [] })
   for (;;) {
     try {
       return await inTransaction(run, BEGIN, async () => {
         for (const statement of drop) await run(statement)
-        for (const name of [structure.name, nameWhileBuilt(structure.name)]) await forget(run, place, name)
+        for (const noted of [name, nameWhileBuilt(name)]) await forget(run, place, noted)
       })
     } catch (thrown) {
       if (!isLockTimeout(thrown)) throw thrown

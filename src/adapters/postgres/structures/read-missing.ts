@@ -3,7 +3,7 @@ import { UnusableStorage } from '../../sql/faults.js'
 import { lacking, type Structure } from '../../sql/structures.js'
 import { namesOf, type Recorded } from '../../sql/warn-of-left.js'
 import type { RunStatement } from '../connection/session.js'
-import { markOf, TRIGGERS } from '../elements.js'
+import { isNamedElements, markOf, TRIGGERS } from '../elements.js'
 import { isUndefined } from '../faults.js'
 import { type Place, tableOf } from './place.js'
 
@@ -37,7 +37,7 @@ async function readRows(
   wanted: readonly Structure[],
 ): Promise<readonly Recorded[]> {
   const placed = placedIn(place)
-  const isOfElements = `starts_with(name, '_elements_')`
+  const isOfElements = isNamedElements('name')
   const table = `CASE WHEN ${isOfElements} THEN name ELSE collection END`
   const isValid = `CASE WHEN ${isOfElements} THEN ${writeAreKept(place, 'name', 'collection')} ELSE (SELECT indisvalid FROM pg_index WHERE indexrelid = ${placed('name')}) END`
   // A table that was dropped by hand has NULL as its privileges.

@@ -1,0 +1,38 @@
+import type { StorageAdapter } from '../../../storage.js'
+import { isUndefined } from '../faults.js'
+
+/** The calls whose statements use tables of elements. */
+export type Calls = Required<Pick<StorageAdapter, 'list' | 'stream' | 'count' | 'write' | 'readLinked'>>
+
+/**
+ * The same calls, which are made again where a table of elements is gone: another service needs longer texts than it can hold.
+ * `forget`: reads use none from then on; false where they did not.
+ */
+export function withoutDropped(calls: Calls, forget: () => boolean): Calls {
+  const again = async <T>(call: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await call()
+    } catch (thrown) {
+      if (!isUndefined(thrown) || !forget()) throw thrown
+    }
+    return call()
+  }
+  return {
+    list: (collection, query) => again(() => calls.list(collection, query)),
+    count: (collection, filter, options) => again(() => calls.count(collection, filter, options)),
+    write: (steps, options) => again(() => calls.write(steps, options)),
+    readLinked: (linked, options) => again(() => calls.readLinked(linked, options)),
+    async *stream(collection, query) {
+      let hasBegun = false
+      try {
+        for await (const some of calls.stream(collection, query)) {
+          hasBegun = true
+          yield some
+        }
+      } catch (thrown) {
+        if (hasBegun || !isUndefined(thrown) || !forget()) throw thrown
+        yield* calls.stream(collection, query)
+      }
+    },
+  }
+}

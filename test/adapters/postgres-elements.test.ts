@@ -2,6 +2,9 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PostgresPool } from '../../src/adapters/postgres/connection/pool.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { createPostgresEngine } from '../../src/adapters/postgres/postgres-engine.js'
+import { mergeRanges } from '../../src/adapters/postgres/read/merge-ranges.js'
+import type { Statement } from '../../src/adapters/sql/dialect.js'
 import { and, type FieldRef, type Filter, ID, not, or, type Scalar } from '../../src/filter/filter.js'
 import { compileFilter } from '../../src/filter/matches.js'
 import { compileDocumentOrder } from '../../src/filter/order.js'
@@ -542,5 +545,98 @@ describe('a role', () => {
     expect(await reading.count('things', tag('x'), {})).toBe(1)
     for (const adapter of opened.splice(0)) await adapter.close()
     await client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
+  })
+})
+
+describe('the plan of PostgreSQL', () => {
+  const SOME = 6000
+  const many = planOf(
+    index(f.tags, f.at),
+    index(f.team, f.at),
+    index(f.owners),
+    index(f.team, f.tags, f.at),
+    index(f.n),
+    index(f.team, f.n, f.at),
+  )
+  const indexes = many[0]?.indexes ?? []
+
+  interface Node {
+    readonly 'Node Type': string
+    readonly 'Actual Rows': number
+    readonly 'Actual Loops': number
+    readonly 'Rows Removed by Filter'?: number
+    readonly Plans?: readonly Node[]
+  }
+  const nodesOf = (node: Node): readonly Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+
+  const own = newSchema()
+  const { dialect, statements } = createPostgresEngine(own, () => indexes)
+  beforeAll(async () => {
+    const adapter = createPostgresAdapter({ connectionString: postgres.url, schema: own })
+    await adapter.open(many)
+    await adapter.close()
+    await client.query(
+      `INSERT INTO ${own}.things SELECT 'id' || i, jsonb_build_object('_id', 'id' || i, '_version', 1, 'n', i % 7, 'team', 'team' || i % 40, 'at', to_char('2026-01-01'::timestamp + i * 7919 % ${SOME} * interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"'), 'tags', jsonb_build_array('t' || i % 40, 'u' || i % 31, 'v' || i), 'parts', jsonb_build_array(jsonb_build_object('owner', 'o' || i % ${SOME / 4}))) FROM generate_series(1, ${SOME}) AS i; ANALYZE`,
+    )
+  })
+  afterAll(() => client.query(`DROP SCHEMA ${own} CASCADE`))
+
+  /** The rows that a statement looks at, and the kinds of its steps. */
+  async function explain({ text, values }: Statement): Promise<{ rows: number; kinds: readonly string[] }> {
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`, [...values])
+    const nodes = nodesOf(rows[0]['QUERY PLAN'][0].Plan)
+    const looked = nodes.map(
+      (node) => (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+    )
+    return { rows: Math.max(...looked), kinds: nodes.map((node) => node['Node Type']) }
+  }
+
+  const newest: readonly SortKey[] = [
+    { field: f.at, descending: true },
+    { field: ID, descending: true },
+  ]
+  const pageOf = (filter: Filter): Statement => {
+    const query = { filter, sort: newest, skip: 0, limit: 20 }
+    return mergeRanges(dialect, indexes, 'things', query) ?? statements.page('things', query)
+  }
+  const before: Filter = { kind: 'lt', field: f.at, value: '2026-01-05T00:00:00.000Z' }
+
+  test('of a page by an element, or several, looks at what it gives', async () => {
+    for (const filter of [tag('t7'), and([tag('t7'), before])]) {
+      const { rows, kinds } = await explain(pageOf(filter))
+      expect(kinds).not.toContain('Seq Scan')
+      expect(kinds).not.toContain('Sort')
+      expect(rows, JSON.stringify(filter)).toBeLessThan(40)
+    }
+    for (const filter of [isOneOf(f.tags, 't7', 'u7'), or([tag('t7'), eq(f.team, 'team3')])]) {
+      const { rows, kinds } = await explain(pageOf(filter))
+      expect(kinds).not.toContain('Seq Scan')
+      expect(rows, JSON.stringify(filter)).toBeLessThan(80)
+    }
+  })
+
+  test('of a count, a refusal and a removal by elements looks at what matches', async () => {
+    const owner = eq(f.owners, 'o7')
+    const either = or([owner, tag('v9')])
+    const list = statements.list('things', { filter: owner, sort: [], skip: 0, limit: null })
+    for (const statement of [
+      statements.count('things', owner),
+      statements.count('things', isOneOf(f.owners, 'o7', 'o8')),
+      statements.count('things', either),
+      statements.remove('things', and([owner, eq(f.n, 3)])),
+      list,
+      { ...list, text: `${list.text} LIMIT 1` },
+    ]) {
+      const { rows, kinds } = await explain(statement)
+      expect(kinds).not.toContain('Seq Scan')
+      expect(rows, statement.text).toBeLessThan(16)
+    }
+    const { kinds } = await explain(statements.count('things', tag('t7')))
+    expect(kinds.filter((kind) => /Loop|Join|Seq/.test(kind))).toEqual([])
+  })
+
+  test('of what names a document asks no table of elements', () => {
+    const query = { filter: and([eq(ID, 'id7'), tag('t7')]), sort: [], skip: 0, limit: 1 }
+    expect(statements.page('things', query).text).not.toContain('_elements_')
   })
 })

@@ -53,8 +53,7 @@ function findPart(
       return use ? { use, index: isOfElements(index) ? index : undefined } : []
     })
     .filter(({ use }) => boundsOf(use).some((bound) => own.includes(bound)))
-    // PostgreSQL has more ways to read an index of the documents.
-    .sort((a, b) => b.use.fixing.length - a.use.fixing.length || (a.index ? 1 : 0) - (b.index ? 1 : 0))
+    .sort((a, b) => b.use.fixing.length - a.use.fixing.length || (a.index ? 0 : 1) - (b.index ? 0 : 1))
   if (uses.length === 0) return undefined
   const { use, index } = uses.find(({ use }) => use.rangeOrder) ?? {}
   return { all, own, use, index }
@@ -74,7 +73,8 @@ function findParts(indexes: readonly IndexPlan[], { filter, sort }: Query): read
     const ranges = parts.reduce((total, part) => total + countRanges(part), 0)
     if (parts.length === alternatives.length && ranges <= MAX_RANGES) return parts
   }
-  return undefined
+  // The ids of a table of elements would be looked for first, and all that they match sorted.
+  return whole && use && indexes.some(isOfElements) ? [whole] : undefined
 }
 
 const countRanges = ({ use }: Part): number => (use ? (splitRanges(use)?.length ?? MAX_RANGES + 1) : 1)

@@ -13,7 +13,7 @@ import { compileCondition } from '../../sql/compile-condition.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { type FilteredStatement, writeStatement } from '../../sql/statements.js'
 import { isOfElements } from '../../sql/structures.js'
-import { boundsOf, entriesOf, usableFor } from './entries.js'
+import { boundsOf, type Entries, entriesOf, usableFor } from './entries.js'
 
 type Query = Omit<ListQuery, 'signal'>
 
@@ -147,19 +147,24 @@ export function mergeRanges(
     const rows = parts.map(({ use, index }, i) => {
       const entries = index && entriesOf(dialect, collection, index)
       const sources: string[] = []
-      const where = [...before, ...(own[i] ?? []), ...after].map(({ condition, write, values }) => {
+      const [onEntries, onDocuments]: [string[], string[]] = [[], []]
+      for (const { condition, write, values } of [...before, ...(own[i] ?? []), ...after]) {
         const isBound = use?.fixing.includes(condition)
-        const target = entries && (isBound || entries.decides(condition)) ? entries.dialect : dialect
+        const isOnEntries = entries !== undefined && (isBound || entries.decides(condition))
+        const target = isOnEntries ? entries.dialect : dialect
         const list = values !== undefined && isBound && readList(condition)
-        if (!list) return write(target)
         const name = `range${sources.length}`
-        sources.push(`unnest(${values}) AS ${name} (value)`)
-        return compare(target, list.field, (value) => `${value} = ${name}.value`)
-      })
+        if (list) sources.push(`unnest(${values}) AS ${name} (value)`)
+        const sql = list ? compare(target, list.field, (value) => `${value} = ${name}.value`) : write(target)
+        ;(isOnEntries ? onEntries : onDocuments).push(sql)
+      }
+      const order = orderIn(entries?.dialect ?? dialect)
       const table = dialect.table(collection)
-      // By a JOIN no system column is meant.
-      const from = entries ? `${entries.source}, ${table} WHERE ${entries.joined} AND` : `${table} WHERE`
-      const range = `SELECT ${dialect.stored} FROM ${from} ${where.join(' AND ')}${orderIn(entries?.dialect ?? dialect)}`
+      const from = entries
+        ? writeJoined(entries, table, onEntries, onDocuments.length === 0 && `${order} LIMIT ${enough}`)
+        : table
+      const where = [...(entries ? [entries.joined] : []), ...onDocuments].join(' AND ')
+      const range = `SELECT ${dialect.stored} FROM ${from} WHERE ${where}${order}`
       return { range, sources: sources.join(' CROSS JOIN ') }
     })
     const end = ` LIMIT (${most})::bigint${passed === undefined ? '' : ` OFFSET (${passed})::bigint`}`
@@ -184,3 +189,15 @@ export function mergeRanges(
 /** Compares the value of a field, or any element. */
 const compare = (dialect: SqlDialect, field: FieldRef, condition: (value: string) => string): string =>
   field.each ? dialect.hasElement(field, condition) : condition(dialect.value(field))
+
+/**
+ * Joins entries with their documents. Where nothing else decides, the first entries are taken before: however many match, no
+ * further documents are read. The names of system columns mean nothing behind a JOIN.
+ */
+const writeJoined = (
+  { source }: Entries,
+  table: string,
+  conditions: readonly string[],
+  end: string | false,
+): string =>
+  `(SELECT entry.* FROM ${source} WHERE ${conditions.join(' AND ')}${end || ''}) AS entry, ${table}`

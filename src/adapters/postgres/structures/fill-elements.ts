@@ -26,8 +26,9 @@ export type FillElements = (run: RunStatement, structure: Structure) => Promise<
 
 /**
  * Creates what builds tables of elements while others write. From the first step on, triggers keep a table up to date with
- * what is written; the others add the documents that are there, in the order of `_id`, which are held until it is done. To
- * add one twice changes nothing, so whoever goes on with what another has left begins at the first document.
+ * what is written; the other steps add the elements of stored documents, in the order of `_id`, and lock these documents until
+ * their transaction ends. Adding one twice changes nothing, so a process that resumes the work of another begins at the first
+ * document.
  */
 export function createFillElements(place: Place): FillElements {
   /** The last documents whose entries were added, by table. */

@@ -55,10 +55,22 @@ function insertAll<E>(elements: E[], places: readonly number[], all: readonly E[
   }
 }
 
-/** Cuts off the last elements of a chunk. */
-export const split = <T>({ keys, elements }: Chunk<T>): Chunk<T> => ({
-  keys: keys.map((column) => column.splice(-CHUNK)),
-  elements: elements.splice(-CHUNK),
+/**
+ * A chunk in pieces of the length of one, the last of which may be longer. Each piece is a copy: an array that has grown,
+ * or from which elements were removed, keeps memory for up to twice its elements.
+ */
+export const split = <T>({ keys, elements }: Chunk<T>): readonly Chunk<T>[] => {
+  const pieces = Math.max(1, Math.floor(elements.length / CHUNK))
+  return Array.from({ length: pieces }, (_, i) => {
+    const [from, end] = [i * CHUNK, i === pieces - 1 ? elements.length : (i + 1) * CHUNK]
+    return { keys: keys.map((column) => column.slice(from, end)), elements: elements.slice(from, end) }
+  })
+}
+
+/** The elements of two chunks side by side. */
+export const join = <T>(a: Chunk<T>, b: Chunk<T>): Chunk<T> => ({
+  keys: a.keys.map((column, i) => [...column, ...(b.keys[i] ?? [])]),
+  elements: [...a.elements, ...b.elements],
 })
 
 /** Characters that come in another order by their code points than in UTF-16. */

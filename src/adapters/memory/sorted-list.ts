@@ -5,6 +5,7 @@ import {
   comparePlain,
   findLast,
   isPlain,
+  join,
   merge,
   search,
   sortPlaces,
@@ -61,6 +62,9 @@ export interface Spread<T> {
 
 /** So many insertions are much: putting them in order takes some milliseconds, in a list of a million, too. */
 const MAX_FRESH = 1024
+
+/** A chunk with fewer elements is joined with one beside it. */
+const MIN_CHUNK = CHUNK / 2
 
 /** Values of the first columns; with `isBehind`, the place behind all that are equal in them. */
 interface Bound {
@@ -150,17 +154,17 @@ export function createSortedList<T>(
         return place
       })
       merge(chunk, rows, own, places)
-      while (chunk.elements.length >= 2 * CHUNK) chunks.splice(index + 1, 0, split(chunk))
+      if (chunk.elements.length >= 2 * CHUNK) chunks.splice(index, 1, ...split(chunk))
     }
   }
   /** Puts ascending insertions behind all others. */
   const append = ({ elements: waiting, table }: Waiting<T>, named: readonly number[]): void => {
     let open = chunks.at(-1)
     for (const one of named) {
-      if (!open || open.elements.length >= 2 * CHUNK - 1) {
-        const next: Chunk<T> = open ? split(open) : { keys: others.map(() => []), elements: [] }
-        chunks.push(next)
-        open = next
+      if (!open || open.elements.length >= 2 * CHUNK) {
+        const pieces = open ? split(open) : [{ keys: others.map(() => []), elements: [] }]
+        chunks.splice(-1, 1, ...pieces)
+        open = chunks.at(-1) as Chunk<T>
       }
       open.elements.push(waiting[one] as T)
       for (let k = 0; k < open.keys.length; k++) open.keys[k]?.push(table[k]?.[one])
@@ -208,7 +212,14 @@ export function createSortedList<T>(
     chunk.elements.splice(place, 1)
     for (const column of chunk.keys) column.splice(place, 1)
     change(-1)
-    if (chunk.elements.length === 0) chunks.splice(chunks.indexOf(chunk), 1)
+    if (chunk.elements.length < MIN_CHUNK) joinNeighbours(chunk)
+  }
+  /** Joins a chunk that has become short with one beside it, so that many removals leave few chunks. */
+  const joinNeighbours = (chunk: Chunk<T>): void => {
+    const index = chunks.indexOf(chunk)
+    const [first, second] = chunks.slice(Math.max(0, index - 1), Math.max(2, index + 1))
+    if (first && second) chunks.splice(Math.max(0, index - 1), 2, ...split(join(first, second)))
+    else if (chunk.elements.length === 0) chunks.length = 0
   }
   const exchangeOne = (before: T, after: T, value?: Ordered): void => {
     const found = find(before, value)

@@ -4,6 +4,7 @@ const BENCHMARKS = [
   'fairness',
   'hashing',
   'logged',
+  'memory',
   'processes',
   'real',
   'requests',

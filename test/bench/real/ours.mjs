@@ -11,7 +11,7 @@ import { STATES } from './world.mjs'
 const ofMyTeams = { team: { $in: '$user.teams' } }
 const required = true
 
-const config = {
+export const config = {
   auth: { claims: { teams: { from: 'memberships', where: { user: '$user._id' }, take: 'team' } } },
   collections: {
     users: {

@@ -1,66 +1,83 @@
 import { isServiceError, ServiceError } from '../errors.js'
+import { isPromise, whenReady } from '../promises.js'
 import type { Deadline } from '../service/deadline.js'
 import { endOfTurn, nextTurn } from '../slices.js'
-import type { Respond } from './answer.js'
-import { type Answer, type IncomingRequest, isRead, isStream } from './answer.js'
+import type { MaybePromise } from '../types.js'
+import { type Answer, type IncomingRequest, isRead, isStream, type Respond } from './answer.js'
 import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
-import { calledByNode, calledWithout, findNodeResponse } from './misuse.js'
+import { calledByNode, calledWithout, findNodeResponse, type NodeResponse } from './misuse.js'
 import { toReadableStream } from './send-stream.js'
 
 /** Creates a handler of web-standard requests. `fail` answers a call without a valid request. */
-export const createFetchHandler =
-  (respond: Respond, fail: (cause: unknown) => Answer) =>
-  async (request: Request, second?: unknown): Promise<Response> => {
+export const createFetchHandler = (
+  respond: Respond,
+  fail: (cause: unknown) => Answer,
+): ((request: Request, second?: unknown) => Promise<Response>) => {
+  const refuse = async (cause: unknown): Promise<Response> => toResponse(fail(cause), 'GET')
+  const send = (answer: Answer, method: string): MaybePromise<Response> => {
     try {
-      const response = second === undefined ? undefined : findNodeResponse(request, second)
-      if (!response) {
-        // Members that a host's request lacks are found before anything is done.
-        if (!isRequest(request)) return toResponse(fail(calledWithout()), 'GET')
-        const incoming = new FetchRequest(request)
-        const answer = await respond(incoming)
-        await endOfTurn()
-        return toResponse(answer, incoming.method)
-      }
-      const { status, headers, body } = fail(calledByNode())
-      // Otherwise the client would wait for ever.
-      response.writeHead(status, headers)
-      response.end(String(body))
-      return new Response(null, { status })
+      return toResponse(answer, method)
     } catch (cause) {
-      // The request cannot be read, or the runtime refuses the answer.
-      return toResponse(fail(cause), 'GET')
+      // The runtime refuses the answer.
+      return refuse(cause)
     }
   }
+  const handle = (request: Request, second: unknown): MaybePromise<Response> => {
+    const response = second === undefined ? undefined : findNodeResponse(request, second)
+    if (response) return sendByNode(response, fail(calledByNode()))
+    const incoming = readRequest(request)
+    // What a host's request lacks is found before anything is done.
+    if (!incoming) return refuse(calledWithout())
+    const leave = (answer: Answer): MaybePromise<Response> =>
+      whenReady(endOfTurn(), () => send(answer, incoming.method))
+    const answered = respond(incoming)
+    return isPromise(answered) ? answered.then(leave).catch(refuse) : leave(answered)
+  }
+  return (request, second) => {
+    try {
+      return Promise.resolve(handle(request, second))
+    } catch (cause) {
+      // The request cannot be read.
+      return refuse(cause)
+    }
+  }
+}
 
-/** The start of a request's URL; node's has a path alone. */
-const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
+/** Answers node: otherwise the client would wait for ever. */
+function sendByNode(response: NodeResponse, { status, headers, body }: Answer): Response {
+  response.writeHead(status, headers)
+  response.end(String(body))
+  return new Response(null, { status })
+}
 
-/** Whether what the handler was called with can be read as a request: whether it has what every answer depends on. */
-const isRequest = (
-  value: { readonly [part in 'method' | 'url' | 'headers']?: unknown } | null | undefined,
-): boolean =>
-  typeof value?.method === 'string' &&
-  typeof value.url === 'string' &&
-  ORIGIN.test(value.url) &&
-  typeof (value.headers as Partial<Headers> | null | undefined)?.get === 'function'
+/** A host's request in plain data; `undefined` where it lacks what every answer depends on. Each part is read once. */
+function readRequest(request: Partial<Request> | null | undefined): FetchRequest | undefined {
+  const { method, url, headers } = request ?? {}
+  if (typeof method !== 'string' || typeof url !== 'string' || typeof headers?.get !== 'function')
+    return undefined
+  const target = targetOf(url)
+  return target === undefined ? undefined : new FetchRequest(request as Request, headers, method, target)
+}
 
 /** A web-standard request in plain data. A class, so that a request does not create a function for each of these. */
 class FetchRequest implements IncomingRequest {
   readonly #request: Request
+  readonly #headers: Pick<Headers, 'get'>
   readonly method: string
   readonly target: string
   readonly mountPath = ''
   readonly clientAddress = undefined
   #body: 'unread' | 'arriving' | 'whole' = 'unread'
 
-  constructor(request: Request) {
+  constructor(request: Request, headers: Pick<Headers, 'get'>, method: string, target: string) {
     this.#request = request
-    this.method = request.method
-    this.target = targetOf(request.url)
+    this.#headers = headers
+    this.method = method
+    this.target = target
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers.get(name) ?? undefined
+    return this.#headers.get(name) ?? undefined
   }
 
   async readBody(limit: number, time: Pick<Deadline, 'onOver'>): Promise<Uint8Array> {
@@ -111,8 +128,13 @@ function signalOf(request: Request): AbortSignal | undefined {
   }
 }
 
-/** The path and query of an absolute URL. */
-function targetOf(url: string): string {
+/** The start of an absolute URL; node's has a path alone. */
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
+
+/** The path and query of an absolute URL; `undefined` of any other. */
+function targetOf(url: string): string | undefined {
+  // The pattern costs more than two comparisons, and nearly every URL begins so.
+  if (!url.startsWith('http://') && !url.startsWith('https://') && !ORIGIN.test(url)) return undefined
   const start = url.indexOf('/', url.indexOf('://') + 3)
   const end = url.indexOf('#')
   if (start < 0) return '/'

@@ -135,10 +135,13 @@ const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
 function targetOf(url: string): string | undefined {
   // The pattern costs more than two comparisons, and nearly every URL begins so.
   if (!url.startsWith('http://') && !url.startsWith('https://') && !ORIGIN.test(url)) return undefined
-  const start = url.indexOf('/', url.indexOf('://') + 3)
   const end = url.indexOf('#')
-  if (start < 0) return '/'
-  return end < 0 ? url.slice(start) : url.slice(start, end)
+  const whole = end < 0 ? url : url.slice(0, end)
+  const path = whole.indexOf('/', whole.indexOf('://') + 3)
+  const query = whole.indexOf('?')
+  // A host may leave out an empty path.
+  if (path < 0 || (query >= 0 && query < path)) return query < 0 ? '/' : `/${whole.slice(query)}`
+  return whole.slice(path)
 }
 
 async function readRequestBody(
@@ -183,13 +186,18 @@ function requireUnread(request: Request): void {
 
 /**
  * Whether a host reads bodies by its own means, as @hono/node-server does: it makes a stream only for who asks for one, which
- * is a tenth of a small write (`real` of test/bench). The body of a request of the runtime's own class is read as a stream: such
- * a request may say of its length what is not true.
+ * is a tenth of a small write (`real` of test/bench). The body of a request of the runtime's own class is read as a stream, and
+ * so is that of another library's class: such a request may say of its length what is not true.
  */
-const isReadByHost = (request: Request): boolean =>
-  typeof request.arrayBuffer === 'function' &&
-  request.arrayBuffer !== globalThis.Request?.prototype.arrayBuffer &&
-  !request.bodyUsed
+function isReadByHost(request: Request): boolean {
+  const { Request: Own } = globalThis as { readonly Request?: typeof Request }
+  return (
+    Own !== undefined &&
+    request instanceof Own &&
+    request.arrayBuffer !== Own.prototype.arrayBuffer &&
+    !request.bodyUsed
+  )
+}
 
 /** Reads a body of a length that the host's HTTP parser sees to. */
 function readByHost(request: Request, limit: number, time: Pick<Deadline, 'onOver'>): Promise<Uint8Array> {

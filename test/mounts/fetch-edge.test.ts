@@ -118,6 +118,8 @@ test.each<[what: string, ask: readonly unknown[], status: number]>([
 
 test.each([
   ['http://service.test', '/', 200],
+  ['http://service.test?limit=/notes', '/?limit=/notes', 400],
+  ['http://service.test#/notes', '/', 200],
   ['http://service.test/notes#/?limit=x', '/notes', 200],
   ['http://service.test/notes?limit=1#?limit=x', '/notes?limit=1', 200],
   ['HTTPS://service.test/notes', '/notes', 200],
@@ -189,8 +191,15 @@ describe('a body that has another length than it says', () => {
     return { stream, seen }
   }
 
+  /** As a class of another library, with means of its own to read a body, however long that is. */
+  const foreign = (request: Request) => ({
+    ...{ method: request.method, url: request.url, headers: request.headers, signal: request.signal },
+    ...{ body: request.body, bodyUsed: false, arrayBuffer: () => request.arrayBuffer() },
+  })
+
   const KINDS: readonly [name: string, make: (request: Request) => object][] = [
     ['the runtime', (request) => request],
+    ['another library', foreign],
   ]
 
   test.each(KINDS)('in a request of %s is cut off at the limit', async (_, make) => {

@@ -1,3 +1,5 @@
+import { CACHES } from '../kept/caches.js'
+import { createWeakCache } from '../kept/weak-cache.js'
 import { canHold, compare, isComparable } from './compare.js'
 import { type FieldRef, type Filter, type Leaf, not, nothing, or, type Scalar } from './filter.js'
 import { prefixOf } from './pattern/prefix.js'
@@ -43,7 +45,7 @@ const nothingSaid = (field: FieldRef): Constraint => ({
 export const nameOf = ({ path, type }: FieldRef): string => `${type} ${path}`
 
 /** What frozen conditions say, which may have many values; `null` for those that say nothing about one field. */
-const READINGS = new WeakMap<Filter, Reading | null>()
+const READINGS = createWeakCache<Filter, Reading | null>(CACHES.readings)
 
 /** What a condition says about one field; `undefined` for one on several fields, on elements, or on values without an order. */
 export function readConstraint(filter: Filter): Reading | undefined {

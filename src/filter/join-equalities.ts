@@ -1,3 +1,5 @@
+import { CACHES } from '../kept/caches.js'
+import { createWeakCache } from '../kept/weak-cache.js'
 import { type FieldRef, type Filter, or, type Scalar } from './filter.js'
 
 /** Equalities on one field, any of which may hold. */
@@ -12,7 +14,7 @@ type Equality = Extract<Filter, { readonly value: Scalar }>
 type Joined = readonly (Filter | Equalities)[]
 
 /** Those of frozen filters. */
-const JOINED = new WeakMap<readonly Filter[], Joined>()
+const JOINED = createWeakCache<readonly Filter[], Joined>(CACHES.joined)
 
 /** Joins the equalities of an `or` by field: a thousand ids then take one look-up, not a thousand tests. */
 export function joinEqualities(filters: readonly Filter[]): Joined {

@@ -1,4 +1,6 @@
 import { compilePath, isObject } from '../json/own-properties.js'
+import { CACHES } from '../kept/caches.js'
+import { createWeakCache } from '../kept/weak-cache.js'
 import { endless, type Slice } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
@@ -129,7 +131,7 @@ function compilePresent({ path, type, each }: FieldRef): Judge {
 }
 
 /** The values of equalities that were joined: those of frozen filters come again. */
-const WANTED = new WeakMap<Equalities['values'], ReadonlySet<unknown>>()
+const WANTED = createWeakCache<Equalities['values'], ReadonlySet<unknown>>(CACHES.values)
 
 function compileOneOf({ field, values }: Equalities): Judge {
   const wanted = WANTED.get(values) ?? new Set<unknown>(values)

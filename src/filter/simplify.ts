@@ -1,4 +1,6 @@
 import { freezeDeep } from '../json/freeze-deep.js'
+import { CACHES } from '../kept/caches.js'
+import { createWeakCache } from '../kept/weak-cache.js'
 import {
   type Constraint,
   isImpossible,
@@ -144,7 +146,7 @@ function isOfElements(filter: Filter): boolean {
 }
 
 /** The alternatives of frozen filters, which may have many values. */
-const ALTERNATIVES = new WeakMap<readonly Filter[], readonly Filter[]>()
+const ALTERNATIVES = createWeakCache<readonly Filter[], readonly Filter[]>(CACHES.alternatives)
 
 /** The alternatives with the equalities on one field as one of them. */
 function alternativesOf(filters: readonly Filter[]): readonly Filter[] {

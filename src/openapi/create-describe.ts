@@ -1,7 +1,8 @@
-import { createBoundedMap } from '../filter/bounded-map.js'
 import { etagOfText } from '../http/etag.js'
 import type { Describe, Found } from '../http/routes/create-exchange.js'
 import type { Bytes } from '../json/bytes.js'
+import { createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES } from '../kept/caches.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { OPERATIONS } from '../permissions/grants.js'
 import type { KeptText } from '../permissions/kept-texts.js'
@@ -15,7 +16,7 @@ const MAX_KEPT = 32 * 1024 * 1024
 
 /** Creates what describes a service to its callers. Callers with the same subjects share a document, which is kept. */
 export function createDescribe(service: Omit<Described, 'hasAccountRoutes'>): Describe {
-  const kept = createBoundedMap<string, KeptText>(MAX_KEPT, ({ bytes }) => bytes.length)
+  const kept = createBoundedMap<string, KeptText>(CACHES.descriptions, MAX_KEPT, ({ bytes }) => bytes.length)
   const subjects = findSubjects(service)
   let underWay: Promise<unknown> | undefined
   const make = async (call: Call, found: Found, key: string): Promise<KeptText> => {

@@ -1,7 +1,9 @@
-import { type BoundedMap, createBoundedMap } from '../filter/bounded-map.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
 import { freezeDeep } from '../json/freeze-deep.js'
 import { readOwn } from '../json/own-properties.js'
+import { type BoundedMap, createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES } from '../kept/caches.js'
+import { createWeakCache } from '../kept/weak-cache.js'
 import { NOW } from '../query/variable.js'
 import { bindWhere, isAnywhere, type Where } from '../query/where.js'
 import type { StoredDocument } from '../storage.js'
@@ -33,7 +35,7 @@ const OVERHEAD = 1024
  * same values, and one with `$now` once for each request.
  */
 export function createRuleJudges(): (asking: Asking) => RuleJudge {
-  const fixed = new WeakMap<Where, Predicate>()
+  const fixed = createWeakCache<Where, Predicate>(CACHES.conditions)
   const shared = new WeakMap<Where, BoundedMap<string, Kept>>()
   return (asking) => {
     const own = new Map<Where, Predicate>()
@@ -42,7 +44,7 @@ export function createRuleJudges(): (asking: Asking) => RuleJudge {
       const { variables } = where
       const compile = (): Predicate => compileFilter(freezeDeep(bindWhere(where, asking.binding)))
       if (variables.includes(NOW)) return compile()
-      const kept = shared.get(where) ?? createBoundedMap(MAX_KEPT, ({ size }) => size)
+      const kept = shared.get(where) ?? createBoundedMap(CACHES.conditions, MAX_KEPT, ({ size }) => size)
       shared.set(where, kept)
       const key = keyValues(variables, asking.binding)
       const known = kept.get(key)

@@ -1,4 +1,5 @@
 import type { Bytes } from '../json/bytes.js'
+import { CACHES } from '../kept/caches.js'
 import { type Slice, stepsToWrite } from '../slices.js'
 import type { StoredDocument } from '../storage.js'
 
@@ -69,7 +70,7 @@ export function createTextStore(): KeepTexts {
       return new WeakMap()
     }
     const add: FindText = (document, slice) => {
-      if (!Object.isFrozen(document)) return undefined
+      if (!CACHES.texts.isOn || !Object.isFrozen(document)) return undefined
       const written = write(document)
       slice.left -= stepsToWrite(written.length)
       if (written.length > MAX_TEXT) return { bytes: encoder.encode(written) }
@@ -79,6 +80,6 @@ export function createTextStore(): KeepTexts {
       texts.set(document, text)
       return text
     }
-    return (document, slice) => texts?.get(document) ?? add(document, slice)
+    return (document, slice) => (CACHES.texts.isOn && texts?.get(document)) || add(document, slice)
   }
 }

@@ -1,6 +1,7 @@
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
-import { createBoundedMap } from '../filter/bounded-map.js'
 import { and, type Filter, nothing } from '../filter/filter.js'
+import { createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES } from '../kept/caches.js'
 import type { ReadableNames } from '../query/reading.js'
 import { type Binding, NOW, USER_ID } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
@@ -79,7 +80,7 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
       key,
       writeStanding,
     })
-  const standings = createBoundedMap<string, Standing>(MAX_STANDINGS)
+  const standings = createBoundedMap<string, Standing>(CACHES.accesses, MAX_STANDINGS)
   const standingFor = (mine: readonly Rule[]): Standing => {
     const key = keyOf(rules, mine)
     const known = standings.get(key)
@@ -91,7 +92,7 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
   const standingOf = (caller: KnownCaller | null): Standing =>
     standingFor(rules.filter(({ subject }) => appliesTo(subject, caller)))
   const anonymous = standingOf(null)
-  const accesses = createBoundedMap<string, Kept>(MAX_ACCESSES, ({ size }) => size)
+  const accesses = createBoundedMap<string, Kept>(CACHES.accesses, MAX_ACCESSES, ({ size }) => size)
   return (asking, by) => {
     const whole = asking.caller === null ? anonymous : standingOf(asking.caller)
     const standing = by === undefined ? whole : standingFor(whole.undemanding[by])

@@ -1,6 +1,8 @@
 import { and, type Filter, hasPattern } from '../filter/filter.js'
 import { simplify } from '../filter/simplify.js'
 import { freezeDeep } from '../json/freeze-deep.js'
+import { CACHES } from '../kept/caches.js'
+import { createWeakCache } from '../kept/weak-cache.js'
 
 /** Restricts what is asked for to what is allowed. */
 export type Restrict = (asked: Filter) => Filter
@@ -11,7 +13,7 @@ export type Restrict = (asked: Filter) => Filter
  */
 export function createRestriction(allowed: Filter): Restrict {
   // Compiled queries are kept and come again.
-  const known = new WeakMap<Filter, Filter>()
+  const known = createWeakCache<Filter, Filter>(CACHES.restrictions)
   return (asked) => {
     const kept = known.get(asked)
     if (kept) return kept

@@ -1,9 +1,10 @@
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
-import { createBoundedMap } from '../filter/bounded-map.js'
 import { compareText } from '../json/compare-text.js'
 import { orderNames } from '../json/order-names.js'
 import { isObject, thaw } from '../json/own-properties.js'
+import { createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES } from '../kept/caches.js'
 import { isSystemField } from '../schema/names.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
@@ -47,7 +48,7 @@ export function createViews(
   rules: readonly Rule[],
   keepTexts: KeepTexts,
 ): FindView {
-  const views = createBoundedMap<string, View>(MAX_VIEWS)
+  const views = createBoundedMap<string, View>(CACHES.views, MAX_VIEWS)
   return (matching) => {
     const key = keyOf(rules, matching)
     const known = views.get(key)

@@ -1,6 +1,7 @@
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
-import { type BoundedMap, createBoundedMap } from '../filter/bounded-map.js'
 import { freezeDeep } from '../json/freeze-deep.js'
+import { type BoundedMap, createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES, type Cache } from '../kept/caches.js'
 import type { Limits } from '../types.js'
 import type { Following } from './compile-expand.js'
 import { compileQuery, type Query } from './compile-query.js'
@@ -57,7 +58,10 @@ export function createQueryReader(limits: Limits): ReadQuery {
   /** By the parameters of a route; there are as many as routes that take some. */
   const routes = new Map<readonly ParameterName[], OfRoute>()
   const addRoute = (allowed: readonly ParameterName[]): OfRoute => {
-    const route = { queries: createKept<Kept>(MAX_KEPT), forms: createKept<QueryForm>(MAX_FORMS) }
+    const route = {
+      queries: createKept<Kept>(CACHES.queries, MAX_KEPT),
+      forms: createKept<QueryForm>(CACHES.parameters, MAX_FORMS),
+    }
     routes.set(allowed, route)
     return route
   }
@@ -79,7 +83,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
     const key = `${readable.key}?${text}`
     const known = queries.get(key)
     if (known) return known.query
-    if (!wasSeen(key)) return compile()
+    if (!CACHES.queries.isOn || !wasSeen(key)) return compile()
     const query = freezeAll(compile())
     // What it goes on to depends on what the caller may read there.
     if (query.expand.some(({ onward }) => onward.length > 0)) return query
@@ -88,8 +92,8 @@ export function createQueryReader(limits: Limits): ReadQuery {
   }
 }
 
-const createKept = <T extends { readonly size: number }>(most: number): BoundedMap<string, T> =>
-  createBoundedMap(most, ({ size }) => size)
+const createKept = <T extends { readonly size: number }>(cache: Cache, most: number): BoundedMap<string, T> =>
+  createBoundedMap(cache, most, ({ size }) => size)
 
 /** Freezes what is kept: storage may keep what it computes for a filter that cannot change. */
 function freezeAll(query: LinkedQuery): LinkedQuery {

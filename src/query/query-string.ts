@@ -1,6 +1,6 @@
 import qs from 'qs'
 import { type Fault, ServiceError } from '../errors.js'
-import type { BoundedMap } from '../filter/bounded-map.js'
+import type { BoundedMap } from '../kept/bounded-map.js'
 import type { Limits } from '../types.js'
 import { isArrayText, unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, OR, operatorOf, takes } from './operators.js'

@@ -2,11 +2,12 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import { isEmail } from '../fields/email.js'
 import { STRING_FORMATS } from '../fields/types/string.js'
-import { createBoundedMap } from '../filter/bounded-map.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import { parsePattern } from '../filter/pattern/parse-pattern.js'
 import type { JsonSchema } from '../json/json-schema.js'
 import { toPointerPart } from '../json/pointer.js'
+import { createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES } from '../kept/caches.js'
 
 /** One violated keyword. `path` is the JSON pointer of the property at fault. */
 export interface Violation {
@@ -95,6 +96,7 @@ const MAX_KEPT = 256 * 1024
 
 /** By the text of the schema. Collections, and services of one process, often have the same. */
 const kept = createBoundedMap<string, { readonly find: FindViolations; readonly length: number }>(
+  CACHES.schemas,
   MAX_KEPT,
   ({ length }) => length,
 )

@@ -1,9 +1,10 @@
 import type { Claim } from '../config/plan.js'
-import { createBoundedMap } from '../filter/bounded-map.js'
 import { type Filter, ID, type Scalar } from '../filter/filter.js'
 import type { OrderKey } from '../filter/order.js'
 import { compareText } from '../json/compare-text.js'
 import { freezeDeep } from '../json/freeze-deep.js'
+import { createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES } from '../kept/caches.js'
 import { writeValues } from '../permissions/values.js'
 import { isPromise, whenReady } from '../promises.js'
 import { type Binding, type ClaimValues, type HeldClaims, NOW } from '../query/variable.js'
@@ -38,11 +39,13 @@ const OVERHEAD = 64
 /** Creates what keeps the contents of claims: what follows from one is found by its key. */
 export function createContents(): ShareContent {
   const contents = createBoundedMap<string, { readonly shared: ClaimValues; readonly size: number }>(
+    CACHES.contents,
     MAX_CONTENTS,
     ({ size }) => size,
   )
   let keys = 0
   return (read) => {
+    if (!CACHES.contents.isOn) return read
     const text = JSON.stringify([read.isWhole, read.values])
     const known = contents.get(text)
     if (known) return known.shared
@@ -55,7 +58,7 @@ export function createContents(): ShareContent {
 
 /** Creates the reader of claims. The first time that one is cut for a caller, it warns. */
 export function createClaimReader(logger: Pick<Logger, 'warn'>, share = createContents()): ReadClaim {
-  const heard = createBoundedMap<string, true>(MAX_HEARD)
+  const heard = createBoundedMap<string, true>({ isOn: true }, MAX_HEARD)
   const keep = createKeptClaims()
   const warn = (claim: string, caller: unknown): void => {
     const key = JSON.stringify([claim, caller])
@@ -103,7 +106,7 @@ const sizeOf = ({ values }: ClaimValues): number =>
 
 /** Creates what keeps claims for as long as the storage holds the same documents; none that depends on the time. */
 function createKeptClaims(): (asked: Asked, read: () => ReturnType<ReadClaim>) => ReturnType<ReadClaim> {
-  const kept = createBoundedMap<string, KeptClaim>(MAX_KEPT, ({ size }) => size)
+  const kept = createBoundedMap<string, KeptClaim>(CACHES.claims, MAX_KEPT, ({ size }) => size)
   return ({ claim: { name, from, where }, binding, store }, read) => {
     const variables = where.kind === 'bound' ? where.variables : []
     const state = variables.includes(NOW) ? undefined : store.state([from])

@@ -1,6 +1,7 @@
-import { createBoundedMap } from '../filter/bounded-map.js'
 import type { Filter } from '../filter/filter.js'
 import type { Bytes } from '../json/bytes.js'
+import { createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES } from '../kept/caches.js'
 import type { LinkedQuery } from '../query/query-reader.js'
 import type { StoredDocument } from '../storage.js'
 
@@ -47,6 +48,7 @@ const UNIT = 32
  */
 export function createKeptPages(): KeptPages {
   const pages = createBoundedMap<LinkedQuery, { readonly page: KeptPage; readonly size: number }>(
+    CACHES.pages,
     MAX_BYTES,
     ({ size }) => size,
   )

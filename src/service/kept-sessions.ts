@@ -1,5 +1,6 @@
 import type { Session } from '../auth/sessions.js'
-import { type BoundedMap, createBoundedMap } from '../filter/bounded-map.js'
+import { type BoundedMap, createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES } from '../kept/caches.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import type { ClaimValues } from '../query/variable.js'
 import type { StoredDocument } from '../storage.js'
@@ -36,4 +37,5 @@ export interface Keeping {
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** Creates the sessions that a service keeps for as long as the storage holds the same sessions and accounts. */
-export const createKeptSessions = (): KeptSessions => createBoundedMap(MAX_BYTES, ({ size }) => size)
+export const createKeptSessions = (): KeptSessions =>
+  createBoundedMap(CACHES.sessions, MAX_BYTES, ({ size }) => size)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createBoundedMap } from '../../src/filter/bounded-map.js'
+import { createBoundedMap } from '../../src/kept/bounded-map.js'
 import { compare } from '../../src/filter/compare.js'
 import { compilePattern } from '../../src/filter/pattern/compile-pattern.js'
 import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
@@ -120,7 +120,7 @@ function tryParse(text: string, forms?: QueryForms): string {
 describe('any query string', () => {
   test('is refused as a whole, or every one of its parameters comes out of the parser', () => {
     let accepted = 0
-    const forms: QueryForms = createBoundedMap(10_000, ({ size }) => size)
+    const forms: QueryForms = createBoundedMap({ isOn: true }, 10_000, ({ size }) => size)
     fc.assert(
       fc.property(queryString, (text) => {
         const once = tryParse(text)

@@ -1,7 +1,11 @@
 import { afterAll, afterEach } from 'vitest'
+import { switchCaches } from './caches.js'
 import { takeFaults } from './judged.js'
 
 const SHOWN = 3
+
+/** `CACHES=off npm test` runs everything without caches: nothing but the tests of the caches themselves needs them. */
+if (process.env.CACHES === 'off') switchCaches(false)
 
 /** Fails where answers were not as described. */
 function judge(): void {

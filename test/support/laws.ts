@@ -23,7 +23,7 @@ import { createTestService, type Sent, type TestService } from './service.js'
 import { followingOf } from './walk.js'
 import { type Disguise, disguise, queriesOf, raiseIds, type World, worlds, writeQuery } from './worlds.js'
 
-type Create = typeof createCollectionService
+export type Create = typeof createCollectionService
 
 /** The worlds are the same in every run: how often something is seen among them is known. */
 const SEED = 1
@@ -78,7 +78,7 @@ export async function openWorld(
 }
 
 /** Puts documents straight into a storage; `isFilled`: in the place of those that are there. */
-async function fill(
+export async function fill(
   adapter: StorageAdapter,
   { documents, ...others }: Disguise,
   isFilled = false,

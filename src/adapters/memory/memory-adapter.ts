@@ -1,5 +1,6 @@
 import type { Filter } from '../../filter/filter.js'
 import { compileDocumentOrder, createSorter } from '../../filter/order.js'
+import { CACHES } from '../../kept/caches.js'
 import { ANY, requireOptions } from '../../options.js'
 import { runSliced, type Slice, type Sliced } from '../../slices.js'
 import type { ListQuery, MaybePromise, StorageAdapter, StoredDocument } from '../../storage.js'
@@ -101,7 +102,7 @@ function listDocuments({ plan }: Held, query: ListQuery): MaybePromise<readonly 
 }
 
 function takeFirst(scan: Scan, skip: number, count: number): readonly StoredDocument[] {
-  const { taken } = scan
+  const taken = CACHES.taken.isOn ? scan.taken : undefined
   if (taken?.skip === skip && taken.count === count) return taken.documents
   const documents: StoredDocument[] = []
   if (count <= 0) return documents

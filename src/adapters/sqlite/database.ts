@@ -1,4 +1,5 @@
 import { type Filter, isNothing } from '../../filter/filter.js'
+import { CACHES } from '../../kept/caches.js'
 import { runSliced, SLICE, type Slice, type Sliced } from '../../slices.js'
 import type {
   ChangePage,
@@ -233,7 +234,10 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
     const plan = { collection, query, path: choose(collection, query) }
     const reading: SeatedReading<Listed> = (seat, slice) => listInSlices(seat, plan, slice)
     // Of what is being written, nothing is shown.
-    const found = writer.isInTransaction ? undefined : listKept({ connection: writer, kept }, plan)
+    const found =
+      !CACHES.documents.isOn || writer.isInTransaction
+        ? undefined
+        : listKept({ connection: writer, kept }, plan)
     return found ?? listDirectly(shortConnection(), plan) ?? search(isBounded(plan.path), reading, query)
   }
   const giveUp = async (): Promise<void> => {

@@ -1,4 +1,5 @@
-import { createBoundedMap } from '../bounded-map.js'
+import { createBoundedMap } from '../../kept/bounded-map.js'
+import { CACHES } from '../../kept/caches.js'
 import { attachMatcher } from './compile-pattern.js'
 import { type ParsePattern, parsePattern } from './parse-pattern.js'
 import { createStore } from './store.js'
@@ -26,7 +27,7 @@ interface Kept {
 
 /** Creates a store of patterns. Each pattern carries its matcher to the code that filters by it. */
 export function createPatternStore(): PatternStore {
-  const patterns = createBoundedMap<string, Kept>(PATTERN_BYTES, ({ bytes }) => bytes)
+  const patterns = createBoundedMap<string, Kept>(CACHES.patterns, PATTERN_BYTES, ({ bytes }) => bytes)
   const machines = createStore(MACHINES_BYTES)
   return {
     parse(source, options) {

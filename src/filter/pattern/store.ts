@@ -1,3 +1,5 @@
+import { CACHES } from '../../kept/caches.js'
+
 /** Keeps values that can be made again, up to a number of bytes in total. */
 export interface Store {
   /**
@@ -51,6 +53,7 @@ export function createStore(maxBytes: number): Store {
       type Made = ReturnType<typeof make>
       let entry: Entry | undefined
       return () => {
+        if (!CACHES.machines.isOn) return make(() => {})
         const kept = entry?.value as Made | undefined
         if (entry && kept) {
           entry.isUsed = true

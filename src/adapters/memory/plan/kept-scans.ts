@@ -1,3 +1,4 @@
+import { CACHES } from '../../../kept/caches.js'
 import type { Rows } from '../rows.js'
 
 /** The most scans that are kept. */
@@ -8,6 +9,7 @@ export function createKeptScans<Scan>({ byId }: Rows): (plan: () => Scan) => () 
   const scans = new Map<() => Scan, Scan>()
   let version = 0
   return (plan) => () => {
+    if (!CACHES.scans.isOn) return plan()
     if (version !== byId.documents.version || scans.size === MAX_SCANS) scans.clear()
     version = byId.documents.version
     const scan = scans.get(plan) ?? plan()

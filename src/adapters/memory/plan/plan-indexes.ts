@@ -1,7 +1,8 @@
-import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold, type Ordered } from '../../../filter/compare.js'
 import { and, type FieldRef, type Filter, ID, nothing, type Scalar } from '../../../filter/filter.js'
 import { type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
+import { createBoundedMap } from '../../../kept/bounded-map.js'
+import { CACHES } from '../../../kept/caches.js'
 import type { SortKey } from '../../../storage.js'
 import type { Rows } from '../rows.js'
 import type { SortedIndex } from '../sorted-index.js'
@@ -44,7 +45,7 @@ const MAX_KEPT = 256 * 1024
  * more than most reads.
  */
 export function createIndexPlanner({ sorted }: Rows): IndexPlanner {
-  const kept = createBoundedMap<string, Kept>(MAX_KEPT, ({ size }) => size)
+  const kept = createBoundedMap<string, Kept>(CACHES.indexUses, MAX_KEPT, ({ size }) => size)
   return (conditions, sort) => {
     const name = `${sort.map(nameKey).join()}:${conditions.map(nameShape).join()}`
     const known = kept.get(name)

@@ -11,6 +11,7 @@ import {
 } from '../../../filter/filter.js'
 import { isOn, keysOf, splitAlternatives } from '../../../filter/index-order.js'
 import { simplify } from '../../../filter/simplify.js'
+import { CACHES } from '../../../kept/caches.js'
 import type { SortKey, StoredDocument } from '../../../storage.js'
 import type { Row } from '../row.js'
 import type { Rows } from '../rows.js'
@@ -67,7 +68,8 @@ export function createPlanner(rows: Rows): Planner {
     }
     planned = indexes
     // What is not frozen may be another one next time.
-    if (!Object.isFrozen(filter) || !Object.isFrozen(sort)) return planScan(filter, sort, where)()
+    if (!CACHES.plans.isOn || !Object.isFrozen(filter) || !Object.isFrozen(sort))
+      return planScan(filter, sort, where)()
     const ofOrder = plans.get(sort) ?? new WeakMap<Filter, Plan>()
     const plan = ofOrder.get(filter) ?? planScan(filter, sort, where, keep)
     ofOrder.set(filter, plan)

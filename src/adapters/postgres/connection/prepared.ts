@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { createBoundedMap } from '../../../filter/bounded-map.js'
+import { createBoundedMap } from '../../../kept/bounded-map.js'
+import { CACHES } from '../../../kept/caches.js'
 
 /** The statements that clients keep prepared. */
 export interface PreparedStatements {
@@ -27,7 +28,7 @@ export const MAX_PREPARED = 512
  */
 export function createPreparedStatements(): PreparedStatements {
   let isPreparing = true
-  const names = createBoundedMap<string, string>(MAX_REMEMBERED)
+  const names = createBoundedMap<string, string>(CACHES.prepared, MAX_REMEMBERED)
   const kept = new WeakMap<object, Set<string>>()
   return {
     nameOf(client, text) {

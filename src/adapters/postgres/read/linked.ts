@@ -1,4 +1,5 @@
-import { createBoundedMap } from '../../../filter/bounded-map.js'
+import { createBoundedMap } from '../../../kept/bounded-map.js'
+import { CACHES } from '../../../kept/caches.js'
 import type {
   IndexPlan,
   Linked,
@@ -43,7 +44,7 @@ export function createReadLinked({
   watch,
   indexesOf,
 }: LinkedSource): Required<Pick<StorageAdapter, 'readLinked'>> {
-  const plans = createBoundedMap<string, Plan>(MAX_REMEMBERED)
+  const plans = createBoundedMap<string, Plan>(CACHES.linkedPlans, MAX_REMEMBERED)
 
   const plan = ({ in: collection, field, link, lists }: Omit<Linked, 'id'>): Plan['read'] => {
     const values: Value[] = []

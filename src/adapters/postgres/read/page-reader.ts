@@ -1,4 +1,5 @@
 import type { Scalar } from '../../../filter/filter.js'
+import { CACHES } from '../../../kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
 import type { Caller, Connections, Manner } from '../connection/connections.js'
 import type { Session } from '../connection/session.js'
@@ -47,7 +48,7 @@ export function createPageReader(use: Connections['use'], watch: Watch, page: Pa
   const readAlone = createReadAlone(page)
   const alone: ReadPage = (values, caller, manner) =>
     use((session) => readAlone(session, values), caller, manner)
-  if (!join || mayBeLong || most > JOINED.most) return alone
+  if (!CACHES.together.isOn || !join || mayBeLong || most > JOINED.most) return alone
 
   const { bytes, size } = JOINED
   const text = writeJoined(writeList(join(), String(bytes), String(Math.min(size, bytes / most))), values)
@@ -101,7 +102,9 @@ function createReadList(page: Page, bytes: number): ReadList | undefined {
     const [[found] = []] = await readRows(list, [...values, ...bounds])
     return typeof found === 'string' ? { texts: [found] } : undefined
   }
-  return isKept && most > JOINED.most ? createReadKept(source, { page, bounds }, readWhole) : readWhole
+  return CACHES.lists.isOn && isKept && most > JOINED.most
+    ? createReadKept(source, { page, bounds }, readWhole)
+    : readWhole
 }
 
 /** Reads the first documents of a page. */

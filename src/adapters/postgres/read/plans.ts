@@ -1,8 +1,9 @@
-import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold } from '../../../filter/compare.js'
 import { conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
 import { isOn, MAX_RANGES } from '../../../filter/index-order.js'
 import { groupEqualities } from '../../../filter/join-equalities.js'
+import { createBoundedMap } from '../../../kept/bounded-map.js'
+import { CACHES } from '../../../kept/caches.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 import type { Value } from '../../sql/dialect.js'
 import type { CompileOptions, FilteredStatement } from '../../sql/statements.js'
@@ -36,7 +37,7 @@ export type PlanQuery<Plan> = (collection: string, query: Query, options?: Compi
 /** Creates what plans queries. It remembers plans, because making one costs as much as reading. */
 export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>): PlanQuery<Plan> {
   type Known = { readonly plan: Plan; readonly indexes: readonly IndexPlan[] }
-  const remembered = createBoundedMap<string, Known>(MAX_REMEMBERED)
+  const remembered = createBoundedMap<string, Known>(CACHES.plans, MAX_REMEMBERED)
   return (collection, query, options = {}) => {
     const indexes = indexesOf(collection)
     const shape = findShape(collection, indexes, query)

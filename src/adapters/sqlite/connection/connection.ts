@@ -1,5 +1,6 @@
 import type BetterSqlite3 from 'better-sqlite3'
-import { createBoundedMap } from '../../../filter/bounded-map.js'
+import { createBoundedMap } from '../../../kept/bounded-map.js'
+import { CACHES } from '../../../kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
 import type { Answer } from '../../sql/engine.js'
 import { UnusableStorage } from '../../sql/faults.js'
@@ -104,7 +105,10 @@ async function open(
 }
 
 function createConnection(database: BetterSqlite3.Database): Connection {
-  const prepared = createBoundedMap<string, BetterSqlite3.Statement<unknown[], unknown>>(MAX_PREPARED)
+  const prepared = createBoundedMap<string, BetterSqlite3.Statement<unknown[], unknown>>(
+    CACHES.prepared,
+    MAX_PREPARED,
+  )
   const prepare = (text: string): BetterSqlite3.Statement<unknown[], unknown> => {
     const known = prepared.get(text)
     if (known) return known

@@ -1,5 +1,6 @@
 import type { Filter } from '../../../filter/filter.js'
 import { compileJudge, type Judge } from '../../../filter/matches.js'
+import { CACHES } from '../../../kept/caches.js'
 import { whenReady } from '../../../promises.js'
 import type { Slice } from '../../../slices.js'
 import type { MaybePromise, StoredDocument } from '../../../storage.js'
@@ -68,7 +69,7 @@ export function createKeptCounts(connection: Connection): KeptCounts {
   return {
     count(collection, filter, count) {
       // Filters of queries that come again are frozen; for another one, to keep its count costs half as much as to count.
-      const key = Object.isFrozen(filter) ? keyOf(filter) : undefined
+      const key = CACHES.counts.isOn && Object.isFrozen(filter) ? keyOf(filter) : undefined
       if (key === undefined) return count()
       noticeOthers()
       const known = collections.get(collection)?.get(key)
@@ -85,7 +86,7 @@ export function createKeptCounts(connection: Connection): KeptCounts {
       })
     },
     begins(steps) {
-      former.read(steps.filter((step) => collections.get(step.in)?.size))
+      if (CACHES.counts.isOn) former.read(steps.filter((step) => collections.get(step.in)?.size))
     },
     tookEffect(steps) {
       moment += 1

@@ -1,7 +1,8 @@
-import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold } from '../../../filter/compare.js'
 import { conditionsOf, type FieldRef, type Filter, or, type Scalar } from '../../../filter/filter.js'
 import { MAX_RANGES } from '../../../filter/index-order.js'
+import { createBoundedMap } from '../../../kept/bounded-map.js'
+import { CACHES } from '../../../kept/caches.js'
 import {
   type Choice,
   type CountUpTo,
@@ -31,7 +32,7 @@ const MAX_KEPT = 256
  * and with it the texts of its statements; what is stored decides for each query.
  */
 export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: CountUpTo): FindPath {
-  const known = createBoundedMap<string, Kept>(MAX_KEPT)
+  const known = createBoundedMap<string, Kept>(CACHES.paths, MAX_KEPT)
   return (query) => {
     const conditions = conditionsOf(query.filter)
     const shape = shapeOf(conditions, query)

@@ -1,6 +1,7 @@
 import { and, type FieldRef, type Filter, ID } from '../../../filter/filter.js'
 import { isOn } from '../../../filter/index-order.js'
 import { type Equalities, joinEqualities } from '../../../filter/join-equalities.js'
+import { CACHES } from '../../../kept/caches.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import { type Bind, quoteName, type SqlDialect, type Statement, type Value } from '../../sql/dialect.js'
 import { writeStatement } from '../../sql/statements.js'
@@ -18,7 +19,7 @@ const write = (text: Text): Statement =>
 
 /** Writes a statement; where the path keeps texts, once for all values. */
 function writeOnce(path: ReadPath, name: string, values: readonly Value[], text: Text): Statement {
-  if (!path.texts) return write(text)
+  if (!CACHES.statements.isOn || !path.texts) return write(text)
   const known = path.texts.get(name) ?? write(text).text
   path.texts.set(name, known)
   return { text: known, values }

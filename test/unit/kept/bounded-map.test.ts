@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { createBoundedMap } from '../../../src/filter/bounded-map.js'
+import { createBoundedMap } from '../../../src/kept/bounded-map.js'
 
 describe('a bounded map', () => {
   test('forgets what was used longest ago', () => {
-    const map = createBoundedMap<string, number>(2)
+    const map = createBoundedMap<string, number>({ isOn: true }, 2)
     map.set('a', 1)
     map.set('b', 2)
     expect(map.get('a')).toBe(1)
@@ -14,7 +14,7 @@ describe('a bounded map', () => {
   })
 
   test('counts entries by their size', () => {
-    const map = createBoundedMap<string, string>(10, (value) => value.length)
+    const map = createBoundedMap<string, string>({ isOn: true }, 10, (value) => value.length)
     map.set('a', '123')
     map.set('b', '123')
     map.set('c', '123')

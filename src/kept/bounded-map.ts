@@ -1,3 +1,5 @@
+import type { Cache } from './caches.js'
+
 /** A cache of limited size that drops the entries that were not used for longest. */
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined
@@ -8,6 +10,7 @@ export interface BoundedMap<K, V> {
 
 /** Creates a cache of at most `size` entries. With `sizeOf`, `size` limits the sum of their sizes. */
 export function createBoundedMap<K, V>(
+  cache: Cache,
   size: number,
   sizeOf: (value: V) => number = () => 1,
 ): BoundedMap<K, V> {
@@ -20,6 +23,7 @@ export function createBoundedMap<K, V>(
   }
   return {
     get(key) {
+      if (!cache.isOn) return undefined
       const value = entries.get(key)
       if (value !== undefined && key !== newest) {
         // A map keeps the order of insertion: an entry that is put back counts as new.
@@ -30,6 +34,7 @@ export function createBoundedMap<K, V>(
       return value
     },
     set(key, value) {
+      if (!cache.isOn) return
       const known = entries.get(key)
       if (known !== undefined) forget(key, known)
       entries.set(key, value)

@@ -1,0 +1,44 @@
+/** A cache, and whether it is in use. */
+export interface Cache {
+  isOn: boolean
+}
+
+const on = (): Cache => ({ isOn: true })
+
+/**
+ * All caches of services and adapters, by what they hold. None of them changes an answer: tests switch them off, one by
+ * one or all together, and compare.
+ */
+export const CACHES = {
+  accesses: on(),
+  alternatives: on(),
+  claims: on(),
+  conditions: on(),
+  contents: on(),
+  counts: on(),
+  descriptions: on(),
+  documents: on(),
+  indexUses: on(),
+  joined: on(),
+  linkedPlans: on(),
+  lists: on(),
+  machines: on(),
+  pages: on(),
+  parameters: on(),
+  paths: on(),
+  patterns: on(),
+  plans: on(),
+  prepared: on(),
+  queries: on(),
+  readings: on(),
+  restrictions: on(),
+  scans: on(),
+  schemas: on(),
+  sessions: on(),
+  statements: on(),
+  taken: on(),
+  texts: on(),
+  together: on(),
+  values: on(),
+  views: on(),
+} satisfies { readonly [name: string]: Cache }

@@ -15,7 +15,6 @@ export const CACHES = {
   claims: on(),
   conditions: on(),
   contents: on(),
-  counts: on(),
   descriptions: on(),
   documents: on(),
   indexUses: on(),

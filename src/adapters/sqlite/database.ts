@@ -26,7 +26,6 @@ import { createMissing } from './create-missing.js'
 import { displaced } from './faults.js'
 import { createLogWriter } from './log/log-writer.js'
 import { type LogQuery, readChanges } from './log/read-changes.js'
-import { createKeptCounts } from './read/kept-counts.js'
 import { createKeptDocuments } from './read/kept-documents.js'
 import { listKept } from './read/list-kept.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
@@ -143,7 +142,6 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
   const kept = createKeptDocuments(writer)
   const logPlans = createLogPlans()
   const bell = createBell(LOOK)
-  const counts = createKeptCounts(writer)
   const states = createStates(writer)
   const queue = createWriteQueue({
     connection: writer,
@@ -154,21 +152,7 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
     },
     files,
     log: createLogWriter(writer, logPlans, bell.ring),
-    listener: {
-      ...counts,
-      begins(steps) {
-        counts.begins(steps)
-        kept.forget(steps)
-      },
-      tookEffect(steps) {
-        counts.tookEffect(steps)
-        states.tookEffect(steps)
-      },
-      failed() {
-        counts.failed()
-        states.failed()
-      },
-    },
+    listener: { ...states, begins: kept.forget },
   })
   const indexes = new Map<string, readonly ReadIndex[]>()
   const finders = new Map<string, FindPath>()
@@ -267,7 +251,6 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
       await queue.drain()
       const present = await whileBusy(() => createMissing(writer, logPlans.joined(plans)))
       logPlans.add(plans)
-      counts.forgetAll()
       for (const plan of plans) {
         const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan, present)]
         indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])
@@ -282,12 +265,10 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
       ),
     count: (collection, filter, query) => {
       if (isNothing(filter)) return 0
-      return counts.count(collection, filter, () => {
-        const path = choose(collection, { filter, sort: [], limit: null })
-        const plan = { collection, path }
-        const reading: SeatedReading<number> = (seat, slice) => countInSlices(seat, plan, slice)
-        return countDirectly(shortConnection(), plan) ?? search(isBounded(path), reading, query)
-      })
+      const path = choose(collection, { filter, sort: [], limit: null })
+      const plan = { collection, path }
+      const reading: SeatedReading<number> = (seat, slice) => countInSlices(seat, plan, slice)
+      return countDirectly(shortConnection(), plan) ?? search(isBounded(path), reading, query)
     },
     write: (steps, options) =>
       writeSurveyed(

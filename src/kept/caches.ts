@@ -20,7 +20,6 @@ export const CACHES = {
   indexUses: on(),
   joined: on(),
   linkedPlans: on(),
-  lists: on(),
   machines: on(),
   pages: on(),
   parameters: on(),

@@ -82,8 +82,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
     structures: { table: table(STRUCTURES), order: 'position' },
     log: createLog(table(LOG), table(LOG_HEAD)),
     newLog: `UPDATE ${table(LOG_HEAD)} SET log = ${NEW_NAME}`,
-    // The stamp of a row is the transaction that has written it.
-    stored: '_id, document, xmin AS stamp',
+    stored: '_id, document',
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
     hold: { most: null, endings: HOLDS },

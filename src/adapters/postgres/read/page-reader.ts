@@ -1,11 +1,9 @@
 import type { Scalar } from '../../../filter/filter.js'
-import { CACHES } from '../../../kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
 import type { Caller, Connections, Manner } from '../connection/connections.js'
 import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { createAskTogether } from './ask-together.js'
-import { createReadKept, type ListSource, type ReadList } from './kept-lists.js'
 import { writeAll, writeFirst, writeJoined, writeList } from './page.js'
 import type { Texts } from './parse-documents.js'
 
@@ -23,8 +21,6 @@ export interface Page {
   readonly isKept: boolean
   /** Writes the text with the columns of `asked` as values, where the page can be read for several at once. */
   readonly join?: (() => string) | undefined
-  /** Where its documents are kept. */
-  readonly source: ListSource
 }
 
 /** Reads a page with some values. A page that may be long can be read in another manner. */
@@ -48,7 +44,7 @@ export function createPageReader(use: Connections['use'], watch: Watch, page: Pa
   const readAlone = createReadAlone(page)
   const alone: ReadPage = (values, caller, manner) =>
     use((session) => readAlone(session, values), caller, manner)
-  if (!CACHES.together.isOn || !join || mayBeLong || most > JOINED.most) return alone
+  if (!join || mayBeLong || most > JOINED.most) return alone
 
   const { bytes, size } = JOINED
   const text = writeJoined(writeList(join(), String(bytes), String(Math.min(size, bytes / most))), values)
@@ -90,21 +86,21 @@ function createReadAlone(page: Page): (session: Session, values: readonly Value[
   }
 }
 
+/** Reads a list as a whole; `undefined` where it does not fit. */
+type ReadList = (session: Session, values: readonly Value[]) => Promise<Texts | undefined>
+
 /** A list is parsed at once: one MiB, the most that the service asks for, takes less than a slice. */
 function createReadList(page: Page, bytes: number): ReadList | undefined {
-  const { text, values, most, isKept, source } = page
+  const { text, values, most, isKept } = page
   const share = bytes / most
   if (share < (isKept ? MIN_SHARE.kept : MIN_SHARE.once)) return undefined
   const bounds = [bytes, MAX_SHARES * share] as const
   const { length } = values
   const list = writeList(text, `$${length + 1}::float8`, `$${length + 2}::float8`)
-  const readWhole: ReadList = async ({ readRows }, values) => {
+  return async ({ readRows }, values) => {
     const [[found] = []] = await readRows(list, [...values, ...bounds])
     return typeof found === 'string' ? { texts: [found] } : undefined
   }
-  return CACHES.lists.isOn && isKept && most > JOINED.most
-    ? createReadKept(source, { page, bounds }, readWhole)
-    : readWhole
 }
 
 /** Reads the first documents of a page. */

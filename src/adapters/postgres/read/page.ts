@@ -28,33 +28,13 @@ const LIST = `'[' || coalesce(string_agg(document, ','), '') || ']'`
  * Selects a page as the JSON of one list, which is cheaper than rows. NULL where it has more than `bytes` of
  * text, or a document of more than `size`, as stored or as it is without compression: that is not converted.
  */
-export const writeList = (page: string, bytes: string, size: string): string =>
-  writeWhole(page, bytes, size, '')
-
-/** The same, then the server, and the stamp and the bytes of each document. The bounds are bound behind the page's values. */
-export function writeStampedList({ text, values: { length } }: Statement): string {
-  const details = `string_agg(stamp::text || ' ' || octet_length(document), ',') AS details`
-  return writeWhole(text, `$${length + 1}::float8`, `$${length + 2}::float8`, `, ${SERVER}, ${details}`)
-}
-
-function writeWhole(page: string, bytes: string, size: string, more: string): string {
+export function writeList(page: string, bytes: string, size: string): string {
   // A document that is joined to an empty one is the same, but without compression.
   const isSmall = `pg_column_size(document) <= ${size} AND pg_column_size('{}'::jsonb || document) <= ${size}`
-  const written = `SELECT stamp, CASE WHEN ${isSmall} THEN document::text END AS document FROM (${page}) AS page OFFSET 0`
+  const written = `SELECT CASE WHEN ${isSmall} THEN document::text END AS document FROM (${page}) AS page OFFSET 0`
   const fits = `count(document) = count(*) AND coalesce(sum(octet_length(document)), 0) <= ${bytes}`
-  return `SELECT CASE WHEN ${fits} THEN ${LIST} END AS documents${more} FROM (${written}) AS written`
+  return `SELECT CASE WHEN ${fits} THEN ${LIST} END AS documents FROM (${written}) AS written`
 }
-
-/** Selects what tells the stored documents of a page from others: the server, their `_id`s, and their stamps. */
-export const writeStamps = (page: string): string =>
-  `SELECT ${SERVER}, json_agg(_id)::text AS ids, string_agg(stamp::text, ',') AS stamps FROM (${page}) AS page`
-
-/**
- * What tells a server from another whose transactions have the same numbers: one that has taken its place, or itself before
- * a crash, which can take back the last transactions, where commits do not wait for the disk, and ends the statistics. Before
- * version 15, asking when these began reads a file.
- */
-const SERVER = `CASE WHEN current_setting('server_version_num')::int >= 150000 THEN concat(extract(epoch FROM pg_postmaster_start_time()), ' ', extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())) END AS server`
 
 /** Selects one text for each row of `asked`, whose columns are the parameters. */
 export function writeJoined(text: string, values: readonly Value[]): string {
@@ -78,4 +58,4 @@ SELECT (SELECT ${list} FROM (SELECT document FROM written LIMIT (SELECT given FR
 
 /** Selects the documents of the ids in the first parameter, in their order. */
 export const pageOfIds = (table: string): string =>
-  `SELECT _id, document, stored.xmin AS stamp FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) JOIN ${table} AS stored ON _id = id ORDER BY place`
+  `SELECT _id, document FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) JOIN ${table} AS stored ON _id = id ORDER BY place`

@@ -8,8 +8,6 @@ export interface Texts {
   readonly texts: readonly string[]
   /** A list of the `_id`s of the documents beyond. */
   readonly rest?: string | null | undefined
-  /** Puts the documents among those that needed no reading. */
-  readonly join?: (read: readonly StoredDocument[], slice: Slice) => Sliced<readonly StoredDocument[]>
 }
 
 /** Parses the documents that a read brought. */
@@ -19,12 +17,7 @@ export const parseListed = (texts: Texts, caller: Caller): MaybePromise<Listed> 
     () => caller.signal,
   )
 
-function* parseAll({ texts, rest, join }: Texts, slice: Slice): Sliced<Listed> {
-  const read = yield* parseEach({ texts, rest }, slice)
-  return join ? yield* join(read, slice) : read
-}
-
-function* parseEach({ texts, rest }: Texts, slice: Slice): Sliced<Listed> {
+function* parseAll({ texts, rest }: Texts, slice: Slice): Sliced<Listed> {
   const documents: StoredDocument[] = []
   for (const text of texts) {
     const parsed = (yield* parseText(text, slice)) as StoredDocument | StoredDocument[]

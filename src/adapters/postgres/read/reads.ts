@@ -23,7 +23,6 @@ import { explain, isInvalidRegex } from '../faults.js'
 import type { PostgresEngine } from '../postgres-engine.js'
 import { BATCH_BYTES } from './batch.js'
 import { type CountSource, createCountReader } from './count-reader.js'
-import { createKeptDocuments } from './kept-lists.js'
 import { mergeRanges } from './merge-ranges.js'
 import { pageOfIds, writeFirst } from './page.js'
 import { createPageReader, readFirst } from './page-reader.js'
@@ -67,7 +66,6 @@ export function createReads({
       { ...dialect, parameter: (place, value) => dialect.parameter(places + place, value) },
       seekElements,
     )
-  const kept = createKeptDocuments()
   const isLong = (collection: string, query: Query): boolean => !isShort(indexesOf(collection), query)
   /** Whether the parts of a filter that indexes answer have few documents. */
   const haveFew = async (
@@ -112,7 +110,6 @@ export function createReads({
         mayBeLong,
         isKept: isSimple,
         join,
-        source: { kept, collection, table: dialect.table(collection) },
       })
       return { text, isExact, mayBeLong, readPage }
     },

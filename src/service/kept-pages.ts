@@ -1,26 +1,12 @@
-import type { Filter } from '../filter/filter.js'
 import type { Bytes } from '../json/bytes.js'
 import { createBoundedMap } from '../kept/bounded-map.js'
 import { CACHES } from '../kept/caches.js'
 import type { LinkedQuery } from '../query/query-reader.js'
 import type { StoredDocument } from '../storage.js'
 
-/** What a page took from another collection. */
-export interface Looked {
-  readonly target: string
-  /** The key of the access by which it was read; `null` where there was none. */
-  readonly key: number | null
-  readonly filter: Filter
-  /** The number of ids in the filter. */
-  readonly size: number
-  readonly found: readonly StoredDocument[]
-}
-
 /** The text of a page, with what follows from it. */
 export interface KeptPage {
   readonly documents: readonly StoredDocument[]
-  /** What stands in place of references. */
-  readonly looked?: readonly Looked[]
   readonly json: Bytes
   /** The headers that lead to the next page, once a request needed them, below this path. */
   next?: { readonly base: string; readonly headers: { readonly [name: string]: string } }
@@ -35,9 +21,8 @@ export interface KeptPages {
 
 /** The most bytes that a service keeps. */
 const MAX_BYTES = 16 * 1024 * 1024
-/** What a document of a page takes beside its text, and one that was looked up by its id. */
+/** What a document of a page takes beside its text. */
 const REFERENCE = 8
-const LOOKED = 256
 /** What a query takes, and each unit of its text: it lives as long as its page. */
 const QUERY = 2048
 const UNIT = 32
@@ -64,17 +49,11 @@ export function createKeptPages(): KeptPages {
   }
 }
 
-const sizeOf = ({ text }: LinkedQuery, { json, documents, looked = NONE }: KeptPage): number =>
-  QUERY +
-  UNIT * text.length +
-  json.length +
-  REFERENCE * documents.length +
-  looked.reduce((sum, { size }) => sum + LOOKED * size, 0)
-
-const NONE: readonly Looked[] = []
+const sizeOf = ({ text }: LinkedQuery, { json, documents }: KeptPage): number =>
+  QUERY + UNIT * text.length + json.length + REFERENCE * documents.length
 
 /** Whether these are the very same documents, in one order. */
-export function isSame(before: readonly StoredDocument[], now: readonly StoredDocument[]): boolean {
+function isSame(before: readonly StoredDocument[], now: readonly StoredDocument[]): boolean {
   if (before.length !== now.length) return false
   for (let i = 0; i < now.length; i++) if (before[i] !== now[i]) return false
   return true

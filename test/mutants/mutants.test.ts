@@ -11,6 +11,7 @@ import type * as CompileQuery from '../../src/query/compile-query.js'
 import type * as Condition from '../../src/query/condition.js'
 import type * as Cursors from '../../src/query/paging/cursor.js'
 import type * as QueryReader from '../../src/query/query-reader.js'
+import type { LinkedQuery } from '../../src/query/query-reader.js'
 import { holdsImmutable } from '../../src/schema/changes.js'
 import type * as KeptPages from '../../src/service/kept-pages.js'
 import type * as ListDocuments from '../../src/service/read/list-documents.js'
@@ -298,17 +299,17 @@ const keepMutants: readonly Mutant[] = [
     },
   ],
   [
-    'expanded pages are kept whatever their references lead to by now',
+    'pages are kept whatever their documents are by now',
     KEPT_PAGES,
     async (original) => {
       const real = (await original()) as typeof KeptPages
       return {
         ...real,
         createKeptPages: (): KeptPages.KeptPages => {
-          const pages = real.createKeptPages()
+          const pages = new Map<LinkedQuery, KeptPages.KeptPage>()
           return {
-            find: pages.find,
-            keep: (query, page) => pages.keep(query, page.looked ? { ...page, looked: [] } : page),
+            find: (query) => pages.get(query),
+            keep: (query, page) => void (Object.isFrozen(query) && pages.set(query, page)),
           }
         },
       }

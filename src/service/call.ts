@@ -3,7 +3,7 @@ import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import type { Field } from '../fields/field-type.js'
 import { type Asking, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
-import { createRuleJudges, type RuleJudge } from '../permissions/judge-rule.js'
+import { createRuleJudge, type RuleJudge } from '../permissions/judge-rule.js'
 import { createTextStore } from '../permissions/kept-texts.js'
 import {
   createReadGate,
@@ -105,7 +105,7 @@ export function compileRules(
     sessions: createKeptSessions(),
     along: createFindAlong(plan, share),
     pages: createKeptPages(),
-    createRuleJudge: createRuleJudges(),
+    createRuleJudge,
   }
 }
 

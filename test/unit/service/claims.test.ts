@@ -2,7 +2,6 @@ import { expect, test, vi } from 'vitest'
 import type { Claim } from '../../../src/config/plan.js'
 import { everything } from '../../../src/filter/filter.js'
 import { bindVariables, fromHost } from '../../../src/permissions/caller.js'
-import { createRuleJudges } from '../../../src/permissions/judge-rule.js'
 import { keyValues, writeValues } from '../../../src/permissions/values.js'
 import type { ClaimValues } from '../../../src/query/variable.js'
 import { createClaimReader } from '../../../src/service/claims.js'
@@ -97,29 +96,4 @@ test('a claim that depends on the time is read each time', async () => {
   const where = { ...claim.where, variables: ['$user._id', '$now'] } as Claim['where']
   for (const _ of [1, 2]) await read({ ...claim, where }, bindingOf('ann'), store)
   expect(asked()).toBe(2)
-})
-
-test('the condition of a rule is bound once for one content', () => {
-  let bound = 0
-  const where = {
-    kind: 'bound',
-    variables: ['$user.teams'],
-    bind: () => {
-      bound += 1
-      return { kind: 'and', filters: [] }
-    },
-  }
-  const createJudge = createRuleJudges()
-  const rule = { subject: 'user', where, check: where } as never
-  for (const [id, key] of [
-    ['ann', '#1'],
-    ['ben', '#1'],
-    ['ann', '#2'],
-  ] as const) {
-    const asking = { caller: null, binding: bindingOf(id, { values: ['a'], isWhole: true, key }) }
-    const judge = createJudge(asking)
-    expect(judge.appliesTo(rule, { _id: '1', _version: 1 })).toBe(true)
-    expect(judge.admits(rule, {})).toBe(true)
-  }
-  expect(bound).toBe(2)
 })

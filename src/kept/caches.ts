@@ -19,7 +19,6 @@ export const CACHES = {
   indexUses: on(),
   joined: on(),
   linkedPlans: on(),
-  machines: on(),
   pages: on(),
   parameters: on(),
   paths: on(),
@@ -35,7 +34,6 @@ export const CACHES = {
   statements: on(),
   taken: on(),
   texts: on(),
-  together: on(),
   values: on(),
   views: on(),
 } satisfies { readonly [name: string]: Cache }

@@ -5,6 +5,9 @@ import type { ListQuery, StorageAdapter, StoredDocument, WriteStep } from '../..
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { createArrayAdapter } from '../mutants/array-adapter.js'
 import { loadMutant } from '../mutants/create-mutant.js'
+import { useCaches } from '../support/caches.js'
+
+useCaches()
 
 /** Plans of frozen queries, and what they have found, are kept: nobody may be answered with what was there before. */
 

@@ -11,6 +11,7 @@ import { createMemoryAdapter } from '../../src/index.js'
 import { START } from '../../src/service/read/read-batches.js'
 import type { ListQuery, StorageAdapter, WriteStep } from '../../src/storage.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
+import { useCaches } from '../support/caches.js'
 import {
   contains,
   documentOf,
@@ -22,6 +23,8 @@ import {
   remove,
   replace,
 } from '../support/things.js'
+
+useCaches()
 
 /** Documents that were read stay in memory, and are never other than those in the file. */
 

@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { useCaches } from '../support/caches.js'
 import { begin, KEPT_LAWS, type KeptWorld, openKept } from '../support/kept-callers.js'
 import { useLastingStorages, useStorages } from '../support/storages.js'
+
+useCaches()
 
 // CONTRACT.md §5, "Claims": what is kept of a caller counts only as long as nothing of it was written.
 

@@ -1,5 +1,3 @@
-import { CACHES } from '../../kept/caches.js'
-
 /** Keeps values that can be made again, up to a number of bytes in total. */
 export interface Store {
   /**
@@ -53,7 +51,6 @@ export function createStore(maxBytes: number): Store {
       type Made = ReturnType<typeof make>
       let entry: Entry | undefined
       return () => {
-        if (!CACHES.machines.isOn) return make(() => {})
         const kept = entry?.value as Made | undefined
         if (entry && kept) {
           entry.isUsed = true

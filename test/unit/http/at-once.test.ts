@@ -3,8 +3,11 @@ import type { Answer, IncomingRequest } from '../../../src/http/answer.js'
 import { type PlainEdge, RESPOND } from '../../../src/http/edge.js'
 import { createMemoryAdapter, type Handler } from '../../../src/index.js'
 import { spyOn } from '../../security/fixture.js'
+import { useCaches } from '../../support/caches.js'
 import { type AnyConfig, createTestService } from '../../support/service.js'
 import { idOf } from '../../support/stored.js'
+
+useCaches()
 
 /** A request that waits for nothing is answered at once, and makes nothing that only waiting needs. */
 

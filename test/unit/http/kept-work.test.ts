@@ -3,8 +3,11 @@ import { useIndex } from '../../../src/filter/index-order.js'
 import { compileAccess } from '../../../src/permissions/read-access.js'
 import { compileQuery } from '../../../src/query/compile-query.js'
 import { parseQueryString } from '../../../src/query/query-string.js'
+import { useCaches } from '../../support/caches.js'
 import { createTestService, type SendOptions } from '../../support/service.js'
 import { idOf } from '../../support/stored.js'
+
+useCaches()
 
 /** What two equal requests have computed is not computed again. */
 

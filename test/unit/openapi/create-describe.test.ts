@@ -5,6 +5,9 @@ import { createDescribe } from '../../../src/openapi/create-describe.js'
 import { describeService, writeDescription } from '../../../src/openapi/describe-service.js'
 import type { Call } from '../../../src/service/call.js'
 import { SLICE } from '../../../src/slices.js'
+import { useCaches } from '../../support/caches.js'
+
+useCaches()
 
 // CONTRACT.md §8, "OpenAPI": documents are kept for callers of the same rights, within a size; §6, "Deadlines", "Fairness".
 

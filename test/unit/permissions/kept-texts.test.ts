@@ -2,6 +2,9 @@ import { expect, test } from 'vitest'
 import type { StoredDocument } from '../../../src/index.js'
 import { createTextStore, type KeptText } from '../../../src/permissions/kept-texts.js'
 import type { Slice } from '../../../src/slices.js'
+import { useCaches } from '../../support/caches.js'
+
+useCaches()
 
 function count() {
   const written: string[] = []

@@ -3,6 +3,9 @@ import type { StoredDocument } from '../../../src/index.js'
 import { ALL_PROPERTIES, type Rule } from '../../../src/permissions/grants.js'
 import { createViews } from '../../../src/permissions/views.js'
 import { ANYWHERE } from '../../../src/query/where.js'
+import { useCaches } from '../../support/caches.js'
+
+useCaches()
 
 const ruleOf = (subject: string, pick: readonly string[] | null): Rule => ({
   subject,

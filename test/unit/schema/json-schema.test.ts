@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
 import { compileJsonSchema } from '../../../src/schema/json-schema.js'
+import { useCaches } from '../../support/caches.js'
+
+useCaches()
 
 const schemaOf = (minimum: number) => ({ type: 'object', properties: { n: { type: 'number', minimum } } })
 

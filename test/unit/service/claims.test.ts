@@ -6,6 +6,9 @@ import { keyValues, writeValues } from '../../../src/permissions/values.js'
 import type { ClaimValues } from '../../../src/query/variable.js'
 import { createClaimReader } from '../../../src/service/claims.js'
 import type { Store } from '../../../src/service/store.js'
+import { useCaches } from '../../support/caches.js'
+
+useCaches()
 
 const claim = {
   name: 'teams',

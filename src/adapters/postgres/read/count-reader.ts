@@ -1,4 +1,3 @@
-import { CACHES } from '../../../kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
 import { canCancel } from '../connection/cancel.js'
 import type { Caller, Connections, Manner } from '../connection/connections.js'
@@ -76,7 +75,6 @@ export function createCountReader({ use, watch, isOpen }: CountSource, count: Co
       use((session) => readShared(session, distinct, crowd), crowd, { mayBeLong }),
   })
   return (values, caller, manner) => {
-    if (!CACHES.together.isOn) return alone(values, caller, manner)
     // Counts that wait with what may be long are done together, others beside them.
     const isBeside = manner.mayBeLong !== mayBeLong
     if (!isBeside && paused === 0) return ask(values, caller)

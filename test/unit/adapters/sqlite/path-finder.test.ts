@@ -13,6 +13,9 @@ import type { FieldRef, Filter } from '../../../../src/filter/filter.js'
 import { createRandom } from '../../../../src/testing/adapter/fuzz/random.js'
 import { drawQuery } from '../../../../src/testing/adapter/fuzz/random-query.js'
 import { drawStore } from '../../../../src/testing/adapter/fuzz/random-store.js'
+import { useCaches } from '../../../support/caches.js'
+
+useCaches()
 
 const page = { skip: 3, limit: 20, cap: 1024 }
 

@@ -4,6 +4,9 @@ import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
 import { createPatternStore } from '../../../../src/filter/pattern/pattern-store.js'
 import type { Pattern } from '../../../../src/filter/pattern/syntax/pattern.js'
 import { PatternFault } from '../../../../src/filter/pattern/syntax/read-syntax.js'
+import { useCaches } from '../../../support/caches.js'
+
+useCaches()
 
 // CONTRACT.md §3.5
 

@@ -33,7 +33,7 @@ const parameterOf = (place: number, value: Value): string => `$${place}::${typeO
  */
 const bytesOf = (text: string): string => `decode(replace(${text}, chr(92), repeat(chr(92), 2)), 'escape')`
 
-const valueOf = (field: FieldRef): string => (field.path === '_id' ? '_id' : valueAt(field))
+const plainValue = (field: FieldRef): string => (field.path === '_id' ? '_id' : valueAt(field))
 
 /** One order for all, so that writes cannot deadlock. A row that was waited for is read anew. */
 const HOLDS = {
@@ -82,7 +82,8 @@ export function createPostgresDialect(schema: string): SqlDialect {
     structures: { table: table(STRUCTURES), order: 'position' },
     log: createLog(table(LOG), table(LOG_HEAD)),
     newLog: `UPDATE ${table(LOG_HEAD)} SET log = ${NEW_NAME}`,
-    stored: '_id, document',
+    // The stamp of a row is the transaction that has written it.
+    stored: '_id, document, xmin AS stamp',
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
     hold: { most: null, endings: HOLDS },
@@ -90,8 +91,8 @@ export function createPostgresDialect(schema: string): SqlDialect {
     toArray: (values) => `json_build_array(${values.join(', ')})::text`,
     // No float8 leaves as text: `extra_float_digits` decides how many of its digits do. Those of `jsonb` are all there.
     storedVersion: jsonAt('_version'),
-    value: valueOf,
-    hasValue: (field) => `${valueOf(field)} IS NOT NULL`,
+    value: plainValue,
+    hasValue: (field) => `${plainValue(field)} IS NOT NULL`,
     isPresent(path, kind) {
       const found = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
       return kind === 'any' ? `(${found} <> 'null')` : `(${found} = '${kind}')`
@@ -108,7 +109,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
     // An index that ends in _id has PostgreSQL's own order of nulls in its last key.
     order: (field, descending) => {
       if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
-      return `${valueOf(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
+      return `${plainValue(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
     },
     elements: (index) => {
       const { create, fill } = createElements(schema, index)

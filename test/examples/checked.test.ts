@@ -9,6 +9,9 @@ const root = new URL('../../', import.meta.url)
 const readText = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 
 const WITHIN = ['examples/', 'src/cli/commands/templates/']
+const GUIDE = (await readdir(new URL('docs/', root)))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
 const paths = (
   await Promise.all(
     WITHIN.map(async (folder) =>
@@ -90,10 +93,10 @@ function readHooks(text: string): NonNullable<InsightOptions['hooks']> {
 describe('check is silent on what', () => {
   const HOSTED = /\bauthenticate\b/
   const programs = paths.filter((path) => /\.(?:ts|tsx|cjs)$/.test(path))
-  test.each([...programs, 'README.md'])('%s configures', async (path) => {
+  test.each([...programs, ...GUIDE, 'README.md'])('%s configures', async (path) => {
     const text = await readText(path)
     const blocks = path.endsWith('.md')
-      ? [...text.matchAll(/^```(?:js|ts)\n(.*?)^```$/gms)].map(([, block = '']) => block)
+      ? [...text.matchAll(/^```(?:js|ts)(?: [^\n]*)?\n(.*?)^```$/gms)].map(([, block = '']) => block)
       : [text]
     for (const block of blocks)
       for (const config of readConfigs(block))

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
@@ -51,7 +51,7 @@ function readCitations(text: string): readonly Citation[] {
 
 /** The texts of the repository that may cite the contract, by their paths. */
 async function readTexts(): Promise<readonly (readonly [path: string, text: string])[]> {
-  const folders = ['src', 'test', 'examples', '.github'].map(async (folder) =>
+  const folders = ['src', 'docs', 'test', 'examples', '.github'].map(async (folder) =>
     (await readdir(join(root, folder), { recursive: true })).map((file) => `${folder}/${file}`),
   )
   const files = ['README.md', 'CHANGELOG.md', ...(await Promise.all(folders)).flat()].filter(
@@ -100,10 +100,10 @@ const anchorsOf = (page: string): readonly string[] =>
   )
 
 test('every link to a section leads to one', () => {
-  const pages = texts.filter(([path]) => path.endsWith('.md'))
-  const broken = pages.flatMap(([path, page]) =>
+  const pages = new Map(texts.filter(([path]) => path.endsWith('.md')))
+  const broken = [...pages].flatMap(([path, page]) =>
     [...page.matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].flatMap(([link, target = '', anchor = '']) => {
-      const goal = target === '' ? page : target.endsWith('CONTRACT.md') ? contract : undefined
+      const goal = target === '' ? page : pages.get(join(dirname(path), target))
       return goal !== undefined && anchorsOf(goal).includes(anchor) ? [] : [`${path}: ${link}`]
     }),
   )

@@ -6,7 +6,15 @@ import { expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-const WRITTEN = ['src', 'examples', '.github', 'README.md', 'CHANGELOG.md', 'test/contract/CONTRACT.md']
+const WRITTEN = [
+  'src',
+  'docs',
+  'examples',
+  '.github',
+  'README.md',
+  'CHANGELOG.md',
+  'test/contract/CONTRACT.md',
+]
 
 /** What is said more plainly in other words; by what it is, what it is not. */
 const STILTED: readonly RegExp[] = [

@@ -108,7 +108,7 @@ test('the package holds what is built and what describes it, nothing else', asyn
   const others = files.filter(
     (file) =>
       !/^dist(\/[\w-]+\.(js|cjs|d\.ts|d\.cts|schema\.json))?$/.test(file) &&
-      !/^examples(\/|$)/.test(file) &&
+      !/^(docs|examples)(\/|$)/.test(file) &&
       !/^(package\.json|LICENSE|README\.md|src|src\/storage\.ts|test|test\/contract|test\/contract\/CONTRACT\.md)$/.test(
         file,
       ),

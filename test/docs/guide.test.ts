@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { COMPILER_OPTIONS, Guide, nameOfProgram } from './guide.js'
-import { readPages } from './read-pages.js'
+import { COMPILER_OPTIONS, Guide, NOT_RUN, NOT_STARTED, nameOfProgram } from './guide.js'
+import { listPages, readPages } from './read-pages.js'
 
 // CONTRACT.md §1 to §9: what the guide says of it, run.
 
 const root = new URL('../../', import.meta.url)
-const pages = await readPages(new URL('docs/', root))
+const pages = await readPages(root, await listPages(root))
 
 let folder: string
 
@@ -28,15 +28,15 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-const folderOf = (name: string): string => join(folder, name.replace(/\.md$/, ''))
+const folderOf = (path: string): string => join(folder, path.replaceAll('/', '-').replace(/\.md$/, ''))
 
 test('links of the guide lead to files', async () => {
-  const links = pages.flatMap(({ text }) =>
-    [...text.matchAll(/\]\((?!#|\w+:)([^)#]+)/g)].map(([, link = '']) => link),
+  const links = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/\]\((?!#|\w+:)([^)#]+)/g)].map(([, link = '']) => new URL(link, new URL(path, root))),
   )
   expect(links.length).toBeGreaterThan(50)
-  const isThere = (link: string): Promise<boolean> =>
-    access(new URL(link, new URL('docs/', root))).then(
+  const isThere = (link: URL): Promise<boolean> =>
+    access(link).then(
       () => true,
       () => false,
     )
@@ -44,15 +44,23 @@ test('links of the guide lead to files', async () => {
   expect(links.filter((_, i) => !found[i])).toEqual([])
 })
 
+test('each exception is needed', () => {
+  const blocks = pages.flatMap((page) => page.blocks)
+  const lines = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => text.split('\n'))
+  expect(NOT_RUN.filter(([known]) => !lines.some((line) => known.test(line)))).toEqual([])
+  const programs = new Set(blocks.filter(({ language }) => language === 'ts').map(({ title }) => title))
+  expect([...NOT_STARTED.keys()].filter((name) => !programs.has(name))).toEqual([])
+})
+
 test('the programs of the guide are well typed', async () => {
   const files: string[] = []
   const examples = fileURLToPath(new URL('examples/help-desk', root))
-  for (const { name, blocks } of pages) {
+  for (const { path, blocks } of pages) {
     const programs = blocks.filter(({ language }) => language === 'ts')
     if (programs.length === 0) continue
-    await cp(examples, folderOf(name), { recursive: true })
+    await cp(examples, folderOf(path), { recursive: true })
     for (const { title, text } of programs) {
-      const file = join(folderOf(name), nameOfProgram(title))
+      const file = join(folderOf(path), nameOfProgram(title))
       await writeFile(file, text)
       files.push(file)
     }
@@ -65,11 +73,11 @@ test('the programs of the guide are well typed', async () => {
   expect(faults).toEqual([])
 })
 
-describe.each(pages)('$name', ({ name, text, blocks }) => {
+describe.each(pages)('$path', ({ path, text, blocks }) => {
   let guide: Guide
 
   beforeAll(() => {
-    guide = new Guide(folderOf(name))
+    guide = new Guide(folderOf(path))
     return guide.begin()
   })
   afterAll(() => guide.end())

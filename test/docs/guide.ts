@@ -95,16 +95,22 @@ export class Guide {
 
   async #takeJson({ title, text }: Block): Promise<void> {
     const value: Json = JSON.parse(text)
-    const [, file, pointer] = /^(?:([\w./-]+)#)?(\/.+)$/.exec(title) ?? []
+    const [, change, file, pointer] = /^(change )?(?:([\w./-]+)#)?(\/.+)$/.exec(title) ?? []
     if (title === 'documents.json') this.#documents = value
     else if (pointer !== undefined) {
       if (file) this.#config = await readJson(file)
-      this.#put(pointer.slice(1).split('/'), value)
+      const path = pointer.slice(1).split('/')
+      if (change === undefined) expect(this.#find(path)).toEqual(value)
+      else this.#put(path, value)
     } else if (title === 'config.json') this.#config = value
     else throw new Error(`no test knows JSON of ${title}`)
     const config = structuredClone(this.#config)
     for (const production of [false, true]) expect(checkConfig(config, { production })).toEqual([])
     await this.#store()
+  }
+
+  #find(path: readonly string[]): unknown {
+    return path.reduce<unknown>((place, name) => (place as Json | undefined)?.[name], this.#config)
   }
 
   #put(path: readonly string[], value: Json): void {

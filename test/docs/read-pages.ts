@@ -5,7 +5,8 @@ import { readdir, readFile } from 'node:fs/promises'
  *
  * | language | text |
  * |---|---|
- * | `json config.json` `json documents.json` `json /collections/tickets/permissions` | a configuration, first documents, a part of the configuration: compiled, checked, served from here on |
+ * | `json config.json` `json documents.json` | a configuration, first documents: compiled, checked, and served by the rest of the page |
+ * | `json /auth` `json change /auth` | a part of the configuration as it is, or as it is from here on; `examples/team/config.json#/auth` is one of another configuration |
  * | `sh` | lines of curl, each sent to the service in process; `NAME=…  # the "token" of the answer`; the command |
  * | `http` | the answer to the last request: status, some headers, the body, in which `…` is any text, or any more |
  * | `ts name.ts` | a program: compiled with all others, run; `console.log(…) // prints this` |
@@ -16,34 +17,41 @@ export interface Block {
   readonly place: string
   /** The first word after the fence. */
   readonly language: string
-  /** The rest of that line: the name of a file, or a JSON pointer into the configuration, perhaps behind that of another one and `#`. */
+  /** The rest of that line. */
   readonly title: string
   readonly text: string
 }
 
 export interface Page {
-  readonly name: string
+  /** Below the root, `docs/permissions.md`. */
+  readonly path: string
   readonly text: string
   readonly blocks: readonly Block[]
 }
 
 const FENCED = /^```(\S*) ?([^\n]*)\n(.*?)^```$/gms
 
-const readBlocks = (name: string, text: string): readonly Block[] =>
+const readBlocks = (path: string, text: string): readonly Block[] =>
   [...text.matchAll(FENCED)].map(({ index, 1: language = '', 2: title = '', 3: block = '' }) => ({
-    place: `docs/${name}:${text.slice(0, index).split('\n').length}`,
+    place: `${path}:${text.slice(0, index).split('\n').length}`,
     language,
     title,
     text: block,
   }))
 
-/** The pages of the guide, in the order of their names. */
-export async function readPages(folder: URL): Promise<readonly Page[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.md')).sort()
-  return Promise.all(
-    names.map(async (name) => {
-      const text = await readFile(new URL(name, folder), 'utf8')
-      return { name, text, blocks: readBlocks(name, text) }
+/** The paths of the guide, in the order of their names. */
+export async function listPages(root: URL): Promise<readonly string[]> {
+  const names = await readdir(new URL('docs/', root))
+  return names
+    .filter((name) => name.endsWith('.md'))
+    .sort()
+    .map((name) => `docs/${name}`)
+}
+
+export const readPages = (root: URL, paths: readonly string[]): Promise<readonly Page[]> =>
+  Promise.all(
+    paths.map(async (path) => {
+      const text = await readFile(new URL(path, root), 'utf8')
+      return { path, text, blocks: readBlocks(path, text) }
     }),
   )
-}

@@ -40,6 +40,9 @@ export const NOT_STARTED: ReadonlyMap<string, string> = new Map([
   ['adapter.test.ts', 'the kit takes ten seconds; test/examples/custom-adapter.test.ts runs it'],
 ])
 
+/** The lowest `auth.cost` that a configuration may have. */
+const LOWEST_COST = 10
+
 /** Commands that print something and end. */
 const PRINTING = /^npx collection-service (check|matrix|diff|explain|types|openapi) /
 
@@ -72,7 +75,9 @@ export class Guide {
   async #store(): Promise<void> {
     await this.#service?.close()
     this.#service = undefined
-    await writeFile(join(this.#folder, 'config.json'), JSON.stringify(this.#config))
+    // Programs hash the passwords of all first documents: cheaply, or a slow machine takes longer than a request may.
+    const config = { ...this.#config, auth: { ...this.#config.auth, cost: LOWEST_COST } }
+    await writeFile(join(this.#folder, 'config.json'), JSON.stringify(config))
     await writeFile(join(this.#folder, 'documents.json'), JSON.stringify(this.#documents))
   }
 

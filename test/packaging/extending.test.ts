@@ -107,8 +107,9 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
     'query/operators.ts',
   ],
   'a type of values': [
-    'adapters/postgres/postgres-dialect.ts',
+    'adapters/postgres/values.ts',
     'adapters/sqlite/sqlite-dialect.ts',
+    'adapters/sqlite/values.ts',
     'filter/compare.ts',
     'insight/diff/model/caller-values.ts',
     'insight/diff/model/universe.ts',

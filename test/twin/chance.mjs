@@ -55,3 +55,21 @@ for (const [name, value] of Object.entries(replaced)) {
 Math.random = () => draw('number') / 2 ** 32
 // Timers go on by the real time: only what is written down comes from this clock.
 Date.now = () => clock.now
+
+let busy = 0
+
+/** Whether something is computed aside of the event loop, whose turns say nothing of its end: ids of events are sealed so. */
+export const isBusy = () => busy > 0
+
+const subtle = Object.getPrototypeOf(crypto.subtle)
+for (const name of ['encrypt', 'decrypt', 'digest', 'sign', 'importKey', 'deriveKey', 'deriveBits']) {
+  const { [name]: compute } = subtle
+  subtle[name] = async function (...given) {
+    busy += 1
+    try {
+      return await compute.apply(this, given)
+    } finally {
+      busy -= 1
+    }
+  }
+}

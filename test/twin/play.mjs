@@ -6,7 +6,7 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { clock, reseed } from './chance.mjs'
+import { clock, isBusy, reseed } from './chance.mjs'
 import { PLANTS, plantIn } from './plants.mjs'
 
 const [folder, bundle, what] = process.argv.slice(2)
@@ -39,6 +39,6 @@ function write(line) {
   }
 }
 
-await play(asked, { clock, reseed, tell: write })
+await play(asked, { clock, isBusy, reseed, tell: write })
 write({ end: true })
 process.exit(0)

@@ -23,6 +23,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '6' },
     first: { type: 'string', default: '1' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    scenes: { type: 'string' },
     itself: { type: 'boolean', default: false },
     'self-test': { type: 'boolean', default: false },
   },
@@ -200,6 +201,7 @@ async function testItself(bundle, asked) {
 
 async function main() {
   const asked = { seed: readNumber('seed'), first: readNumber('first'), rounds: readNumber('rounds') }
+  if (values.scenes !== undefined) asked.scenes = values.scenes.split(',')
   const folder = await createFolder('twin-scenes')
   try {
     const bundle = join(folder, 'scenes.mjs')

@@ -30,6 +30,8 @@ export interface Exchange {
 export interface Process {
   readonly clock: { now: number }
   readonly reseed: (text: string) => void
+  /** Whether something is computed aside of the event loop. */
+  readonly isBusy: () => boolean
   readonly tell: (exchange: Exchange) => void
 }
 
@@ -88,7 +90,7 @@ export const START = Date.parse('2026-01-01T00:00:00.000Z')
 const quiet = { info() {}, warn() {}, error() {} }
 
 /** Opens services; their exchanges have numbers that go on through the whole scene. */
-export function openScene({ name: scene, clock, reseed, tell, storage }: Playing) {
+export function openScene({ name: scene, clock, isBusy, reseed, tell, storage }: Playing) {
   clock.now = START
   let index = 0
   reseed(scene)
@@ -138,7 +140,7 @@ export function openScene({ name: scene, clock, reseed, tell, storage }: Playing
         async leave(stream) {
           const told = streams.get(stream)
           streams.delete(stream)
-          await arrived(stream)
+          await arrived([stream], isBusy)
           await stream.close()
           if (told) write({ ...told, body: stream.text })
         },
@@ -148,15 +150,18 @@ export function openScene({ name: scene, clock, reseed, tell, storage }: Playing
   }
 }
 
-/** How many turns of the event loop nothing comes by a stream once all that was told is in it. */
-const TURNS = 8
+/** For how many turns nothing comes by a stream once all that was told is in it. */
+const TURNS = 4
 
-/** Waits until all that was told has come through the stream. */
-export async function arrived(stream: OpenStream): Promise<void> {
+/** Waits until all that was told has come through the streams. */
+export async function arrived(streams: readonly OpenStream[], isBusy: Process['isBusy']): Promise<void> {
   for (let [turns, length] = [0, -1]; turns < TURNS; turns++) {
+    // What is to come may wait for timers and for turns of the event loop.
+    await new Promise((resolve) => setTimeout(resolve, 1))
     await new Promise((resolve) => setImmediate(resolve))
-    if (stream.text.length !== length) turns = 0
-    length = stream.text.length
+    const present = streams.reduce((sum, { text }) => sum + text.length, 0)
+    if (isBusy() || present !== length) turns = 0
+    length = present
   }
 }
 

@@ -124,7 +124,7 @@ export async function playStreams(playing: Playing): Promise<void> {
       if (!stream) return
       const { 'last-event-id': _, ...headers } = asked.headers ?? {}
       opened.push({ stream, path, asked: { ...asked, headers } })
-      await arrived(stream)
+      await arrived([stream], playing.isBusy)
     }
     for (const { kind, salt, body } of some) {
       await log.begin()
@@ -210,7 +210,10 @@ export async function playStreams(playing: Playing): Promise<void> {
         await withinPatience(
           Promise.race([log.quiet(), Promise.all(opened.map(({ stream }) => stream.ended))]),
         )
-      for (const { stream } of opened) await arrived(stream)
+      await arrived(
+        opened.map(({ stream }) => stream),
+        playing.isBusy,
+      )
     }
     for (const { stream } of opened) await leave(stream)
     await stage.close()

@@ -1,4 +1,4 @@
-/** Bundles the scenes, with what they use of `test/support`, for processes in which a build of the package takes the place of `src`. */
+/** Bundles the scenes with their parts of `test/support`, for processes that give them a build of the package in place of `src`. */
 import { join, relative } from 'node:path'
 import { build } from 'esbuild'
 import { root } from '../support/packed.mjs'

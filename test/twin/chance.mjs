@@ -1,6 +1,6 @@
 /**
- * Takes chance and time away from a process, so that two builds of the package draw the same ids, tokens and versions. It is
- * imported before the package, which may keep a function that it finds at load time.
+ * Replaces the sources of random numbers and of time in a process, so that two builds of the package draw the same ids, tokens
+ * and versions. It is imported before the package, which may keep a function that it finds at load time.
  */
 import { createHash } from 'node:crypto'
 
@@ -53,12 +53,12 @@ for (const [name, value] of Object.entries(replaced)) {
   Object.defineProperty(crypto, name, property)
 }
 Math.random = () => draw('number') / 2 ** 32
-// Timers go on by the real time: only what is written down comes from this clock.
+// Timers go on by the real time: this clock gives the times in answers alone.
 Date.now = () => clock.now
 
 let busy = 0
 
-/** Whether something is computed aside of the event loop, whose turns say nothing of its end: ids of events are sealed so. */
+/** Whether a thread computes something of `crypto.subtle`, as the sealed ids of events. Turns of the event loop do not wait for it. */
 export const isBusy = () => busy > 0
 
 const subtle = Object.getPrototypeOf(crypto.subtle)

@@ -1,4 +1,4 @@
-/** What of two answers must be equal. Words for people may differ: `title`, `detail`, `message` and `description`. */
+/** Compares two answers. Texts for people may differ: `title`, `detail`, `message` and `description`. */
 
 const WORDS = new Set(['title', 'detail', 'message', 'description'])
 
@@ -12,7 +12,7 @@ function withoutWords(value) {
   return Object.fromEntries(kept.map(([name, inner]) => [name, withoutWords(inner)]))
 }
 
-/** Each text that differs from those before it gets the next number: ids of events are sealed, with places in files. */
+/** Numbers texts by their first occurrence: ids of events are sealed, and on SQLite hold the inode of a file. */
 function createNumbers() {
   const numbers = new Map()
   return (text) => {
@@ -31,7 +31,7 @@ function readEvents(text) {
     .join('\n\n')
 }
 
-/** What is compared of an exchange: parts by name, each a text. */
+/** The parts of an exchange that are compared, each a text, by name. */
 export function partsOf({ request, status, headers, body, stream }) {
   const named = Object.fromEntries(headers)
   const isDescription = /^(?:GET|HEAD) \S*\/_openapi\.json/.test(request) && [200, 304].includes(status)
@@ -53,7 +53,7 @@ export function partsOf({ request, status, headers, body, stream }) {
   }
 }
 
-/** The parts in which two exchanges differ: of each what was, and what is; `undefined` where it is absent. */
+/** The parts in which two exchanges differ, each with both texts; `undefined` for an absent one. */
 export function differencesOf(before, now) {
   const [old, young] = [partsOf(before), partsOf(now)]
   const names = [...new Set([...Object.keys(old), ...Object.keys(young)])]

@@ -1,4 +1,4 @@
-/** The package as it was before: built once from a commit, and kept. */
+/** Builds the package of an earlier commit once, and keeps it in `node_modules/.cache/twin`. */
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ export async function buildEarlier() {
         seconds: 600,
       })
     await runSound('npm', ['run', 'build', '--silent'], { cwd: folder, seconds: 600 })
-    // Built elsewhere, because compilers take what lies in `node_modules` for somebody else's. There it finds its dependencies.
+    // Compilers treat files in `node_modules` as dependencies, so the build runs outside and is copied.
     const part = `${kept}.part`
     await rm(part, { recursive: true, force: true })
     await mkdir(part, { recursive: true })

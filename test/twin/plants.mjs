@@ -1,4 +1,4 @@
-/** Planted changes: what the comparison must see, and what it must not. They change answers, not the code of the package. */
+/** Planted changes, which the comparison must find or must ignore. They change answers, not the code of the package. */
 
 const isJson = ({ headers }) => /json/.test(headers.get('content-type') ?? '')
 const isProblem = ({ headers }) => headers.get('content-type') === 'application/problem+json'

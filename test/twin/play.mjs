@@ -21,7 +21,7 @@ function importSubpath(subpath) {
 const [main, sqlite, testing] = await Promise.all(['.', './sqlite', './testing'].map(importSubpath))
 const planted = plant === undefined ? main : plantIn(main, PLANTS[plant])
 
-/** What the scenes import as the package: see `bundle.mjs`. */
+/** The modules that the scenes import as the package: see `bundle.mjs`. */
 globalThis.twin = { '.': planted, './sqlite': sqlite, './testing': testing }
 
 const { play } = await import(pathToFileURL(bundle))

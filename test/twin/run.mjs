@@ -1,7 +1,10 @@
 /**
- * The twin: plays the same requests against the package as it was at a commit and as it is now, and compares their answers.
- * `--rounds 6 --first 1 --seed 1` say how much is asked, from which round on, and by which random worlds; `--itself` takes the
- * package of today for both; `--self-test` proves that planted changes are found.
+ * Compares the package with an earlier one: both answer the same random requests, with the same random numbers and the same clock.
+ *
+ * - `--rounds 6`, `--first 1`, `--seed 7`: the rounds that are played; round and seed determine all requests
+ * - `--scenes streams,wrong`: only these scenes
+ * - `--itself`: the package of today in both processes
+ * - `--self-test`: proves that planted changes are found
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,19 +18,22 @@ import { cutToDifference, differencesOf } from './compare.mjs'
 import { BEFORE, buildEarlier, NoHistory } from './earlier.mjs'
 import { PLANTS } from './plants.mjs'
 
-/** More differences are counted, not printed. */
+/** The most scenes of which a difference is printed; all differences are counted. */
 const PRINTED = 5
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '6' },
     first: { type: 'string', default: '1' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    seed: { type: 'string' },
     scenes: { type: 'string' },
     itself: { type: 'boolean', default: false },
     'self-test': { type: 'boolean', default: false },
   },
 })
+
+// The self-test counts routes, which differ in number from seed to seed.
+values.seed ??= values['self-test'] ? '1' : String(Date.now() % 1_000_000)
 
 function readNumber(name) {
   const number = Number(values[name])
@@ -56,7 +62,7 @@ async function* exchangesOf(folder, bundle, asked) {
   }
 }
 
-/** Pairs of exchanges: of a scene in which one build is asked more, the rest stands alone. */
+/** Pairs of exchanges, scene by scene; where a build has more of them in a scene, the rest has no partner. */
 async function* pairsOf(before, now) {
   const [olds, youngs] = [before, now]
   let [old, young] = (await Promise.all([olds.next(), youngs.next()])).map(({ value }) => value)
@@ -76,7 +82,7 @@ async function* pairsOf(before, now) {
   }
 }
 
-/** A request as one of the routes, with its method: what was asked for by name. */
+/** The route of a request, with its method. */
 function kindOf(request) {
   const [method, target = ''] = request.split('\n')[0].split(' ')
   if (method === 'NOTE') return request
@@ -136,7 +142,7 @@ const list = (counts) =>
     .map(([name, number]) => `${name}: ${number}`)
     .join(', ')
 
-/** Every route, as it must have been answered with success at least once in a self-test. */
+/** The routes that a self-test must see answered 2xx. */
 const ROUTES = [
   ...['GET /', 'POST /_batch', 'GET /_openapi.json', 'GET /_page', 'GET /auth/me', 'GET /auth/sessions'],
   ...['register', 'login', 'change-secret', 'request-reset', 'reset', 'request-verification', 'verify'].map(
@@ -214,7 +220,7 @@ async function main() {
     console.log(
       `compared ${seen.compared} requests with ${name}, --seed ${asked.seed}: ${seen.different} differ`,
     )
-    return seen.different === 0
+    return seen.different === 0 && seen.compared > 0
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

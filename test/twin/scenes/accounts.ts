@@ -2,13 +2,12 @@ import type { Delivery } from '../../../src/index.js'
 import fc from '../../support/fast-check.js'
 import { type Answered, type Asked, openScene, type Playing, type Stage } from './stage.js'
 
-/** The people of a scene by number, and what they may know. */
+/** An account of a scene, with its secret, its tokens and the tokens that were delivered to it. */
 interface Person {
   email: string
   password: string
   readonly id: string | undefined
   readonly tokens: string[]
-  /** Delivered to them, and perhaps used. */
   readonly delivered: string[]
 }
 
@@ -78,7 +77,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
 
 const ADMIN = { id: 'root', roles: ['admin'] }
 
-/** What can be done, by name; more often what stands there more often. */
+/** The steps of a scene by name. A name that is listed several times is drawn more often. */
 const KINDS = [
   ...[
     'login',
@@ -115,7 +114,7 @@ const KINDS = [
     'delete',
     'wait',
   ],
-  ...['odd', 'token of nobody'],
+  ...['odd', 'unknown token'],
 ] as const
 
 const steps = fc.array(fc.record({ kind: fc.constantFrom(...KINDS), who: fc.nat(2), salt: fc.nat(1000) }), {
@@ -123,7 +122,7 @@ const steps = fc.array(fc.record({ kind: fc.constantFrom(...KINDS), who: fc.nat(
   maxLength: 60,
 })
 
-/** Bodies that no account route takes. */
+/** Bodies that are wrong for account routes. */
 const ODD: readonly Asked[] = [
   { body: {} },
   { body: { email: 5, password: 'long enough' } },
@@ -143,7 +142,7 @@ const POSTS = [
   ...['change-identifier', 'logout', 'logout-all'],
 ]
 
-/** Accounts, sessions and what is delivered, with a time that goes on. */
+/** Plays requests of accounts and sessions; the clock goes on between them. */
 export async function playAccounts(playing: Playing): Promise<void> {
   const { open } = openScene(playing)
   for (const [world, some] of fc.sample(fc.tuple(worlds, steps), { seed: playing.seed, numRuns: 3 })) {
@@ -214,7 +213,7 @@ async function step({ stage, people, clock }: Scene, { kind, who, salt }: Step):
       return keep(await post('login', { email: salt % 5 ? email : ` ${email.toUpperCase()}`, password }))
     case 'wrong login':
       return void (await post('login', {
-        email: salt % 2 ? email : 'nobody@example.com',
+        email: salt % 2 ? email : 'unknown@example.com',
         password: 'wrong one',
       }))
     case 'note':
@@ -259,7 +258,7 @@ async function step({ stage, people, clock }: Scene, { kind, who, salt }: Step):
       return keep(answer)
     }
     case 'request reset':
-      return void (await post('request-reset', { email: salt % 4 ? email : 'nobody@example.com' }))
+      return void (await post('request-reset', { email: salt % 4 ? email : 'unknown@example.com' }))
     case 'reset':
     case 'reset again': {
       if (kind === 'reset') await post('request-reset', { email })
@@ -325,7 +324,7 @@ async function step({ stage, people, clock }: Scene, { kind, who, salt }: Step):
       })
       return
     }
-    case 'token of nobody':
+    case 'unknown token':
       await stage.ask('GET /notes', { token: 'x'.repeat(43 + (salt % 2)) })
       await stage.ask('GET /auth/me')
       return

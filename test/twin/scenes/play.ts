@@ -13,7 +13,7 @@ const SCENES: { readonly [name: string]: (playing: Playing) => Promise<void> } =
   wrong: playWrong,
 }
 
-/** What to play: so many rounds, each of other random worlds, from the first on. */
+/** The rounds that are played: their number, the first of them, and the seed of their random worlds. */
 interface Asked {
   readonly seed: number
   readonly first: number
@@ -22,7 +22,7 @@ interface Asked {
   readonly scenes?: readonly string[]
 }
 
-/** Plays all scenes on all storages. The seed and the number of a round decide all that is asked in it. */
+/** Plays scenes on all storages. The seed and the number of a round determine each request of the round. */
 export async function play({ seed, first, rounds, scenes }: Asked, process: Process): Promise<void> {
   const played = Object.entries(SCENES).filter(([scene]) => scenes?.includes(scene) ?? true)
   for (let round = first; round < first + rounds; round++)

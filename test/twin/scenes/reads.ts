@@ -6,7 +6,7 @@ import { followingOf } from '../../support/walk.js'
 import { queriesOf, raiseIds, type World, worlds, writeQuery } from '../../support/worlds.js'
 import { fill, openScene, type Playing, type Stage } from './stage.js'
 
-/** What a count takes of a query. */
+/** The part of a query that a count takes. */
 const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => ({
   ...{ conditions, sort: [] },
   ...(or ? { or } : {}),

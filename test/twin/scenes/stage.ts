@@ -14,7 +14,7 @@ import { type OpenStream, readStream } from '../../support/event-streams.js'
 
 export type Json = { readonly [name: string]: unknown }
 
-/** What was asked, and what was answered. */
+/** A request and its answer. */
 export interface Exchange {
   readonly scene: string
   readonly index: number
@@ -22,15 +22,15 @@ export interface Exchange {
   readonly status: number
   readonly headers: readonly (readonly [string, string])[]
   readonly body: string
-  /** Whether the body is all that a stream of changes told. */
+  /** Whether the body is the text of a whole stream of changes. */
   readonly stream: boolean
 }
 
-/** What a process gives to its scenes: its time, its chance, and where exchanges go. */
+/** The process as scenes use it: its clock, its random numbers, and the receiver of exchanges. */
 export interface Process {
   readonly clock: { now: number }
   readonly reseed: (text: string) => void
-  /** Whether something is computed aside of the event loop. */
+  /** Whether a thread computes something for this process. */
   readonly isBusy: () => boolean
   readonly tell: (exchange: Exchange) => void
 }
@@ -77,19 +77,19 @@ export type ServiceSettings = OptionsFor<unknown>
 export interface Stage {
   readonly adapter: StorageAdapter
   ask(line: string, asked?: Asked): Promise<Answered>
-  /** Writes down what is no answer to a request, as what was delivered. */
+  /** Records something beside answers, as a delivered token. */
   note(what: string, body: unknown): void
-  /** Ends a stream and writes down all that it told. */
+  /** Closes a stream, and records all its events. */
   leave(stream: OpenStream): Promise<void>
   close(): Promise<void>
 }
 
-/** When scenes begin. */
+/** The time at which a scene begins. */
 export const START = Date.parse('2026-01-01T00:00:00.000Z')
 
 const quiet = { info() {}, warn() {}, error() {} }
 
-/** Opens services; their exchanges have numbers that go on through the whole scene. */
+/** Opens the services of a scene, whose exchanges are numbered. */
 export function openScene({ name: scene, clock, isBusy, reseed, tell, storage }: Playing) {
   clock.now = START
   let index = 0
@@ -125,7 +125,7 @@ export function openScene({ name: scene, clock, isBusy, reseed, tell, storage }:
           const isStream = headers.get('content-type') === 'text/event-stream'
           const stream = isStream ? readStream(response) : undefined
           const text = stream ? '' : await response.text()
-          // What goes on after an answer draws tokens too.
+          // Work after an answer draws tokens too.
           while (underWay.length > 0) await underWay.shift()
           const told = { request: print(line, asked), status, headers: [...headers], stream: false }
           write({ ...told, body: text })
@@ -150,13 +150,13 @@ export function openScene({ name: scene, clock, isBusy, reseed, tell, storage }:
   }
 }
 
-/** For how many turns nothing comes by a stream once all that was told is in it. */
+/** A stream that gives nothing for so many turns has given all. */
 const TURNS = 4
 
-/** Waits until all that was told has come through the streams. */
+/** Waits until the streams have given all events of the changes so far. */
 export async function arrived(streams: readonly OpenStream[], isBusy: Process['isBusy']): Promise<void> {
   for (let [turns, length] = [0, -1]; turns < TURNS; turns++) {
-    // What is to come may wait for timers and for turns of the event loop.
+    // Events wait for timers and for turns of the event loop.
     await new Promise((resolve) => setTimeout(resolve, 1))
     await new Promise((resolve) => setImmediate(resolve))
     const present = streams.reduce((sum, { text }) => sum + text.length, 0)

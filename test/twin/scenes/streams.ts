@@ -99,7 +99,7 @@ const configOf = (rules: Json) => ({
   limits: { changesHours: 2, subscribers: 30 },
 })
 
-/** Streams of changes: what each tells while others write, from its beginning to its end. */
+/** Plays streams of changes, which open, end and resume while other callers write. */
 export async function playStreams(playing: Playing): Promise<void> {
   const { open } = openScene(playing)
   for (const [rules, some] of fc.sample(fc.tuple(permissions, steps), { seed: playing.seed, numRuns: 3 })) {
@@ -205,7 +205,7 @@ export async function playStreams(playing: Playing): Promise<void> {
           playing.clock.now += salt % 3 ? 30_000 : 3 * 3_600_000
           break
       }
-      // The log is read only while somebody listens.
+      // Without an open stream, no reader takes the log.
       if (opened.length > 0)
         await withinPatience(
           Promise.race([log.quiet(), Promise.all(opened.map(({ stream }) => stream.ended))]),
@@ -222,7 +222,7 @@ export async function playStreams(playing: Playing): Promise<void> {
 
 const PATIENCE = 60_000
 
-/** Rejects where something takes so long that it does not come. */
+/** Rejects after a timeout. */
 async function withinPatience(what: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise((_, reject) => {

@@ -128,7 +128,7 @@ const scalar = fc.constantFrom<unknown>(
 
 const FIELDS = Object.keys(CONFIG.collections.items.schema)
 
-/** A body that may well be stored. */
+/** A valid body. */
 const sound: fc.Arbitrary<Json> = fc.record(
   {
     name: fc.constantFrom('Ann', 'Bob', ' Cora '),
@@ -150,7 +150,7 @@ const sound: fc.Arbitrary<Json> = fc.record(
   { requiredKeys: ['name'] },
 )
 
-/** One with something wrong, or something that is not its caller's. */
+/** A body with a wrong value, or with a field that its caller may not write. */
 const odd: fc.Arbitrary<Json> = fc
   .tuple(
     sound,

@@ -190,7 +190,7 @@ function print(line: string, { body, raw, headers, token, caller }: Asked): stri
   const parts = [
     ...(caller === undefined ? [] : [`as ${JSON.stringify(caller)}`]),
     ...(token === undefined ? [] : [`with the token ${token}`]),
-    ...(headers === undefined ? [] : [JSON.stringify(headers)]),
+    ...(Object.keys(headers ?? {}).length === 0 ? [] : [JSON.stringify(headers)]),
     ...(sent === undefined ? [] : [typeof sent === 'string' ? sent.slice(0, 2000) : `${sent.length} bytes`]),
   ]
   return [line, ...parts].join('\n    ')

@@ -163,5 +163,5 @@ test('a service over other documents than it has answered about is noticed where
       state: (names) => (names.includes('memberships') ? 'as it was' : adapter.state?.(names)),
     }
   }
-  expect(await fails(checkNonInterference(40, undefined, still, CLAIMING))).toBe(true)
+  expect(await fails(checkNonInterference(160, undefined, still, CLAIMING))).toBe(true)
 })

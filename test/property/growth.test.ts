@@ -321,12 +321,14 @@ describe.each(STORAGES)('rows that a delete looks at, in %s', (_, create) => {
       status,
     )
     expect(large).toBeLessThanOrEqual(most(small))
-    expect(small).toBeLessThan(OF_PERSON)
+    // PostgreSQL reads a small collection whole.
+    expect(large).toBeLessThan(OF_PERSON)
   })
 
   test.each(DELETES)('%s, referred to from nowhere', async (onDelete) => {
     const [small = 0, large = 0] = await countBoth((size) => `DELETE /of_${onDelete}/${idOf(size + 5)}`, 204)
     expect(large).toBeLessThanOrEqual(most(small))
-    expect(small).toBeLessThan(OF_PERSON)
+    // PostgreSQL reads a small collection whole.
+    expect(large).toBeLessThan(OF_PERSON)
   })
 })

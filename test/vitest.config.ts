@@ -68,6 +68,7 @@ const ALONE = [
   'test/property/growth.test.ts',
   'test/security/stored-hashes.test.ts',
   'test/unit/http/kept-work.test.ts',
+  'test/unit/kept/heap.test.ts',
 ]
 
 const root = fileURLToPath(new URL('..', import.meta.url))

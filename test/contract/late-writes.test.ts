@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import { type FieldRef, isId } from '../../src/filter/filter.js'
 import { createMemoryAdapter, ServiceError, type StorageAdapter } from '../../src/index.js'
+import type { WriteStep } from '../../src/storage.js'
 import { answerAtDeadline } from '../support/deadlines.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach } from '../support/storages.js'
@@ -9,13 +11,11 @@ import { closeAfterEach } from '../support/storages.js'
 
 const opened = closeAfterEach()
 
+const TEXT: FieldRef = { path: 'text', type: 'string', each: false }
+
 const config = {
   collections: {
     tags: { schema: { name: { type: 'string' } }, permissions: { '*': true } },
-    notes: {
-      schema: { tags: { type: 'array', items: { type: 'reference', collection: 'tags' } } },
-      permissions: { '*': true },
-    },
   },
 } as const
 
@@ -60,35 +60,24 @@ describe('a write whose time is over', () => {
     expect([status, body.code]).toEqual([503, code])
   })
 
-  test('did not happen where SQLite was still looking for what refuses it', { timeout: 60_000 }, async () => {
-    const inner = createSqliteAdapter({ file: ':memory:' })
-    let begin = (): void => {}
-    const begun = new Promise<void>((resolve) => {
-      begin = resolve
-    })
-    const adapter: StorageAdapter = {
-      ...inner,
-      write(steps, options) {
-        const writing = inner.write(steps, options)
-        if (steps.some((step) => 'refuse' in step)) begin()
-        return writing
-      },
-    }
-    const service = createTestService(config, { adapter })
-    opened.push(service)
-    const { send } = service
-    const create = async (body: object): Promise<string> => (await send('POST /tags', { body })).body._id
-    const [used, unused] = [await create({ name: 'used' }), await create({ name: 'unused' })]
-    const notes = Array.from({ length: 4000 }, (_, i) => ({
+  test('did not happen where SQLite was still looking for what refuses it', async () => {
+    const adapter = createSqliteAdapter({ file: ':memory:' })
+    await adapter.open([{ name: 'notes', indexes: [] }])
+    const notes = Array.from({ length: 10_000 }, (_, i) => ({
       in: 'notes',
-      insert: { _id: `note-${i}`, _version: 1, tags: [used] },
+      insert: { _id: `note-${i}`, _version: 1, text: 'some' },
     }))
-    await inner.write(notes, {})
-    const { status, body } = await answerAtDeadline(begun, () =>
-      send(`DELETE /tags/${unused}`, { mayFail: true }),
-    )
-    expect([status, body.code]).toEqual([503, 'storage_unavailable'])
-    expect((await send(`GET /tags/${unused}`)).status).toBe(200)
-    expect((await send(`DELETE /tags/${unused}`)).status).toBe(204)
+    await adapter.write(notes, {})
+    const steps: readonly WriteStep[] = [
+      { in: 'notes', insert: { _id: 'late', _version: 1 } },
+      { in: 'notes', refuse: { kind: 'eq', field: TEXT, value: 'another' } },
+    ]
+    const over = new AbortController()
+    const writing = Promise.resolve(adapter.write(steps, { signal: over.signal }))
+    setImmediate(() => over.abort())
+    await expect(writing).rejects.toMatchObject({ code: 'storage_unavailable' })
+    expect(await adapter.count('notes', isId('late'), {})).toBe(0)
+    expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
+    await adapter.close()
   })
 })

@@ -15,8 +15,8 @@ const isLong = process.env.LONG !== undefined
 
 const RUNS: { readonly [storage: string]: number } = {
   memory: isLong ? 300 : 4,
-  SQLite: isLong ? 60 : 2,
-  PostgreSQL: isLong ? 20 : 1,
+  SQLite: isLong ? 60 : 4,
+  PostgreSQL: isLong ? 20 : 4,
 }
 
 const SOURCES = [

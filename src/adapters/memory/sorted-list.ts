@@ -90,7 +90,7 @@ export function createSortedList<T>(
   let length = 0
   let version = 0
   let fresh: T[] = []
-  /** What these have in the column of `spread`. */
+  /** Their values in the column of `spread`. */
   let freshValues: Ordered[] = []
   // From the first other text on, texts are compared by their code points.
   let compareValues = comparePlain

@@ -36,7 +36,7 @@ export const isNamedElements = (name: string): string => `starts_with(${name}, '
 /** The triggers of a table of elements. */
 export const TRIGGERS = 3
 
-/** Where the triggers of a table of elements have more in their names: the function of others is of a schema with another name. */
+/** The part of a trigger's name that tells the schema: triggers of another name call the function of a schema that was renamed. */
 export const markOf = (schema: string): string =>
   createHash('sha256').update(schema).digest('hex').slice(0, 8)
 

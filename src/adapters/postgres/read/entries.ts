@@ -11,7 +11,7 @@ import { columnOf, ENTRY_ID } from '../elements.js'
 
 /** The table of an index of elements, as reads use it: its rows are named `entry`. */
 export interface Entries {
-  /** What a statement reads from. It has no system columns, so those of the documents are meant. */
+  /** The FROM of a statement. It has no system columns, so those of the documents are meant. */
   readonly source: string
   /** The condition that joins an entry with its document. */
   readonly joined: string

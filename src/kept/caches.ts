@@ -13,7 +13,6 @@ export const CACHES = {
   accesses: on(),
   alternatives: on(),
   claims: on(),
-  contents: on(),
   descriptions: on(),
   documents: on(),
   indexUses: on(),

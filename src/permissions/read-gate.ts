@@ -16,7 +16,7 @@ import {
   namesOf,
   type ReadAccess,
 } from './read-access.js'
-import { keyValues, writeValues } from './values.js'
+import { writeValues } from './values.js'
 import { createViews, keyOf, type ShownCollection } from './views.js'
 
 export type { ReadAccess } from './read-access.js'
@@ -98,13 +98,11 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
     const standing = by === undefined ? whole : standingFor(whole.undemanding[by])
     if (standing.rules.length === 0) return null
     if (standing.isTimed) return compile(standing, asking, () => writeStanding(standing, asking.binding))
-    const { variables } = standing
-    const key = variables.length === 0 ? standing.key : standing.key + keyValues(variables, asking.binding)
+    const key = writeStanding(standing, asking.binding)
     const known = accesses.get(key)
     if (known) return known.access
-    const written = writeStanding(standing, asking.binding)
-    const access = compile(standing, asking, () => written, options.createKey())
-    accesses.set(key, { access, size: OVERHEAD + written.length })
+    const access = compile(standing, asking, () => key, options.createKey())
+    accesses.set(key, { access, size: OVERHEAD + key.length })
     return access
   }
 }

@@ -1,18 +1,9 @@
 import { isObject } from '../json/own-properties.js'
-import { type Binding, bindValue, claimIn } from '../query/variable.js'
+import { type Binding, bindValue } from '../query/variable.js'
 
 /** The values of variables as text; nothing of those that have none. */
 export const writeValues = (variables: readonly string[], binding: Binding): string =>
   `[${variables.map((variable) => writeVariable(variable, binding)).join()}]`
-
-/** The same with the key of a claim that has one in place of its values, which may be many. No value is written like a key. */
-export const keyValues = (variables: readonly string[], binding: Binding): string =>
-  `[${variables.map((variable) => keyOfClaim(variable, binding) ?? writeVariable(variable, binding)).join()}]`
-
-function keyOfClaim(variable: string, { claims }: Binding): string | undefined {
-  const name = claims && claimIn(claims, variable)
-  return name === undefined ? undefined : claims?.get(name)?.key
-}
 
 /** The value of a variable as text. A claim without all of its values is another than one that has no more. */
 function writeVariable(variable: string, binding: Binding): string {

@@ -10,8 +10,6 @@ export interface ClaimValues {
   readonly values: readonly Scalar[]
   /** False where there are more documents than count: the values are then not all. */
   readonly isWhole: boolean
-  /** A short name of this content, which no other content has within a service. Absent for one without. */
-  readonly key?: string
 }
 
 /** The claims of one caller. */

@@ -21,7 +21,7 @@ import { CREATED_BY, USERS } from '../schema/names.js'
 import type { StoredDocument } from '../storage.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
 import type { Attachment } from './attachment.js'
-import { createClaimReader, createContents, type ReadClaim, ReadClaims } from './claims.js'
+import { createClaimReader, type ReadClaim, ReadClaims } from './claims.js'
 import { createFindAlong, type FindAlong } from './claims-along.js'
 import type { Deadline } from './deadline.js'
 import type { Hooks, Shared } from './hooks.js'
@@ -93,7 +93,6 @@ export function compileRules(
   logger: Logger,
 ): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery' | 'readClaim' | 'sessions' | 'along' | 'pages'> {
   const { collections, limits } = plan
-  const share = createContents()
   let keys = 0
   const options = { keepTexts: createTextStore(), createKey: () => ++keys }
   return {
@@ -101,9 +100,9 @@ export function compileRules(
       [...collections.values()].map((collection) => [collection.name, createReadGate(collection, options)]),
     ),
     readQuery: createQueryReader(limits),
-    readClaim: createClaimReader(logger, share),
+    readClaim: createClaimReader(logger),
     sessions: createKeptSessions(),
-    along: createFindAlong(plan, share),
+    along: createFindAlong(plan),
     pages: createKeptPages(),
     createRuleJudge,
   }

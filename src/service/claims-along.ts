@@ -4,7 +4,7 @@ import { selectUndemanding } from '../permissions/deciding-rules.js'
 import { selectDecidingRules } from '../permissions/read-gate.js'
 import { type ClaimValues, USER_ID } from '../query/variable.js'
 import type { LinkedFound, LinkedList } from '../storage.js'
-import { bindClaim, claimFrom, gather, type ShareContent } from './claims.js'
+import { bindClaim, claimFrom, gather } from './claims.js'
 
 /** Claims that are read with a session. */
 export interface Along {
@@ -30,7 +30,7 @@ export interface FindAlong {
 const MOST = 100
 
 /** Creates what finds the claims that depend on nothing but the `_id` of a user. */
-export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>, share: ShareContent): FindAlong {
+export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>): FindAlong {
   // Not at load time: some runtimes do not allow it there.
   let link: string | undefined
   const known = new Map<Reads, WeakMap<Collection, Along>>([
@@ -54,7 +54,7 @@ export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>, share: 
           linked.flatMap(({ claim }, i) => {
             const documents = found[i]
             if (!documents || documents.length > MOST) return []
-            return [[claim.name, share(gather(documents.map(claimFrom(claim)), true))] as const]
+            return [[claim.name, gather(documents.map(claimFrom(claim)), true)] as const]
           }),
         ),
     }

@@ -2,7 +2,6 @@ import type { Claim } from '../config/plan.js'
 import { type Filter, ID, type Scalar } from '../filter/filter.js'
 import type { OrderKey } from '../filter/order.js'
 import { compareText } from '../json/compare-text.js'
-import { freezeDeep } from '../json/freeze-deep.js'
 import { createBoundedMap } from '../kept/bounded-map.js'
 import { CACHES } from '../kept/caches.js'
 import { writeValues } from '../permissions/values.js'
@@ -28,36 +27,8 @@ export type ReadClaim = (
 /** The callers of whom the logger has heard that a claim of theirs is cut. */
 const MAX_HEARD = 1000
 
-/** Gives claims of one content one value. */
-export type ShareContent = (read: ClaimValues) => ClaimValues
-
-/** The contents of claims that are kept, in units of text. */
-const MAX_CONTENTS = 1024 * 1024
-/** What a content takes beside its text. */
-const OVERHEAD = 64
-
-/** Creates what keeps the contents of claims: what follows from one is found by its key. */
-export function createContents(): ShareContent {
-  const contents = createBoundedMap<string, { readonly shared: ClaimValues; readonly size: number }>(
-    CACHES.contents,
-    MAX_CONTENTS,
-    ({ size }) => size,
-  )
-  let keys = 0
-  return (read) => {
-    if (!CACHES.contents.isOn) return read
-    const text = JSON.stringify([read.isWhole, read.values])
-    const known = contents.get(text)
-    if (known) return known.shared
-    keys += 1
-    const shared = freezeDeep({ ...read, key: `#${keys}` })
-    contents.set(text, { shared, size: OVERHEAD + text.length })
-    return shared
-  }
-}
-
 /** Creates the reader of claims. The first time that one is cut for a caller, it warns. */
-export function createClaimReader(logger: Pick<Logger, 'warn'>, share = createContents()): ReadClaim {
+export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
   const heard = createBoundedMap<string, true>({ isOn: true }, MAX_HEARD)
   const keep = createKeptClaims()
   const warn = (claim: string, caller: unknown): void => {
@@ -72,10 +43,9 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>, share = createCo
     if (!filter) return undefined
     const reader = store.own(claim.from)
     return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: BATCH_BYTES }), (listed) => {
-      if (listed.length <= MAX_CLAIMED && !listed.rest)
-        return share(gather(listed.map(claimFrom(claim)), true))
+      if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
       return readOldest({ reader, claim, filter, most: MAX_CLAIMED }).then(({ claimed, isAll }) =>
-        share(gather(claimed, isAll)),
+        gather(claimed, isAll),
       )
     })
   }
@@ -97,8 +67,9 @@ interface KeptClaim {
   readonly size: number
 }
 
-/** The claims that are kept, in units of text of what they ask for and of their values, and what a value takes beside that. */
+/** The claims that are kept, in units of text of what they ask for and of their values, and what both take beside that. */
 const MAX_KEPT = 4 * 1024 * 1024
+const OVERHEAD = 64
 const VALUE = 16
 
 const sizeOf = ({ values }: ClaimValues): number =>

@@ -61,7 +61,7 @@ const CASES: readonly (readonly [
   [['accesses', 'parameters', 'queries'], 16 * MIB, 6000, (i) => [`/notes?q[n][$gt]=${i}&limit=1`, null]],
   [['accesses', 'queries', 'pages'], 32 * MIB, 5000, (i) => [`/notes?q[n][$lt]=${i + 50}&limit=20`, null]],
   [['accesses'], 4 * MIB, 1500, (i) => ['/notes?limit=1', { id: `${i}`, team: `team ${i}` }]],
-  [['claims', 'contents', 'accesses'], 12 * MIB, 2000, (i) => ['/shared', { id: `${i % 1000}` }]],
+  [['claims', 'accesses'], 10 * MIB, 2000, (i) => ['/shared', { id: `${i % 1000}` }]],
 ]
 
 test.each(CASES)('%s hold little more than their bounds', async (names, bytes, count, request) => {

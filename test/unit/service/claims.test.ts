@@ -2,8 +2,6 @@ import { expect, test, vi } from 'vitest'
 import type { Claim } from '../../../src/config/plan.js'
 import { everything } from '../../../src/filter/filter.js'
 import { bindVariables, fromHost } from '../../../src/permissions/caller.js'
-import { keyValues, writeValues } from '../../../src/permissions/values.js'
-import type { ClaimValues } from '../../../src/query/variable.js'
 import { createClaimReader } from '../../../src/service/claims.js'
 import type { Store } from '../../../src/service/store.js'
 import { useCaches } from '../../support/caches.js'
@@ -27,25 +25,7 @@ function createStore(teams: readonly string[], state: () => string | undefined) 
   return { store: { own: () => ({ list }), state } as unknown as Store, asked: () => count }
 }
 
-const bindingOf = (id: string, held?: ClaimValues) => {
-  const claims = { has: (name: string) => name === 'teams', get: () => held }
-  return bindVariables(fromHost({ id }), () => '2026-01-01T00:00:00.000Z', claims)
-}
-
-test('claims of one content are one value, whoever holds them, with one key', async () => {
-  const read = createClaimReader({ warn() {} })
-  const { store } = createStore(['a', 'b'], () => undefined)
-  const [ann, ben] = [await read(claim, bindingOf('ann'), store), await read(claim, bindingOf('ben'), store)]
-  expect(ann).toEqual({ values: ['a', 'b'], isWhole: true, key: expect.any(String) })
-  expect(ben).toBe(ann)
-  const other = await read(claim, bindingOf('ann'), createStore(['a'], () => undefined).store)
-  expect(other?.key).not.toBe(ann?.key)
-  const variables = ['$user.teams']
-  expect(keyValues(variables, bindingOf('ann', ann))).toBe(keyValues(variables, bindingOf('ben', ben)))
-  expect(keyValues(variables, bindingOf('ann', ann))).not.toBe(keyValues(variables, bindingOf('ann', other)))
-  // What is told to others does not depend on what is kept.
-  expect(writeValues(variables, bindingOf('ann', ann))).toBe('[["a","b"]]')
-})
+const bindingOf = (id: string) => bindVariables(fromHost({ id }), () => '2026-01-01T00:00:00.000Z')
 
 test('a claim is read again once the state of the storage is another, and where there is none', async () => {
   const read = createClaimReader({ warn() {} })

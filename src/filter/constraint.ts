@@ -1,5 +1,3 @@
-import { CACHES } from '../kept/caches.js'
-import { createWeakCache } from '../kept/weak-cache.js'
 import { canHold, compare, isComparable } from './compare.js'
 import { type FieldRef, type Filter, type Leaf, not, nothing, or, type Scalar } from './filter.js'
 import { prefixOf } from './pattern/prefix.js'
@@ -44,21 +42,8 @@ const nothingSaid = (field: FieldRef): Constraint => ({
 /** Names a field among all. */
 export const nameOf = ({ path, type }: FieldRef): string => `${type} ${path}`
 
-/** What frozen conditions say, which may have many values; `null` for those that say nothing about one field. */
-const READINGS = createWeakCache<Filter, Reading | null>(CACHES.readings)
-
 /** What a condition says about one field; `undefined` for one on several fields, on elements, or on values without an order. */
 export function readConstraint(filter: Filter): Reading | undefined {
-  const isKept = (filter.kind === 'or' || filter.kind === 'not') && Object.isFrozen(filter)
-  if (!isKept) return findReading(filter)
-  const known = READINGS.get(filter)
-  if (known !== undefined) return known ?? undefined
-  const reading = findReading(filter)
-  READINGS.set(filter, reading ?? null)
-  return reading
-}
-
-function findReading(filter: Filter): Reading | undefined {
   switch (filter.kind) {
     case 'and':
       return undefined

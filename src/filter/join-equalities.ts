@@ -1,5 +1,3 @@
-import { CACHES } from '../kept/caches.js'
-import { createWeakCache } from '../kept/weak-cache.js'
 import { type FieldRef, type Filter, or, type Scalar } from './filter.js'
 
 /** Equalities on one field, any of which may hold. */
@@ -11,22 +9,8 @@ export interface Equalities {
 
 type Equality = Extract<Filter, { readonly value: Scalar }>
 
-type Joined = readonly (Filter | Equalities)[]
-
-/** Those of frozen filters. */
-const JOINED = createWeakCache<readonly Filter[], Joined>(CACHES.joined)
-
 /** Joins the equalities of an `or` by field: a thousand ids then take one look-up, not a thousand tests. */
-export function joinEqualities(filters: readonly Filter[]): Joined {
-  if (!Object.isFrozen(filters)) return join(filters)
-  const known = JOINED.get(filters)
-  if (known) return known
-  const joined = join(filters)
-  JOINED.set(filters, joined)
-  return joined
-}
-
-function join(filters: readonly Filter[]): Joined {
+export function joinEqualities(filters: readonly Filter[]): readonly (Filter | Equalities)[] {
   const { lists, others } = gather(filters)
   const joined = lists.map((list): Filter | Equalities => {
     const [first] = list

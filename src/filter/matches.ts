@@ -1,6 +1,4 @@
 import { compilePath, isObject } from '../json/own-properties.js'
-import { CACHES } from '../kept/caches.js'
-import { createWeakCache } from '../kept/weak-cache.js'
 import { endless, type Slice } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
@@ -130,12 +128,8 @@ function compilePresent({ path, type, each }: FieldRef): Judge {
   }
 }
 
-/** The values of equalities that were joined: those of frozen filters come again. */
-const WANTED = createWeakCache<Equalities['values'], ReadonlySet<unknown>>(CACHES.values)
-
 function compileOneOf({ field, values }: Equalities): Judge {
-  const wanted = WANTED.get(values) ?? new Set<unknown>(values)
-  WANTED.set(values, wanted)
+  const wanted = new Set<unknown>(values)
   return compileLeaf(field, { test: (value) => wanted.has(value) })
 }
 

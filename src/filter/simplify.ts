@@ -1,6 +1,3 @@
-import { freezeDeep } from '../json/freeze-deep.js'
-import { CACHES } from '../kept/caches.js'
-import { createWeakCache } from '../kept/weak-cache.js'
 import {
   type Constraint,
   isImpossible,
@@ -130,7 +127,7 @@ function simplifyOther(filter: Filter, context: Context): Filter {
 function simplifyAny(filters: readonly Filter[], context: Context, filter: Filter): Filter {
   const parts: Filter[] = []
   let isSame = true
-  for (const part of alternativesOf(filters)) {
+  for (const part of groupEqualities(filters)) {
     const left = isOfElements(part) ? part : within(part, context)
     if (isEverything(left)) return everything
     isSame &&= left === part
@@ -143,16 +140,4 @@ function simplifyAny(filters: readonly Filter[], context: Context, filter: Filte
 function isOfElements(filter: Filter): boolean {
   const [first] = filter.kind === 'or' ? filter.filters : []
   return first?.kind === 'eq' && first.field.each
-}
-
-/** The alternatives of frozen filters, which may have many values. */
-const ALTERNATIVES = createWeakCache<readonly Filter[], readonly Filter[]>(CACHES.alternatives)
-
-/** The alternatives with the equalities on one field as one of them. */
-function alternativesOf(filters: readonly Filter[]): readonly Filter[] {
-  const known = ALTERNATIVES.get(filters)
-  if (known) return known
-  const parts = groupEqualities(filters)
-  if (Object.isFrozen(filters)) ALTERNATIVES.set(filters, freezeDeep(parts))
-  return parts
 }

@@ -11,12 +11,10 @@ const on = (): Cache => ({ isOn: true })
  */
 export const CACHES = {
   accesses: on(),
-  alternatives: on(),
   claims: on(),
   descriptions: on(),
   documents: on(),
   indexUses: on(),
-  joined: on(),
   linkedPlans: on(),
   pages: on(),
   parameters: on(),
@@ -25,7 +23,6 @@ export const CACHES = {
   plans: on(),
   prepared: on(),
   queries: on(),
-  readings: on(),
   restrictions: on(),
   scans: on(),
   schemas: on(),
@@ -33,6 +30,5 @@ export const CACHES = {
   statements: on(),
   taken: on(),
   texts: on(),
-  values: on(),
   views: on(),
 } satisfies { readonly [name: string]: Cache }

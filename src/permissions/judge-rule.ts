@@ -1,5 +1,4 @@
 import { compileFilter, type Predicate } from '../filter/matches.js'
-import { freezeDeep } from '../json/freeze-deep.js'
 import { readOwn } from '../json/own-properties.js'
 import { bindWhere, isAnywhere, type Where } from '../query/where.js'
 import type { StoredDocument } from '../storage.js'
@@ -22,7 +21,7 @@ export function createRuleJudge(asking: Asking): RuleJudge {
     const known = compiled.get(where)
     if (known) return known
     const filter = where.kind === 'fixed' ? where.filter : bindWhere(where, asking.binding)
-    const predicate = compileFilter(freezeDeep(filter))
+    const predicate = compileFilter(filter)
     compiled.set(where, predicate)
     return predicate
   }

@@ -2,7 +2,6 @@ import type { Field } from '../fields/field-type.js'
 import { and, type Filter, isEverything, or } from '../filter/filter.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
-import { freezeDeep } from '../json/freeze-deep.js'
 import type { Readable, ReadableNames } from '../query/reading.js'
 import type { Slice } from '../slices.js'
 import type { CollectionPlan, StoredDocument } from '../storage.js'
@@ -67,9 +66,7 @@ export function compileAccess(
   collection: AccessibleCollection,
   { rules, findView, key, writeStanding }: AccessParts,
 ): ReadAccess {
-  const joined = or(rules.map(({ where }) => where))
-  // What is kept comes again: what is computed for it can be kept too.
-  const filter = key === undefined ? joined : freezeDeep(joined)
+  const filter = or(rules.map(({ where }) => where))
   let matchesFilter: Predicate | undefined
   let views: ((document: StoredDocument) => View) | undefined
   const viewOf = (document: StoredDocument): View => {

@@ -2,7 +2,6 @@ import { and, type Filter, hasPattern } from '../filter/filter.js'
 import { simplify } from '../filter/simplify.js'
 import { freezeDeep } from '../json/freeze-deep.js'
 import { CACHES } from '../kept/caches.js'
-import { createWeakCache } from '../kept/weak-cache.js'
 
 /** Restricts what is asked for to what is allowed. */
 export type Restrict = (asked: Filter) => Filter
@@ -13,9 +12,9 @@ export type Restrict = (asked: Filter) => Filter
  */
 export function createRestriction(allowed: Filter): Restrict {
   // Compiled queries are kept and come again.
-  const known = createWeakCache<Filter, Filter>(CACHES.restrictions)
+  const known = new WeakMap<Filter, Filter>()
   return (asked) => {
-    const kept = known.get(asked)
+    const kept = CACHES.restrictions.isOn && known.get(asked)
     if (kept) return kept
     const restricted = simplify(and([allowed, putPatternsLast(asked)]))
     if (Object.isFrozen(asked)) known.set(asked, freezeDeep(restricted))

@@ -1,4 +1,4 @@
-import type { ComparableType, FieldRef, Scalar } from '../../filter/filter.js'
+import type { ComparableType, FieldRef, Filter, Scalar } from '../../filter/filter.js'
 import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
 
 /** The value of a parameter; a list only in dialects that bind one. */
@@ -20,6 +20,24 @@ export interface ElementsIndex {
   readonly name: string
   readonly collection: string
   readonly fields: readonly FieldRef[]
+}
+
+/** How to compile a statement. */
+export interface CompileOptions {
+  /** Whether patterns are left to the caller: the statement is then not exact. */
+  readonly skipPatterns?: boolean
+  /** Whether all matches are looked for, in no order: alternatives can be found one by one, and joined. */
+  readonly mayJoin?: boolean
+  /** Whether rows may be waited for: what others have made of them is looked at as well. */
+  readonly mayWait?: boolean
+}
+
+/** A filter that indexes of elements answer, exactly. */
+export interface SoughtFilter {
+  /** The condition. */
+  readonly where: string
+  /** Where there is a row for each match, and nothing else. */
+  readonly each?: string
 }
 
 /**
@@ -102,6 +120,16 @@ export interface SqlDialect {
    * it, and keep it up to date with every write.
    */
   readonly elements: (index: ElementsIndex) => readonly string[]
+  /**
+   * Writes a filter so that tables of elements answer what they can; `undefined` where they do not. What others make of a
+   * row for which a statement waits is not seen.
+   */
+  readonly seek?: (
+    collection: string,
+    filter: Filter,
+    bind: Bind,
+    options: CompileOptions,
+  ) => SoughtFilter | undefined
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string
 }
 

@@ -1,7 +1,7 @@
 import type { Filter } from '../../filter/filter.js'
 import type { ListQuery, StoredDocument } from '../../storage.js'
 import { compileCondition } from './compile-condition.js'
-import type { Bind, SqlDialect, Statement, Use, Value } from './dialect.js'
+import type { Bind, CompileOptions, SqlDialect, Statement, Use, Value } from './dialect.js'
 import { pinnedIds } from './pinned-ids.js'
 
 /**
@@ -11,35 +11,6 @@ import { pinnedIds } from './pinned-ids.js'
 export interface FilteredStatement extends Statement {
   readonly isExact: boolean
 }
-
-/** How to compile a statement. */
-export interface CompileOptions {
-  /** Whether patterns are left to the caller: the statement is then not exact. */
-  readonly skipPatterns?: boolean
-  /** Whether all matches are looked for, in no order: alternatives can be found one by one, and joined. */
-  readonly mayJoin?: boolean
-  /** Whether rows may be waited for: what others have made of them is looked at as well. */
-  readonly mayWait?: boolean
-}
-
-/** A filter that indexes of elements answer, exactly. */
-export interface SoughtFilter {
-  /** The condition. */
-  readonly where: string
-  /** Where there is a row for each match, and nothing else. */
-  readonly each?: string
-}
-
-/**
- * Writes a filter so that indexes of elements answer what they can; `undefined` where they do not. What others make of a
- * row for which a statement waits is not seen.
- */
-export type SeekElements = (
-  collection: string,
-  filter: Filter,
-  bind: Bind,
-  options: CompileOptions,
-) => SoughtFilter | undefined
 
 /** Documents of one collection that a write names, and the strongest use of any of them. */
 export interface Named {
@@ -79,10 +50,7 @@ export function writeStatement({ parameter }: SqlDialect, write: (bind: Bind) =>
 }
 
 /** Creates the statements of a dialect. */
-export function createStatements(
-  dialect: SqlDialect,
-  seekElements: SeekElements = () => undefined,
-): Statements {
+export function createStatements(dialect: SqlDialect): Statements {
   const version = dialect.value({ path: '_version', type: 'integer', each: false })
   const compile = (
     collection: string,
@@ -92,7 +60,7 @@ export function createStatements(
   ): FilteredStatement => {
     let isExact = true
     const statement = writeStatement(dialect, (bind) => {
-      const sought = seekElements(collection, filter, bind, options)
+      const sought = dialect.seek?.(collection, filter, bind, options)
       const condition =
         sought && !options.mayWait
           ? { sql: sought.where, isExact: true }

@@ -3,9 +3,8 @@ import { type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../filter/index
 import { groupEqualities } from '../../../filter/join-equalities.js'
 import type { IndexPlan } from '../../../storage.js'
 import { type Condition, compileCondition } from '../../sql/compile-condition.js'
-import type { Bind, SqlDialect } from '../../sql/dialect.js'
+import type { Bind, CompileOptions, SqlDialect } from '../../sql/dialect.js'
 import { countNamed } from '../../sql/read/is-short.js'
-import type { CompileOptions, SeekElements } from '../../sql/statements.js'
 import { isOfElements, nameOfElements } from '../../sql/structures.js'
 import { columnOf, ENTRY_ID } from '../elements.js'
 
@@ -89,7 +88,7 @@ interface Sought {
 export function createSeek(
   dialect: SqlDialect,
   indexesOf: (collection: string) => readonly IndexPlan[],
-): SeekElements {
+): NonNullable<SqlDialect['seek']> {
   const findEntries = (collection: string, conditions: readonly Filter[]): Found | undefined =>
     indexesOf(collection)
       .filter(isOfElements)

@@ -9,18 +9,18 @@ import type {
   StoredDocument,
 } from '../../../storage.js'
 import type { Value } from '../../sql/dialect.js'
+import type { SqlEngine } from '../../sql/engine.js'
 import { isShort } from '../../sql/read/is-short.js'
 import { createStatements } from '../../sql/statements.js'
 import type { Connections } from '../connection/connections.js'
 import type { Watch } from '../connection/watch.js'
 import { explain } from '../faults.js'
-import type { PostgresEngine } from '../postgres-engine.js'
 import { createAskTogether } from './ask-together.js'
 import { writeList } from './page.js'
 
 /** The means of linked reads. */
 interface LinkedSource {
-  readonly engine: PostgresEngine
+  readonly engine: SqlEngine
   readonly use: Connections['use']
   readonly watch: Watch
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
@@ -39,7 +39,7 @@ interface Plan {
 
 /** Creates what reads documents with the lists that follow from them, one statement for all who ask at the same time. */
 export function createReadLinked({
-  engine: { dialect, seekElements },
+  engine: { dialect },
   use,
   watch,
   indexesOf,
@@ -84,7 +84,7 @@ export function createReadLinked({
     const own: Value[] = []
     const parameter = (_: number, value: Value): string =>
       value === link ? 'root.linked' : dialect.parameter(1 + values.length + own.push(value), value)
-    const { page } = createStatements({ ...dialect, parameter }, seekElements)
+    const { page } = createStatements({ ...dialect, parameter })
     const { text, isExact } = page(collection, { filter, sort: [], skip: 0, limit })
     const isPlain = own.every((value) => typeof value !== 'object' && !String(value).includes(link))
     if (!isExact || !isPlain || text.includes(link)) return undefined

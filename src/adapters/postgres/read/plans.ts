@@ -5,8 +5,8 @@ import { groupEqualities } from '../../../filter/join-equalities.js'
 import { createBoundedMap } from '../../../kept/bounded-map.js'
 import { CACHES } from '../../../kept/caches.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
-import type { Value } from '../../sql/dialect.js'
-import type { CompileOptions, FilteredStatement } from '../../sql/statements.js'
+import type { CompileOptions, Value } from '../../sql/dialect.js'
+import type { FilteredStatement } from '../../sql/statements.js'
 import { readList } from './merge-ranges.js'
 
 /** A query whose plan is looked for. */

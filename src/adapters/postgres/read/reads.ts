@@ -8,19 +8,14 @@ import type {
   StorageAdapter,
   StoredDocument,
 } from '../../../storage.js'
-import type { SqlDialect, Statement } from '../../sql/dialect.js'
+import type { CompileOptions, SqlDialect, Statement } from '../../sql/dialect.js'
+import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'
 import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
-import {
-  type CompileOptions,
-  createStatements,
-  type FilteredStatement,
-  type Statements,
-} from '../../sql/statements.js'
+import { createStatements, type FilteredStatement, type Statements } from '../../sql/statements.js'
 import type { Caller, Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
 import { explain, isInvalidRegex } from '../faults.js'
-import type { PostgresEngine } from '../postgres-engine.js'
 import { BATCH_BYTES } from './batch.js'
 import { type CountSource, createCountReader } from './count-reader.js'
 import { mergeRanges } from './merge-ranges.js'
@@ -32,7 +27,7 @@ import { readInCore } from './read-in-core.js'
 
 /** What reads need. */
 export interface ReadSource extends CountSource {
-  readonly engine: PostgresEngine
+  readonly engine: SqlEngine
   /** Whether what may be long would wait for a connection. */
   readonly isFullOfLong: () => boolean
   /** The indexes of a collection that a read can use. */
@@ -52,7 +47,7 @@ const LONG: Manner = { mayBeLong: true }
 
 /** Creates the reads of an adapter. */
 export function createReads({
-  engine: { dialect, seekElements, statements },
+  engine: { dialect, statements },
   use,
   watch,
   isOpen,
@@ -60,12 +55,12 @@ export function createReads({
   indexesOf,
 }: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
   const joinedDialect: SqlDialect = { ...dialect, parameter: (place) => `asked.v${place}` }
-  const joined = createStatements(joinedDialect, seekElements)
+  const joined = createStatements(joinedDialect)
   const statementsBehind = (places: number): Statements =>
-    createStatements(
-      { ...dialect, parameter: (place, value) => dialect.parameter(places + place, value) },
-      seekElements,
-    )
+    createStatements({
+      ...dialect,
+      parameter: (place, value) => dialect.parameter(places + place, value),
+    })
   const isLong = (collection: string, query: Query): boolean => !isShort(indexesOf(collection), query)
   /** Whether the parts of a filter that indexes answer have few documents. */
   const haveFew = async (

@@ -32,6 +32,19 @@ export function ignoreFailure(returned: unknown): void {
   if (isPromise(returned)) Promise.resolve(returned).catch(() => {})
 }
 
+/** Resolves after so many milliseconds, or when `signal` aborts. */
+export const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal.addEventListener('abort', end)
+  })
+
 /** Does one thing after another by key. */
 export function createOrder(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>()

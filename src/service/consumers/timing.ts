@@ -1,3 +1,5 @@
+import { sleep } from '../../promises.js'
+
 /** The clocks of consumers. */
 export interface Timing {
   /** Milliseconds that only grow, from anywhere. */
@@ -12,15 +14,5 @@ export interface Timing {
 export const TIMING: Timing = {
   now: () => performance.now(),
   today: () => Date.now(),
-  sleep: (milliseconds, signal) =>
-    new Promise((resolve) => {
-      if (signal.aborted) return resolve()
-      const end = (): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', end)
-        resolve()
-      }
-      const timer = setTimeout(end, milliseconds)
-      signal.addEventListener('abort', end)
-    }),
+  sleep,
 }

@@ -1,4 +1,5 @@
 import { isServiceError } from '../../../errors.js'
+import { sleep } from '../../../promises.js'
 import type { ChangePage } from '../../../storage.js'
 import type { Logger } from '../../../types/host.js'
 import type { ReadLog } from '../../store.js'
@@ -113,20 +114,8 @@ export class LogReader {
           logger.error('the streams of changes broke', { cause })
           fail()
         }
-        await pause(signal)
+        await sleep(PAUSE, signal)
       }
     }
   }
 }
-
-const pause = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, PAUSE)
-    signal.addEventListener('abort', end)
-  })

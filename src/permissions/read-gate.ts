@@ -98,7 +98,7 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
     const standing = by === undefined ? whole : standingFor(whole.undemanding[by])
     if (standing.rules.length === 0) return null
     if (standing.isTimed) return compile(standing, asking, () => writeStanding(standing, asking.binding))
-    const key = writeStanding(standing, asking.binding)
+    const key = standing.variables.length === 0 ? standing.key : writeStanding(standing, asking.binding)
     const known = accesses.get(key)
     if (known) return known.access
     const access = compile(standing, asking, () => key, options.createKey())

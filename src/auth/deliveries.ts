@@ -3,7 +3,7 @@ import { and, type FieldRef, type Filter, isId } from '../filter/filter.js'
 import { drawFirstVersion } from '../first-version.js'
 import { readOwn } from '../json/own-properties.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../storage.js'
-import { LAST_TIME } from './sessions.js'
+import { EXPIRES_AT, LAST_TIME } from './sessions.js'
 import { createToken, digestToken } from './token.js'
 
 /** The internal collection of delivered tokens. */
@@ -11,7 +11,6 @@ export const DELIVERIES = '_deliveries'
 
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
 const KIND: FieldRef = { path: 'kind', type: 'string', each: false }
-const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
 
 /** A delivered token: `_id` is its digest. */
 export const DELIVERIES_PLAN: CollectionPlan = {
@@ -96,6 +95,3 @@ export const useUp = ({ _id, kind, user }: DeliveredToken): readonly WriteStep[]
 
 /** Matches the tokens of an account. */
 export const deliveredTo = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })
-
-/** Matches the tokens that have expired at a time in stored form. */
-export const expiredTokens = (now: string): Filter => ({ kind: 'lte', field: EXPIRES_AT, value: now })

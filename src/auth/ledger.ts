@@ -1,15 +1,12 @@
 import { formatTimestamp } from '../fields/timestamp.js'
-import type { FieldRef, Filter } from '../filter/filter.js'
 import { drawFirstVersion } from '../first-version.js'
 import { readOwn } from '../json/own-properties.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../storage.js'
-import { LAST_TIME } from './sessions.js'
+import { EXPIRES_AT, LAST_TIME } from './sessions.js'
 import { digest } from './token.js'
 
 /** The internal collection of ledgers. */
 export const LEDGERS = '_ledgers'
-
-const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
 
 /** A stored ledger: the places that are taken, each with its time and who took it. */
 export const LEDGERS_PLAN: CollectionPlan = {
@@ -104,6 +101,3 @@ function writePlaces(
     step: stored ? { in: LEDGERS, replace: after, version: stored._version } : { in: LEDGERS, insert: after },
   }
 }
-
-/** Matches the ledgers without a place that still counts. `now` is in stored form. */
-export const expiredLedgers = (now: string): Filter => ({ kind: 'lte', field: EXPIRES_AT, value: now })

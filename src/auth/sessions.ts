@@ -11,7 +11,8 @@ export const SESSIONS = '_sessions'
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
 const STAMP: FieldRef = { path: 'stamp', type: 'string', each: false }
 const CREATED_AT: FieldRef = { path: 'createdAt', type: 'timestamp', each: false }
-const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
+/** The time at which a session, a delivered token or a ledger no longer counts. */
+export const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
 
 /** A stored session: `_id` is the digest of its token. */
 export const SESSIONS_PLAN: CollectionPlan = {
@@ -111,5 +112,5 @@ export function storedBeginning(session: StoredDocument): string {
 /** Matches the sessions that began at a time in stored form, or later. */
 export const begunSince = (time: string): Filter => ({ kind: 'gte', field: CREATED_AT, value: time })
 
-/** Matches the sessions that have expired at a time in stored form. */
-export const expiredSessions = (now: string): Filter => ({ kind: 'lte', field: EXPIRES_AT, value: now })
+/** Matches sessions, delivered tokens or ledgers that have expired at a time in stored form. */
+export const expiredAt = (now: string): Filter => ({ kind: 'lte', field: EXPIRES_AT, value: now })

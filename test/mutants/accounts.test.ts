@@ -123,7 +123,7 @@ const MUTANTS: readonly Mutant[] = [
     'the sessions of others go, and are listed',
     AUTH_SESSIONS,
     breakModule<typeof AuthSessions>((real) => ({
-      countingSessions: (_user, _stamp, now) => not(real.expiredSessions(now)),
+      countingSessions: (_user, _stamp, now) => not(real.expiredAt(now)),
     })),
   ],
   [

@@ -1,5 +1,5 @@
 import { DELIVERIES, deliveredTo } from '../../auth/deliveries.js'
-import { expiredSessions, readSession, SESSIONS, type Session, sessionFilter } from '../../auth/sessions.js'
+import { expiredAt, readSession, SESSIONS, type Session, sessionFilter } from '../../auth/sessions.js'
 import { createStamp, digestToken, isToken } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { isId, or } from '../../filter/filter.js'
@@ -193,7 +193,7 @@ const MAX_EXPIRED = 100
 
 /** The steps that remove expired sessions. `now` is in stored form. */
 export async function removeExpired(store: Store, now: string): Promise<readonly WriteStep[]> {
-  const expired = await store.own(SESSIONS).list({ filter: expiredSessions(now), limit: MAX_EXPIRED })
+  const expired = await store.own(SESSIONS).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
   if (expired.length === 0) return []
   return [{ in: SESSIONS, remove: or(expired.map(({ _id }) => sessionFilter(_id))) }]
 }

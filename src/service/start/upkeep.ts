@@ -1,6 +1,6 @@
-import { DELIVERIES, expiredTokens } from '../../auth/deliveries.js'
-import { expiredLedgers, LEDGERS } from '../../auth/ledger.js'
-import { expiredSessions, SESSIONS } from '../../auth/sessions.js'
+import { DELIVERIES } from '../../auth/deliveries.js'
+import { LEDGERS } from '../../auth/ledger.js'
+import { expiredAt, SESSIONS } from '../../auth/sessions.js'
 import { and, type Filter, isId, or } from '../../filter/filter.js'
 import { nextTurn } from '../../slices.js'
 import type { Background, BackgroundScope } from '../call.js'
@@ -28,16 +28,12 @@ interface Upkept {
  */
 export function createUpkeep({ background, now, clock, hasDeliveries }: Upkept): () => void {
   let last: number | undefined
-  const expiring: readonly (readonly [collection: string, expired: (now: string) => Filter])[] = [
-    [SESSIONS, expiredSessions],
-    [LEDGERS, expiredLedgers],
-    ...(hasDeliveries ? ([[DELIVERIES, expiredTokens]] as const) : []),
-  ]
+  const expiring = [SESSIONS, LEDGERS, ...(hasDeliveries ? [DELIVERIES] : [])]
   /** Removes what had expired at a time in stored form: that of the request. */
   const begin = (at: string): void =>
     background.begin(async (scope) => {
-      for (const [collection, expired] of expiring)
-        if (await removeAll(scope, collection, expired(at))) return begin(at)
+      for (const collection of expiring)
+        if (await removeAll(scope, collection, expiredAt(at))) return begin(at)
     }, 'upkeep')
   return () => {
     const present = now()

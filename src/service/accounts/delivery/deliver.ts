@@ -1,5 +1,6 @@
-import { DELIVERIES, expiredTokens, issueToken, type TokenKind } from '../../../auth/deliveries.js'
+import { DELIVERIES, issueToken, type TokenKind } from '../../../auth/deliveries.js'
 import { type Ledger, nameLedger } from '../../../auth/ledger.js'
+import { expiredAt } from '../../../auth/sessions.js'
 import type { AuthPlan } from '../../../config/plan.js'
 import { isServiceError } from '../../../errors.js'
 import { isId, or } from '../../../filter/filter.js'
@@ -103,6 +104,6 @@ async function send({ service, deadline }: Call, delivery: Delivery): Promise<vo
 const MAX_EXPIRED = 100
 
 async function removeExpiredTokens(store: Store, now: string): Promise<readonly WriteStep[]> {
-  const expired = await store.own(DELIVERIES).list({ filter: expiredTokens(now), limit: MAX_EXPIRED })
+  const expired = await store.own(DELIVERIES).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
   return expired.length === 0 ? [] : [{ in: DELIVERIES, remove: or(expired.map(({ _id }) => isId(_id))) }]
 }

@@ -1,4 +1,5 @@
-import { expiredLedgers, LEDGERS, type Ledger, takePlace, waitForPlace } from '../../../auth/ledger.js'
+import { LEDGERS, type Ledger, takePlace, waitForPlace } from '../../../auth/ledger.js'
+import { expiredAt } from '../../../auth/sessions.js'
 import { tooMany } from '../../../auth/turns.js'
 import { and, isId, or } from '../../../filter/filter.js'
 import type { StoredDocument, WriteStep } from '../../../storage.js'
@@ -18,7 +19,7 @@ const MAX_EXPIRED = 20
 
 /** The steps that remove ledgers of which no place counts any more. `now` is in stored form. */
 export async function removeExpiredLedgers(store: Store, now: string): Promise<readonly WriteStep[]> {
-  const filter = expiredLedgers(now)
+  const filter = expiredAt(now)
   const expired = await store.own(LEDGERS).list({ filter, limit: MAX_EXPIRED })
   // One that is taken from meanwhile stays.
   return expired.map(({ _id }) => ({ in: LEDGERS, remove: and([isId(_id), filter]) }))

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../errors.js'
+import { envelope } from '../../schema/envelope.js'
 import { USERS } from '../../schema/names.js'
 import { findRights } from '../../service/authorize.js'
 import type { HeaderName } from '../headers.js'
@@ -7,7 +8,6 @@ import { referToDocument, referToExpanded } from '../schemas/documents.js'
 import type { Scope } from '../scope.js'
 import {
   answer,
-  closed,
   type DescribeOperation,
   emptyAnswer,
   header,
@@ -55,7 +55,7 @@ const count: DescribeOperation = (scope, place) =>
     : {
         summary: `Counts ${place.collection.name}`,
         answers: {
-          200: answer(scope, 'How many there are.', closed({ total: { type: 'integer', minimum: 0 } })),
+          200: answer(scope, 'How many there are.', envelope({ total: { type: 'integer', minimum: 0 } })),
         },
         problems: DENIED,
         ...askerOf(scope, place, 'read'),
@@ -107,10 +107,10 @@ const bulk: DescribeOperation = (scope, place) => {
     items && {
       summary: `Creates several documents of ${collection.name}, all or none`,
       parameters: [PREFER],
-      body: closed({
+      body: envelope({
         documents: { type: 'array', minItems: 1, maxItems: scope.service.plan.limits.bulk, items },
       }),
-      answers: { 201: answer(scope, 'The new documents.', closed({ documents }), OF_IGNORING) },
+      answers: { 201: answer(scope, 'The new documents.', envelope({ documents }), OF_IGNORING) },
       problems: OF_NEW,
       ...askerOf(scope, place, 'create'),
     }

@@ -2,6 +2,7 @@ import type { AuthPlan, Collection } from '../../config/plan.js'
 import type { ErrorCode } from '../../errors.js'
 import type { Endpoint, Place } from '../../http/routes/route.js'
 import type { JsonSchema } from '../../json/json-schema.js'
+import { envelope } from '../../schema/envelope.js'
 import { type HeaderName, referToHeader } from '../headers.js'
 import type { Scope } from '../scope.js'
 
@@ -74,13 +75,5 @@ export const PREFER = header(
 /** The headers of their answers. */
 export const OF_IGNORING: readonly HeaderName[] = ['Ignored-Properties', 'Preference-Applied']
 
-/** A closed object, all of whose properties are there. */
-export const closed = (properties: { readonly [name: string]: JsonSchema }): JsonSchema => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-})
-
 /** An object without properties. */
-export const NOTHING: JsonSchema = closed({})
+export const NOTHING: JsonSchema = envelope({})

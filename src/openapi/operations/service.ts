@@ -1,7 +1,8 @@
 import type { JsonSchema } from '../../json/json-schema.js'
+import { envelope } from '../../schema/envelope.js'
 import { OF_ALL_WRITES } from '../problems.js'
 import { describeOperations, describeResults } from '../schemas/batches.js'
-import { answer, closed, type DescribeOperation, emptyAnswer, PREFER } from './operation.js'
+import { answer, type DescribeOperation, emptyAnswer, PREFER } from './operation.js'
 
 const TEXT: JsonSchema = { type: 'string' }
 const OPERATIONS = ['list', 'create', 'read', 'update', 'delete']
@@ -14,7 +15,7 @@ const collections: DescribeOperation = (scope) => ({
       properties: {
         collections: {
           type: 'array',
-          items: closed({
+          items: envelope({
             name: TEXT,
             href: TEXT,
             operations: { type: 'array', items: { type: 'string', enum: OPERATIONS } },
@@ -35,7 +36,7 @@ const batch: DescribeOperation = (scope) => {
   return {
     summary: 'Does several operations, all or none',
     parameters: [PREFER],
-    body: closed({
+    body: envelope({
       operations: { type: 'array', minItems: 1, maxItems: bulk, items: { anyOf: operations } },
     }),
     answers: {

@@ -2,7 +2,7 @@ import type { LogPlan } from '../../../storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import type { Bind, SqlDialect, Statement } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
-import { LOG, type Recorder, type Recording } from '../../sql/log/recorder.js'
+import { LOG, printBy, type Recorder, type Recording } from '../../sql/log/recorder.js'
 import { writeStatement } from '../../sql/statements.js'
 import { quoteText } from '../values.js'
 
@@ -55,9 +55,6 @@ interface Target {
   /** Gives the expression of the caller. */
   readonly by: (bind: Bind) => string
 }
-
-/** A caller, who may be absent, as a parameter: a list in JSON. */
-export const printBy = (by: string | null): string => JSON.stringify(by === null ? [] : [by])
 
 type Column = 'before' | 'after'
 

@@ -24,6 +24,9 @@ export interface Recording {
   readonly forget: Statement
 }
 
+/** A caller, who may be absent, as a parameter: a list in JSON. */
+export const printBy = (by: string | null): string => JSON.stringify(by === null ? [] : [by])
+
 /** Whether a step may remove what a step before has made, so that there is nothing to record. */
 export function mayVanish(steps: readonly WriteStep[]): boolean {
   const made = new Set<string>()

@@ -1,7 +1,7 @@
 import type { LogPlan } from '../../../storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { quoteName } from '../../sql/dialect.js'
-import { LOG, type Recorder, type Recording } from '../../sql/log/recorder.js'
+import { LOG, printBy, type Recorder, type Recording } from '../../sql/log/recorder.js'
 import { sqliteEngine } from '../sqlite-engine.js'
 
 const TABLE = quoteName(LOG)
@@ -17,8 +17,7 @@ export interface NumberedWrite {
   readonly by: string | null
 }
 
-/** A text that may be absent, as a parameter and as its value. */
-const printBy = (by: string | null): string => JSON.stringify(by === null ? [] : [by])
+/** The value of what `printBy` gives. */
 const BY = `json_extract(?, '$[0]')`
 
 /** Takes back all that was recorded of a write. */

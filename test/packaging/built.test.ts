@@ -1,40 +1,75 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import type * as Package from '../../src/index.js'
 
-const folder = fileURLToPath(new URL('../../dist', import.meta.url))
+const root = new URL('../../', import.meta.url)
+const dist = fileURLToPath(new URL('dist/', root))
 
-/** Modules of the package; other files are texts that it serves. */
-const readModules = async () => {
-  const files = (await readdir(folder)).filter((file) => /(?<!-text|-document)\.c?js$/.test(file))
-  return Promise.all(
-    files.map(async (file) =>
-      ts.createSourceFile(file, await readFile(`${folder}/${file}`, 'utf8'), ts.ScriptTarget.Latest),
-    ),
+/** Every name in the sources. */
+const names = new Set<string>()
+
+beforeAll(async () => {
+  const files = (await readdir(new URL('src/', root), { recursive: true })).filter((file) =>
+    /\.ts$/.test(file),
   )
-}
-
-// An arrow function may have been written like that.
-const isMade = (called: ts.Expression): boolean =>
-  ts.isParenthesizedExpression(called) ? isMade(called.expression) : ts.isFunctionExpression(called)
-
-const isWithinFunction = (outer: readonly ts.Node[]): boolean => outer.some(ts.isFunctionLike)
-
-/** The functions that are made in the place of their call, inside of others. */
-function findMade(module: ts.SourceFile): readonly string[] {
-  const found: string[] = []
-  const visit = (node: ts.Node, outer: readonly ts.Node[]): void => {
-    if (ts.isCallExpression(node) && isMade(node.expression) && isWithinFunction(outer))
-      found.push(`${module.fileName}: ${node.getText(module).slice(0, 80)}`)
-    ts.forEachChild(node, (child) => visit(child, [...outer, node]))
+  for (const file of files) {
+    const source = ts.createSourceFile(file, await readFile(new URL(`src/${file}`, root), 'utf8'), 99)
+    const visit = (node: ts.Node): void => {
+      if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) names.add(node.text)
+      ts.forEachChild(node, visit)
+    }
+    visit(source)
   }
-  visit(module, [])
-  return found
+})
+
+/** The error that the service logs if an adapter throws, thrown by `list`, which `GET /notes` calls. */
+async function throwWithin({ createCollectionService, createMemoryAdapter }: typeof Package): Promise<Error> {
+  const causes: unknown[] = []
+  const adapter = createMemoryAdapter()
+  const list = (): never => {
+    throw new Error('broken')
+  }
+  const notes = { schema: { text: { type: 'string' } }, permissions: { '*': { read: true } } } as const
+  const service = createCollectionService(
+    { collections: { notes } },
+    { ...adapter, list },
+    { logger: { error: (_message, { cause }: { cause?: unknown } = {}) => void causes.push(cause) } },
+  )
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 30
+  const { status } = await service(new Request('http://localhost/notes'))
+  Error.stackTraceLimit = limit
+  expect(status).toBe(500)
+  const [cause] = causes
+  if (!(cause instanceof Error)) throw new Error('no error was logged')
+  return cause
 }
 
-test('a minifier has moved no function into another, where each call would make it anew', async () => {
-  const modules = await readModules()
-  expect(modules.length).toBeGreaterThan(20)
-  expect(modules.flatMap(findMade)).toEqual([])
+/** The functions that a stack trace names in files of the package, without their classes. */
+const readFunctions = ({ stack = '' }: Error): readonly string[] =>
+  stack
+    .split('\n')
+    .filter((line) => line.includes(dist))
+    .flatMap((line) => {
+      const [, name = ''] = /^ +at (?:async )?(\S+) (?:\[as \w+\] )?\(/.exec(line) ?? []
+      return name === '' ? [] : [name.split('.').at(-1) ?? '']
+    })
+
+/** A bundler appends a number to a name that several modules of a bundle have. */
+const isOfSource = (name: string): boolean => names.has(name) || names.has(name.replace(/\d+$/, ''))
+
+const load = {
+  import: (): Promise<typeof Package> => import(`${dist}index.js`),
+  require: async (): Promise<typeof Package> => createRequire(import.meta.url)(`${dist}index.cjs`),
+}
+
+test.each(['import', 'require'] as const)('a stack trace names functions of the source: %s', async (way) => {
+  const functions = readFunctions(await throwWithin(await load[way]()))
+  expect(functions.length).toBeGreaterThan(10)
+  expect(functions.filter((name) => !isOfSource(name))).toEqual([])
+  // A minifier would give short names, of which the sources have some too.
+  expect(functions.filter((name) => name.length > 4).length).toBeGreaterThan(5)
 })

@@ -107,9 +107,9 @@ test('the package holds what is built and what describes it, nothing else', asyn
   const files = await readdir(installed, { recursive: true })
   const others = files.filter(
     (file) =>
-      !/^dist(\/[\w-]+\.(js|cjs|d\.ts|d\.cts|schema\.json))?$/.test(file) &&
+      !/^dist(\/[\w-]+(\.d-[\w-]+)?\.(js|cjs|d\.ts|d\.cts|schema\.json))?$/.test(file) &&
       !/^(docs|examples)(\/|$)/.test(file) &&
-      !/^(package\.json|LICENSE|README\.md|src|src\/storage\.ts|test|test\/contract|test\/contract\/CONTRACT\.md)$/.test(
+      !/^(package\.json|LICENSE|(README|CHANGELOG)\.md|\.github(\/page\.png)?|src|src\/storage\.ts|test|test\/contract|test\/contract\/CONTRACT\.md)$/.test(
         file,
       ),
   )
@@ -118,7 +118,8 @@ test('the package holds what is built and what describes it, nothing else', asyn
 })
 
 test('the package is small, without maps to what is not there', async () => {
-  expect((await stat(tarball)).size).toBeLessThan(770_000)
+  // Bundles that can be read are larger than minified ones.
+  expect((await stat(tarball)).size).toBeLessThan(1_200_000)
   const files = (await readdir(join(installed, 'dist'))).filter((file) => /\.c?js$/.test(file))
   for (const file of files) {
     const text = await readFile(join(installed, 'dist', file), 'utf8')
@@ -148,8 +149,7 @@ test('whatever the documents and the types cite is in the package', async () => 
       const found = await Promise.any(
         placesOf(file, name).map((place) => access(place).then(() => true)),
       ).catch(() => false)
-      // Pictures are shown where the README is read, and are not installed.
-      if (!found && !name.startsWith('.github/')) missing.push(`${file}: ${name}`)
+      if (!found) missing.push(`${file}: ${name}`)
     }
   }
   expect(missing).toEqual([])

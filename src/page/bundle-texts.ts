@@ -1,0 +1,49 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Plugin, transform } from 'esbuild'
+import { bundlePage } from './bundle-page.js'
+
+async function readMinified(name: string): Promise<string> {
+  const source = await readFile(fileURLToPath(import.meta.resolve(name)), 'utf8')
+  return (await transform(source, { minify: true, legalComments: 'inline' })).code
+}
+
+const writes = new Map<string, Promise<void>>()
+
+/** Writes `dist/<name>`, which exports a value, once for all formats: the value is as large as the code that uses it. */
+function writeOnce(name: string, read: () => Promise<unknown>): Promise<void> {
+  const write = async (): Promise<void> =>
+    writeFile(`dist/${name}`, `module.exports=${JSON.stringify(await read())}\n`)
+  const written = writes.get(name) ?? write()
+  writes.set(name, written)
+  return written
+}
+
+/**
+ * An esbuild plugin for imports of texts: `./file?raw` is the text of a file, bundled; `package?raw` the minified text of
+ * a package and `./main.tsx?document` an HTML document, both modules in `dist`.
+ */
+export const bundleTexts: Plugin = {
+  name: 'bundle-texts',
+  setup(build) {
+    build.onResolve({ filter: /^\..*\?raw$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.replace('?raw', '')),
+      namespace: 'text',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'text' }, async ({ path }) => ({
+      contents: await readFile(path, 'utf8'),
+      loader: 'text',
+    }))
+    build.onResolve({ filter: /^\w+\?raw$/ }, async ({ path }) => {
+      const name = path.replace('?raw', '')
+      await writeOnce(`${name}-text.cjs`, () => readMinified(name))
+      return { path: `./${name}-text.cjs`, external: true }
+    })
+    build.onResolve({ filter: /\?document$/ }, async ({ path, resolveDir }) => {
+      const entry = join(resolveDir, path.replace('?document', ''))
+      await writeOnce('page-document.cjs', () => bundlePage(entry))
+      return { path: './page-document.cjs', external: true }
+    })
+  },
+}

@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { COMPILER_OPTIONS, Guide, NOT_RUN, NOT_STARTED, nameOfProgram } from './guide.js'
 import { listPages, readPages } from './read-pages.js'
 
-// CONTRACT.md §1 to §9: what the guide says of it, run.
+// CONTRACT.md §1 to §9: what the README and the guide say of it, run.
 
 const root = new URL('../../', import.meta.url)
-const pages = await readPages(root, await listPages(root))
+const pages = await readPages(root, [...(await listPages(root)), 'README.md'])
 
 let folder: string
 
@@ -42,6 +42,12 @@ test('links of the guide lead to files', async () => {
     )
   const found = await Promise.all(links.map(isThere))
   expect(links.filter((_, i) => !found[i])).toEqual([])
+})
+
+test('the README is short, and its first code installs the package', () => {
+  const { text = '', blocks = [] } = pages.find(({ path }) => path === 'README.md') ?? {}
+  expect(text.split('\n').length).toBeLessThanOrEqual(150)
+  expect(blocks[0]?.text).toMatch(/^npm install collection-service\n/)
 })
 
 test('each exception is needed', () => {

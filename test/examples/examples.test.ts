@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,6 @@ import { app as honoApp } from '../../examples/hono.js'
 import { server as nodeServer, stop } from '../../examples/node.js'
 import { fallback } from '../../examples/sveltekit/+server.js'
 import worker from '../../examples/worker.js'
-import { NOT_RUN, readBlocks } from './readme-blocks.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -193,12 +192,6 @@ test('the example for SQLite keeps what it is told', async () => {
   await service.close()
   delete process.env.DATA_FILE
   await rm(folder, { recursive: true })
-})
-
-test('what of the README is not run is there, and its reason too', async () => {
-  const blocks = readBlocks(await readFile(join(root, 'README.md'), 'utf8'))
-  expect(blocks.map(({ language }) => language)).toContain('ts')
-  for (const reason of Object.values(NOT_RUN)) expect(reason).not.toBe('')
 })
 
 test('the runner finds the example of a unit test by its name alone', async () => {

@@ -22,7 +22,6 @@ import { startPostgres } from '../support/start-postgres.mjs'
 import { startProvider, useBetterAuth } from './better-auth.mjs'
 import { startMailServer, useMail } from './deliver-mail.mjs'
 import { expect } from './expect.mjs'
-import { readBlocks } from './readme-blocks.mjs'
 
 const TSX = 'tsx@4.23.15'
 const EXPRESS_4 = ['express@4.21.2', TSX]
@@ -763,7 +762,7 @@ const RESOLUTIONS = { node16: 'node18', bundler: 'esnext' }
 
 async function useCompiler() {
   const titles = Object.keys(RESOLUTIONS).map((name) => `TypeScript: moduleResolution ${name}`)
-  if (!isWanted(...titles, 'README')) return
+  if (!isWanted(...titles)) return
   const packages = [...TYPES, ...EXPRESS_5, ...HONO, ...VITEST, 'pg@8.23.1']
   const project = await create('types', { packages })
   // The other frameworks bring compilers of their own, above.
@@ -779,10 +778,6 @@ async function useCompiler() {
   const files = (await readdir(examples)).filter((file) => file.endsWith('.ts') && !others.includes(file))
   await mkdir(join(project, 'next'), { recursive: true })
   await copy(project, ...files, 'next/route.ts', 'next/service.ts')
-  const blocks = readBlocks(await readFile(join(root, 'README.md'), 'utf8'))
-  for (const [i, { language, text }] of blocks.entries()) {
-    if (language === 'ts') await writeFile(join(project, `readme-${i}.ts`), `${text}\nexport {}\n`)
-  }
   // Without other packages’ types: ours must hold by themselves.
   const names = Object.keys(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).exports)
   const entries = names
@@ -804,7 +799,7 @@ async function useCompiler() {
   for (const [moduleResolution, module] of Object.entries(RESOLUTIONS)) {
     // The example for Next names its neighbour as bundlers do.
     const examplesOf = moduleResolution === 'bundler' ? ['*.ts', 'next/*.ts'] : ['*.ts']
-    await check(`TypeScript: moduleResolution ${moduleResolution}, examples and README`, () =>
+    await check(`TypeScript: moduleResolution ${moduleResolution}, examples`, () =>
       compile('tsconfig.json', { module, moduleResolution, skipLibCheck: true }, examplesOf),
     )
     // What an emitting compiler would say of a file of CommonJS is no matter of a bundler.
@@ -812,17 +807,6 @@ async function useCompiler() {
     await check(`TypeScript: moduleResolution ${moduleResolution}, the package’s own types`, () =>
       compile('tsconfig.alone.json', { module, moduleResolution, skipLibCheck: false }, include),
     )
-  }
-  // A folder in which nothing is but the package: what a page tells a newcomer begins there.
-  const empty = await createProject(join(folder, 'readme'), { tarball })
-  for (const [i, { language, text, title }] of blocks.entries()) {
-    if (language === 'js') {
-      await writeFile(join(project, `readme-${i}.mjs`), text)
-      await check(`README: ${title}`, () => runSound(process.execPath, [`readme-${i}.mjs`], { cwd: project }))
-    }
-    if (language === 'sh') {
-      await check(`README: ${title}`, () => runSound('sh', ['-euc', text], { cwd: empty, seconds: 60 }))
-    }
   }
 }
 

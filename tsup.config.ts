@@ -39,6 +39,14 @@ const common: Options = {
   silent: true,
 }
 
+/** Scripts load what is loaded late by `require`: Jest has no `import()` there. */
+const requireLate: NonNullable<Options['plugins']>[number] = {
+  name: 'require-late',
+  renderChunk: (code) => ({
+    code: code.replace(/\bimport\(("\.\/[\w-]+\.cjs")\)/g, 'Promise.resolve().then(() => require($1))'),
+  }),
+}
+
 /** Writes all declarations from one program: of sources, the bundler of types would make a program for each entry. */
 function writeLooseTypes(): void {
   const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile)
@@ -63,7 +71,7 @@ const types = TYPED.map(([name, file]) => [name, file.replace('src', LOOSE_TYPES
 export default defineConfig([
   // Not minified, so that a stack trace names the functions of `src` and each line can be read.
   { ...common, entry: { ...SERVER, cli: 'src/cli/main.ts' }, format: ['esm'] },
-  { ...common, entry: SERVER, format: ['cjs'] },
+  { ...common, entry: SERVER, format: ['cjs'], plugins: [requireLate] },
   { ...common, entry: CLIENT, format: ['esm', 'cjs'], minify: true },
   { entry: Object.fromEntries(types), format: ['cjs'], dts: { only: true }, silent: true },
 ])

@@ -16,9 +16,9 @@ import { createDoors } from './http/hooks/doors.js'
 import { createAskHost, createIdentify, identifyAs } from './http/identify.js'
 import { internalProblem } from './http/problem.js'
 import { createRespond, type RespondOptions } from './http/respond.js'
+import type { Describe } from './http/routes/create-exchange.js'
 import { createRoutes } from './http/routes/find-route.js'
 import type { CollectionName, FilledBy } from './infer/collections.js'
-import { createDescribe } from './openapi/create-describe.js'
 import { attachSessions } from './service/accounts/sessions.js'
 import { createThrottle } from './service/accounts/throttle/throttle.js'
 import { compileRules, type Service } from './service/call.js'
@@ -162,10 +162,13 @@ export function assembleService<C>(
   // The page is made from it.
   const isDescribed = options.openapi === true || options.page !== undefined
   const describe = isDescribed
-    ? createDescribe({
-        ...{ plan, accounts, deliver, page: options.page },
-        hasHost: options.authenticate !== undefined,
-        hasHooks: options.hooks !== undefined,
+    ? describeOnceLoaded(async () => {
+        const { createDescribe } = await import('./openapi/create-describe.js')
+        return createDescribe({
+          ...{ plan, accounts, deliver, page: options.page },
+          hasHost: options.authenticate !== undefined,
+          hasHooks: options.hooks !== undefined,
+        })
       })
     : undefined
   const shared = {
@@ -215,6 +218,26 @@ export function assembleService<C>(
 }
 
 const DEFAULT_COST = 12
+
+/**
+ * Describes a service with what `load` loads when the first request asks for the description. A load that fails is the
+ * error of the requests that wait for it; the next request tries again.
+ */
+function describeOnceLoaded(load: () => Promise<Describe>): Describe {
+  let describe: Describe | undefined
+  let loading: Promise<Describe> | undefined
+  const loadFirst: Describe = async (call, found) => {
+    call.deadline.enter('describe')
+    loading ??= load()
+    try {
+      describe = await loading
+    } finally {
+      loading = undefined
+    }
+    return describe(call, found)
+  }
+  return (call, found) => (describe ?? loadFirst)(call, found)
+}
 
 /** The hooks of the host; they were checked. */
 function readHooks(hooks: { readonly [collection: string]: unknown }): ReadonlyMap<string, Before> {

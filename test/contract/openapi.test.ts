@@ -64,6 +64,21 @@ describe('GET /_openapi.json', () => {
     expect((await send('HEAD /_openapi.json')).status).toBe(200)
   })
 
+  test('the first requests get the description that later requests get', async () => {
+    const { send } = createTestService(config, { openapi: true })
+    expect((await send('GET /_openapi.json', { headers: { 'if-match': '"x"' } })).status).toBe(412)
+    const fresh = createTestService(config, { openapi: true })
+    const first = await Promise.all(
+      [null, ANN, EDITOR, null].map((caller) => fresh.send('GET /_openapi.json', { caller })),
+    )
+    for (const [i, caller] of [null, ANN, EDITOR, null].entries()) {
+      const later = await fresh.send('GET /_openapi.json', { caller })
+      expect(first[i]?.status).toBe(200)
+      expect(first[i]?.text).toBe(later.text)
+      expect(first[i]?.headers.get('etag')).toBe(later.headers.get('etag'))
+    }
+  })
+
   test('is for the one who asks, and says so to caches', async () => {
     const { send } = createTestService(config, { openapi: true })
     const [nobody, ann] = [

@@ -115,3 +115,35 @@ test.each(differences)('is noticed between two services: %s', async (...mutant) 
   const create = await createMutant(mutant)
   expect(await fails(checkTwins(60, create))).toBe(true)
 })
+
+test('code that is not loaded is the error of the requests that wait for it, and of no other', async () => {
+  let isBroken = true
+  const broken: Mutant = [
+    'the module is not there',
+    CREATE_DESCRIBE,
+    async (original) => {
+      const real = (await original()) as typeof Create
+      const createDescribe: typeof real.createDescribe = (service) => {
+        if (isBroken) throw new Error('not loaded')
+        return real.createDescribe(service)
+      }
+      return { ...real, createDescribe }
+    },
+  ]
+  const create = await createMutant(broken)
+  const errors: unknown[] = []
+  const service = create(
+    {
+      collections: { notes: { schema: { text: { type: 'string' } }, permissions: { '*': { read: true } } } },
+    },
+    undefined,
+    { openapi: true, logger: { info() {}, warn() {}, error: (...told) => errors.push(told) } },
+  )
+  const statusOf = async (path: string): Promise<number> =>
+    (await service(new Request(`http://service.test${path}`))).status
+  const asked = ['/_openapi.json', '/_openapi.json', '/notes'].map(statusOf)
+  expect(await Promise.all(asked)).toEqual([500, 500, 200])
+  expect(errors).toHaveLength(2)
+  isBroken = false
+  expect(await statusOf('/_openapi.json')).toBe(200)
+})

@@ -73,3 +73,38 @@ test.each(['import', 'require'] as const)('a stack trace names functions of the 
   // A minifier would give short names, of which the sources have some too.
   expect(functions.filter((name) => name.length > 4).length).toBeGreaterThan(5)
 })
+
+/** Modules of the package; other files are texts that it serves. */
+const readModules = async () => {
+  const files = (await readdir(dist)).filter((file) => /(?<!-text|-document)\.c?js$/.test(file))
+  return Promise.all(
+    files.map(async (file) =>
+      ts.createSourceFile(file, await readFile(`${dist}${file}`, 'utf8'), ts.ScriptTarget.Latest),
+    ),
+  )
+}
+
+/** Files of the package that are loaded by `import()`. */
+function findImports(module: ts.SourceFile): readonly string[] {
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    if (
+      ts.isCallExpression(node) &&
+      node.expression.kind === ts.SyntaxKind.ImportKeyword &&
+      /^import\(['"]\.\//.test(node.getText(module))
+    )
+      found.push(`${module.fileName}: ${node.getText(module)}`)
+    ts.forEachChild(node, visit)
+  }
+  visit(module)
+  return found
+}
+
+test('scripts load no file of the package by import(), which Jest does not have there', async () => {
+  const modules = await readModules()
+  const [scripts, others] = [/\.cjs$/, /\.js$/].map((end) =>
+    modules.filter(({ fileName }) => end.test(fileName)),
+  )
+  expect(scripts?.flatMap(findImports)).toEqual([])
+  expect(others?.flatMap(findImports)).not.toEqual([])
+})

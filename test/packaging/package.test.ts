@@ -233,6 +233,27 @@ test('the copies for import and require understand each other', async () => {
 test.each([
   ['module', `import { createCollectionService } from 'collection-service'`],
   ['commonjs', `const { createCollectionService } = require('collection-service')`],
+] as const)('what describes a service is loaded with the first request for it, as %s', async (type, load) => {
+  // The debugger hears of each file that is loaded, by `import` and by `require`.
+  const script = `${load}
+    const { Session } = process.getBuiltinModule('node:inspector')
+    const session = new Session()
+    const loaded = []
+    session.connect()
+    session.on('Debugger.scriptParsed', ({ params }) => loaded.push(params.url))
+    const isLoaded = () => loaded.some((url) => url.includes('create-describe'))
+    session.post('Debugger.enable', async () => {
+      const handler = createCollectionService({ collections: { notes: { schema: {}, permissions: { '*': { read: true } } } } }, undefined, { openapi: true })
+      const get = async (path) => (await handler(new Request('http://localhost' + path))).status
+      const told = [await get('/notes'), isLoaded(), loaded.length > 0, await get('/_openapi.json'), isLoaded()]
+      console.log(JSON.stringify(told))
+    })`
+  expect(await runScript(type, script)).toEqual([200, false, true, 200, true])
+})
+
+test.each([
+  ['module', `import { createCollectionService } from 'collection-service'`],
+  ['commonjs', `const { createCollectionService } = require('collection-service')`],
 ])('a configuration that nobody catches is explained before anything else, as %s', async (type, load) => {
   const script = `${load}\ncreateCollectionService({ collections: { notes: { shema: {} } } })`
   const { stderr } = await run('node', [`--input-type=${type}`, '-e', script], { cwd: project }).catch(

@@ -93,6 +93,20 @@ const wrongBodies = [
 
 const scenarios = [
   {
+    name: 'the description, which is loaded with the first request for it',
+    config: { collections: { notes: { schema: { text }, permissions: open } } },
+    options: { openapi: true },
+    async run({ handler, send, is }) {
+      is('takes no parameter', await send('GET /_openapi.json?x=1'), 400, 'invalid_query')
+      const other = createSend(handler.as({ id: 'ann' }))
+      const [first, second] = await Promise.all([send('GET /_openapi.json'), other('GET /_openapi.json')])
+      is('describes', [first.status, first.body.openapi?.slice(0, 2)], [200, '3.'])
+      is('at once, to two', [second.status, second.body.openapi?.slice(0, 2)], [200, '3.'])
+      const again = await send('GET /_openapi.json')
+      is('the same again', [again.text, again.headers.get('etag')], [first.text, first.headers.get('etag')])
+    },
+  },
+  {
     name: 'register, login, logout',
     config: {
       collections: { users, notes: { schema: { text }, permissions: signedIn } },

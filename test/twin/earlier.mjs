@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createFolder, root, run, runSound } from '../support/packed.mjs'
 
 /** The commit that the package of today is compared with. */
-export const BEFORE = 'acbd95c123f72374078e30b99ec4f6690443f744'
+export const BEFORE = 'ff6199bae28a879b8df01c0855b4a89903db93d5'
 
 /** The history of this checkout lacks the commit. */
 export class NoHistory extends Error {}

@@ -31,7 +31,9 @@ export const service = createCollectionService(config, createMemoryAdapter(), {
       collections: ['invoices'],
       async handle({ operation, before, after, time, by }, { id }) {
         const entry = {
-          ...{ change: id, operation, at: time },
+          change: id,
+          operation,
+          at: time,
           invoice: operation === 'delete' ? before._id : after._id,
           ...(by === null ? {} : { by }),
           ...(before && { before }),

@@ -26,8 +26,15 @@ export const auth = betterAuth({
   secret: process.env.BETTER_AUTH_SECRET ?? 'change me: 32 characters at least',
   // Ends with the process. Here you would give your database: Better Auth keeps accounts in tables of its own.
   database: memoryAdapter({
-    ...{ user: [], session: [], account: [], verification: [], passkey: [], twoFactor: [] },
-    ...{ organization: [], member: [], invitation: [] },
+    user: [],
+    session: [],
+    account: [],
+    verification: [],
+    passkey: [],
+    twoFactor: [],
+    organization: [],
+    member: [],
+    invitation: [],
   }),
   emailAndPassword: { enabled: true },
   plugins: [

@@ -50,7 +50,9 @@ test('an editor publishes what an author wrote, and the author does not', async 
   await expectAllowed(config, editor, 'PATCH', `/articles/${_id}`, { body, documents })
   await expectDenied(config, null, 'PATCH', `/articles/${_id}`, { body, documents })
   const { ignored } = await expectAllowed(config, ann, 'PATCH', `/articles/${_id}`, {
-    ...{ body, documents, ignored: ['status'] },
+    body,
+    documents,
+    ignored: ['status'],
   })
   expect(ignored).toEqual(['status'])
 })

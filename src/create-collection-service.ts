@@ -119,7 +119,9 @@ export function assembleService<C>(
   })
   const store = createStore(adapter, UNHURRIED, turns)
   const background = createBackground({
-    ...{ logger, tell: options.background, track: () => life.track() },
+    logger,
+    tell: options.background,
+    track: () => life.track(),
     run: async (work) =>
       runWithDeadline(
         (deadline) => work({ deadline, store: createStore(adapter, deadline, turns) }),
@@ -165,7 +167,10 @@ export function assembleService<C>(
     ? describeOnceLoaded(async () => {
         const { createDescribe } = await import('./openapi/create-describe.js')
         return createDescribe({
-          ...{ plan, accounts, deliver, page: options.page },
+          plan,
+          accounts,
+          deliver,
+          page: options.page,
           hasHost: options.authenticate !== undefined,
           hasHooks: options.hooks !== undefined,
         })
@@ -184,7 +189,8 @@ export function assembleService<C>(
     createStore: (deadline: Deadline, calls?: StorageCalls) =>
       createStore(calls ? observeStorage(adapter, calls) : adapter, deadline, turns),
     observe: options.observe,
-    ...{ track: life.track, trackAnswer: life.trackAnswer },
+    track: life.track,
+    trackAnswer: life.trackAnswer,
   }
   const fail = (cause: unknown): Answer => {
     const requestId = crypto.randomUUID()

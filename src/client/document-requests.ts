@@ -45,7 +45,8 @@ export function createRequests(collection: string, etags: WeakMap<object, string
     create(body: object, { id, ...others }: CreateOptions = {}): DocumentRequest {
       return {
         ...(id === undefined ? { method: 'POST', path } : { method: 'PUT', path: at(id), ifNoneMatch: '*' }),
-        ...{ body, ...only(others) },
+        body,
+        ...only(others),
       }
     },
     update: change('PATCH'),

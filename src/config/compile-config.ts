@@ -84,7 +84,10 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const read = compileClaims(
     auth.claims ?? {},
     {
-      ...{ collections, parsePattern, isUnsure, judgeVariable: withoutClaims(judgeVariable, claims) },
+      collections,
+      parsePattern,
+      isUnsure,
+      judgeVariable: withoutClaims(judgeVariable, claims),
       shownIf: auth.requireVerified
         ? presenceOf(collections.get(USERS)?.fields ?? [], auth.verifiedField ?? null)
         : null,
@@ -146,7 +149,12 @@ function compileCollection(
   )
   const shownIf = requireVerified ? presenceOf(fields, context.verifiedField) : null
   const scope = {
-    ...{ ...context, fields, paths, validate, additionalProperties, shownIf },
+    ...context,
+    fields,
+    paths,
+    validate,
+    additionalProperties,
+    shownIf,
     isUnsure: isUnsurePath(paths),
   }
   const permissions = compilePermissions(config.permissions ?? {}, scope, report.at('permissions'))

@@ -69,7 +69,11 @@ export function toProblem(error: ServiceError, requestId: string): Answer {
   const status = error.status ?? usual
   const detail = STORAGE_DETAILS[code] ?? error.message
   const problem = {
-    ...{ title, status, code, detail, requestId },
+    title,
+    status,
+    code,
+    detail,
+    requestId,
     ...(operation === undefined ? {} : { operation }),
     ...(errors.length > 0 ? { errors } : {}),
   }

@@ -16,6 +16,7 @@ export const compileAmong = (config: unknown, options: InsightOptions): ServiceP
   compileConfig(config, { ...compileOptionsOf(options), judgesFills: false })
 
 const compileOptionsOf = ({ authenticate = false, production = false, hooks }: InsightOptions) => ({
-  ...{ production, hasAuthenticate: authenticate },
+  production,
+  hasAuthenticate: authenticate,
   fills: readFills(hooks),
 })

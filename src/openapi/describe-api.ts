@@ -28,8 +28,13 @@ export interface ApiOptions {
 }
 
 const OPTIONS = {
-  ...{ authenticate: BOOLEAN, production: BOOLEAN, accounts: BOOLEAN, deliver: BOOLEAN },
-  ...{ caller: ANY, basePath: BASE_PATH, hooks: HOOKS },
+  authenticate: BOOLEAN,
+  production: BOOLEAN,
+  accounts: BOOLEAN,
+  deliver: BOOLEAN,
+  caller: ANY,
+  basePath: BASE_PATH,
+  hooks: HOOKS,
 }
 
 /**
@@ -49,14 +54,18 @@ export function describeApi(
   requireOptions(options, OPTIONS)
   const { caller, authenticate = false, production = false, basePath = '' } = options
   const plan = compileConfig(config, {
-    ...{ production, hasAuthenticate: authenticate },
-    ...{ fills: readFills(options.hooks), faults: judgeHooks(options, config) },
+    production,
+    hasAuthenticate: authenticate,
+    fills: readFills(options.hooks),
+    faults: judgeHooks(options, config),
   })
   const accounts = authenticate && options.accounts !== true ? null : plan.auth
   const delivers = options.deliver ?? (accounts?.verified ?? null) !== null
   const document = describeService(
     {
-      ...{ plan, accounts, hasAccountRoutes: accounts !== null },
+      plan,
+      accounts,
+      hasAccountRoutes: accounts !== null,
       deliver: delivers ? () => {} : undefined,
       page: undefined,
       hasHost: authenticate,

@@ -196,7 +196,11 @@ export const pathsOf = (service: Described): readonly (readonly [path: string, s
     placesOf(route, service).map(([path, place]) => [
       path,
       Object.entries(route.methods).map(([method, endpoint]) => ({
-        ...{ method, path, form: route.path, endpoint, place },
+        method,
+        path,
+        form: route.path,
+        endpoint,
+        place,
       })),
     ]),
   )

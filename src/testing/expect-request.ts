@@ -92,8 +92,14 @@ const NAMES: Expectation = [
 
 /** What a request brings along, and where it is asked; who asks for what was said before. */
 const BROUGHT = {
-  ...{ body: ANY, headers: ANY, documents: ANY, now: ANY },
-  ...{ ignored: ANY, authenticate: ANY, production: ANY, hooks: ANY },
+  body: ANY,
+  headers: ANY,
+  documents: ANY,
+  now: ANY,
+  ignored: ANY,
+  authenticate: ANY,
+  production: ANY,
+  hooks: ANY,
 }
 
 function ask(

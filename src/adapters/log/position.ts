@@ -32,7 +32,10 @@ export function parsePosition<Place>(
   const [log, place, time, made, files] = Array.isArray(parts) ? (parts as readonly unknown[]) : []
   if (typeof log !== 'string' || !isPlace(place) || !isWhole(time)) return undefined
   return {
-    ...{ log, place, time, made: made === null || isWhole(made) ? made : undefined },
+    log,
+    place,
+    time,
+    made: made === null || isWhole(made) ? made : undefined,
     files: typeof files === 'string' ? files : undefined,
   }
 }

@@ -27,7 +27,9 @@ export async function explain(args: ExplainArguments, terminal: Terminal): Promi
 async function readRequest(args: ExplainArguments): Promise<ExplainedRequest> {
   const { method, path, caller, body, headers, seed, now } = args
   return {
-    ...{ method, path, headers: joinHeaders(headers) },
+    method,
+    path,
+    headers: joinHeaders(headers),
     caller: caller === undefined ? null : await readCaller(caller),
     ...(body === undefined ? {} : { body: isFile(body) ? await readTextFile(body) : body }),
     // What it holds is checked like any seed.

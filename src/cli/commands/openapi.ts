@@ -12,7 +12,9 @@ export async function openapi(
   { print }: Terminal,
 ): Promise<void> {
   const document = describeApi((await readJsonFile(config)) as Config, {
-    ...{ authenticate, production, ...(hooks ? { hooks } : {}) },
+    authenticate,
+    production,
+    ...(hooks ? { hooks } : {}),
     ...(caller === undefined ? {} : { caller: await readCaller(caller) }),
   })
   print(toJsonText(document, 2))

@@ -66,7 +66,8 @@ function compilePair(
   }
   return [
     {
-      ...{ here: here.ref, there: there.ref },
+      here: here.ref,
+      there: there.ref,
       readHere: compileField(here.ref),
       readThere: compileField(there.ref),
     },

@@ -28,7 +28,11 @@ export function createDoors(
         // The storage is open, and stays so until the write is answered, also while the service is being closed.
         open: () => undefined,
         // A stream would outlive the write.
-        ...{ routes, hasAccountRoutes: false, askHost: undefined, streams: undefined, observe: undefined },
+        routes,
+        hasAccountRoutes: false,
+        askHost: undefined,
+        streams: undefined,
+        observe: undefined,
         identify: async () => ({ caller, session }),
         createStore: () => call.store,
       },

@@ -142,7 +142,12 @@ function createSearch(plans: Plans, { sides, operation, rules, budget, claims }:
   const classes = findClasses(sides, rules, operation === 'read')
   const names = classes.map(([name]) => name)
   const base: Omit<Comparing, 'asker'> = {
-    ...{ sides, operation, areAccounts, areClosed, classes, names },
+    sides,
+    operation,
+    areAccounts,
+    areClosed,
+    classes,
+    names,
     namesShown: namesShownTo(operation, sides, names),
     isSameElse:
       areAccounts[0] === areAccounts[1] &&

@@ -133,7 +133,11 @@ function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...me
   const sight = createSight(collection, { ...means, asker })
   const shows = showsWhereReadable(sight)
   const write: Write = {
-    ...{ sight, names, trials, body, shows },
+    sight,
+    names,
+    trials,
+    body,
+    shows,
     namesShown: namesShown ?? [],
     mode: operation === 'create' || operation === 'put' ? operation : 'patch',
     isSignedIn: asker !== null,

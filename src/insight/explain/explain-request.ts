@@ -67,7 +67,13 @@ export async function explainWith(
 const DOCUMENTS: Expectation = [isPlainObject, 'a plain object of documents by collection']
 
 const MEMBERS = {
-  ...{ caller: ANY, method: TEXT, path: TEXT, body: ANY, headers: ANY, documents: DOCUMENTS, now: ANY },
+  caller: ANY,
+  method: TEXT,
+  path: TEXT,
+  body: ANY,
+  headers: ANY,
+  documents: DOCUMENTS,
+  now: ANY,
 }
 
 function checkMembers(request: ExplainedRequest): void {

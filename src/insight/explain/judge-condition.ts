@@ -81,7 +81,11 @@ export function judgeComparison(
   const bound = operator === '$regex' ? undefined : bindOperand(operand, operator, asking.binding)
   return {
     kind: 'comparison',
-    ...{ pointer, holds: matches(filter, document), field, operator, operand },
+    pointer,
+    holds: matches(filter, document),
+    field,
+    operator,
+    operand,
     ...(bound ? { bound: bound.value } : {}),
     isLacking,
     ...(found === undefined ? {} : { found }),
@@ -101,7 +105,11 @@ const bindOperand = (
 const UNHEARD = createReport<[message: string]>(() => true)
 
 const scopeOf = ({ paths, parsePattern }: Collection, claims: Judging['claims']): WhereScope => ({
-  ...{ paths, parsePattern, claims, judgeVariable: () => undefined, isUnsure: () => false },
+  paths,
+  parsePattern,
+  claims,
+  judgeVariable: () => undefined,
+  isUnsure: () => false,
 })
 
 /** The fields that a condition names, in its order, each once. */

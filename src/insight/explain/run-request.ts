@@ -40,7 +40,10 @@ export async function runRequest(
     config,
     adapter,
     {
-      ...{ production, hasher: NO_HASHER, now: () => request.now, deliver() {} },
+      production,
+      hasher: NO_HASHER,
+      now: () => request.now,
+      deliver() {},
       ...(hooks ? { logger: OF_HOOKS, hooks: recorder.unheard(hooks) } : { logger: SILENT }),
       ...(authenticate ? { authenticate: () => null } : {}),
     },

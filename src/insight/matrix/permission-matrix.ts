@@ -68,6 +68,8 @@ const knownAs = (caller: MatrixCaller): KnownCaller | null =>
 
 const describeClaims = ({ auth }: Partial<Config>): readonly MatrixClaim[] =>
   Object.entries(auth?.claims ?? {}).map(([name, { from, where, take }]) => ({
-    ...{ name, from, take },
+    name,
+    from,
+    take,
     condition: { text: describeCondition(where), where, pointers: [`/auth/claims/${name}`] },
   }))

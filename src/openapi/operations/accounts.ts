@@ -133,11 +133,15 @@ const me: DescribeOperation = (scope, { auth }) => ({
 /** The parameters of a list of sessions. */
 const PAGE: readonly JsonSchema[] = [
   {
-    ...{ name: 'after', in: 'query', schema: { type: 'string' } },
+    name: 'after',
+    in: 'query',
+    schema: { type: 'string' },
     description: '`Next-Cursor` of the page before.',
   },
   {
-    ...{ name: 'limit', in: 'query', schema: { type: 'integer', minimum: 0, maximum: MAX_SESSIONS } },
+    name: 'limit',
+    in: 'query',
+    schema: { type: 'integer', minimum: 0, maximum: MAX_SESSIONS },
     description: `The most sessions. Without it: ${MAX_SESSIONS}.`,
   },
 ]
@@ -158,7 +162,12 @@ const endSession: DescribeOperation = (scope) => ({
 
 /** The operations of accounts, by name. */
 export const OF_ACCOUNTS: { readonly [name: string]: DescribeOperation } = {
-  ...{ register, login, reset, verify, me, sessions },
+  register,
+  login,
+  reset,
+  verify,
+  me,
+  sessions,
   'change-secret': changeSecret,
   'change-identifier': changeIdentifier,
   'request-reset': requesting('Asks for a token that resets the secret'),

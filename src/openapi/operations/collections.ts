@@ -206,6 +206,13 @@ const remove: DescribeOperation = (scope, place) =>
 
 /** The operations of a collection, by name. */
 export const OF_COLLECTIONS: { readonly [name: string]: DescribeOperation } = {
-  ...{ list, count, changes, create, bulk, read, update, replace },
+  list,
+  count,
+  changes,
+  create,
+  bulk,
+  read,
+  update,
+  replace,
   delete: remove,
 }

@@ -67,7 +67,9 @@ export const makeRoom = (
   whenReady(
     store.own(SESSIONS).list({
       filter: countingSessions(user._id, readStamp(user), service.clock()),
-      ...{ sort: NEWEST_FIRST, skip: auth.sessions - 1, limit: SLICE },
+      sort: NEWEST_FIRST,
+      skip: auth.sessions - 1,
+      limit: SLICE,
     }),
     (found) => ({
       steps: removeSessions(found),
@@ -106,7 +108,10 @@ async function tidySome(
   if (found.length === 0 && user) {
     const filter = countingSessions(id, readStamp(user), now)
     found = await sessions.list({
-      ...{ filter, sort: NEWEST_FIRST, skip: auth.sessions, limit: FOUND_AT_ONCE },
+      filter,
+      sort: NEWEST_FIRST,
+      skip: auth.sessions,
+      limit: FOUND_AT_ONCE,
     })
   }
   for (let i = 0; i < found.length; i += SLICE) {

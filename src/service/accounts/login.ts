@@ -62,7 +62,8 @@ export async function login(
   const room = await makeRoom(call, auth, user)
   const signedIn = await store.write(() => ({
     steps: [...room.steps, session.step, ...expired],
-    ...{ done, after: room.after },
+    done,
+    after: room.after,
   }))
   await renewHash(call, auth, user, { secret, isOnlyTyped })
   return signedIn

@@ -123,7 +123,8 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   const system = createSystemFields(call, users, service.createId())
   const referable = await findReferable(call, { collection: users, rules: [rule] }, [body])
   const draft = {
-    ...{ system, required },
+    system,
+    required,
     judgeReferences: (fields: JsonObject, tells: Tells) =>
       judgeAll(call, users, fields, { referable, tells }),
   }

@@ -104,7 +104,8 @@ async function lookAhead(
     looks.filter(({ hasClues }) => isEnd && !hasClues).map(({ subscriber }) => subscriber),
   )
   return {
-    ...{ length, anew },
+    length,
+    anew,
     ahead: new Set(anew.map(([subscriber]) => subscriber)),
     isKnown: (subscriber) => known.has(subscriber),
   }

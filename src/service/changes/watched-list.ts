@@ -86,7 +86,11 @@ export async function watchList(
     return read(() => now, holdClaims(service, claims, values))
   }
   return {
-    ...{ collection: collection.name, key, standing, claims, isTimed },
+    collection: collection.name,
+    key,
+    standing,
+    claims,
+    isTimed,
     digest: digest(key).slice(0, 32),
     at: (now) => (timed.length > 0 ? readAt(now) : isTimed ? read(() => now, lasting) : present),
   }

@@ -57,7 +57,12 @@ export interface Records {
 export function createRecords(store: Store, log: ReadLog, name: string): Records {
   const _id = digest(`consumer ${name}`)
   const print = ({ version, waiting, position, ...others }: ConsumerRecord): StoredDocument => ({
-    ...{ _id, _version: version, name, ...others, position, waiting },
+    _id,
+    _version: version,
+    name,
+    ...others,
+    position,
+    waiting,
     mark: waiting[0]?.after ?? position,
   })
   const read = async (): Promise<ConsumerRecord | undefined> => {

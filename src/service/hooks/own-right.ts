@@ -52,7 +52,13 @@ export function createOwnRight(service: Service): InOwnRight {
     return createCall(
       { ...right, now, clock },
       {
-        ...{ deadline, caller, session: undefined, shared, isInBatch: true, now: binding.now, eyes },
+        deadline,
+        caller,
+        session: undefined,
+        shared,
+        isInBatch: true,
+        now: binding.now,
+        eyes,
         store: new BlamingStore(store, blame),
       },
     )

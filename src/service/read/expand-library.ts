@@ -24,7 +24,8 @@ export const compileBranches = (expansions: readonly Expansion[]): readonly Bran
   expansions.map(({ path, target, isList, onward }) => {
     const read = compilePath(path)
     return {
-      ...{ path, target },
+      path,
+      target,
       read: (document) => {
         const value = read(document)
         return Array.isArray(value) === isList ? value : undefined

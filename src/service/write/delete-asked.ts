@@ -53,7 +53,9 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
   for await (const holder of findUnset(call, gone, count)) holders.push(holder)
   await store.write(() => ({
     steps: holders.map(({ collection: { name }, before: { _id, _version } }) => ({
-      ...{ in: name, require: _id, version: _version },
+      in: name,
+      require: _id,
+      version: _version,
     })),
     done: undefined,
   }))
@@ -114,7 +116,9 @@ const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<bo
     const { steps, after } = await takeWithDelete(call, name, [id])
     return {
       steps: [{ in: name, remove: isId(id) }, ...steps],
-      ...{ done: asked?.behind !== undefined, behind: asked?.behind, after },
+      done: asked?.behind !== undefined,
+      behind: asked?.behind,
+      after,
     }
   })
 

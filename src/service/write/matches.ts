@@ -154,7 +154,8 @@ function planReferred(
   const refers: Filter = { kind: 'eq', field: match.ref, value: after._id }
   return [
     {
-      ...{ in: match.target, id: after._id },
+      in: match.target,
+      id: after._id,
       key: keyOfReferred(match, after._id),
       step: { in: match.collection, refuse: and([refers, not(agreeing)]) },
       refuse: disagreeing,

@@ -182,7 +182,10 @@ function draftUpdate(
         { referable, tells, describe: (reference) => faultSeen(reference, { given, isShown }) },
       ),
     isShown,
-    ...{ mode, stored, shown, now },
+    mode,
+    stored,
+    shown,
+    now,
   }
 }
 

@@ -76,8 +76,13 @@ FROM ${heads}`
       bytes,
     ])
     return {
-      ...{ log: String(name), timeline: String(timeline), last: Number(last), dropped: Number(dropped) },
-      ...{ now: Number(now), isFresh: fresh !== null, list: list ?? '[]' },
+      log: String(name),
+      timeline: String(timeline),
+      last: Number(last),
+      dropped: Number(dropped),
+      now: Number(now),
+      isFresh: fresh !== null,
+      list: list ?? '[]',
       made: made === null ? null : Number(made),
     }
   }
@@ -103,7 +108,12 @@ FROM ${heads}`
       ([place, label, made, by, collection, id, before, after]): Change => {
         const time = Math.round(made / 1000)
         return {
-          ...{ in: collection, id, before, after, time, by },
+          in: collection,
+          id,
+          before,
+          after,
+          time,
+          by,
           // A write of one statement has no label, and one change.
           write: label ?? -place,
           position: positionOf(place, time, made),

@@ -115,7 +115,10 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     let first: Place | null = null
     for (const [collection, property] of plans.marks) {
       const { text, values } = sqliteEngine.statements.list(collection, {
-        ...{ filter: everything, sort: [], skip: 0, limit: null },
+        filter: everything,
+        sort: [],
+        skip: 0,
+        limit: null,
       })
       for (const row of connection.all(text, values)) {
         const { [property]: mark } = JSON.parse(String(row)) as { readonly [name: string]: unknown }

@@ -87,8 +87,12 @@ async function checkCollection(
     .map(({ result }) => result())
     .filter(({ count, isLeast }) => count > 0 || isLeast)
   return {
-    ...{ collection: collection.name, documents, notUnique },
-    ...{ invalid: invalid.result(), cut: cut.result(), unreadable: unreadable.result() },
+    collection: collection.name,
+    documents,
+    notUnique,
+    invalid: invalid.result(),
+    cut: cut.result(),
+    unreadable: unreadable.result(),
   }
 }
 
@@ -105,7 +109,10 @@ async function* readPages(
   for (let after = ''; ; ) {
     const page = await storage.list(collection, {
       filter: { kind: 'gt', field: ID, value: after },
-      ...{ sort, skip: 0, limit: PAGE, bytes: BYTES },
+      sort,
+      skip: 0,
+      limit: PAGE,
+      bytes: BYTES,
     })
     const last = page.at(-1)
     if (!last) return

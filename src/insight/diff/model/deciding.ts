@@ -54,7 +54,10 @@ export function createSight(collection: Collection, { logic, asker, appliesTo }:
   const findShown = (name: string): Diagram =>
     logic.or(...readers.filter((rule) => includesProperty(rule.properties, name)).map(appliesTo))
   return {
-    ...{ collection, logic, readers, appliesTo },
+    collection,
+    logic,
+    readers,
+    appliesTo,
     isReadable: () => {
       readable ??= logic.or(...readers.map(appliesTo))
       return readable

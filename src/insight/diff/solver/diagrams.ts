@@ -116,7 +116,9 @@ export function createDiagrams(budget: Budget): Diagrams {
     return result
   }
   return {
-    ...{ step, stepOf, not },
+    step,
+    stepOf,
+    not,
     and: (a, b) => join(AND, a, b),
     or: (a, b) => join(OR, a, b),
     differ: (a, b) => join(DIFFER, a, b),

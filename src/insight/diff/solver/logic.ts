@@ -94,7 +94,10 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
     return own.length === 1 ? test(asked.other, (value) => asked.test(own[0], value)) : undefined
   }
   return {
-    ...{ test, atom, not, stepOf },
+    test,
+    atom,
+    not,
+    stepOf,
     and: (...all) => all.reduce(and, ALWAYS),
     or: (...all) => all.reduce(or, NEVER),
     same: (a, b) => not(differ(a, b)),

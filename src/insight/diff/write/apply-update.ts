@@ -81,7 +81,10 @@ export function applyUpdate(write: Write, rule: Rule): Applied {
     runs: or(isIdle, and(isBound(write, rule), judged.isSound, isAdmitted)),
     faults: new Map([...judged.faults].map(([fault, when]) => [fault, and(not(isIdle), when)])),
     stored: {
-      ...{ rule, accepts: isAccepted, isKept, sourcesOf },
+      rule,
+      accepts: isAccepted,
+      isKept,
+      sourcesOf,
       isGiven: (name) => (rule.set.has(name) ? isKept(name) : or(isKept(name), isReplaced(name))),
     },
   }

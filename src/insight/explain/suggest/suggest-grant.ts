@@ -47,14 +47,13 @@ export async function suggestGrant(refused: Refused): Promise<Suggestion | null>
     const patch = patchOf(run.config, collection, subject, found.rules)
     const diff = compare(run.config, applyPatch(run.config, patch), options)
     return {
-      ...{
-        collection,
-        subject,
-        rules: shorten(found.rules),
-        names: found.names,
-        conditions: found.conditions,
-      },
-      ...{ patch, diff },
+      collection,
+      subject,
+      rules: shorten(found.rules),
+      names: found.names,
+      conditions: found.conditions,
+      patch,
+      diff,
     }
   }
   return null

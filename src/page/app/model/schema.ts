@@ -74,7 +74,13 @@ export function readField(
       : undefined
   const required = schema.required ?? []
   return {
-    ...{ name, kind, description, isRequired, isNullable, schema, items },
+    name,
+    kind,
+    description,
+    isRequired,
+    isNullable,
+    schema,
+    items,
     choices: schema.enum ?? [],
     target: schema['x-collection'] ?? items?.target,
     fields:

@@ -67,7 +67,10 @@ test('who is invited joins as what they were invited as, and as nothing more', a
   const service = createService()
   const join = (caller, role) =>
     actAs(caller, service)('POST', '/memberships', {
-      ...{ team: red._id, role, name: 'Me', invitation: toEve._id },
+      team: red._id,
+      role,
+      name: 'Me',
+      invitation: toEve._id,
     })
   assert.equal((await join(zoe, 'guest')).status, 400)
   assert.equal((await join(eve, 'admin')).status, 400)

@@ -179,7 +179,10 @@ export const recordCases: readonly AdapterCase[] = [
     )
     const { changes } = await readLog(second, start)
     const expected = documents.map((after, i) => ({
-      ...{ in: 'things', id: after._id, before: null, after },
+      in: 'things',
+      id: after._id,
+      before: null,
+      after,
       by: i % 3 ? callerOf(i) : null,
     }))
     const told = changes.map(({ in: name, id, before, after, by }) =>

@@ -106,10 +106,13 @@ const projectOf = (name: string, isolate: boolean, files: { include: string[]; e
   root,
   plugins: [pageDocument, judgedAnswers],
   test: {
-    ...{ name, isolate, ...files },
+    name,
+    isolate,
+    ...files,
     setupFiles: ['test/support/judged-setup.ts'],
     // No test is about how fast the machine is; long counts take as long as they take.
-    ...{ testTimeout: process.env.LONG === undefined ? 900_000 : 0, hookTimeout: 900_000 },
+    testTimeout: process.env.LONG === undefined ? 900_000 : 0,
+    hookTimeout: 900_000,
     // Worlds by the thousand live for a moment each: what is new is looked through less often.
     execArgv: ['--max-semi-space-size=64'],
   },

@@ -71,21 +71,30 @@ async function measureOthers(kind, place) {
   }
   const attacks = {
     'count by a pattern, 60 connections': {
-      ...{ connections: 60, method: 'GET' },
+      connections: 60,
+      method: 'GET',
       path: `/things/count?q[title][$regex]=${encodeURIComponent('[a-z]{3} (of|in) .*7{4}$')}`,
       also: {},
     },
     'login to unknown accounts, 150 connections': {
-      ...{ connections: 150, method: 'POST', path: '/auth/login' },
+      connections: 150,
+      method: 'POST',
+      path: '/auth/login',
       body: { email: 'unknown#', password: 'wrong' },
       also: { login: () => measure(LOGINS, login) },
     },
     'PATCH of one document, 200 connections': {
-      ...{ connections: 200, method: 'PATCH', path: shared, body: { n: 1 } },
+      connections: 200,
+      method: 'PATCH',
+      path: shared,
+      body: { n: 1 },
       also: { same: () => measure(TIMES, (n) => ask('PATCH', shared, { n })) },
     },
     'PATCH of one document, 20 connections': {
-      ...{ connections: 20, method: 'PATCH', path: shared, body: { n: 1 } },
+      connections: 20,
+      method: 'PATCH',
+      path: shared,
+      body: { n: 1 },
       also: {
         batch: () =>
           measure(TIMES, () => ask('POST', '/_batch', { operations: [{ method: 'GET', path: shared }] })),

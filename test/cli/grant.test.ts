@@ -84,8 +84,11 @@ describe.each(places)('in %s, a role that is granted', (_, create) => {
     await until(() => told.length === 1)
     await grant(
       {
-        ...{ config: join(folder, 'config.json'), storage, identifier: 'ann@example.com' },
-        ...{ role: 'admin', isVerified: false },
+        config: join(folder, 'config.json'),
+        storage,
+        identifier: 'ann@example.com',
+        role: 'admin',
+        isVerified: false,
       },
       () => {},
     )

@@ -258,7 +258,10 @@ describe('a refusal of a batch', () => {
       ]),
     )
     expect(thrown).toMatchObject({
-      ...{ name: 'ClientError', status: 400, code: 'validation_failed', operation: 1 },
+      name: 'ClientError',
+      status: 400,
+      code: 'validation_failed',
+      operation: 1,
       errors: [{ path: '/operations/1/body/views', code: 'too_small' }],
     })
     expect(await notes.count()).toBe(0)
@@ -284,7 +287,9 @@ describe('a refusal of a batch', () => {
   ])('an answer of %s is not the service’s', async (_, body) => {
     const client = createClient<{ readonly notes: Note }>(async () => Response.json(body))
     expect(await caught(client.batch((b) => [b.notes.create({}), b.notes.get('x')]))).toMatchObject({
-      ...{ status: 200, code: 'unexpected_answer', operation: undefined },
+      status: 200,
+      code: 'unexpected_answer',
+      operation: undefined,
     })
   })
 })

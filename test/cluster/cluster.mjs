@@ -94,17 +94,25 @@ export async function startCluster() {
       etcd: { host: `${HERE}:${etcd.client}` },
       bootstrap: {
         dcs: {
-          ...{ ttl: TTL, loop_wait: 1, retry_timeout: 5, primary_start_timeout: 0 },
-          ...{ synchronous_mode: true, synchronous_mode_strict: true, maximum_lag_on_failover: 33_554_432 },
+          ttl: TTL,
+          loop_wait: 1,
+          retry_timeout: 5,
+          primary_start_timeout: 0,
+          synchronous_mode: true,
+          synchronous_mode_strict: true,
+          maximum_lag_on_failover: 33_554_432,
           // Of two that may follow, the one that has most does: the other has nothing to take back before it can confirm.
           synchronous_node_count: 2,
           postgresql: {
             use_pg_rewind: true,
             remove_data_directory_on_rewind_failure: true,
             parameters: {
-              ...{ max_connections: 200, wal_log_hints: 'on', wal_retrieve_retry_interval: '500ms' },
+              max_connections: 200,
+              wal_log_hints: 'on',
+              wal_retrieve_retry_interval: '500ms',
               // A leader that is cut off cannot end while it waits for its standbys, and Patroni then starts it twice.
-              ...{ wal_sender_timeout: '4s', wal_receiver_timeout: '4s' },
+              wal_sender_timeout: '4s',
+              wal_receiver_timeout: '4s',
             },
           },
         },
@@ -112,8 +120,10 @@ export async function startCluster() {
         pg_hba: ['host all all samenet scram-sha-256', 'host replication all samenet scram-sha-256'],
       },
       postgresql: {
-        ...{ listen: `${host}:${port}`, connect_address: `${host}:${port}` },
-        ...{ data_dir: join(folder, name), bin_dir: '/usr/lib/postgresql/15/bin' },
+        listen: `${host}:${port}`,
+        connect_address: `${host}:${port}`,
+        data_dir: join(folder, name),
+        bin_dir: '/usr/lib/postgresql/15/bin',
         pgpass: join(folder, `${name}.pgpass`),
         // A copy waits for a checkpoint, which takes minutes otherwise; with a slot, it would count as a synchronous standby.
         basebackup: [{ checkpoint: 'fast' }, 'no-slot'],

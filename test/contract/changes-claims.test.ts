@@ -232,7 +232,10 @@ describe('of what comes together', () => {
     const member = (n: number, team: string) => ({
       in: 'members',
       insert: {
-        ...{ _id: `0190163d-8694-7000-8000-${String(n).padStart(12, '0')}`, _version: 1, user: 'ann', team },
+        _id: `0190163d-8694-7000-8000-${String(n).padStart(12, '0')}`,
+        _version: 1,
+        user: 'ann',
+        team,
         createdAt: new Date(n).toISOString(),
       },
     })
@@ -472,7 +475,9 @@ test('a claim with $now is as of each change, and gives a reset every minute and
     auth: { ...config.auth, claims: { teams: { from: 'members', where, take: 'team' } } },
   }
   const { open, write } = await serve({
-    ...{ adapter: createMemoryAdapter(), config: timed, options: { now: () => now } },
+    adapter: createMemoryAdapter(),
+    config: timed,
+    options: { now: () => now },
   })
   const caller = { id: 'ann' }
   const stream = await open('/notes/changes', { caller })

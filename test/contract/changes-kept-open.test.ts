@@ -79,7 +79,8 @@ function serveTimed(where: object, adjust: (change: Change) => Change) {
 test('with $now, a delete is judged as of when it was made, however late it is found', async () => {
   const HOUR = 3_600_000
   const { open, write } = await serveTimed({ from: { $gt: '$now' } }, ({ before, time, ...others }) => ({
-    ...{ ...others, time: time - HOUR },
+    ...others,
+    time: time - HOUR,
     before: before && { ...before, updatedAt: new Date(time - 2 * HOUR).toISOString() },
   }))
   const stream = await open('/notes/changes', { caller: null })

@@ -79,7 +79,8 @@ describe.each(storages)('a consumer, in %s,', (_, createStorage) => {
     const adapter = createStorage()
     const { told, consumer } = remember(['notes', 'tags', 'users'])
     const service = createTestService(config, {
-      ...{ adapter, consumers: { audit: consumer } },
+      adapter,
+      consumers: { audit: consumer },
       hooks: {
         tags: {
           before: ({ operation, after }: { operation: string; after: { note?: string } | null }) =>

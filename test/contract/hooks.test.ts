@@ -30,7 +30,9 @@ const TEAMS = {
       permissions: {
         user: {
           create: { pick: ['team', 'text'], check: mine },
-          ...{ read: { where: mine }, update: { where: mine }, delete: { where: mine } },
+          read: { where: mine },
+          update: { where: mine },
+          delete: { where: mine },
         },
       },
     },
@@ -146,7 +148,9 @@ test.each(storages)(
   'hooks and claims, in %s: each write knows what those before have added',
   async (_, create) => {
     const service = createTestService(TEAMS, {
-      ...{ adapter: create(), authenticate: () => null, hooks: { teams: join, notes: count } },
+      adapter: create(),
+      authenticate: () => null,
+      hooks: { teams: join, notes: count },
     })
     opened.push(service)
     const caller = { id: 'ann' }

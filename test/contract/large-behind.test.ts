@@ -78,7 +78,10 @@ function watchCopies() {
 async function open() {
   const { adapter, seen, copies } = watchCopies()
   const members = Array.from({ length: COUNT }, (_, i) => ({
-    ...{ team: idOf(1), user: 'ann', crew: `${i}`, about: LARGE },
+    team: idOf(1),
+    user: 'ann',
+    crew: `${i}`,
+    about: LARGE,
   }))
   const stored = { teams: [{ name: 'Red' }], plans: [{ crew: '59' }], members }
   const service = await openStored(config, stored, { adapter, authenticate: () => ({ id: 'ann' }) })

@@ -107,7 +107,8 @@ test('a log that rejects, and an address that is a promise, end nothing', async 
   const logger = { info: reject, warn: reject, error: reject } as unknown as Logger
   const list = rejects('storage_unavailable', new Error('the connection is lost'))
   const { send } = createTestService(config, {
-    ...{ adapter: { ...createMemoryAdapter(), list }, logger },
+    adapter: { ...createMemoryAdapter(), list },
+    logger,
     clientAddress: reject as unknown as typeof clientAddress,
   })
   expect((await send('GET /things', { mayFail: true })).status).toBe(503)

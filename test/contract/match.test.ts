@@ -106,7 +106,8 @@ describe.each(storages)('references that must agree, in %s', (_, create) => {
       paths.length === 0 ? 201 : mismatch(...paths.map((path) => `/documents/1${path}`)),
     )
     const put = await service.send(`PUT /tasks/${idOf(77)}`, {
-      ...{ body, ...user },
+      body,
+      ...user,
       headers: { 'if-none-match': '*' },
     })
     expect(paths.length === 0 ? put.status : faultsAt(put)).toEqual(expected)

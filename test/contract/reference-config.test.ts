@@ -21,29 +21,34 @@ function faultsOf(collections: Json): unknown {
 describe('a "match"', () => {
   const projects = {
     schema: {
-      ...{ name: text, size: { type: 'integer' }, rate: { type: 'number' }, at: { type: 'timestamp' } },
-      ...{ team: to('teams'), lead: to('people'), tags: arrayOf(text), o: objectOf({ x: text }) },
-      ...{ key: { type: 'hash' }, gone: to('teams', { onDelete: 'unset' }) },
+      name: text,
+      size: { type: 'integer' },
+      rate: { type: 'number' },
+      at: { type: 'timestamp' },
+      team: to('teams'),
+      lead: to('people'),
+      tags: arrayOf(text),
+      o: objectOf({ x: text }),
+      key: { type: 'hash' },
+      gone: to('teams', { onDelete: 'unset' }),
     },
   }
   const teams = { schema: {} }
   const withMatch = (match: unknown, fields: Json = {}, place: (one: Json) => Json = (one) => one): unknown =>
     faultsOf({
-      ...{ people, teams, projects },
+      people,
+      teams,
+      projects,
       tasks: {
         schema: {
-          ...{
-            name: text,
-            size: { type: 'integer' },
-            team: to('teams'),
-            lead: to('people'),
-            tags: arrayOf(text),
-          },
-          ...{
-            gone: to('teams', { onDelete: 'unset' }),
-            ...fields,
-            project: place(to('projects', { match })),
-          },
+          name: text,
+          size: { type: 'integer' },
+          team: to('teams'),
+          lead: to('people'),
+          tags: arrayOf(text),
+          gone: to('teams', { onDelete: 'unset' }),
+          ...fields,
+          project: place(to('projects', { match })),
         },
       },
     })

@@ -41,7 +41,12 @@ describe.each(useStorages())('in %s', (_, create) => {
     const { token, id } = await service.register(ann)
     const count = async (): Promise<number> => adapter.count(SESSIONS, everything, {})
     return {
-      ...{ service, adapter, token, id, most, count },
+      service,
+      adapter,
+      token,
+      id,
+      most,
+      count,
       pass: (milliseconds: number) => {
         now += milliseconds
       },

@@ -123,7 +123,10 @@ describe('a number in a body that is too close to zero to be told from it', () =
     const { status, body } = await send('POST /things', { raw })
     expect(status).toBe(201)
     expect(body).toMatchObject({
-      ...{ n: 5e-324, i: 0, list: [0, 1e-323], text: '1e-400' },
+      n: 5e-324,
+      i: 0,
+      list: [0, 1e-323],
+      text: '1e-400',
       j: { '1e-400': '\\' },
     })
   })

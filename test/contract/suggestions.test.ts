@@ -11,7 +11,10 @@ const config = {
   collections: {
     things: {
       schema: {
-        ...{ heading: text, salary: text, status: text, hidden: text },
+        heading: text,
+        salary: text,
+        status: text,
+        hidden: text,
         place: {
           type: 'object',
           properties: { city: text, point: { type: 'object', properties: { north: text } } },

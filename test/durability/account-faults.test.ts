@@ -80,43 +80,61 @@ const SIGNED_UP = { prepare: signUp, before: ['old', 'session'] } as const
 const FLOWS: { readonly [name: string]: Flow } = {
   register: {
     request: ({ email }) => ['register', { email, password: OLD }],
-    ...{ done: 201, again: 409, before: [], behind: ['old'] },
+    done: 201,
+    again: 409,
+    before: [],
+    behind: ['old'],
   },
   'register, to be verified first': {
     isStrict: true,
     request: ({ email }) => ['register', { email, password: OLD }],
-    ...{ done: 202, again: 202, before: [], behind: [] },
+    done: 202,
+    again: 202,
+    before: [],
+    behind: [],
     followUp: verifyOnce,
   },
   login: {
     ...SIGNED_UP,
     request: ({ email }) => ['login', { email, password: OLD }],
-    ...{ done: 200, again: 200, behind: ['old', 'session'] },
+    done: 200,
+    again: 200,
+    behind: ['old', 'session'],
   },
   'a login with a wrong secret': {
     ...SIGNED_UP,
     request: ({ email }) => ['login', { email, password: NEXT }],
-    ...{ done: 401, again: 401, behind: ['old', 'session'] },
+    done: 401,
+    again: 401,
+    behind: ['old', 'session'],
   },
   logout: {
     ...SIGNED_UP,
     request: ({ session }) => ['logout', undefined, session],
-    ...{ done: 204, again: 401, behind: ['old'] },
+    done: 204,
+    again: 401,
+    behind: ['old'],
   },
   'logout-all': {
     ...SIGNED_UP,
     request: ({ session }) => ['logout-all', undefined, session],
-    ...{ done: 204, again: 401, behind: ['old'] },
+    done: 204,
+    again: 401,
+    behind: ['old'],
   },
   'change-secret': {
     ...SIGNED_UP,
     request: ({ session }) => ['change-secret', { current: OLD, new: NEXT }, session],
-    ...{ done: 200, again: 401, behind: ['new'] },
+    done: 200,
+    again: 401,
+    behind: ['new'],
   },
   'request-reset': {
     ...SIGNED_UP,
     request: ({ email }) => ['request-reset', { email }],
-    ...{ done: 202, again: 202, behind: ['old', 'session'] },
+    done: 202,
+    again: 202,
+    behind: ['old', 'session'],
     followUp: resetOnce,
   },
   reset: {
@@ -126,7 +144,10 @@ const FLOWS: { readonly [name: string]: Flow } = {
       return { ...signedUp, token: await own.delivered('reset') }
     },
     request: ({ token }) => ['reset', { token, new: NEXT }],
-    ...{ done: 200, again: 400, before: ['old', 'session'], behind: ['new'] },
+    done: 200,
+    again: 400,
+    before: ['old', 'session'],
+    behind: ['new'],
     followUp: resetOnce,
   },
   'request-verification': {
@@ -137,7 +158,10 @@ const FLOWS: { readonly [name: string]: Flow } = {
       return {}
     },
     request: ({ email }) => ['request-verification', { email }],
-    ...{ done: 202, again: 202, before: [], behind: [] },
+    done: 202,
+    again: 202,
+    before: [],
+    behind: [],
   },
   verify: {
     isStrict: true,
@@ -146,12 +170,17 @@ const FLOWS: { readonly [name: string]: Flow } = {
       return { token: await own.delivered('verification') }
     },
     request: ({ token }) => ['verify', { token, current: OLD }],
-    ...{ done: 204, again: 400, before: [], behind: ['old'] },
+    done: 204,
+    again: 400,
+    before: [],
+    behind: ['old'],
   },
   'change-identifier': {
     ...SIGNED_UP,
     request: ({ session, other }) => ['change-identifier', { current: OLD, new: other }, session],
-    ...{ done: 202, again: 202, behind: ['old', 'session'] },
+    done: 202,
+    again: 202,
+    behind: ['old', 'session'],
   },
   'verify a new identifier': {
     async prepare(own, account) {
@@ -160,7 +189,10 @@ const FLOWS: { readonly [name: string]: Flow } = {
       return { session, token: await own.delivered('new-identifier') }
     },
     request: ({ token }) => ['verify', { token, current: OLD }],
-    ...{ done: 204, again: 400, before: ['old', 'session'], behind: ['other', 'session'] },
+    done: 204,
+    again: 400,
+    before: ['old', 'session'],
+    behind: ['other', 'session'],
   },
 }
 

@@ -35,7 +35,9 @@ async function askTogether(
   clientOf: (place: number) => string | undefined = () => undefined,
 ): Promise<readonly (readonly Answered[])[]> {
   return runTogether<readonly Answered[]>(workers, 'ask', (place) => ({
-    ...{ config, store, requests: requestsOf(place) },
+    config,
+    store,
+    requests: requestsOf(place),
     client: clientOf(place),
   }))
 }

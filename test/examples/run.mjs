@@ -657,12 +657,14 @@ async function useLiveLists() {
   await check('live lists: the compiler understands them', async () => {
     await begin()
     const compilerOptions = {
-      ...{ jsx: 'react-jsx', strict: true, noEmit: true, skipLibCheck: true, types: [] },
-      ...{
-        target: 'ES2022',
-        module: 'NodeNext',
-        lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
-      },
+      jsx: 'react-jsx',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: [],
+      target: 'ES2022',
+      module: 'NodeNext',
+      lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
     }
     const include = ['react.tsx', 'tanstack-db.ts']
     await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include }))

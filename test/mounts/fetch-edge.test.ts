@@ -44,7 +44,9 @@ const getOf = (path: string): Request => new Request(`http://service.test${path}
 
 const postOf = (body: BodyInit, headers: { readonly [name: string]: string } = {}): Request =>
   new Request('http://service.test/notes', {
-    ...{ method: 'POST', body, headers: { ...JSON_BODY, ...headers } },
+    method: 'POST',
+    body,
+    headers: { ...JSON_BODY, ...headers },
     duplex: 'half',
   } as RequestInit)
 
@@ -193,8 +195,13 @@ describe('a body that has another length than it says', () => {
 
   /** As a class of another library, with means of its own to read a body, however long that is. */
   const foreign = (request: Request) => ({
-    ...{ method: request.method, url: request.url, headers: request.headers, signal: request.signal },
-    ...{ body: request.body, bodyUsed: false, arrayBuffer: () => request.arrayBuffer() },
+    method: request.method,
+    url: request.url,
+    headers: request.headers,
+    signal: request.signal,
+    body: request.body,
+    bodyUsed: false,
+    arrayBuffer: () => request.arrayBuffer(),
   })
 
   const KINDS: readonly [name: string, make: (request: Request) => object][] = [

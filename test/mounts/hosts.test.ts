@@ -50,8 +50,12 @@ const countNotes = async ({ adapter }: TestService): Promise<number> => adapter.
 
 /** A request as a host makes it, of the parts of a real one. */
 const partsOf = (request: Request) => ({
-  ...{ method: request.method, url: request.url, headers: request.headers },
-  ...{ body: request.body, bodyUsed: false, signal: request.signal },
+  method: request.method,
+  url: request.url,
+  headers: request.headers,
+  body: request.body,
+  bodyUsed: false,
+  signal: request.signal,
 })
 
 const ask = ({ handler }: TestService, request: object): Promise<Response> => handler(request as Request)
@@ -146,8 +150,11 @@ describe.each(storages)('on %s', (_, createAdapter) => {
           if (!outgoing.writableEnded) controller.abort()
         })
         const init = {
-          ...{ method: String(incoming.method), headers: incoming.headers as Record<string, string> },
-          ...{ body: incoming as never, signal: controller.signal, duplex: 'half' },
+          method: String(incoming.method),
+          headers: incoming.headers as Record<string, string>,
+          body: incoming as never,
+          signal: controller.signal,
+          duplex: 'half',
         }
         const response = await service.handler(
           new Request(`http://service.test${incoming.url}`, init as RequestInit),
@@ -185,7 +192,9 @@ describe.each(storages)('on %s', (_, createAdapter) => {
       isSetUp = true
       const client = new AbortController()
       const request = new Request(`http://service.test${path}`, {
-        ...{ method, headers: JSON_BODY, signal: client.signal },
+        method,
+        headers: JSON_BODY,
+        signal: client.signal,
         ...(body ? { body } : {}),
       })
       const answering = service.handler(request)

@@ -370,7 +370,9 @@ describe('an answer that comes before its request has ended', () => {
         },
       })
       const sent = await fetch(`http://127.0.0.1:${port}/articles`, {
-        ...{ method: 'POST', body, headers: { 'content-type': 'application/json' } },
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json' },
         duplex: 'half',
       } as RequestInit)
       expect(sent.status).toBe(413)

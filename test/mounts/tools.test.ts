@@ -98,7 +98,9 @@ test('light-my-request', async () => {
   const listener = handlerOf()
   await checkLife(async (method, path, body, headers = {}) => {
     const answer = await inject(listener, {
-      ...{ method, url: encode(path), headers },
+      method,
+      url: encode(path),
+      headers,
       ...(body === undefined ? {} : { payload: body as object }),
     })
     return {
@@ -118,7 +120,8 @@ describe('msw', () => {
     server.listen({ onUnhandledRequest: 'error' })
     await checkLife(async (method, path, body, headers = {}) => {
       const answer = await fetch(`http://service.test${encode(path)}`, {
-        ...{ method, headers: { 'content-type': 'application/json', ...headers } },
+        method,
+        headers: { 'content-type': 'application/json', ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
       const text = await answer.text()
@@ -179,7 +182,8 @@ describe('HTTP/2 without TLS', () => {
       titles.map((title) => {
         const body = JSON.stringify({ title })
         const stream = begin('POST', '/api/notes', {
-          ...{ 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
         })
         stream.end(body)
         return finish(stream)
@@ -235,7 +239,10 @@ describe('serverless-http', () => {
         const [, at = '', query = ''] = /^([^?]*)\??(.*)$/.exec(path) ?? []
         const pairs = [...new URLSearchParams(query)]
         return {
-          ...{ version: '1.0', httpMethod: method, path: at, resource: '/{proxy+}' },
+          version: '1.0',
+          httpMethod: method,
+          path: at,
+          resource: '/{proxy+}',
           headers: { 'Content-Type': 'application/json', ...headers },
           multiValueHeaders: Object.fromEntries(
             Object.entries({ 'Content-Type': 'application/json', ...headers }).map(([name, value]) => [
@@ -246,7 +253,8 @@ describe('serverless-http', () => {
           queryStringParameters: Object.fromEntries(pairs),
           multiValueQueryStringParameters: Object.fromEntries(pairs.map(([name, value]) => [name, [value]])),
           requestContext: { identity: { sourceIp: '127.0.0.1' } },
-          ...{ body: body === undefined ? null : JSON.stringify(body), isBase64Encoded: false },
+          body: body === undefined ? null : JSON.stringify(body),
+          isBase64Encoded: false,
         }
       },
     ],
@@ -256,7 +264,10 @@ describe('serverless-http', () => {
         const [, at = '', query = ''] = /^([^?]*)\??(.*)$/.exec(encode(path)) ?? []
         const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body)).toString('base64')
         return {
-          ...{ version: '2.0', routeKey: '$default', rawPath: at, rawQueryString: query },
+          version: '2.0',
+          routeKey: '$default',
+          rawPath: at,
+          rawQueryString: query,
           headers: { 'content-type': 'application/json', ...headers },
           requestContext: { http: { method, path: at, sourceIp: '127.0.0.1' }, stage: '$default' },
           ...(text === undefined ? {} : { body: text, isBase64Encoded: true }),

@@ -26,7 +26,9 @@ const withAccess = (
   const { service, deadline, store } = call
   let questions = 0
   const other: Pick<Call, 'service' | 'deadline' | 'store' | 'learnToRead' | 'access'> = {
-    ...{ service, deadline, store },
+    service,
+    deadline,
+    store,
     learnToRead: (collection) => call.learnToRead(collection),
     access(collection) {
       questions += 1

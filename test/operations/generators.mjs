@@ -17,7 +17,9 @@ const here = fileURLToPath(new URL('generators/', import.meta.url))
 /** Serves a configuration; with accounts, one is registered. */
 async function serve(config) {
   const handler = createCollectionService(config, createMemoryAdapter(), {
-    ...{ production: false, openapi: true, logger: { warn() {} } },
+    production: false,
+    openapi: true,
+    logger: { warn() {} },
   })
   const server = createServer(toNodeHandler(handler)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -28,7 +30,10 @@ async function serve(config) {
   const headers = client.token ? { authorization: `Bearer ${client.token}` } : {}
   const document = await (await fetch(`${origin}/_openapi.json`, { headers })).json()
   return {
-    ...{ origin, client, headers, document },
+    origin,
+    client,
+    headers,
+    document,
     async stop() {
       server.closeAllConnections()
       server.close()
@@ -74,8 +79,11 @@ const EXPECTED = {
 async function useClient(file, service, { teams: team, projects: project }, hasToQuery) {
   const { use } = await import(`${pathToFileURL(file)}?${hasToQuery}`)
   const { baked, updated, lists } = await use({
-    ...{ origin: service.origin, token: service.client.token, hasToQuery },
-    ...{ team, project },
+    origin: service.origin,
+    token: service.client.token,
+    hasToQuery,
+    team,
+    project,
   })
   for (const { _id } of [baked, updated]) await service.client.collection('tasks').delete(_id)
   const isWritten =
@@ -93,8 +101,13 @@ async function useClient(file, service, { teams: team, projects: project }, hasT
 async function bundle(folder, file) {
   const outfile = join(folder, 'bundled.mjs')
   await build({
-    ...{ entryPoints: [join(folder, file)], outfile, bundle: true, format: 'esm', platform: 'node' },
-    ...{ logLevel: 'silent', banner: { js: REQUIRE } },
+    entryPoints: [join(folder, file)],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'silent',
+    banner: { js: REQUIRE },
   })
   return outfile
 }

@@ -21,7 +21,8 @@ const exported = (isCanonical) =>
   SENSORS.map(({ name, place, value }, i) =>
     JSON.stringify({
       _id: { $oid: oid(i) },
-      ...{ name, place },
+      name,
+      place,
       count: isCanonical ? { $numberInt: `${i}` } : i,
       value: isCanonical ? { $numberDouble: `${value}` } : value,
       seenAt: { $date: isCanonical ? { $numberLong: `${at(i).getTime()}` } : at(i).toISOString() },
@@ -34,28 +35,35 @@ const exported = (isCanonical) =>
  */
 const SOURCES = [
   {
-    ...{ spec: 'world-countries@5.1.0', path: 'world-countries/countries.json', name: 'countries.json' },
+    spec: 'world-countries@5.1.0',
+    path: 'world-countries/countries.json',
+    name: 'countries.json',
     count: (source) => source.length,
     filter: { 'q[region]': 'Oceania' },
     found: (source) => source.filter(({ region }) => region === 'Oceania').length,
     one: { region: 'Oceania' },
   },
   {
-    ...{ spec: 'mime-db@1.54.0', path: 'mime-db/db.json', name: 'types.json' },
+    spec: 'mime-db@1.54.0',
+    path: 'mime-db/db.json',
+    name: 'types.json',
     count: (source) => Object.keys(source).length,
     filter: { 'q[key]': 'text/html' },
     found: () => 1,
     one: { key: 'text/html', source: 'iana', compressible: true },
   },
   {
-    ...{ spec: 'emojibase-data@17.0.0', path: 'emojibase-data/en/data.json', name: 'emojis.json' },
+    spec: 'emojibase-data@17.0.0',
+    path: 'emojibase-data/en/data.json',
+    name: 'emojis.json',
     count: (source) => source.length,
     filter: { 'q[label]': 'grinning face' },
     found: () => 1,
     one: { label: 'grinning face' },
   },
   ...[true, false].map((isCanonical) => ({
-    ...{ name: `sensors-${isCanonical ? 'canonical' : 'relaxed'}.json`, text: exported(isCanonical) },
+    name: `sensors-${isCanonical ? 'canonical' : 'relaxed'}.json`,
+    text: exported(isCanonical),
     what: `mongoexport, ${isCanonical ? 'canonical' : 'relaxed'}`,
     count: () => SENSORS.length,
     filter: { 'q[seenAt][$gte]': '2026-01-31', 'q[count][$lt]': '40' },
@@ -63,7 +71,9 @@ const SOURCES = [
     one: { name: 'sensor 30', count: 30, value: 30.5, seenAt: '2026-01-31T00:00:00.000Z', id: oid(30) },
   })),
   {
-    ...{ name: 'lines.ndjson', text: SENSORS.map((one) => JSON.stringify(one)).join('\n'), what: 'NDJSON' },
+    name: 'lines.ndjson',
+    text: SENSORS.map((one) => JSON.stringify(one)).join('\n'),
+    what: 'NDJSON',
     count: () => SENSORS.length,
     filter: { 'q[place]': 'roof' },
     found: () => 25,

@@ -119,8 +119,13 @@ const READERS: readonly (readonly [who: string, reader: KnownCaller | null | und
 test.each(READERS)('what answers are held against is what the document says, to %s', (_, reader) => {
   const plan = compileConfig(config, { production: false, hasAuthenticate: false })
   const service: Described = {
-    ...{ plan, accounts: plan.auth, deliver: undefined, page: undefined },
-    ...{ hasAccountRoutes: true, hasHost: false, hasHooks: false },
+    plan,
+    accounts: plan.auth,
+    deliver: undefined,
+    page: undefined,
+    hasAccountRoutes: true,
+    hasHost: false,
+    hasHooks: false,
   }
   const { paths, components } = describeService(service, reader)
   const description = createDescription(service, reader)

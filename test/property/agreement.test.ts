@@ -64,12 +64,11 @@ const stores: fc.Arbitrary<Stored> = fc
     tasks: fc.tuple(
       ...TASKS.map(() =>
         fc.record({
-          ...{
-            project: rarely(fc.nat(3)),
-            others: fc.array(fc.nat(3), { maxLength: 3 }),
-            team: rarely(teamId),
-          },
-          ...{ about: rarely(fc.constantFrom(...TASKS)), hidden: rarely(fc.constant(true)) },
+          project: rarely(fc.nat(3)),
+          others: fc.array(fc.nat(3), { maxLength: 3 }),
+          team: rarely(teamId),
+          about: rarely(fc.constantFrom(...TASKS)),
+          hidden: rarely(fc.constant(true)),
         }),
       ),
     ),
@@ -102,17 +101,20 @@ const operation = fc.oneof(
   fc
     .tuple(fc.constantFrom('PATCH', 'PUT'), fc.constantFrom(...TASKS), taskBody)
     .map(([method, id, body]) => ({
-      ...{ method, path: `/tasks/${id}` },
+      method,
+      path: `/tasks/${id}`,
       body: method === 'PUT' ? withoutNulls(body) : body,
     })),
   fc.tuple(fc.constantFrom(...PROJECTS), fc.option(teamId)).map(([id, team]) => ({
-    ...{ method: 'PATCH', path: `/projects/${id}` },
+    method: 'PATCH',
+    path: `/projects/${id}`,
     body: { team } as Json,
   })),
   fc
     .constantFrom(...TASKS.map((id) => `/tasks/${id}`), ...PROJECTS.map((id) => `/projects/${id}`))
     .map((path) => ({
-      ...{ method: 'DELETE', path },
+      method: 'DELETE',
+      path,
     })),
 )
 const withoutNulls = (body: Json): Json =>

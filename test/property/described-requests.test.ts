@@ -28,7 +28,8 @@ const scalar: fc.Arbitrary<Json> = fc.oneof(
     })
     .map(tidy),
   fc.constantFrom('email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname').map((format) => ({
-    ...{ type: 'string', format },
+    type: 'string',
+    format,
   })),
   fc.constantFrom<Json>(
     { type: 'string', enum: ['draft', 'done'] },
@@ -293,7 +294,8 @@ test('a request that the document calls valid is not a 400', async () => {
     fc.asyncProperty(configs, fc.constantFrom(...CALLERS), fc.gen(), async (config, caller, gen) => {
       const own = hooksOf(config)
       const service = createTestService(config, {
-        ...{ authenticate: () => null, documents: DOCUMENTS },
+        authenticate: () => null,
+        documents: DOCUMENTS,
         hooks: own as never,
       })
       filled += own.things.fills.length

@@ -30,7 +30,10 @@ interface Answered {
 async function ask(config: unknown, { request }: Asked): Promise<Answered> {
   const { documents, caller, method, path, body, headers, now } = request
   const handler = createCollectionService(config as Asked['config'], createMemoryAdapter({ documents }), {
-    ...{ hasher, logger: silent, production: false, now: () => Number(now) },
+    hasher,
+    logger: silent,
+    production: false,
+    now: () => Number(now),
     authenticate: () => null,
   })
   const response = await handler.as(caller)(
@@ -50,7 +53,9 @@ const isRandom = (key: string): boolean => key === 'requestId' || key === 'etag'
 function toAnswered(status: number, body: unknown, ignored: string | undefined): Answered {
   const { code, errors } = (body ?? {}) as { code?: unknown; errors?: { path: string; code: string }[] }
   return {
-    ...{ status, code, ignored },
+    status,
+    code,
+    ignored,
     fields: errors?.map((fault) => [fault.path, fault.code]),
     body: JSON.parse(
       JSON.stringify(body ?? null, (key, value) =>

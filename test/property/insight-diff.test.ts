@@ -34,7 +34,9 @@ test('with patterns too, or what is not decided is said', async () => {
     const random = createRandom(100_000 + number)
     const triples = isLong ? 2000 : 60
     found += await checkPair(pairOf(number, random, { hasPatterns: true }), {
-      ...{ random, triples, hasPatterns: true },
+      random,
+      triples,
+      hasPatterns: true,
       byHandlers: number % 5 === 0,
     })
   }

@@ -73,7 +73,7 @@ const VALUES: readonly unknown[] = [
 const callers = VALUES.flatMap((v): readonly Caller[] => [
   { id: 'a', v },
   { id: 'b', v, w: 'b' },
-  { id: '1', w: v, ...{ toString: v } },
+  { id: '1', w: v, toString: v },
 ])
 
 const ask = async ({ send }: TestService, caller: Caller): Promise<string> =>

@@ -102,7 +102,9 @@ async function createWorld(adapter: StorageAdapter, hooks = {}) {
   const service = createTestService(config, {
     ...watched,
     ...mail.options,
-    ...{ hooks, now, clientAddress: () => 'home' },
+    hooks,
+    now,
+    clientAddress: () => 'home',
   })
   opened.push(service)
   // The first of all makes what secrets are compared with where there is no account.

@@ -73,7 +73,8 @@ describe.each<Case<[thrown: () => unknown]>>([
           throw thrown()
         }
     const { send, logged } = createTestService(config, {
-      ...{ adapter: broken({ [operation]: fail }), holdsOthers: true },
+      adapter: broken({ [operation]: fail }),
+      holdsOthers: true,
     })
     const sent = await send(line, {
       mayFail: true,
@@ -95,7 +96,8 @@ test.each<Case<[code: 'storage_unavailable' | 'outcome_unknown' | 'overloaded']>
     throw new ServiceError(code, 'Try again.', { cause: new Error(DETAIL) })
   }
   const { send, logged } = createTestService(config, {
-    ...{ adapter: broken({ list: fail, write: fail }), holdsOthers: true },
+    adapter: broken({ list: fail, write: fail }),
+    holdsOthers: true,
   })
   for (const line of ['GET /posts', 'POST /posts']) {
     const sent = await send(line, { mayFail: true, ...(line.startsWith('POST') ? { body: {} } : {}) })
@@ -146,7 +148,8 @@ test.each<Case<[document: object]>>([
 ])('of a storage that returns %s only declared fields get out, as JSON', async (_what, document) => {
   const stored = { _id: P1, _version: 1, ...document }
   const { send } = createTestService(config, {
-    ...{ adapter: broken({ list: async () => [stored] }), holdsOthers: true },
+    adapter: broken({ list: async () => [stored] }),
+    holdsOthers: true,
   })
   const sent = await send('GET /posts', { mayFail: true })
   expect([200, 500]).toContain(sent.status)

@@ -26,7 +26,9 @@ const collections = {
   projects: { schema: { team: to('teams'), hidden }, permissions: { user: rights } },
   tasks: {
     schema: {
-      ...{ title: text, hidden, team: to('teams') },
+      title: text,
+      hidden,
+      team: to('teams'),
       project: to('projects', match),
       others: { type: 'array', items: to('projects', match) },
       secret: to('projects', { ...match, onDelete: 'unset' }),
@@ -167,7 +169,8 @@ describe('who is not seen is not told by what would have to agree with them', ()
       tasks: {
         schema: {
           ...collections.tasks.schema,
-          ...{ key: text, by: to('people', { match: { key: 'name' } }) },
+          key: text,
+          by: to('people', { match: { key: 'name' } }),
         },
         permissions: {
           user: { ...rights, read: { ...read, omit: ['hidden', 'secret', 'key', 'by'] } },

@@ -29,7 +29,9 @@ const config: AnyConfig = {
     },
   },
   auth: {
-    ...{ verifiedField: 'verifiedAt', requireVerified: true, sessions: 3 },
+    verifiedField: 'verifiedAt',
+    requireVerified: true,
+    sessions: 3,
     claims: { peers: { from: 'users', where: { email: { $exists: true } }, take: 'email' } },
   },
 }
@@ -56,7 +58,10 @@ function createWorld(create: Create, inner: StorageAdapter = createMemoryAdapter
     },
   }
   const service = createTestService(config, {
-    ...{ create, adapter, hasher: plain, ...mail.options },
+    create,
+    adapter,
+    hasher: plain,
+    ...mail.options,
     now: () => clock.time,
     clientAddress: (request) => request.headers.get('x-client'),
   })

@@ -91,7 +91,9 @@ export async function checkDescriptions(
       }
       const [empty, full] = [[], [{ zebra: 'a', okapi: 'b' }]].map((things) =>
         createTestService(config, {
-          ...{ openapi: true, documents: { things }, authenticate: () => null },
+          openapi: true,
+          documents: { things },
+          authenticate: () => null,
           ...(create ? { create } : {}),
         }),
       )

@@ -10,8 +10,14 @@ const SUBJECTS = ['*', 'user', 'owner', 'editor', 'admin']
 
 /** Two spellings of whatever a reader may not know. */
 const OTHERS: { readonly [name: string]: string } = {
-  ...{ zebra: 'yak', quagga: 'wombat', okapi: 'emu', gnu_like: 'numbat', extra: 'more' },
-  ...{ dens: 'lairs', admin: 'chief', editor: 'scribe' },
+  zebra: 'yak',
+  quagga: 'wombat',
+  okapi: 'emu',
+  gnu_like: 'numbat',
+  extra: 'more',
+  dens: 'lairs',
+  admin: 'chief',
+  editor: 'scribe',
 }
 
 const definition = fc.constantFrom<Json>(
@@ -48,7 +54,9 @@ const grants = fc.record(
       subject,
       fc
         .record({
-          ...{ read: perhaps(conditional), update: perhaps(conditional), delete: perhaps(fc.boolean()) },
+          read: perhaps(conditional),
+          update: perhaps(conditional),
+          delete: perhaps(fc.boolean()),
           ...(subject === 'owner' ? {} : { create: perhaps(rule) }),
         })
         .map(tidy),
@@ -188,7 +196,8 @@ export async function checkTwins(
         const [here, there] = await Promise.all(
           configs.map(async (config) => {
             const service = createTestService(config, {
-              ...{ openapi: true, authenticate: () => caller },
+              openapi: true,
+              authenticate: () => caller,
               ...(create ? { create } : {}),
             })
             const answers = [
@@ -197,7 +206,10 @@ export async function checkTwins(
               await service.send('GET /_openapi.json', { headers: { 'if-none-match': '"x"' } }),
             ]
             return answers.map(({ status, headers, text, body }) => ({
-              ...{ status, headers: [...headers], text, body },
+              status,
+              headers: [...headers],
+              text,
+              body,
             }))
           }),
         )

@@ -91,7 +91,10 @@ export const opener =
   ({ adapter, create, onOpen }: HookWorld): Open =>
   async (hooks = ALL) => {
     const service = createTestService(FILLED, {
-      ...{ adapter: adapter(), authenticate: () => null, accounts: true, openapi: true },
+      adapter: adapter(),
+      authenticate: () => null,
+      accounts: true,
+      openapi: true,
       ...(create ? { create: create as typeof createCollectionService } : {}),
       hooks: Object.fromEntries(
         Object.entries(hooks).map(([name, { before }]) => [name, { fills: FILLS[name] ?? [], before }]),

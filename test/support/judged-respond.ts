@@ -98,7 +98,11 @@ const toDescribed = (
   { plan, accounts, deliver, page }: Service,
   { hasAccountRoutes, host }: RespondOptions,
 ): Described => ({
-  ...{ plan, accounts, deliver, page, hasAccountRoutes },
+  plan,
+  accounts,
+  deliver,
+  page,
+  hasAccountRoutes,
   hasHost: host.authenticate !== undefined,
   hasHooks: 'hooks' in host && host.hooks !== undefined,
 })

@@ -115,7 +115,9 @@ export function openKept({ adapter, create, clock = startClock() }: Building): K
     return { ...answer, calls: storage.map(({ operation, collection }) => `${operation} ${collection}`) }
   }
   return {
-    ...{ send, handler, clock },
+    send,
+    handler,
+    clock,
     async batch(operations, token) {
       const { status, calls } = await observed('POST /_batch', { token, body: { operations } })
       expect(status).toBe(200)

@@ -67,7 +67,11 @@ export async function openWorld(
       ...(expanded === undefined ? {} : { limits: { expanded } }),
     },
     {
-      ...{ adapter, now: () => Date.parse(NOW), authenticate: () => null, holdsOthers: true, page: PAGE },
+      adapter,
+      now: () => Date.parse(NOW),
+      authenticate: () => null,
+      holdsOthers: true,
+      page: PAGE,
       ...(users ? { accounts: true } : {}),
       ...(create ? { create } : {}),
     },

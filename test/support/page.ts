@@ -52,7 +52,9 @@ const CONFIG = (name: string) => ({
 export async function checkPage(create?: typeof createCollectionService): Promise<void> {
   const serve = (name: string, options: object) =>
     createTestService(CONFIG(name), {
-      ...{ authenticate: () => null, documents: { [name]: [{ text: name }] }, ...options },
+      authenticate: () => null,
+      documents: { [name]: [{ text: name }] },
+      ...options,
       ...(create ? { create } : {}),
     })
   for (const [service, path] of [

@@ -13,7 +13,9 @@ import fc from './fast-check.js'
  */
 
 const each = (path: string, inside?: string): FieldRef => ({
-  ...{ path, type: 'string', each: true },
+  path,
+  type: 'string',
+  each: true,
   ...(inside === undefined ? {} : { inside }),
 })
 const field = (path: string, type: FieldRef['type'] = 'string'): FieldRef => ({ path, type, each: false })

@@ -40,7 +40,9 @@ const judged: Json = { type: 'string', enum: VALUES }
 /** A reference; it agrees on `t` here and `team` of a person, or `t` of a thing. */
 const referenceTo = (collection: Name, onDelete: readonly string[]): fc.Arbitrary<Json> =>
   fc.tuple(fc.constantFrom(...onDelete), fc.boolean()).map(([onDelete, isMatched]) => ({
-    ...{ type: 'reference', collection, onDelete },
+    type: 'reference',
+    collection,
+    onDelete,
     ...(isMatched ? { match: { t: collection === 'people' ? 'team' : 't' } } : {}),
   }))
 
@@ -72,7 +74,9 @@ const peopleOf = (isBlind: boolean): People => ({
     permissions: {
       user: {
         read: { where: { name: 'a' }, ...(isBlind ? { omit: ['team'] } : {}) },
-        ...{ create: true, update: { check: {} }, delete: true },
+        create: true,
+        update: { check: {} },
+        delete: true,
       },
     },
   },
@@ -135,7 +139,8 @@ const operations = (world: Omit<WriteWorld, 'requests'>): fc.Arbitrary<WriteRequ
       weight: 1,
       arbitrary: change.map(({ line, body }) => ({
         line: line.replace('PATCH', 'PUT'),
-        ...{ body, headers: { 'if-none-match': '*' } },
+        body,
+        headers: { 'if-none-match': '*' },
       })),
     },
     { weight: 1, arbitrary: person.map((id) => ({ line: `DELETE /people/${id}` })) },

@@ -24,8 +24,13 @@ const isTask = ajv.compile({
   type: 'object',
   required: ['team', 'title'],
   properties: {
-    ...{ team: uuid, title: { type: 'string', maxLength: 200 }, status, priority },
-    ...{ due: { type: 'string', format: 'date-time' }, assignee: uuid, notes: { type: 'string' } },
+    team: uuid,
+    title: { type: 'string', maxLength: 200 },
+    status,
+    priority,
+    due: { type: 'string', format: 'date-time' },
+    assignee: uuid,
+    notes: { type: 'string' },
   },
   additionalProperties: false,
 })

@@ -84,7 +84,11 @@ async function runClient(send, { client, share, documents, nothing, seed }, tell
     }
   }
   const tools = {
-    ...{ random, documents, nothing, run, look: lookBy(run) },
+    random,
+    documents,
+    nothing,
+    run,
+    look: lookBy(run),
     runAlone: (operation) => runOne([operation]),
     lookAlone: async (document) => (await lookBy(runOne)([document]))[0],
     pick(count, some = documents) {

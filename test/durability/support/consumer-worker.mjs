@@ -21,7 +21,8 @@ async function run({ store: { engine, options }, config, ledger, by }) {
   const write = openLedger(ledger)
   const silent = { info() {}, warn() {}, error() {} }
   const handler = createCollectionService(config, adapters[engine](options), {
-    ...{ production: false, logger: silent },
+    production: false,
+    logger: silent,
     consumers: {
       ledger: {
         collections: ['things'],

@@ -25,8 +25,12 @@ async function createReadings(file) {
   const adapter = createSqliteAdapter({ file })
   const times = { createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' }
   const documentAt = (n) => ({
-    ...{ _id: `0190163d-8694-7000-8000-${String(n).padStart(12, '0')}`, _version: 1, createdBy: null },
-    ...{ name: `Reading ${n}`, value: n, ...times },
+    _id: `0190163d-8694-7000-8000-${String(n).padStart(12, '0')}`,
+    _version: 1,
+    createdBy: null,
+    name: `Reading ${n}`,
+    value: n,
+    ...times,
   })
   return {
     adapter,

@@ -127,7 +127,10 @@ async function openWorld(
     },
     async record() {
       const [record] = await inner.list('_consumers', {
-        ...{ filter: { kind: 'and', filters: [] }, sort: [], skip: 0, limit: null },
+        filter: { kind: 'and', filters: [] },
+        sort: [],
+        skip: 0,
+        limit: null,
       })
       return record ?? {}
     },

@@ -61,7 +61,10 @@ const configOf = ({ requireVerified, hasDelivery, isOpen, sessions }: World) => 
     },
   },
   auth: {
-    ...{ roleField: 'role', sessions, sessionDays: 2, register: isOpen },
+    roleField: 'role',
+    sessions,
+    sessionDays: 2,
+    register: isOpen,
     ...(hasDelivery ? { verifiedField: 'verifiedAt', requireVerified } : {}),
     claims: { teams: { from: 'members', where: { user: '$user._id' }, take: 'team' } },
   },
@@ -153,8 +156,11 @@ export async function playAccounts(playing: Playing): Promise<void> {
     })
     const people = ['ann', 'bob', 'cora'].map(
       (name): Person => ({
-        ...{ email: `${name}@example.com`, password: `password of ${name}`, id: undefined },
-        ...{ tokens: [], delivered: [] },
+        email: `${name}@example.com`,
+        password: `password of ${name}`,
+        id: undefined,
+        tokens: [],
+        delivered: [],
       }),
     )
     const scene = { stage, world, people, clock: playing.clock }
@@ -279,7 +285,8 @@ async function step({ stage, people, clock }: Scene, { kind, who, salt }: Step):
     }
     case 'role':
       await stage.ask(`PATCH /users/${person.id}`, {
-        ...{ caller: ADMIN, body: { role: ['editor', 'admin', null, 'other'][salt % 4] } },
+        caller: ADMIN,
+        body: { role: ['editor', 'admin', null, 'other'][salt % 4] },
       })
       return
     case 'member':

@@ -8,7 +8,8 @@ import { fill, openScene, type Playing, type Stage } from './stage.js'
 
 /** The part of a query that a count takes. */
 const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => ({
-  ...{ conditions, sort: [] },
+  conditions,
+  sort: [],
   ...(or ? { or } : {}),
   ...(ignoreCase === undefined ? {} : { ignoreCase }),
 })
@@ -56,7 +57,8 @@ export async function playReads(playing: Playing): Promise<void> {
       })
       const { documents, people, users, memberships } = world
       await fill(stage.adapter, {
-        ...{ things: documents, people: people.documents },
+        things: documents,
+        people: people.documents,
         ...(users ? { users: users.documents } : {}),
         ...(memberships ? { memberships: memberships.documents } : {}),
       })

@@ -108,7 +108,10 @@ export function openScene({ name: scene, clock, isBusy, reseed, tell, storage }:
       const adapter = wrap(STORAGES[storage]())
       const underWay: Promise<void>[] = []
       const handler: Handler = createCollectionService(config as Config, adapter, {
-        ...{ hasher: createTestHasher(), logger: quiet, production: false, openapi: true },
+        hasher: createTestHasher(),
+        logger: quiet,
+        production: false,
+        openapi: true,
         now: () => clock.now,
         background: (work: Promise<void>) => void underWay.push(work),
         ...options,

@@ -70,7 +70,8 @@ const GUESTS: readonly (Caller | null)[] = [
 const configOf = (rules: Json) => ({
   collections: {
     things: {
-      ...{ changes: true, permissions: { ...rules, root: true } },
+      changes: true,
+      permissions: { ...rules, root: true },
       schema: {
         a: { type: 'string' },
         n: { type: 'integer', maximum: 9 },
@@ -187,7 +188,8 @@ export async function playStreams(playing: Playing): Promise<void> {
         }
         case 'user':
           await ask(`PATCH /users/${me}`, {
-            ...{ caller: ROOT, body: salt % 2 ? { role: salt % 4 === 1 ? 'editor' : null } : { team: 'y' } },
+            caller: ROOT,
+            body: salt % 2 ? { role: salt % 4 === 1 ? 'editor' : null } : { team: 'y' },
           })
           break
         case 'logout': {

@@ -42,7 +42,8 @@ async function write(
     const written = i % 7 === 6 ? raiseIds(line) : line
     const { status, headers: told } = await stage.ask(written, {
       ...text,
-      ...{ caller, headers: { ...headers, ...strict } },
+      caller,
+      headers: { ...headers, ...strict },
     })
     const path = told.get('location') ?? line.split(' ')[1] ?? ''
     if (status >= 300 || !/\/\w+\/[\da-f-]{36}$/.test(path)) continue

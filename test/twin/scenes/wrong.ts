@@ -286,7 +286,8 @@ const RARE: readonly Request[] = [
     'OPTIONS /api/items',
     {
       headers: {
-        ...{ origin: 'https://other.example', 'access-control-request-method': 'PUT' },
+        origin: 'https://other.example',
+        'access-control-request-method': 'PUT',
         'access-control-request-headers': 'x-own, authorization',
       },
     },
@@ -391,7 +392,10 @@ const requests = fc.array(
     ),
     who: fc.constantFrom(...CALLERS),
     strict: fc.constantFrom({}, {}, {}, { prefer: 'handling=strict' }),
-    ...{ salt: fc.nat(10_000), query, body, other: body },
+    salt: fc.nat(10_000),
+    query,
+    body,
+    other: body,
   }),
   { minLength: 90, maxLength: 90 },
 )
@@ -401,7 +405,10 @@ export async function playWrong(playing: Playing): Promise<void> {
   const { open } = openScene(playing)
   const [some = []] = fc.sample(requests, { seed: playing.seed, numRuns: 2 }).slice(1)
   const stage = await open(CONFIG, {
-    ...{ basePath: '/api', page: PAGE, accounts: true, authenticate: () => null },
+    basePath: '/api',
+    page: PAGE,
+    accounts: true,
+    authenticate: () => null,
     cors: { origins: ORIGINS, headers: ['X-Own'] },
   })
   const { ask } = stage

@@ -28,7 +28,11 @@ const create = (schema: object = {}) =>
       },
       { production: false, hasAuthenticate: true },
     ),
-    ...{ accounts: null, deliver: undefined, page: undefined, hasHost: true, hasHooks: false },
+    accounts: null,
+    deliver: undefined,
+    page: undefined,
+    hasHost: true,
+    hasHooks: false,
   })
 
 type Ask = (roles: readonly string[] | null, prefix?: string) => ReturnType<ReturnType<typeof create>>
@@ -102,7 +106,11 @@ const wide = compileConfig(
 function createStage() {
   let begun = 0
   const service = {
-    ...{ accounts: null, deliver: undefined, page: undefined, hasHost: true, hasHooks: false },
+    accounts: null,
+    deliver: undefined,
+    page: undefined,
+    hasHost: true,
+    hasHooks: false,
     get plan() {
       begun += 1
       return wide
@@ -156,7 +164,11 @@ const serviceOf = (collections: number) => ({
     },
     { production: false, hasAuthenticate: true },
   ),
-  ...{ accounts: null, deliver: undefined, page: undefined, hasHost: true, hasHooks: false },
+  accounts: null,
+  deliver: undefined,
+  page: undefined,
+  hasHost: true,
+  hasHooks: false,
 })
 
 /** Writes a description in slices: how many there are, and the most steps that one of them took. */

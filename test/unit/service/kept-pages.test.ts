@@ -7,8 +7,15 @@ import { createKeptPages } from '../../../src/service/kept-pages.js'
 
 const queryOf = (text: string): LinkedQuery =>
   Object.freeze({
-    ...{ filter: everything, projection: null, expand: [], sort: [], skip: 0, limit: 1, after: null },
-    ...{ isTotalAsked: false, text },
+    filter: everything,
+    projection: null,
+    expand: [],
+    sort: [],
+    skip: 0,
+    limit: 1,
+    after: null,
+    isTotalAsked: false,
+    text,
   })
 
 test.each([

@@ -47,7 +47,10 @@ export function findDependencies(history: History): readonly Dependency[] {
     ...sights.flatMap(({ id, writer, document }): readonly Dependency[] => [
       { from: ownerOf(writer), to: id, why: 'wr', on: document },
       ...(next.get(writer) ?? []).map(({ after }: Overwrite) => ({
-        ...{ from: id, to: ownerOf(after), why: 'rw' as const, on: document },
+        from: id,
+        to: ownerOf(after),
+        why: 'rw' as const,
+        on: document,
       })),
     ]),
     ...findTurns(transactions),

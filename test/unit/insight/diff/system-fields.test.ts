@@ -17,7 +17,8 @@ async function ask(permissions: Permissions, { witness }: PermissionDifference):
   const { caller, documents, request, now } = witness
   const { handler, send } = createTestService(notes(permissions), {
     adapter: createMemoryAdapter({ documents: documents as never }),
-    ...{ authenticate: () => null, now: () => Date.parse(now) },
+    authenticate: () => null,
+    now: () => Date.parse(now),
   })
   const { status } = await send(`${request.method} ${request.path}`, {
     ...(request.body ? { body: request.body } : {}),

@@ -290,7 +290,8 @@ test('what claims over accounts mean follows from which accounts count', () => {
       },
     },
     auth: {
-      ...{ verifiedField: 'seen', requireVerified },
+      verifiedField: 'seen',
+      requireVerified,
       claims: { peers: { from: 'users', where: { team: '$user.team' }, take: 'email' } },
     },
   })

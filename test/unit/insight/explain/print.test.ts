@@ -52,7 +52,9 @@ test('a refusal, as text', async () => {
 })
 
 const witness = {
-  ...{ caller: null, documents: {}, now: '2026-01-01T00:00:00.000Z' },
+  caller: null,
+  documents: {},
+  now: '2026-01-01T00:00:00.000Z',
   request: { method: 'GET', path: '/articles' },
 } as const
 const change = { collection: 'articles', operation: 'patch', stale: false, witness, follows: [] } as const

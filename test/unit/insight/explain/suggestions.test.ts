@@ -322,7 +322,10 @@ test('who creates a document in a batch owns it in the rest of that', async () =
     { method: 'DELETE', path: own },
   ]
   const { missing, suggestion } = await explainRequest(ofThings({ user: { read: true, create: true } }), {
-    ...{ method: 'POST', path: '/_batch', caller: bob, body: { operations } },
+    method: 'POST',
+    path: '/_batch',
+    caller: bob,
+    body: { operations },
   })
   expect([missing?.operation, suggestion?.subject]).toEqual(['delete', 'owner'])
 })

@@ -49,6 +49,12 @@ export function writeStatement({ parameter }: SqlDialect, write: (bind: Bind) =>
   return { text: write((value) => parameter(values.push(value), value)), values }
 }
 
+/** Writes the order of a list, if it has one. */
+export const writeOrder = (dialect: SqlDialect, sort: ListQuery['sort']): string =>
+  sort.length > 0
+    ? ` ORDER BY ${sort.map(({ field, descending }) => dialect.order(field, descending)).join(', ')}`
+    : ''
+
 /** Creates the statements of a dialect. */
 export function createStatements(dialect: SqlDialect): Statements {
   const version = dialect.value({ path: '_version', type: 'integer', each: false })
@@ -80,11 +86,9 @@ export function createStatements(dialect: SqlDialect): Statements {
   ): FilteredStatement => {
     const options = { ...given, mayJoin: limit === null || sort.length === 0 }
     return compile(collection, filter, options, (from, bind, { isExact }) => {
-      const keys = sort.map(({ field, descending }) => dialect.order(field, descending))
-      const order = keys.length > 0 ? ` ORDER BY ${keys.join(', ')}` : ''
       // The rows of an inexact statement are cut after they have been filtered again.
       const page = isExact ? dialect.limit(skip, limit, bind) : ''
-      return `SELECT ${columns} ${from}${order}${page}`
+      return `SELECT ${columns} ${from}${writeOrder(dialect, sort)}${page}`
     })
   }
   const isCurrent = (id: string, before: number, bind: Bind): string =>
@@ -102,15 +106,6 @@ export function createStatements(dialect: SqlDialect): Statements {
       const where = isCurrent(document._id, before, bind)
       return `UPDATE ${dialect.table(collection)} SET ${set}${from(bind)} WHERE ${where}`
     })
-  const hold = ({ collection, ids, use }: Named, bind: Bind): string => {
-    const held = dialect.toArray([
-      bind(collection),
-      '_id',
-      use === 'require' ? 'NULL' : dialect.storedVersion,
-    ])
-    const where = dialect.isOneOf('_id', ids, bind)
-    return `SELECT ${held} AS held FROM ${dialect.table(collection)} WHERE ${where}${dialect.hold.endings[use]}`
-  }
   return {
     list: (collection, query, options = {}) => select(dialect.documentText, collection, query, options),
     page: (collection, query, options = {}) => select(dialect.stored, collection, query, options),
@@ -141,13 +136,20 @@ export function createStatements(dialect: SqlDialect): Statements {
       }),
     current: (collection, id, before) =>
       writeStatement(dialect, (bind) => current(collection, id, before, bind)),
-    hold: (named) =>
-      joinNamed(named, dialect.hold.most).map((together) =>
-        writeStatement(dialect, (bind) =>
-          together.map((one) => `SELECT held FROM (${hold(one, bind)}) AS held`).join(' UNION ALL '),
-        ),
-      ),
+    hold: (named) => joinNamed(named, dialect.hold.most).map((together) => writeHold(dialect, together)),
   }
+}
+
+/** Writes the statement that holds the documents of some collections. */
+const writeHold = (dialect: SqlDialect, together: readonly Named[]): Statement =>
+  writeStatement(dialect, (bind) =>
+    together.map((one) => `SELECT held FROM (${hold(dialect, one, bind)}) AS held`).join(' UNION ALL '),
+  )
+
+function hold(dialect: SqlDialect, { collection, ids, use }: Named, bind: Bind): string {
+  const held = dialect.toArray([bind(collection), '_id', use === 'require' ? 'NULL' : dialect.storedVersion])
+  const where = dialect.isOneOf('_id', ids, bind)
+  return `SELECT ${held} AS held FROM ${dialect.table(collection)} WHERE ${where}${dialect.hold.endings[use]}`
 }
 
 /** The documents of each statement. */

@@ -8,7 +8,7 @@ import type {
   StorageAdapter,
   StoredDocument,
 } from '../../../storage.js'
-import type { Value } from '../../sql/dialect.js'
+import type { SqlDialect, Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { isShort } from '../../sql/read/is-short.js'
 import { createStatements } from '../../sql/statements.js'
@@ -38,67 +38,16 @@ interface Plan {
 }
 
 /** Creates what reads documents with the lists that follow from them, one statement for all who ask at the same time. */
-export function createReadLinked({
-  engine: { dialect },
-  use,
-  watch,
-  indexesOf,
-}: LinkedSource): Required<Pick<StorageAdapter, 'readLinked'>> {
+export function createReadLinked(source: LinkedSource): Required<Pick<StorageAdapter, 'readLinked'>> {
   const plans = createBoundedMap<string, Plan>(CACHES.linkedPlans, MAX_REMEMBERED)
-
-  const plan = ({ in: collection, field, link, lists }: Omit<Linked, 'id'>): Plan['read'] => {
-    const values: Value[] = []
-    const columns = lists.map((list) => {
-      const written =
-        isShort(indexesOf(list.in), { ...list, sort: [], skip: 0 }) && writeLinked(list, link, values)
-      return written || 'NULL'
-    })
-    const table = dialect.table(collection)
-    const linked = dialect.value({ path: field, type: 'string', each: false })
-    const rootOf = (id: string): string =>
-      `SELECT document, ${linked} AS linked FROM ${table} WHERE _id = ${id}`
-    const found = ['root.document::text', ...columns].join(', ')
-    // An array has another plan each time.
-    const one = `SELECT ${found} FROM (${rootOf('$1::text')}) AS root`
-    const several = `SELECT place, ${found} FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, place) JOIN LATERAL (${rootOf('asked.id')}) AS root ON TRUE`
-    return createAskTogether<LinkedFound>(watch, {
-      async alone([id = ''], caller) {
-        const [row] = await use(({ readRows }) => readRows(one, [id, ...values]), caller)
-        return row ? parse(row) : NOTHING
-      },
-      async together(all, caller) {
-        const ids = all.map(([id]) => String(id))
-        const rows = await use(({ readRows }) => readRows(several, [ids, ...values]), caller)
-        const byPlace = new Map(rows.map(([place, ...row]) => [Number(place) - 1, parse(row)]))
-        return all.map((_, i) => byPlace.get(i) ?? NOTHING)
-      },
-    })
-  }
-
-  /** Writes a list whose filter names the link by equality; `undefined` for any other use of it. */
-  const writeLinked = (
-    { in: collection, filter, limit }: LinkedList,
-    link: string,
-    values: Value[],
-  ): string | undefined => {
-    const own: Value[] = []
-    const parameter = (_: number, value: Value): string =>
-      value === link ? 'root.linked' : dialect.parameter(1 + values.length + own.push(value), value)
-    const { page } = createStatements({ ...dialect, parameter })
-    const { text, isExact } = page(collection, { filter, sort: [], skip: 0, limit })
-    const isPlain = own.every((value) => typeof value !== 'object' && !String(value).includes(link))
-    if (!isExact || !isPlain || text.includes(link)) return undefined
-    values.push(...own)
-    return `(${writeList(text, String(BYTES), String(SIZE))})`
-  }
 
   return {
     async readLinked({ id, ...shape }, caller) {
       const key = JSON.stringify(shape)
-      const indexes = shape.lists.map((list) => indexesOf(list.in))
+      const indexes = shape.lists.map((list) => source.indexesOf(list.in))
       const known = plans.get(key)
       const isKnown = known?.indexes.every((some, i) => some === indexes[i])
-      const { read } = known && isKnown ? known : { read: plan(shape) }
+      const { read } = known && isKnown ? known : { read: planLinked(source, shape) }
       if (!isKnown) plans.set(key, { indexes, read })
       try {
         return await read([id], caller)
@@ -107,6 +56,58 @@ export function createReadLinked({
       }
     },
   }
+}
+
+function planLinked(
+  source: LinkedSource,
+  { in: collection, field, link, lists }: Omit<Linked, 'id'>,
+): Plan['read'] {
+  const { use, watch, indexesOf } = source
+  const { dialect } = source.engine
+  const values: Value[] = []
+  const columns = lists.map((list) => {
+    const written =
+      isShort(indexesOf(list.in), { ...list, sort: [], skip: 0 }) && writeLinked(dialect, list, link, values)
+    return written || 'NULL'
+  })
+  const table = dialect.table(collection)
+  const linked = dialect.value({ path: field, type: 'string', each: false })
+  const rootOf = (id: string): string =>
+    `SELECT document, ${linked} AS linked FROM ${table} WHERE _id = ${id}`
+  const found = ['root.document::text', ...columns].join(', ')
+  // An array has another plan each time.
+  const one = `SELECT ${found} FROM (${rootOf('$1::text')}) AS root`
+  const several = `SELECT place, ${found} FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, place) JOIN LATERAL (${rootOf('asked.id')}) AS root ON TRUE`
+  return createAskTogether<LinkedFound>(watch, {
+    async alone([id = ''], caller) {
+      const [row] = await use(({ readRows }) => readRows(one, [id, ...values]), caller)
+      return row ? parse(row) : NOTHING
+    },
+    async together(all, caller) {
+      const ids = all.map(([id]) => String(id))
+      const rows = await use(({ readRows }) => readRows(several, [ids, ...values]), caller)
+      const byPlace = new Map(rows.map(([place, ...row]) => [Number(place) - 1, parse(row)]))
+      return all.map((_, i) => byPlace.get(i) ?? NOTHING)
+    },
+  })
+}
+
+/** Writes a list whose filter names the link by equality; `undefined` for any other use of it. */
+function writeLinked(
+  dialect: SqlDialect,
+  { in: collection, filter, limit }: LinkedList,
+  link: string,
+  values: Value[],
+): string | undefined {
+  const own: Value[] = []
+  const parameter = (_: number, value: Value): string =>
+    value === link ? 'root.linked' : dialect.parameter(1 + values.length + own.push(value), value)
+  const { page } = createStatements({ ...dialect, parameter })
+  const { text, isExact } = page(collection, { filter, sort: [], skip: 0, limit })
+  const isPlain = own.every((value) => typeof value !== 'object' && !String(value).includes(link))
+  if (!isExact || !isPlain || text.includes(link)) return undefined
+  values.push(...own)
+  return `(${writeList(text, String(BYTES), String(SIZE))})`
 }
 
 const NOTHING: LinkedFound = { document: undefined, lists: [] }

@@ -10,8 +10,8 @@ import {
 } from '../../../filter/index-order.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 import { compileCondition } from '../../sql/compile-condition.js'
-import type { SqlDialect } from '../../sql/dialect.js'
-import { type FilteredStatement, writeStatement } from '../../sql/statements.js'
+import type { Bind, SqlDialect } from '../../sql/dialect.js'
+import { type FilteredStatement, writeOrder, writeStatement } from '../../sql/statements.js'
 import { isOfElements } from '../../sql/structures.js'
 import { boundsOf, type Entries, entriesOf, usableFor } from './entries.js'
 
@@ -82,6 +82,7 @@ const countRanges = ({ use }: Part): number => (use ? (splitRanges(use)?.length 
 /** A condition, whose values are bound. */
 interface Written {
   readonly condition: Filter
+  readonly isExact: boolean
   readonly write: (dialect: SqlDialect) => string
   /** The values of a list that can be ranges. */
   readonly values?: string
@@ -98,92 +99,129 @@ export function mergeRanges(
   collection: string,
   query: Query,
 ): FilteredStatement | undefined {
-  const { filter, sort, skip, limit } = query
-  const usable = usableFor(indexes, filter)
-  const parts = limit === null ? undefined : findParts(usable, query)
-  const [first] = parts ?? []
-  if (!parts || !first) return undefined
-  const conditions = conditionsOf(filter)
-  const fixing = new Set(parts.flatMap(({ use }) => use?.fixing ?? []))
+  const parts = query.limit === null ? undefined : findParts(usableFor(indexes, query.filter), query)
+  if (!parts || parts.length === 0) return undefined
   let isExact = true
   const statement = writeStatement(dialect, (bind) => {
-    const write = (condition: Filter): Written => {
-      const list = fixing.has(condition) ? readList(condition) : undefined
-      if (list) {
-        const { field } = list
-        const values = bind([...new Set(list.values)])
-        const isOneOf = (dialect: SqlDialect) => (value: string) =>
-          dialect.isOneOf(value, list.values, () => values)
-        return {
-          condition,
-          write: (dialect) => compare(dialect, field, isOneOf(dialect)),
-          values,
-        }
-      }
-      const places: string[] = []
-      isExact &&= compileCondition(condition, dialect, (value) => {
-        const place = bind(value)
-        places.push(place)
-        return place
-      }).isExact
-      return {
-        condition,
-        write(dialect) {
-          const left = places.values()
-          return compileCondition(condition, dialect, () => left.next().value ?? '').sql
-        },
-      }
-    }
-    // The place of the alternatives among the conditions.
-    const place =
-      parts.length > 1 ? conditions.findIndex((one) => !first.all.includes(one)) : conditions.length
-    const before = conditions.slice(0, place).map(write)
-    const own = parts.length > 1 ? parts.map((part) => part.own.map(write)) : [[]]
-    const after = conditions.slice(place + 1).map(write)
-    const orderIn = (dialect: SqlDialect): string =>
-      ` ORDER BY ${sort.map(({ field, descending }) => dialect.order(field, descending)).join(', ')}`
-    const [most, passed] = [bind(limit ?? 0), skip === 0 ? undefined : bind(skip)]
-    const enough = passed === undefined ? `(${most})::bigint` : `(${most})::bigint + (${passed})::bigint`
-    const rows = parts.map(({ use, index }, i) => {
-      const entries = index && entriesOf(dialect, collection, index)
-      const sources: string[] = []
-      const [onEntries, onDocuments]: [string[], string[]] = [[], []]
-      for (const { condition, write, values } of [...before, ...(own[i] ?? []), ...after]) {
-        const isBound = use?.fixing.includes(condition)
-        const isOnEntries = entries !== undefined && (isBound || entries.decides(condition))
-        const target = isOnEntries ? entries.dialect : dialect
-        const list = values !== undefined && isBound && readList(condition)
-        const name = `range${sources.length}`
-        if (list) sources.push(`unnest(${values}) AS ${name} (value)`)
-        const sql = list ? compare(target, list.field, (value) => `${value} = ${name}.value`) : write(target)
-        ;(isOnEntries ? onEntries : onDocuments).push(sql)
-      }
-      const order = orderIn(entries?.dialect ?? dialect)
-      const table = dialect.table(collection)
-      const from = entries
-        ? writeJoined(entries, table, onEntries, onDocuments.length === 0 && `${order} LIMIT ${enough}`)
-        : table
-      const where = [...(entries ? [entries.joined] : []), ...onDocuments].join(' AND ')
-      const range = `SELECT ${dialect.stored} FROM ${from} WHERE ${where}${order}`
-      return { range, sources: sources.join(' CROSS JOIN ') }
-    })
-    const end = ` LIMIT (${most})::bigint${passed === undefined ? '' : ` OFFSET (${passed})::bigint`}`
-    const [row] = rows
-    const isOne = rows.length === 1 && !first.use?.overlaps
-    if (row && isOne && row.sources === '') return `${row.range}${end}`
-    const all = rows.map(({ range, sources }) =>
-      sources === ''
-        ? `(${range} LIMIT ${enough})`
-        : `SELECT merged.* FROM ${sources} CROSS JOIN LATERAL (${range} LIMIT ${enough}) AS merged`,
-    )
-    const keys = sort.map(({ field }) => dialect.value(field))
-    // A document may be in several ranges.
-    const page = isOne
-      ? all.join()
-      : `SELECT DISTINCT ON (${keys.join(', ')}) merged.* FROM (${all.join(' UNION ALL ')}) AS merged`
-    return `${page}${orderIn(dialect)}${end}`
+    const merged = writeMerged({ dialect, collection, bind }, parts, query)
+    isExact = merged.isExact
+    return merged.text
   })
   return isExact ? { isExact, ...statement } : undefined
+}
+
+/** The statement of a merge. */
+interface MergeStatement {
+  readonly dialect: SqlDialect
+  readonly collection: string
+  readonly bind: Bind
+}
+
+function writeMerged(
+  { dialect, collection, bind }: MergeStatement,
+  parts: readonly Part[],
+  { filter, sort, skip, limit }: Query,
+): { readonly text: string; readonly isExact: boolean } {
+  const conditions = conditionsOf(filter)
+  const fixing = new Set(parts.flatMap(({ use }) => use?.fixing ?? []))
+  const write = (condition: Filter): Written =>
+    (fixing.has(condition) && bindList(bind, condition)) || bindValues(dialect, bind, condition)
+  // The place of the alternatives among the conditions.
+  const place =
+    parts.length > 1 ? conditions.findIndex((one) => !parts[0]?.all.includes(one)) : conditions.length
+  const before = conditions.slice(0, place).map(write)
+  const own = parts.length > 1 ? parts.map((part) => part.own.map(write)) : [[]]
+  const after = conditions.slice(place + 1).map(write)
+  const isExact = [...before, ...own.flat(), ...after].every((one) => one.isExact)
+
+  const [most, passed] = [bind(limit ?? 0), skip === 0 ? undefined : bind(skip)]
+  const enough = passed === undefined ? `(${most})::bigint` : `(${most})::bigint + (${passed})::bigint`
+  const page = { dialect, collection, sort, enough }
+  const rows = parts.map((part, i) => writeRange(page, part, [...before, ...(own[i] ?? []), ...after]))
+  const end = ` LIMIT (${most})::bigint${passed === undefined ? '' : ` OFFSET (${passed})::bigint`}`
+  const [row] = rows
+  const isOne = rows.length === 1 && !parts[0]?.use?.overlaps
+  if (row && isOne && row.sources === '') return { text: `${row.range}${end}`, isExact }
+  const all = rows.map(({ range, sources }) =>
+    sources === ''
+      ? `(${range} LIMIT ${enough})`
+      : `SELECT merged.* FROM ${sources} CROSS JOIN LATERAL (${range} LIMIT ${enough}) AS merged`,
+  )
+  const keys = sort.map(({ field }) => dialect.value(field))
+  // A document may be in several ranges.
+  const merged = isOne
+    ? all.join()
+    : `SELECT DISTINCT ON (${keys.join(', ')}) merged.* FROM (${all.join(' UNION ALL ')}) AS merged`
+  return { text: `${merged}${writeOrder(dialect, sort)}${end}`, isExact }
+}
+
+/** Binds the values of a list of equalities at once; `undefined` for another condition. */
+function bindList(bind: Bind, condition: Filter): Written | undefined {
+  const list = readList(condition)
+  if (!list) return undefined
+  const values = bind([...new Set(list.values)])
+  return {
+    condition,
+    isExact: true,
+    write: (target) =>
+      compare(target, list.field, (value) => target.isOneOf(value, list.values, () => values)),
+    values,
+  }
+}
+
+function bindValues(dialect: SqlDialect, bind: Bind, condition: Filter): Written {
+  const places: string[] = []
+  const { isExact } = compileCondition(condition, dialect, (value) => {
+    const place = bind(value)
+    places.push(place)
+    return place
+  })
+  return {
+    condition,
+    isExact,
+    write(target) {
+      const left = places.values()
+      return compileCondition(condition, target, () => left.next().value ?? '').sql
+    },
+  }
+}
+
+/** The page of which a range is a part. */
+interface MergedPage {
+  readonly dialect: SqlDialect
+  readonly collection: string
+  readonly sort: ListQuery['sort']
+  /** The most documents of a range that are needed. */
+  readonly enough: string
+}
+
+/** Writes the documents of a part, for each of the values in its sources. */
+function writeRange(
+  { dialect, collection, sort, enough }: MergedPage,
+  { use, index }: Part,
+  conditions: readonly Written[],
+): { readonly range: string; readonly sources: string } {
+  const entries = index && entriesOf(dialect, collection, index)
+  const sources: string[] = []
+  const [onEntries, onDocuments]: [string[], string[]] = [[], []]
+  for (const { condition, write, values } of conditions) {
+    const isBound = use?.fixing.includes(condition)
+    const isOnEntries = entries !== undefined && (isBound || entries.decides(condition))
+    const target = isOnEntries ? entries.dialect : dialect
+    const list = values !== undefined && isBound && readList(condition)
+    const name = `range${sources.length}`
+    if (list) sources.push(`unnest(${values}) AS ${name} (value)`)
+    const sql = list ? compare(target, list.field, (value) => `${value} = ${name}.value`) : write(target)
+    ;(isOnEntries ? onEntries : onDocuments).push(sql)
+  }
+  const order = writeOrder(entries?.dialect ?? dialect, sort)
+  const table = dialect.table(collection)
+  const from = entries
+    ? writeJoined(entries, table, onEntries, onDocuments.length === 0 && `${order} LIMIT ${enough}`)
+    : table
+  const where = [...(entries ? [entries.joined] : []), ...onDocuments].join(' AND ')
+  const range = `SELECT ${dialect.stored} FROM ${from} WHERE ${where}${order}`
+  return { range, sources: sources.join(' CROSS JOIN ') }
 }
 
 /** Compares the value of a field, or any element. */

@@ -51,7 +51,7 @@ export function createPageReader(use: Connections['use'], watch: Watch, page: Pa
   return createAskTogether<Texts>(watch, {
     alone: (values, caller) => alone(values, caller, page),
     async together(distinct, caller) {
-      const columns = values.map((_, i) => distinct.map((values) => values[i] as Scalar))
+      const columns = values.map((_, i) => columnOf(distinct, i))
       const rows = await use(({ readRows }) => readRows(text, columns), caller)
       const lists = new Map(rows.map(([place, list]) => [Number(place) - 1, list]))
       return distinct.map((_, i) => {
@@ -61,6 +61,10 @@ export function createPageReader(use: Connections['use'], watch: Watch, page: Pa
     },
   })
 }
+
+/** The values at a place of all that are asked for. */
+const columnOf = (distinct: readonly (readonly Value[])[], place: number): readonly Scalar[] =>
+  distinct.map((values) => values[place] as Scalar)
 
 function createReadAlone(page: Page): (session: Session, values: readonly Value[]) => Promise<Texts> {
   const { text, values, most, bytes } = page

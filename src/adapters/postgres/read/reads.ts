@@ -8,7 +8,7 @@ import type {
   StorageAdapter,
   StoredDocument,
 } from '../../../storage.js'
-import type { CompileOptions, SqlDialect, Statement } from '../../sql/dialect.js'
+import type { CompileOptions, SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'
 import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
@@ -17,13 +17,13 @@ import type { Caller, Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
 import { explain, isInvalidRegex } from '../faults.js'
 import { BATCH_BYTES } from './batch.js'
-import { type CountSource, createCountReader } from './count-reader.js'
+import { type CountSource, createCountReader, type ReadCount } from './count-reader.js'
 import { mergeRanges } from './merge-ranges.js'
 import { pageOfIds, writeFirst } from './page.js'
-import { createPageReader, readFirst } from './page-reader.js'
+import { createPageReader, type ReadPage, readFirst } from './page-reader.js'
 import { parseListed, type Texts } from './parse-documents.js'
-import { createPlans, type Query } from './plans.js'
-import { readInCore } from './read-in-core.js'
+import { createPlans, type PlanQuery } from './plans.js'
+import { type CoreReading, readInCore } from './read-in-core.js'
 
 /** What reads need. */
 export interface ReadSource extends CountSource {
@@ -37,40 +37,100 @@ export interface ReadSource extends CountSource {
 /** The most documents that a list, or a count, finds by indexes while it does not wait with what may be long. */
 const FEW = { listed: 1000, counted: 10_000 }
 
-/** For whom is asked whether a read is long, and the most documents of one that is not. */
-interface Asking {
-  readonly caller: Caller
-  readonly most: number
-}
-
 const LONG: Manner = { mayBeLong: true }
 
 /** Creates the reads of an adapter. */
-export function createReads({
-  engine: { dialect, statements },
-  use,
-  watch,
-  isOpen,
-  isFullOfLong,
-  indexesOf,
-}: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
-  const joinedDialect: SqlDialect = { ...dialect, parameter: (place) => `asked.v${place}` }
-  const joined = createStatements(joinedDialect)
-  const statementsBehind = (places: number): Statements =>
-    createStatements({
-      ...dialect,
-      parameter: (place, value) => dialect.parameter(places + place, value),
+export function createReads(source: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
+  const reads = new Reads(source)
+  return {
+    list: (collection, query) => reads.list(collection, query),
+    stream: (collection, query) => reads.stream(collection, query),
+    count: (collection, filter, caller) => reads.count(collection, filter, caller),
+  }
+}
+
+class Reads {
+  readonly #source: ReadSource
+  readonly #planPage: PlanQuery<PagePlan>
+  readonly #planCount: PlanQuery<CountPlan>
+
+  constructor(source: ReadSource) {
+    this.#source = source
+    this.#planPage = createPagePlans(source)
+    this.#planCount = createCountPlans(source)
+  }
+
+  async list(collection: string, query: ListQuery): Promise<Listed> {
+    const { engine, use } = this.#source
+    const found = await read((options): MaybePromise<Texts | Listed> => {
+      const { plan, values } = this.#planPage(collection, query, options)
+      if (!plan.isExact) {
+        const page = { text: plan.text, values }
+        const reading = { table: engine.dialect.table(collection), page, filter: query.filter, caller: query }
+        return use(({ run }) => collect(run, reading, query), query, plan)
+      }
+      if (!plan.mayBeLong) return plan.readPage(values, query, plan)
+      return whenReady(this.#mannerOf(collection, query.filter, query, FEW.listed), (manner) =>
+        plan.readPage(values, query, manner),
+      )
     })
-  const isLong = (collection: string, query: Query): boolean => !isShort(indexesOf(collection), query)
+    // Text that waits for its turn must not hold a connection.
+    return 'texts' in found ? parseListed(found, query) : found
+  }
+
+  async *stream(collection: string, query: ListQuery): AsyncGenerator<readonly StoredDocument[]> {
+    const { engine, use } = this.#source
+    const { dialect, statements } = engine
+    const manner = await read(() => this.#mannerOf(collection, query.filter, query, FEW.listed))
+    const listed = await read((options) => {
+      const ids = statements.ids(collection, query, options)
+      return use((session) => listIds(session, ids), query, manner)
+    })
+    const first = writeFirst(pageOfIds(dialect.table(collection)), '$2::float8')
+    yield* streamByIds(listed, query, async (ids) => {
+      const fetch = ({ readRows }: Session): Promise<Texts> => readFirst(readRows, first, [ids, BATCH_BYTES])
+      return parseListed(await read(() => use(fetch, query, manner)), query)
+    })
+  }
+
+  count(collection: string, filter: Filter, caller: Caller): Promise<number> {
+    const { engine, use } = this.#source
+    const query = { filter, sort: [], skip: 0, limit: null }
+    return read((options) => {
+      const { plan, values } = this.#planCount(collection, query, options)
+      if (!plan.isExact) {
+        const page = engine.statements.page(collection, query, options)
+        const reading = { table: engine.dialect.table(collection), page, filter, caller }
+        return use(({ run }) => countInCore(run, reading), caller, plan)
+      }
+      if (!plan.mayBeLong) return plan.readCount(values, caller, plan)
+      return whenReady(this.#mannerOf(collection, filter, caller, FEW.counted), (manner) =>
+        plan.readCount(values, caller, manner),
+      )
+    })
+  }
+
+  /** How what may be long is read. While it would wait, the indexes that answer it are asked whether it is long. */
+  #mannerOf(collection: string, filter: Filter, caller: Caller, most: number): MaybePromise<Manner> {
+    const { indexesOf, isFullOfLong } = this.#source
+    const parts = isFullOfLong() ? findRanged(indexesOf(collection), filter) : undefined
+    return parts
+      ? this.#haveFew(parts, collection, caller, most).then((isShort) => ({ mayBeLong: !isShort }))
+      : LONG
+  }
+
   /** Whether the parts of a filter that indexes answer have few documents. */
-  const haveFew = async (
+  async #haveFew(
     parts: readonly Ranged[],
     collection: string,
-    { caller, most }: Asking,
-  ): Promise<boolean> => {
+    caller: Caller,
+    most: number,
+  ): Promise<boolean> {
+    const { engine, use } = this.#source
     let left = most
     for (const { filter, sort } of parts) {
-      const { text, values } = statements.ids(collection, { filter, sort, skip: 0, limit: left + 1 })
+      const page = { filter, sort, skip: 0, limit: left + 1 }
+      const { text, values } = engine.statements.ids(collection, page)
       const count = `SELECT count(*) FROM (${text}) AS few`
       const [[found] = []] = await use(({ readRows }) => readRows(count, values), caller)
       left -= Number(found)
@@ -78,12 +138,21 @@ export function createReads({
     }
     return true
   }
-  /** How what may be long is read. While it would wait, the indexes that answer it are asked whether it is long. */
-  const mannerOf = (collection: string, filter: Filter, asking: Asking): MaybePromise<Manner> => {
-    const parts = isFullOfLong() ? findRanged(indexesOf(collection), filter) : undefined
-    return parts ? haveFew(parts, collection, asking).then((isShort) => ({ mayBeLong: !isShort })) : LONG
-  }
-  const planPage = createPlans({
+}
+
+/** How a page is read. */
+interface PagePlan extends Manner {
+  readonly text: string
+  readonly isExact: boolean
+  readonly readPage: ReadPage
+}
+
+/** Creates what plans pages. */
+function createPagePlans({ engine, use, watch, indexesOf }: ReadSource): PlanQuery<PagePlan> {
+  const { dialect, statements } = engine
+  const joinedDialect: SqlDialect = { ...dialect, parameter: (place) => `asked.v${place}` }
+  const joined = createStatements(joinedDialect)
+  return createPlans({
     indexesOf,
     compile: (collection, query, options) =>
       mergeRanges(dialect, indexesOf(collection), collection, query) ??
@@ -91,12 +160,14 @@ export function createReads({
     plan({ text, values, isExact }, collection, query, isSimple) {
       const { filter, limit, bytes } = query
       const most = Math.min(countNamed(indexesOf(collection), filter), limit ?? Number.POSITIVE_INFINITY)
-      const mayBeLong = isLong(collection, query)
+      const mayBeLong = !isShort(indexesOf(collection), query)
       // A list of values cannot be a column of what is asked for together.
       const isJoinable = isSimple && !values.some((value) => typeof value === 'object')
-      const writeJoined = (): FilteredStatement =>
-        mergeRanges(joinedDialect, indexesOf(collection), collection, query) ?? joined.page(collection, query)
-      const join = isJoinable ? () => writeJoined().text : undefined
+      const writeJoined = (): string =>
+        (
+          mergeRanges(joinedDialect, indexesOf(collection), collection, query) ??
+          joined.page(collection, query)
+        ).text
       const readPage = createPageReader(use, watch, {
         text,
         values,
@@ -104,124 +175,93 @@ export function createReads({
         bytes,
         mayBeLong,
         isKept: isSimple,
-        join,
+        join: isJoinable ? writeJoined : undefined,
       })
       return { text, isExact, mayBeLong, readPage }
     },
   })
-  const planCount = createPlans({
+}
+
+/** How a count is read. */
+interface CountPlan extends Manner {
+  readonly isExact: boolean
+  readonly readCount: ReadCount
+}
+
+/** Creates what plans counts. */
+function createCountPlans(source: ReadSource): PlanQuery<CountPlan> {
+  const { engine, indexesOf } = source
+  const { dialect, statements } = engine
+  const statementsBehind = (places: number): Statements =>
+    createStatements({ ...dialect, parameter: (place, value) => dialect.parameter(places + place, value) })
+  return createPlans({
     indexesOf,
     compile: (collection, { filter }, options) => statements.count(collection, filter, options),
     plan({ text, isExact }, collection, query, isSimple) {
-      const mayBeLong = isLong(collection, query)
+      const mayBeLong = !isShort(indexesOf(collection), query)
       const writeBehind = (places: number): string =>
         statementsBehind(places).count(collection, query.filter).text
-      const readCount = createCountReader(
-        { use, watch, isOpen },
-        { text, mayBeLong, writeBehind: isSimple && isExact ? writeBehind : undefined },
-      )
+      const readCount = createCountReader(source, {
+        text,
+        mayBeLong,
+        writeBehind: isSimple && isExact ? writeBehind : undefined,
+      })
       return { isExact, mayBeLong, readCount }
     },
   })
+}
 
-  /** Reads; if PostgreSQL cannot compile a pattern, reads again with the patterns left to the core. */
-  const read = async <T>(
-    attempt: (options: CompileOptions) => MaybePromise<T>,
-    options: CompileOptions = {},
-  ): Promise<T> => {
-    try {
-      return await attempt(options)
-    } catch (thrown) {
-      if (options.skipPatterns || !isInvalidRegex(thrown)) throw explain(thrown)
+/** Reads; if PostgreSQL cannot compile a pattern, reads again with the patterns left to the core. */
+async function read<T>(
+  attempt: (options: CompileOptions) => MaybePromise<T>,
+  options: CompileOptions = {},
+): Promise<T> {
+  try {
+    return await attempt(options)
+  } catch (thrown) {
+    if (options.skipPatterns || !isInvalidRegex(thrown)) throw explain(thrown)
+  }
+  return read(attempt, { skipPatterns: true })
+}
+
+async function listIds(
+  { readRows }: Session,
+  { text, values, isExact }: FilteredStatement,
+): Promise<ListedIds> {
+  // One text with all ids is much cheaper than a row for each.
+  const [[ids] = []] = await readRows(`SELECT json_agg(_id)::text FROM (${text}) AS listed`, values)
+  return { ids: JSON.parse(ids ?? '[]') as readonly string[], isExact }
+}
+
+/** Reads a page by a statement that selects more than its filter. */
+async function collect(
+  run: RunStatement,
+  reading: CoreReading,
+  { skip, limit, bytes = Number.POSITIVE_INFINITY }: ListQuery,
+): Promise<Listed> {
+  const found: StoredDocument[] = []
+  const rest: string[] = []
+  const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
+  let passed = 0
+  let held = 0
+  await readInCore(run, reading, (document, size) => {
+    if (passed >= skip && passed < end) {
+      held += size
+      if (rest.length === 0 && (held <= bytes || found.length === 0)) found.push(document)
+      else rest.push(document._id)
     }
-    return read(attempt, { skipPatterns: true })
-  }
+    passed += 1
+    return passed < end
+  })
+  return rest.length > 0 ? Object.assign(found, { rest }) : found
+}
 
-  /** Reads a page by a statement that selects more than its filter. */
-  const collect = async (
-    run: RunStatement,
-    page: Statement,
-    collection: string,
-    query: ListQuery,
-  ): Promise<Listed> => {
-    const { filter, skip, limit, bytes = Number.POSITIVE_INFINITY } = query
-    const found: StoredDocument[] = []
-    const rest: string[] = []
-    const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
-    let passed = 0
-    let held = 0
-    await readInCore(
-      run,
-      { table: dialect.table(collection), page, filter, caller: query },
-      (document, size) => {
-        if (passed >= skip && passed < end) {
-          held += size
-          if (rest.length === 0 && (held <= bytes || found.length === 0)) found.push(document)
-          else rest.push(document._id)
-        }
-        passed += 1
-        return passed < end
-      },
-    )
-    return rest.length > 0 ? Object.assign(found, { rest }) : found
-  }
-
-  return {
-    async list(collection, query) {
-      const found = await read((options): MaybePromise<Texts | Listed> => {
-        const { plan, values } = planPage(collection, query, options)
-        const page = { text: plan.text, values }
-        if (!plan.isExact) return use(({ run }) => collect(run, page, collection, query), query, plan)
-        if (!plan.mayBeLong) return plan.readPage(values, query, plan)
-        const asking = { caller: query, most: FEW.listed }
-        return whenReady(mannerOf(collection, query.filter, asking), (manner) =>
-          plan.readPage(values, query, manner),
-        )
-      })
-      // Text that waits for its turn must not hold a connection.
-      return 'texts' in found ? parseListed(found, query) : found
-    },
-    async *stream(collection, query) {
-      const asking = { caller: query, most: FEW.listed }
-      const manner = await read(() => mannerOf(collection, query.filter, asking))
-      const listed = await read((options) => {
-        const { text, values, isExact } = statements.ids(collection, query, options)
-        const work = async ({ readRows }: Session): Promise<ListedIds> => {
-          // One text with all ids is much cheaper than a row for each.
-          const [[ids] = []] = await readRows(`SELECT json_agg(_id)::text FROM (${text}) AS listed`, values)
-          return { ids: JSON.parse(ids ?? '[]') as readonly string[], isExact }
-        }
-        return use(work, query, manner)
-      })
-      const first = writeFirst(pageOfIds(dialect.table(collection)), '$2::float8')
-      yield* streamByIds(listed, query, async (ids) => {
-        const fetch = ({ readRows }: Session): Promise<Texts> =>
-          readFirst(readRows, first, [ids, BATCH_BYTES])
-        return parseListed(await read(() => use(fetch, query, manner)), query)
-      })
-    },
-    count(collection, filter, caller) {
-      const query = { filter, sort: [], skip: 0, limit: null }
-      return read((options) => {
-        const { plan, values } = planCount(collection, query, options)
-        if (plan.isExact) {
-          if (!plan.mayBeLong) return plan.readCount(values, caller, plan)
-          const asking = { caller, most: FEW.counted }
-          return whenReady(mannerOf(collection, filter, asking), (manner) =>
-            plan.readCount(values, caller, manner),
-          )
-        }
-        const work = async ({ run }: Session): Promise<number> => {
-          let total = 0
-          const page = statements.page(collection, query, options)
-          await readInCore(run, { table: dialect.table(collection), page, filter, caller }, () => {
-            total += 1
-            return true
-          })
-          return total
-        }
-        return use(work, caller, plan)
-      })
-    },
-  }
+/** Counts by a statement that selects more than its filter. */
+async function countInCore(run: RunStatement, reading: CoreReading): Promise<number> {
+  let total = 0
+  await readInCore(run, reading, () => {
+    total += 1
+    return true
+  })
+  return total
 }

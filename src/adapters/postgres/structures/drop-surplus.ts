@@ -28,20 +28,25 @@ export function createDropSurplus(
 ): DropSurplus {
   let turn = Promise.resolve()
   return async (steps, { signal }) => {
-    turn = turn
-      .then(() => {
-        const collections = [...new Set(steps.map((step) => step.in))]
-        const wanted = structuresOf([...plans.values()], place.engine.dialect).map(({ name }) => name)
-        return workInTurn(use, place, async (run) => {
-          const values = [place.schema, nameWhileBuilt(''), collections, wanted]
-          const [found] = (await run(findSurplus(place), values)).rows
-          return found && ((run) => drop(run, place, found))
-        })
-      })
-      .catch(() => {})
+    turn = turn.then(() => dropFrom(use, place, [...plans.values()], steps)).catch(() => {})
     await (signal ? Promise.race([turn, once(signal, 'abort')]) : turn)
     if (signal?.aborted) throw unavailable(signal.reason)
   }
+}
+
+function dropFrom(
+  use: Connections['use'],
+  place: Place,
+  plans: readonly CollectionPlan[],
+  steps: readonly WriteStep[],
+): Promise<void> {
+  const collections = [...new Set(steps.map((step) => step.in))]
+  const wanted = structuresOf(plans, place.engine.dialect).map(({ name }) => name)
+  return workInTurn(use, place, async (run) => {
+    const values = [place.schema, nameWhileBuilt(''), collections, wanted]
+    const [found] = (await run(findSurplus(place), values)).rows
+    return found && ((run) => drop(run, place, found))
+  })
 }
 
 const findSurplus = (place: Place): string => `${findIndexes(place)} UNION ALL ${findElements(place)}`

@@ -1,6 +1,6 @@
 import { explainStructure, nameWhileBuilt } from '../../sql/create-structures.js'
 import type { Structure } from '../../sql/structures.js'
-import type { RunStatement } from '../connection/session.js'
+import type { Rows, RunStatement } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
 import { createElements } from '../elements.js'
 import { isLockTimeout } from '../faults.js'
@@ -18,6 +18,8 @@ const BATCHES = 25
  */
 const PATIENCE = 100
 const PAUSE = 200
+
+const idsOf = (rows: Rows['rows']): readonly string[] => rows.map(({ _id }) => String(_id))
 
 const BEGIN = `${BEGIN_STRUCTURES}; SET LOCAL lock_timeout = '${PATIENCE}ms'`
 
@@ -50,7 +52,7 @@ export function createFillElements(place: Place): FillElements {
         `SELECT _id FROM ${place.engine.dialect.table(structure.collection)} WHERE _id > $1 ORDER BY _id LIMIT ${BATCH} FOR NO KEY UPDATE`,
         [done.get(structure.name) ?? ''],
       )
-      const ids = rows.map(({ _id }) => String(_id))
+      const ids = idsOf(rows)
       if (ids.length > 0) await run(fillSome, [ids])
       return ids
     })

@@ -39,6 +39,8 @@ const printCallers = (fresh: readonly Fresh[]): string =>
 
 const DONE: Outcome = { ok: true, removed: 0 }
 
+const done = (): Outcome => DONE
+
 /** The statements that create a document, and several; with `plan` they record it. */
 function writeCreates(dialect: SqlDialect, collection: string, plan: LogPlan | undefined) {
   const table = dialect.table(collection)
@@ -102,8 +104,7 @@ function createIn(
       }
       const { one, isRecorded } = write()
       const values = isRecorded ? [id, text, printBy(by)] : [id, text]
-      const creating = ({ write }: Session): Promise<Outcome> =>
-        write(one, values).then(() => DONE, toOutcome)
+      const creating = ({ write }: Session): Promise<Outcome> => write(one, values).then(done, toOutcome)
       return use(creating, caller, { mayBeLong, writes: true })
     },
   }

@@ -18,33 +18,6 @@ export interface Bell {
 export function createBell(look = Number.POSITIVE_INFINITY): Bell {
   const listening = new Set<() => void>()
 
-  /** Begins to listen; the result waits until the bell has rung since. */
-  const listen = () => {
-    let hasRung = false
-    let wake: (() => void) | undefined
-    const hear = (): void => {
-      hasRung = true
-      wake?.()
-    }
-    listening.add(hear)
-    return {
-      end: () => void listening.delete(hear),
-      async wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-        if (hasRung || signal?.aborted) return
-        let timer: ReturnType<typeof setTimeout> | undefined
-        await new Promise<void>((resolve) => {
-          wake = resolve
-          signal?.addEventListener('abort', hear, { once: true })
-          timer = later(resolve, Math.min(milliseconds, look, MAX_PAUSE))
-          // Who waits alone keeps no process alive; not every runtime has this.
-          timer.unref?.()
-        })
-        cancel(timer)
-        signal?.removeEventListener('abort', hear)
-      },
-    }
-  }
-
   return {
     ring() {
       for (const hear of listening) hear()
@@ -54,7 +27,7 @@ export function createBell(look = Number.POSITIVE_INFINITY): Bell {
       for (;;) {
         signal?.throwIfAborted()
         // It listens before it reads: a change behind the read is heard.
-        const listener = listen()
+        const listener = listen(listening, look)
         try {
           const page = await read()
           const left = end - performance.now()
@@ -77,3 +50,30 @@ const MAX_PAUSE = 2 ** 31 - 1
 // Read at start: a fake clock of a test must not stop what others wait for.
 const later = setTimeout
 const cancel = clearTimeout
+
+/** Begins to listen; the result waits until the bell has rung since. */
+function listen(listening: Set<() => void>, look: number) {
+  let hasRung = false
+  let wake: (() => void) | undefined
+  const hear = (): void => {
+    hasRung = true
+    wake?.()
+  }
+  listening.add(hear)
+  return {
+    end: () => void listening.delete(hear),
+    async wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+      if (hasRung || signal?.aborted) return
+      let timer: ReturnType<typeof setTimeout> | undefined
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        signal?.addEventListener('abort', hear, { once: true })
+        timer = later(resolve, Math.min(milliseconds, look, MAX_PAUSE))
+        // Who waits alone keeps no process alive; not every runtime has this.
+        timer.unref?.()
+      })
+      cancel(timer)
+      signal?.removeEventListener('abort', hear)
+    },
+  }
+}

@@ -90,8 +90,7 @@ export function createRows(database: Loki, name: string): Rows {
       for (const index of sorted) if (index.documents.tidy()) return
     },
     prepareUnique(fields) {
-      const isThere = (): boolean => unique.some((index) => isSame(index.fields, fields))
-      if (isThere()) return () => {}
+      if (hasIndex(unique, fields)) return () => {}
       const index = createUniqueIndex(fields)
       for (const { document } of collection.data) {
         if (index.findConflict(document) !== undefined) {
@@ -101,11 +100,11 @@ export function createRows(database: Loki, name: string): Rows {
         index.add(document)
       }
       return () => {
-        if (!isThere()) unique.push(index)
+        if (!hasIndex(unique, fields)) unique.push(index)
       }
     },
     addSorted(fields) {
-      if (sorted.some((index) => isSame(index.fields, fields))) return
+      if (hasIndex(sorted, fields)) return
       const index = createSortedIndex(fields)
       for (const { document } of collection.data) index.documents.insert(document)
       index.documents.tidy()
@@ -113,3 +112,8 @@ export function createRows(database: Loki, name: string): Rows {
     },
   }
 }
+
+const hasIndex = (
+  indexes: readonly { readonly fields: readonly FieldRef[] }[],
+  fields: readonly FieldRef[],
+): boolean => indexes.some((index) => isSame(index.fields, fields))

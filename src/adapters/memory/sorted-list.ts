@@ -120,7 +120,7 @@ export function createSortedList<T>(
     fresh = []
     freshValues = []
     // Column by column: numbers that lie side by side are compared much faster.
-    const table = columns.map((read, i) => (i === spread?.column ? values : waiting.map((one) => read(one))))
+    const table = columns.map((read, i) => (i === spread?.column ? values : readEach(waiting, read)))
     if (!table.every((values) => values.every(isPlain))) compareValues = compare
     const named = sortPlaces(table, compareValues)
     // One for all of them: each is done with before the next is asked for.
@@ -314,3 +314,6 @@ export function createSortedList<T>(
     },
   }
 }
+
+const readEach = <T>(elements: readonly T[], read: (element: T) => Ordered): Ordered[] =>
+  elements.map((one) => read(one))

@@ -26,7 +26,7 @@ import { createMissing } from './create-missing.js'
 import { displaced } from './faults.js'
 import { createLogWriter } from './log/log-writer.js'
 import { type LogQuery, readChanges } from './log/read-changes.js'
-import { createKeptDocuments } from './read/kept-documents.js'
+import { createKeptDocuments, type KeptDocuments } from './read/kept-documents.js'
 import { listKept } from './read/list-kept.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
 import { type Batch, type Rest, readBatch } from './read/read-batch.js'
@@ -41,9 +41,9 @@ import {
 } from './read/read-path.js'
 import { soughtStatement } from './read/read-statements.js'
 import { sqliteEngine } from './sqlite-engine.js'
-import { createStates } from './write/states.js'
-import { writeSurveyed } from './write/survey.js'
-import { createWriteQueue } from './write/write-queue.js'
+import { createStates, type States } from './write/states.js'
+import { type Surveyor, writeSurveyed } from './write/survey.js'
+import { createWriteQueue, type WriteQueue } from './write/write-queue.js'
 
 /** An open file: one connection writes and does short reads, others do long reads. */
 export interface Database {
@@ -116,7 +116,7 @@ async function open(file: string, { cache, isAgain, isLasting, remove }: Opening
     opened.push(reserve)
     const readers = await openReaders(writer.file, cache)
     const files = isLasting ? noteOpenFiles(writer.file) : UNWATCHED
-    return createDatabase({ writer, reserve, readers, files, isAgain, remove })
+    return new OpenDatabase({ writer, reserve, readers, files, isAgain, remove })
   } catch (thrown) {
     for (const one of opened) one.close()
     throw thrown
@@ -138,57 +138,194 @@ interface Parts {
   remove(): void
 }
 
-function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Parts): Database {
-  const kept = createKeptDocuments(writer)
-  const logPlans = createLogPlans()
-  const bell = createBell(LOOK)
-  const states = createStates(writer)
-  const queue = createWriteQueue({
-    connection: writer,
-    engine: {
-      ...sqliteEngine,
-      isSpread: (collection) => isSpread(collection),
-      seek: (collection, filter) => seek(collection, filter),
-    },
-    files,
-    log: createLogWriter(writer, logPlans, bell.ring),
-    listener: { ...states, begins: kept.forget },
-  })
-  const indexes = new Map<string, readonly ReadIndex[]>()
-  const finders = new Map<string, FindPath>()
+class OpenDatabase implements Database {
+  readonly file: string
+  readonly #writer: Connection
+  readonly #reserve: Connection
+  readonly #readers: Parts['readers']
+  readonly #files: OpenFiles
+  readonly #isAgain: boolean
+  readonly #remove: () => void
+  readonly #kept: KeptDocuments
+  readonly #logPlans = createLogPlans()
+  readonly #bell = createBell(LOOK)
+  readonly #states: States
+  readonly #queue: WriteQueue
+  readonly #surveyor: Surveyor
+  readonly #indexes = new Map<string, readonly ReadIndex[]>()
+  readonly #finders = new Map<string, FindPath>()
+  readonly #shortConnection = (): Connection => (this.#writer.isInTransaction ? this.#reserve : this.#writer)
+  #givenUp: Promise<void> | undefined
 
-  const shortConnection = (): Connection => (writer.isInTransaction ? reserve : writer)
+  constructor({ writer, reserve, readers, files, isAgain, remove }: Parts) {
+    this.file = writer.file
+    this.#writer = writer
+    this.#reserve = reserve
+    this.#readers = readers
+    this.#files = files
+    this.#isAgain = isAgain
+    this.#remove = remove
+    this.#kept = createKeptDocuments(writer)
+    this.#states = createStates(writer)
+    this.#queue = createWriteQueue({
+      connection: writer,
+      engine: {
+        ...sqliteEngine,
+        isSpread: (collection) => this.#isSpread(collection),
+        seek: (collection, filter) => this.#seek(collection, filter),
+      },
+      files,
+      log: createLogWriter(writer, this.#logPlans, this.#bell.ring),
+      listener: { ...this.#states, begins: this.#kept.forget },
+    })
+    this.#surveyor = {
+      queue: this.#queue,
+      isLong: (collection, filter) => this.#isLong(collection, filter),
+      listIds: (collection, query) => this.#listIds(collection, query),
+    }
+  }
 
-  const finderOf = (collection: string): FindPath =>
-    createPathFinder(indexes.get(collection) ?? [], (path, most) =>
-      countUpTo(shortConnection(), { collection, path }, most),
+  isInPlace(): boolean {
+    return this.#files.areInPlace()
+  }
+
+  isThere(): boolean {
+    return this.#files.isThere()
+  }
+
+  async create(plans: readonly CollectionPlan[]): Promise<void> {
+    await this.#queue.drain()
+    const present = await whileBusy(() => createMissing(this.#writer, this.#logPlans.joined(plans)))
+    this.#logPlans.add(plans)
+    for (const plan of plans) {
+      const known = [...(this.#indexes.get(plan.name) ?? []), ...readIndexesOf(plan, present)]
+      this.#indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])
+      this.#finders.set(plan.name, this.#finderOf(plan.name))
+    }
+  }
+
+  list(collection: string, query: ListQuery): MaybePromise<Listed> {
+    if (isNothing(query.filter)) return []
+    const writer = this.#writer
+    const plan = { collection, query, path: this.#choose(collection, query) }
+    const reading: SeatedReading<Listed> = (seat, slice) => listInSlices(seat, plan, slice)
+    // Of what is being written, nothing is shown.
+    const found =
+      !CACHES.documents.isOn || writer.isInTransaction
+        ? undefined
+        : listKept({ connection: writer, kept: this.#kept }, plan)
+    return (
+      found ??
+      listDirectly(this.#shortConnection(), plan) ??
+      this.#search(isBounded(plan.path), reading, query)
     )
-  const choose = (collection: string, query: PathQuery): ReadPath =>
-    (finders.get(collection) ?? finderOf(collection))(query)
+  }
 
-  const isOfElements = ({ table }: { readonly table?: string }): boolean => table !== undefined
-  const isSpread = (collection: string): boolean => indexes.get(collection)?.some(isOfElements) === true
-  const seek = (collection: string, filter: Filter): Sought | undefined => {
+  listNext(rest: Rest, query: Abortable): MaybePromise<Batch> {
+    return runSliced(
+      (slice) => readBatch(this.#shortConnection, rest, slice),
+      () => query.signal,
+    )
+  }
+
+  count(collection: string, filter: Filter, query: Abortable): MaybePromise<number> {
+    if (isNothing(filter)) return 0
+    const path = this.#choose(collection, { filter, sort: [], limit: null })
+    const plan = { collection, path }
+    const reading: SeatedReading<number> = (seat, slice) => countInSlices(seat, plan, slice)
+    return countDirectly(this.#shortConnection(), plan) ?? this.#search(isBounded(path), reading, query)
+  }
+
+  write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult> {
+    return writeSurveyed(this.#surveyor, steps, options)
+  }
+
+  state(collections: readonly string[]): string | undefined {
+    return this.#states.find(collections)
+  }
+
+  changes(query: Omit<LogQuery, 'files'>): Promise<ChangePage> {
+    return this.#bell.readWhenRung(async () => {
+      if (!this.#files.areInPlace()) throw displaced()
+      const asked = { ...query, files: { name: this.#files.name, areOthers: this.#isAgain } }
+      return this.#read((connection, slice) => readChanges(connection, asked, slice), query)
+    }, query)
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.drain()
+    if (!this.#files.checkNow()) return this.abandon()
+    await this.#readers.close()
+    this.#reserve.close()
+    this.#writer.close()
+    this.#remove()
+  }
+
+  abandon(): Promise<void> {
+    this.#givenUp ??= this.#giveUp().catch((thrown: unknown) => {
+      this.#givenUp = undefined
+      throw thrown
+    })
+    return this.#givenUp
+  }
+
+  async #giveUp(): Promise<void> {
+    // The waiting writes are rejected, and waiting readers of the log read again.
+    await this.#queue.drain()
+    this.#bell.ring()
+    await this.#readers.close(displaced())
+    this.#files.putAsideLog()
+    // The last connection that closes brings its log into the file and deletes the path of the log, unless it only reads.
+    this.#writer.close()
+    this.#reserve.close()
+  }
+
+  #finderOf(collection: string): FindPath {
+    return createPathFinder(this.#indexes.get(collection) ?? [], (path, most) =>
+      countUpTo(this.#shortConnection(), { collection, path }, most),
+    )
+  }
+
+  #choose(collection: string, query: PathQuery): ReadPath {
+    return (this.#finders.get(collection) ?? this.#finderOf(collection))(query)
+  }
+
+  #isSpread(collection: string): boolean {
+    return this.#indexes.get(collection)?.some(isOfElements) === true
+  }
+
+  #seek(collection: string, filter: Filter): Sought | undefined {
     // What names its documents is not looked for.
-    if (!isSpread(collection) || pinnedIds(filter)) return undefined
-    const path = choose(collection, { filter, sort: [], limit: null })
+    if (!this.#isSpread(collection) || pinnedIds(filter)) return undefined
+    const path = this.#choose(collection, { filter, sort: [], limit: null })
     return (path.ranges ?? [path]).some(isOfElements)
       ? { ids: soughtStatement(collection, path), isAnswered: path.rest.length === 0 }
       : undefined
   }
 
+  #isLong(collection: string, filter: Filter): boolean {
+    if (isNothing(filter)) return false
+    const { rest, most } = this.#choose(collection, { filter, sort: [], limit: 1 })
+    return rest.length > 0 && most > MAX_BOUNDED
+  }
+
+  async #listIds(collection: string, query: ListQuery): Promise<readonly string[]> {
+    const found = await this.list(collection, { ...query, bytes: 1 })
+    return [...found.map(({ _id }) => _id), ...(found.rest ?? [])]
+  }
+
   /** Reads at once if it is short; otherwise again, in slices. */
-  const read = <T>(reading: Reading<T>, query: Abortable): MaybePromise<T> => {
-    const work = reading(shortConnection(), { left: ATTEMPT })
+  #read<T>(reading: Reading<T>, query: Abortable): MaybePromise<T> {
+    const work = reading(this.#shortConnection(), { left: ATTEMPT })
     const { done, value } = work.next()
     if (done) return value
     work.return(undefined as never)
-    return readers.read(reading, query)
+    return this.#readers.read(reading, query)
   }
 
   /** Reads at once if it is short; otherwise goes on in slices. It begins again only where it has to wait for a connection. */
-  const search = <T>(isBounded: boolean, reading: SeatedReading<T>, query: Abortable): MaybePromise<T> => {
-    const seat: Seat = { connection: shortConnection() }
+  #search<T>(isBounded: boolean, reading: SeatedReading<T>, query: Abortable): MaybePromise<T> {
+    const seat: Seat = { connection: this.#shortConnection() }
     const slice = { left: isBounded ? SLICE : ATTEMPT }
     const version = readDataVersion(seat.connection)
     const begun: Begun<T> = { seat, slice, version, work: reading(seat, slice) }
@@ -200,7 +337,7 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
       begun.work.return(undefined as never)
     }
     try {
-      return readers.read((connection, slice) => {
+      return this.#readers.read((connection, slice) => {
         if (isPaused && moveTo(connection, begun)) {
           isPaused = false
           return goOn(begun, slice)
@@ -212,95 +349,6 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
       if (isPaused) end()
     }
   }
-
-  const list = (collection: string, query: ListQuery): MaybePromise<Listed> => {
-    if (isNothing(query.filter)) return []
-    const plan = { collection, query, path: choose(collection, query) }
-    const reading: SeatedReading<Listed> = (seat, slice) => listInSlices(seat, plan, slice)
-    // Of what is being written, nothing is shown.
-    const found =
-      !CACHES.documents.isOn || writer.isInTransaction
-        ? undefined
-        : listKept({ connection: writer, kept }, plan)
-    return found ?? listDirectly(shortConnection(), plan) ?? search(isBounded(plan.path), reading, query)
-  }
-  const giveUp = async (): Promise<void> => {
-    // The waiting writes are rejected, and waiting readers of the log read again.
-    await queue.drain()
-    bell.ring()
-    await readers.close(displaced())
-    files.putAsideLog()
-    // The last connection that closes brings its log into the file and deletes the path of the log, unless it only reads.
-    writer.close()
-    reserve.close()
-  }
-  let givenUp: Promise<void> | undefined
-  const abandon = (): Promise<void> => {
-    givenUp ??= giveUp().catch((thrown: unknown) => {
-      givenUp = undefined
-      throw thrown
-    })
-    return givenUp
-  }
-  return {
-    file: writer.file,
-    isInPlace: files.areInPlace,
-    isThere: files.isThere,
-    abandon,
-    async create(plans) {
-      await queue.drain()
-      const present = await whileBusy(() => createMissing(writer, logPlans.joined(plans)))
-      logPlans.add(plans)
-      for (const plan of plans) {
-        const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan, present)]
-        indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])
-        finders.set(plan.name, finderOf(plan.name))
-      }
-    },
-    list,
-    listNext: (rest, query) =>
-      runSliced(
-        (slice) => readBatch(shortConnection, rest, slice),
-        () => query.signal,
-      ),
-    count: (collection, filter, query) => {
-      if (isNothing(filter)) return 0
-      const path = choose(collection, { filter, sort: [], limit: null })
-      const plan = { collection, path }
-      const reading: SeatedReading<number> = (seat, slice) => countInSlices(seat, plan, slice)
-      return countDirectly(shortConnection(), plan) ?? search(isBounded(path), reading, query)
-    },
-    write: (steps, options) =>
-      writeSurveyed(
-        {
-          queue,
-          isLong(collection, filter) {
-            if (isNothing(filter)) return false
-            const { rest, most } = choose(collection, { filter, sort: [], limit: 1 })
-            return rest.length > 0 && most > MAX_BOUNDED
-          },
-          async listIds(collection, query) {
-            const found = await list(collection, { ...query, bytes: 1 })
-            return [...found.map(({ _id }) => _id), ...(found.rest ?? [])]
-          },
-        },
-        steps,
-        options,
-      ),
-    state: states.find,
-    changes: (query) =>
-      bell.readWhenRung(async () => {
-        if (!files.areInPlace()) throw displaced()
-        const asked = { ...query, files: { name: files.name, areOthers: isAgain } }
-        return read((connection, slice) => readChanges(connection, asked, slice), query)
-      }, query),
-    async close() {
-      await queue.drain()
-      if (!files.checkNow()) return abandon()
-      await readers.close()
-      reserve.close()
-      writer.close()
-      remove()
-    },
-  }
 }
+
+const isOfElements = ({ table }: { readonly table?: string }): boolean => table !== undefined

@@ -2,7 +2,7 @@ import { isServiceError } from '../../errors.js'
 import { isObject, isPlainObject } from '../../json/own-properties.js'
 import { type Expectation, requireOptions, wholeNumber } from '../../options.js'
 import { whenReady } from '../../promises.js'
-import type { CollectionPlan, MaybePromise, StorageAdapter } from '../../storage.js'
+import type { ChangePage, ChangeQuery, CollectionPlan, MaybePromise, StorageAdapter } from '../../storage.js'
 import { CACHE } from './connection/connection.js'
 import { type Database, openDatabase } from './database.js'
 import { explain, explainOpening, unavailable } from './faults.js'
@@ -35,100 +35,129 @@ export interface SqliteAdapterOptions {
  */
 export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapter {
   const { file, cache } = checkOptions(options)
-  let opened: Database | undefined
-  let opening: Promise<void> | undefined
-  let reopening: Promise<Database> | undefined
-  /** The plans of all calls of `open`, by their text. */
-  const asked = new Map<string, readonly CollectionPlan[]>()
-
-  const connect = async (): Promise<void> => {
-    opened = await openDatabase(file, { cache })
-  }
-  /** Opens what lies at the path of a database whose files are gone. */
-  const reopen = async (lost: Database): Promise<Database> => {
-    if (!lost.isThere()) throw unavailable(new Error(`there is no file ${lost.file}`))
-    await lost.abandon()
-    const next = await openDatabase(lost.file, { cache, isAgain: true })
-    try {
-      for (const plans of asked.values()) await next.create(plans)
-    } catch (thrown) {
-      await next.close()
-      throw thrown
-    }
-    opened = next
-    return next
-  }
-  const use = (): MaybePromise<Database> => {
-    if (!opened) throw unavailable(new Error('the adapter is not open'))
-    if (opened.isInPlace()) return opened
-    reopening ??= reopen(opened)
-      .catch((thrown: unknown) => {
-        throw isServiceError(thrown) ? thrown : unavailable(thrown)
-      })
-      .finally(() => {
-        reopening = undefined
-      })
-    return reopening
-  }
-  const run = <T>(work: (database: Database) => MaybePromise<T>): MaybePromise<T> =>
-    explained(() => whenReady(use(), (database) => explained(() => work(database), database)))
-
+  const place = new DatabasePlace(file, cache)
   return {
     system: 'sqlite',
-    async open(plans) {
-      try {
-        if (!opened) {
-          opening ??= connect().finally(() => {
-            opening = undefined
-          })
-          await opening
-        }
-        await (await use()).create(plans)
-        asked.set(JSON.stringify(plans), plans)
-      } catch (thrown) {
-        throw explainOpening(file, thrown)
-      }
-    },
-    list: (collection, query) => run((database) => database.list(collection, query)),
+    open: (plans) => place.open(plans),
+    list: (collection, query) => place.run((database) => database.list(collection, query)),
     async *stream(collection, query) {
-      const first = await run((database) => database.list(collection, { ...query, bytes: BATCH_BYTES }))
+      const first = await place.run((database) => database.list(collection, { ...query, bytes: BATCH_BYTES }))
       for (let i = 0; i < first.length; i += BATCH) {
         query.signal?.throwIfAborted()
         yield first.slice(i, i + BATCH)
       }
       for (let ids = first.rest ?? []; ids.length > 0; ) {
         query.signal?.throwIfAborted()
-        const batch = await run((database) =>
-          database.listNext({ collection, filter: query.filter, ids }, query),
-        )
+        const rest = { collection, filter: query.filter, ids }
+        const batch = await place.run((database) => database.listNext(rest, query))
         ids = ids.slice(batch.passed)
         if (batch.documents.length > 0) yield batch.documents
       }
     },
-    count: (collection, filter, options) => run((database) => database.count(collection, filter, options)),
+    count: (collection, filter, options) =>
+      place.run((database) => database.count(collection, filter, options)),
     async write(steps, options) {
-      return run((database) => database.write(steps, options))
+      return place.run((database) => database.write(steps, options))
     },
-    async changes(after, query) {
-      const asked = { ...query, after, ...(after === null ? { wait: 0 } : {}) }
-      for (;;) {
-        const database = await explained(use)
-        try {
-          return await database.changes(asked)
-        } catch (thrown) {
-          // A reader that waits goes on waiting in the file that is there now.
-          if (database.isInPlace() || query.signal?.aborted) throw explain(thrown)
-        }
-      }
-    },
-    state: (collections) => (opened?.isInPlace() ? opened.state(collections) : undefined),
-    async close() {
-      await reopening?.catch(() => {})
-      await opened?.close()
-      opened = undefined
-    },
+    changes: (after, query) => place.changes(after, query),
+    state: (collections) => place.state(collections),
+    close: () => place.close(),
   }
 }
+
+/** The path of a database file. What lies there is opened again once the files of the open one are gone. */
+class DatabasePlace {
+  readonly #file: string
+  readonly #cache: number
+  #opened: Database | undefined
+  #opening: Promise<void> | undefined
+  #reopening: Promise<Database> | undefined
+  /** The plans of all calls of `open`, by their text. */
+  readonly #asked = new Map<string, readonly CollectionPlan[]>()
+
+  constructor(file: string, cache: number) {
+    this.#file = file
+    this.#cache = cache
+  }
+
+  async open(plans: readonly CollectionPlan[]): Promise<void> {
+    try {
+      if (!this.#opened) {
+        this.#opening ??= this.#connect().finally(() => {
+          this.#opening = undefined
+        })
+        await this.#opening
+      }
+      await (await this.#use()).create(plans)
+      this.#asked.set(JSON.stringify(plans), plans)
+    } catch (thrown) {
+      throw explainOpening(this.#file, thrown)
+    }
+  }
+
+  run<T>(work: (database: Database) => MaybePromise<T>): MaybePromise<T> {
+    return explained(() => whenReady(this.#use(), (database) => runOn(database, work)))
+  }
+
+  async changes(after: string | null, query: ChangeQuery): Promise<ChangePage> {
+    const asked = { ...query, after, ...(after === null ? { wait: 0 } : {}) }
+    for (;;) {
+      const database = await explained(() => this.#use())
+      try {
+        return await database.changes(asked)
+      } catch (thrown) {
+        // A reader that waits goes on waiting in the file that is there now.
+        if (database.isInPlace() || query.signal?.aborted) throw explain(thrown)
+      }
+    }
+  }
+
+  state(collections: readonly string[]): string | undefined {
+    return this.#opened?.isInPlace() ? this.#opened.state(collections) : undefined
+  }
+
+  async close(): Promise<void> {
+    await this.#reopening?.catch(() => {})
+    await this.#opened?.close()
+    this.#opened = undefined
+  }
+
+  async #connect(): Promise<void> {
+    this.#opened = await openDatabase(this.#file, { cache: this.#cache })
+  }
+
+  #use(): MaybePromise<Database> {
+    const opened = this.#opened
+    if (!opened) throw unavailable(new Error('the adapter is not open'))
+    if (opened.isInPlace()) return opened
+    this.#reopening ??= this.#reopen(opened)
+      .catch((thrown: unknown) => {
+        throw isServiceError(thrown) ? thrown : unavailable(thrown)
+      })
+      .finally(() => {
+        this.#reopening = undefined
+      })
+    return this.#reopening
+  }
+
+  /** Opens what lies at the path of a database whose files are gone. */
+  async #reopen(lost: Database): Promise<Database> {
+    if (!lost.isThere()) throw unavailable(new Error(`there is no file ${lost.file}`))
+    await lost.abandon()
+    const next = await openDatabase(lost.file, { cache: this.#cache, isAgain: true })
+    try {
+      for (const plans of this.#asked.values()) await next.create(plans)
+    } catch (thrown) {
+      await next.close()
+      throw thrown
+    }
+    this.#opened = next
+    return next
+  }
+}
+
+const runOn = <T>(database: Database, work: (database: Database) => MaybePromise<T>): MaybePromise<T> =>
+  explained(() => work(database), database)
 
 /** Runs work; its errors become those for the caller. A database that was given up has errors of its own. */
 function explained<T>(work: () => MaybePromise<T>, database?: Database): MaybePromise<T> {

@@ -1,6 +1,6 @@
 import { canHold, type Ordered } from '../../../filter/compare.js'
 import { and, type FieldRef, type Filter, ID, nothing, type Scalar } from '../../../filter/filter.js'
-import { type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
+import { combine, type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
 import { createBoundedMap } from '../../../kept/bounded-map.js'
 import { CACHES } from '../../../kept/caches.js'
 import type { SortKey } from '../../../storage.js'
@@ -211,11 +211,7 @@ function compileRanges(
   { fixing, lower, upper, rangeOrder }: IndexUse,
 ): () => readonly Range[] {
   const isBackwards = rangeOrder?.[0]?.descending === true
-  const prefixes = fixing.reduce<readonly (readonly Ordered[])[]>(
-    (known, condition) =>
-      known.flatMap((prefix) => operandsOf(condition).map((operand) => [...prefix, operand])),
-    [[]],
-  )
+  const prefixes = combine(fixing.map(operandsOf))
   const isBehindStart = lower ? lower.kind !== 'gte' : upper !== undefined
   const isBehindStop = upper?.kind !== 'lt'
   const bounds = prefixes.map((prefix) => ({

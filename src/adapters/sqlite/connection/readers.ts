@@ -46,63 +46,77 @@ export async function openReaders(file: string, cache: number): Promise<Readers>
     for (const connection of all) connection.close()
     throw thrown
   }
-  const free = [...all]
-  const waiting = new FairQueue<Waiting>(MAX_WAITING)
-  let onFree: (() => void) | undefined
-  const ending = new AbortController()
+  return new OpenReaders(all)
+}
 
-  const release = (connection: Connection): void => {
-    const next = waiting.take()
-    if (next) next.start(connection)
-    else free.push(connection)
-    if (free.length === all.length) onFree?.()
+class OpenReaders implements Readers {
+  readonly #all: readonly Connection[]
+  readonly #free: Connection[]
+  readonly #waiting = new FairQueue<Waiting>(MAX_WAITING)
+  readonly #ending = new AbortController()
+  #onFree: (() => void) | undefined
+
+  constructor(all: readonly Connection[]) {
+    this.#all = all
+    this.#free = [...all]
   }
-  const use = <T>(connection: Connection, reading: Reading<T>, query: Abortable): MaybePromise<T> => {
+
+  read<T>(reading: Reading<T>, query: Abortable): MaybePromise<T> {
+    const connection = this.#free.pop()
+    if (connection) return this.#use(connection, reading, query)
+    return waitIn(this.#waiting, query).then((freed) => this.#use(freed, reading, query))
+  }
+
+  async close(reason?: unknown): Promise<void> {
+    if (reason !== undefined) this.#ending.abort(reason)
+    if (this.#free.length < this.#all.length) {
+      await new Promise<void>((resolve) => {
+        this.#onFree = resolve
+      })
+    }
+    for (const connection of this.#all) connection.close()
+  }
+
+  #use<T>(connection: Connection, reading: Reading<T>, query: Abortable): MaybePromise<T> {
+    const ending = this.#ending.signal
     let result: MaybePromise<T> | undefined
     try {
       result = runSliced(
         (slice) => reading(connection, slice),
-        () => (query.signal ? AbortSignal.any([query.signal, ending.signal]) : ending.signal),
+        () => (query.signal ? AbortSignal.any([query.signal, ending]) : ending),
       )
     } finally {
-      if (!(result instanceof Promise)) release(connection)
+      if (!(result instanceof Promise)) this.#release(connection)
     }
-    return result instanceof Promise ? result.finally(() => release(connection)) : result
+    return result instanceof Promise ? result.finally(() => this.#release(connection)) : result
   }
-  const wait = ({ signal, caller }: Abortable): Promise<Connection> =>
-    new Promise((resolve, reject) => {
-      const entry: Waiting = {
-        start(connection) {
-          signal?.removeEventListener('abort', giveUp)
-          resolve(connection)
-        },
-        refuse(reason) {
-          signal?.removeEventListener('abort', giveUp)
-          reject(reason)
-        },
-      }
-      const giveUp = (): void => {
-        waiting.delete(entry)
-        entry.refuse(signal?.reason)
-      }
-      if (signal?.aborted) return reject(signal.reason)
-      signal?.addEventListener('abort', giveUp, { once: true })
-      waiting.add(entry, caller)?.refuse(unavailable(new Error('too many readings wait')))
-    })
-  return {
-    read(reading, query) {
-      const connection = free.pop()
-      if (connection) return use(connection, reading, query)
-      return wait(query).then((freed) => use(freed, reading, query))
-    },
-    async close(reason) {
-      if (reason !== undefined) ending.abort(reason)
-      if (free.length < all.length) {
-        await new Promise<void>((resolve) => {
-          onFree = resolve
-        })
-      }
-      for (const connection of all) connection.close()
-    },
+
+  #release(connection: Connection): void {
+    const next = this.#waiting.take()
+    if (next) next.start(connection)
+    else this.#free.push(connection)
+    if (this.#free.length === this.#all.length) this.#onFree?.()
   }
 }
+
+/** Waits for a connection. */
+const waitIn = (waiting: FairQueue<Waiting>, { signal, caller }: Abortable): Promise<Connection> =>
+  new Promise((resolve, reject) => {
+    const entry: Waiting = {
+      start(connection) {
+        signal?.removeEventListener('abort', giveUp)
+        resolve(connection)
+      },
+      refuse(reason) {
+        signal?.removeEventListener('abort', giveUp)
+        reject(reason)
+      },
+    }
+    const giveUp = (): void => {
+      waiting.delete(entry)
+      entry.refuse(signal?.reason)
+    }
+    if (signal?.aborted) return reject(signal.reason)
+    signal?.addEventListener('abort', giveUp, { once: true })
+    waiting.add(entry, caller)?.refuse(unavailable(new Error('too many readings wait')))
+  })

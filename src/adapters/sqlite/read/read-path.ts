@@ -1,5 +1,6 @@
 import { conditionsOf, type FieldRef, type Filter, ID, or } from '../../../filter/filter.js'
 import {
+  type Alternative,
   isInOrder,
   isOn,
   keysOf,
@@ -174,9 +175,11 @@ const sure = (otherwise: ReadPath): Choice => ({ compared: [], otherwise })
 const distinct = (paths: readonly ReadPath[]): readonly ReadPath[] =>
   paths.filter(
     ({ bounds, ranges }, i) =>
-      ranges !== undefined ||
-      !paths.slice(0, i).some((other) => bounds.every((bound) => other.bounds.includes(bound))),
+      ranges !== undefined || !paths.slice(0, i).some((other) => areAmong(bounds, other.bounds)),
   )
+
+const areAmong = (some: readonly Filter[], all: readonly Filter[]): boolean =>
+  some.every((one) => all.includes(one))
 
 const NO_INDEX = { index: null, columns: [], bounds: [], order: [], most: Number.POSITIVE_INFINITY, fixed: 0 }
 
@@ -319,17 +322,8 @@ function uniteAlternatives(
   const keys = keysOf(conditions, sort)
   const merged = withId(keys)
   return splitAlternatives(conditions).flatMap((parts) => {
-    const ordered = parts.map(({ all, own }) => {
-      const ways = indexes.flatMap((index) => {
-        const ranges = rangesInOrder(index, all, merged)
-        return ranges[0] && isPart(ranges, own) ? [ranges] : []
-      })
-      return ways.toSorted((a, b) => (b[0]?.fixed ?? 0) - (a[0]?.fixed ?? 0))[0] ?? []
-    })
-    const narrow = parts.map(({ all, own }) => {
-      const ways = indexes.flatMap((index) => findPath(index, all, []) ?? [])
-      return findNarrowest(ways.filter(({ bounds }) => bounds.some((bound) => own.includes(bound))))
-    })
+    const ordered = parts.map((part) => findOrderedRanges(indexes, part, merged))
+    const narrow = parts.map((part) => findNarrowestOf(indexes, part))
     return [
       ...(keys.length > 0 && ordered.every(({ length }) => length > 0)
         ? unite(conditions, ordered.flat(), merged)
@@ -341,14 +335,30 @@ function uniteAlternatives(
   })
 }
 
+/** The ranges of an alternative, each in an order, in the index of which they fix most columns. */
+function findOrderedRanges(
+  indexes: readonly ReadIndex[],
+  { all, own }: Alternative,
+  order: readonly SortKey[],
+): readonly ReadPath[] {
+  const ways = indexes
+    .map((index) => rangesInOrder(index, all, order))
+    .filter((ranges) => ranges.length > 0 && isPart(ranges, own))
+  return ways.toSorted((a, b) => (b[0]?.fixed ?? 0) - (a[0]?.fixed ?? 0))[0] ?? []
+}
+
+/** The narrowest path of an alternative that is bounded by what is its own. */
+function findNarrowestOf(indexes: readonly ReadIndex[], { all, own }: Alternative): ReadPath | undefined {
+  const ways = indexes.flatMap((index) => findPath(index, all, []) ?? [])
+  return findNarrowest(ways.filter(({ bounds }) => bounds.some((bound) => own.includes(bound))))
+}
+
 /** Whether ranges are bounded by a condition of an alternative, or by one value of its list. */
 const isPart = (ranges: readonly ReadPath[], own: readonly Filter[]): boolean => {
   const parts = new Set(own.flatMap((one) => (one.kind === 'or' ? [one, ...one.filters] : [one])))
-  return ranges.every(({ bounds }) =>
-    bounds.some(
-      (bound) => parts.has(bound) || (bound.kind === 'or' && bound.filters.some((one) => parts.has(one))),
-    ),
-  )
+  const isOwn = (bound: Filter): boolean =>
+    parts.has(bound) || (bound.kind === 'or' && bound.filters.some((one) => parts.has(one)))
+  return ranges.every(({ bounds }) => bounds.some(isOwn))
 }
 
 /** One path of ranges that overlap; without an order, its documents are sorted afterwards. */

@@ -247,10 +247,13 @@ export const namedStatement = (collection: string, ids: readonly unknown[], cap:
 /** A path without its order. */
 const unordered = (path: ReadPath): ReadPath => ({ ...path, order: [] })
 
+/** In place of a column, where only rows are counted. */
+const ONE = (): string => '1'
+
 /** Counts the rows of a path, at most `most`, from indexes alone; a document in several ranges has several. */
 export const countStatement = (collection: string, path: ReadPath, most: number): Statement =>
   writeOnce(path, 'count', [...valuesOf(boundsOf(path)), most], (bind, where) => {
-    const rows = select(collection, unordered(path), where, { column: () => '1', isIndexAlone: true })
+    const rows = select(collection, unordered(path), where, { column: ONE, isIndexAlone: true })
     return `SELECT count(*) FROM (${rows} LIMIT ${bind(most)} + 0)`
   })
 
@@ -268,7 +271,7 @@ export const countAllStatement = (
     const isSmall = `(SELECT coalesce(max(rowid), 0) FROM ${table}) <= ${bind(most)}`
     const count = (): string => {
       if (path.ranges) {
-        const column = path.isOverlapping ? ID : () => '1'
+        const column = path.isOverlapping ? ID : ONE
         const selection = { column, join: joinOf(path), isIndexAlone: true }
         return `SELECT count(*) FROM (${select(collection, unordered(path), where, selection)})`
       }

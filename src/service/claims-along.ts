@@ -41,22 +41,21 @@ export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>): FindAl
     link ??= crypto.randomUUID()
     const binding = bindVariables(fromHost({ id: link }), () => '')
     const linked = some.flatMap((claim) => {
-      const { where } = claim
-      const isLinked = where.kind === 'bound' && where.variables.every((variable) => variable === USER_ID)
-      const filter = isLinked ? bindClaim(claim, binding) : undefined
+      const filter = isOfUserAlone(claim) ? bindClaim(claim, binding) : undefined
       return filter ? [{ claim, list: { in: claim.from, filter, limit: MOST + 1 } }] : []
     })
     return {
       link,
       lists: linked.map(({ list }) => list),
-      take: (found) =>
-        new Map(
-          linked.flatMap(({ claim }, i) => {
-            const documents = found[i]
-            if (!documents || documents.length > MOST) return []
-            return [[claim.name, gather(documents.map(claimFrom(claim)), true)] as const]
-          }),
-        ),
+      take(found) {
+        const taken = new Map<string, ClaimValues>()
+        for (const [i, { claim }] of linked.entries()) {
+          const documents = found[i]
+          if (!documents || documents.length > MOST) continue
+          taken.set(claim.name, gather(documents.map(claimFrom(claim)), true))
+        }
+        return taken
+      },
     }
   }
   let none: Along | undefined
@@ -85,3 +84,6 @@ function claimsOf(
   if (reads === 'document' && selectUndemanding(rules).covering.length > 0) return []
   return [...new Set(rules.flatMap((rule) => rule.claims))].flatMap((name) => claims.get(name) ?? [])
 }
+
+const isOfUserAlone = ({ where }: Claim): boolean =>
+  where.kind === 'bound' && where.variables.every((variable) => variable === USER_ID)

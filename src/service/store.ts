@@ -149,16 +149,23 @@ class DeadlineStore implements Store {
         const broken = judging[result.step - steps.length]
         // The next attempt evaluates its own references again, where the body can name them.
         if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
-        return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) => {
-          const written = isTrial ? [] : writtenBy(all)
-          const failed = overtaken ?? documentOf(all[result.step])
-          const met = written.find((document) => document === failed)
-          const at = met === undefined ? [] : [met, ...this.#turns.findTaken(written)]
-          const read = met === undefined ? failed : undefined
-          return new Lost(at, { met, read, broken: broken?.key })
-        })
+        return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
+          this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),
+        )
       })
     })
+  }
+
+  /** `failed`: the document of the step that failed. */
+  #lose(
+    written: ReturnType<typeof writtenBy>,
+    failed: ReturnType<typeof documentOf>,
+    broken: string | undefined,
+  ): Lost {
+    const met = written.find((document) => document === failed)
+    const at = met === undefined ? [] : [met, ...this.#turns.findTaken(written)]
+    const read = met === undefined ? failed : undefined
+    return new Lost(at, { met, read, broken })
   }
 
   within(deadline: Deadline): Store {

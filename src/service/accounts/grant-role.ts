@@ -62,15 +62,15 @@ export const grantRole = async (
     const fields: JsonObject = { ...readFields(user), [field.name]: after }
     checkRole({ auth, field, plan }, fields)
     const replace = updateStoredDocument(user, fields, clock(), { hashes: new Map() })
-    const agreements = planAgreements(plan, users, { before: user, after: replace })
+    const judged = planAgreements(plan, users, { before: user, after: replace }).filter(({ step }) => step)
     return {
       steps: [
         { in: users.name, replace, version: user._version },
-        ...agreements.flatMap(({ step }) => step ?? []),
+        ...judged.flatMap(({ step }) => step ?? []),
       ],
       done: { isNew: true },
       refuse(failure) {
-        const broken = agreements.filter(({ step }) => step)[failure.step - 1]?.refuse
+        const broken = judged[failure.step - 1]?.refuse
         if (broken) throw broken()
         refuseTaken(failure)
       },

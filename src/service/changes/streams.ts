@@ -13,12 +13,12 @@ import { findEventKey } from './event-key.js'
 import { LogReader } from './log/log-reader.js'
 import { inWholeWrites } from './log/whole-writes.js'
 import { createPatience, type Outbox } from './outbox.js'
-import { createPlaces } from './places.js'
+import { createPlaces, type Places } from './places.js'
 import { createSealedIds } from './sealed-ids.js'
 import { checkStanding, checkStandings, NO_CLUES, OVER, type Verdict } from './standing/check-standings.js'
 import { type Outcome, Subscriber } from './subscriber.js'
 import { END, type Telling, writeReset } from './tell.js'
-import { type Subscription, watchList } from './watched-list.js'
+import { type Subscription, type WatchedList, watchList } from './watched-list.js'
 
 /** The streams of changes of a service. */
 export interface ChangeStreams {
@@ -37,153 +37,188 @@ const TICK = 15_000
 const TICKS = { identify: 2, time: 4 } as const
 
 /** Creates the streams of a service. Nothing is read, and no timer runs, while there are none. */
-export function createChangeStreams(service: Service, changes: ReadLog, store: Store): ChangeStreams {
-  const { logger } = service
-  const log = inWholeWrites(changes)
-  const places = createPlaces(service.plan.limits.subscribers)
-  const all = new Set<Subscriber>()
+export const createChangeStreams = (service: Service, changes: ReadLog, store: Store): ChangeStreams =>
+  new OpenStreams(service, changes, store)
+
+class OpenStreams implements ChangeStreams {
+  readonly #service: Service
+  readonly #store: Store
+  readonly #log: ReadLog
+  readonly #places: Places
+  readonly #reader: LogReader
+  readonly #all = new Set<Subscriber>()
   /** Those who stand where the reader stands. */
-  const joined = new Set<Subscriber>()
-  let bursts = new Bursts()
-  let preparing: Promise<Telling> | undefined
-  let isClosed = false
+  readonly #joined = new Set<Subscriber>()
+  #bursts = new Bursts()
+  #preparing: Promise<Telling> | undefined
+  #isClosed = false
 
-  const prepare = async (): Promise<Telling> => {
-    const key = await findEventKey(store)
-    const purpose = digest(`event ids ${service.plan.log?.configuration}`)
-    return { service, store, log, ids: createSealedIds(key, { purpose, now: service.now }) }
-  }
-  /** A storage that failed is asked again. */
-  const telling = (): Promise<Telling> => {
-    preparing ??= prepare().catch((thrown) => {
-      preparing = undefined
-      throw thrown
+  constructor(service: Service, changes: ReadLog, store: Store) {
+    this.#service = service
+    this.#store = store
+    this.#log = inWholeWrites(changes)
+    this.#places = createPlaces(service.plan.limits.subscribers)
+    this.#reader = new LogReader({
+      log: this.#log,
+      logger: service.logger,
+      take: (page) => this.#take(page),
+      fail: () => this.#fail(),
     })
-    return preparing
   }
-  const take = async (page: ChangePage): Promise<string> => {
-    const told = await telling()
-    if (page.gap) {
-      const asked = new Map(Array.from(joined, (subscriber) => [subscriber, NO_CLUES]))
-      for (const [subscriber, verdict] of await checkStandings(told, asked))
-        await settle(subscriber, beginAgain(verdict, subscriber), page.position)
-      bursts = new Bursts()
-      return page.position
+
+  async open(subscription: Subscription): Promise<Outbox> {
+    if (this.#isClosed) throw new ServiceError('overloaded', 'The service is closing.')
+    const giveBack = this.#places.take(holdersOf(subscription))
+    const release = (): void => {
+      giveBack()
+      if (this.#places.taken > 0) return
+      this.#reader.end()
+      this.#bursts = new Bursts()
     }
-    const part = bursts.cut(page)
-    const outcomes = await bursts.tell(told, joined, part)
-    await tellAll(outcomes)
-    return part.position
-  }
-  const fail = (): void => {
-    for (const { outbox } of all) outbox.cancel()
-  }
-  const reader = new LogReader({ log, logger, take, fail })
-
-  /** Finds out what somebody is now: whatever nobody has logged is found so, too. */
-  const checkNow = (subscriber: Subscriber): Promise<void> =>
-    reader.alone(async () => {
-      const verdicts = await checkStandings(await telling(), new Map([[subscriber, NO_CLUES]]))
-      await settle(subscriber, verdicts.get(subscriber))
-    })
-  const checkHost = async (
-    subscriber: Subscriber,
-    askHost: () => Promise<KnownCaller | null>,
-  ): Promise<void> => {
-    const caller = await inTime(askHost(), service.plan.limits.requestSeconds)
-    await reader.alone(async () => {
-      if (caller?.id !== subscriber.caller?.id) return settle(subscriber, OVER)
-      const present = { caller, known: [] }
-      return settle(subscriber, await checkStanding(await telling(), subscriber, NO_CLUES, present))
-    })
-  }
-  const settle = async (
-    subscriber: Subscriber,
-    verdict: Verdict = OVER,
-    position = reader.position,
-  ): Promise<void> => {
-    if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
-    if (verdict.kind === 'same' && verdict.as) subscriber.become(verdict.as)
-    if (verdict.kind !== 'another') return
-    const { list, caller, version } = verdict.as
-    const text = await writeReset(await telling(), list, position)
-    subscriber.apply({ kind: 'anew', list, caller, version, text })
-  }
-  const judgeByTime = (subscriber: Subscriber): Promise<void> =>
-    reader.alone(async () => beginAnew(await telling(), subscriber, reader.position))
-
-  const tick = async (subscriber: Subscriber, count: number): Promise<void> => {
-    const { outbox, subscription, list } = subscriber
-    outbox.sendComment()
-    if (!joined.has(subscriber)) return
     try {
-      if (count % TICKS.identify === 0) {
-        if (!subscription.session && subscription.askHost) await checkHost(subscriber, subscription.askHost)
-        else if (subscription.session || list.claims.length > 0) await checkNow(subscriber)
-      }
-      if (count % TICKS.time === 0 && list.isTimed) await judgeByTime(subscriber)
-    } catch (cause) {
-      logger.error('a stream of changes broke', { cause })
-      outbox.cancel()
+      return await this.#subscribe(subscription, release)
+    } catch (thrown) {
+      release()
+      throw thrown
     }
   }
 
-  const subscribe = async (subscription: Subscription, release: () => void): Promise<Outbox> => {
-    const told = await telling()
+  close(): void {
+    this.#isClosed = true
+    for (const { outbox } of this.#all) outbox.end()
+    this.#reader.end()
+  }
+
+  async #subscribe(subscription: Subscription, release: () => void): Promise<Outbox> {
+    const reader = this.#reader
+    const told = await this.#telling()
     await reader.begin()
     // Who asks is looked at behind a place of the log, so that what changes later is found in it.
     return reader.alone(async () => {
       await reader.takeAll()
       const who = await identify(told, subscription)
       const list = await watchList(told, who, who.caller)
-      let stopTicking = (): void => {}
-      const subscriber = new Subscriber(who, list, () => {
-        stopTicking()
-        all.delete(subscriber)
-        joined.delete(subscriber)
-        release()
-      })
-      const { outbox } = subscriber
-      all.add(subscriber)
-      stopTicking = startTicking((count) => void tick(subscriber, count))
+      const subscriber = this.#enter(who, list, release)
       const join = (): void => {
-        if (!outbox.isOver) joined.add(subscriber)
+        if (!subscriber.outbox.isOver) this.#joined.add(subscriber)
       }
       const mark = who.after === undefined ? undefined : await told.ids.unseal(who.after)
       if (mark?.digest === list.digest && !list.isTimed) {
-        catchUp({ telling: told, reader, subscriber, mark, join }).catch((cause) => {
-          logger.error('a stream of changes broke', { cause })
-          outbox.cancel()
-        })
+        catchUp({ telling: told, reader, subscriber, mark, join }).catch((cause) =>
+          this.#break(subscriber, cause),
+        )
       } else {
         await beginAnew(told, subscriber, reader.position)
         join()
       }
-      return outbox
+      return subscriber.outbox
     })
   }
-  return {
-    async open(subscription) {
-      if (isClosed) throw new ServiceError('overloaded', 'The service is closing.')
-      const giveBack = places.take(holdersOf(subscription))
-      const release = (): void => {
-        giveBack()
-        if (places.taken > 0) return
-        reader.end()
-        bursts = new Bursts()
+
+  /** Creates a subscriber, whose comments are sent until it ends. */
+  #enter(who: Subscription, list: WatchedList, release: () => void): Subscriber {
+    let stopTicking = (): void => {}
+    const subscriber = new Subscriber(who, list, () => {
+      stopTicking()
+      this.#all.delete(subscriber)
+      this.#joined.delete(subscriber)
+      release()
+    })
+    this.#all.add(subscriber)
+    stopTicking = startTicking((count) => void this.#tick(subscriber, count))
+    return subscriber
+  }
+
+  async #tick(subscriber: Subscriber, count: number): Promise<void> {
+    const { outbox, subscription, list } = subscriber
+    outbox.sendComment()
+    if (!this.#joined.has(subscriber)) return
+    try {
+      if (count % TICKS.identify === 0) {
+        if (!subscription.session && subscription.askHost)
+          await this.#checkHost(subscriber, subscription.askHost)
+        else if (subscription.session || list.claims.length > 0) await this.#checkNow(subscriber)
       }
-      try {
-        return await subscribe(subscription, release)
-      } catch (thrown) {
-        release()
-        throw thrown
-      }
-    },
-    close() {
-      isClosed = true
-      for (const { outbox } of all) outbox.end()
-      reader.end()
-    },
+      if (count % TICKS.time === 0 && list.isTimed) await this.#judgeByTime(subscriber)
+    } catch (cause) {
+      this.#break(subscriber, cause)
+    }
+  }
+
+  #break({ outbox }: Subscriber, cause: unknown): void {
+    this.#service.logger.error('a stream of changes broke', { cause })
+    outbox.cancel()
+  }
+
+  #fail(): void {
+    for (const { outbox } of this.#all) outbox.cancel()
+  }
+
+  async #take(page: ChangePage): Promise<string> {
+    const told = await this.#telling()
+    if (page.gap) {
+      const asked = new Map(Array.from(this.#joined, (subscriber) => [subscriber, NO_CLUES]))
+      for (const [subscriber, verdict] of await checkStandings(told, asked))
+        await this.#settle(subscriber, beginAgain(verdict, subscriber), page.position)
+      this.#bursts = new Bursts()
+      return page.position
+    }
+    const part = this.#bursts.cut(page)
+    const outcomes = await this.#bursts.tell(told, this.#joined, part)
+    await tellAll(outcomes)
+    return part.position
+  }
+
+  /** Finds out what somebody is now: whatever nobody has logged is found so, too. */
+  #checkNow(subscriber: Subscriber): Promise<void> {
+    return this.#reader.alone(async () => {
+      const verdicts = await checkStandings(await this.#telling(), new Map([[subscriber, NO_CLUES]]))
+      await this.#settle(subscriber, verdicts.get(subscriber))
+    })
+  }
+
+  async #checkHost(subscriber: Subscriber, askHost: () => Promise<KnownCaller | null>): Promise<void> {
+    const caller = await inTime(askHost(), this.#service.plan.limits.requestSeconds)
+    await this.#reader.alone(async () => {
+      if (caller?.id !== subscriber.caller?.id) return this.#settle(subscriber, OVER)
+      const present = { caller, known: [] }
+      const verdict = await checkStanding(await this.#telling(), subscriber, NO_CLUES, present)
+      return this.#settle(subscriber, verdict)
+    })
+  }
+
+  async #settle(
+    subscriber: Subscriber,
+    verdict: Verdict = OVER,
+    position = this.#reader.position,
+  ): Promise<void> {
+    if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
+    if (verdict.kind === 'same' && verdict.as) subscriber.become(verdict.as)
+    if (verdict.kind !== 'another') return
+    const { list, caller, version } = verdict.as
+    const text = await writeReset(await this.#telling(), list, position)
+    subscriber.apply({ kind: 'anew', list, caller, version, text })
+  }
+
+  #judgeByTime(subscriber: Subscriber): Promise<void> {
+    return this.#reader.alone(async () => beginAnew(await this.#telling(), subscriber, this.#reader.position))
+  }
+
+  /** A storage that failed is asked again. */
+  #telling(): Promise<Telling> {
+    this.#preparing ??= this.#prepare().catch((thrown) => {
+      this.#preparing = undefined
+      throw thrown
+    })
+    return this.#preparing
+  }
+
+  async #prepare(): Promise<Telling> {
+    const service = this.#service
+    const key = await findEventKey(this.#store)
+    const purpose = digest(`event ids ${service.plan.log?.configuration}`)
+    const ids = createSealedIds(key, { purpose, now: service.now })
+    return { service, store: this.#store, log: this.#log, ids }
   }
 }
 

@@ -81,7 +81,7 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
         const version = drawFirstVersion()
         const insert = print({ version, lease: 0, holder: null, position, waiting: [] })
         // Where another process came first, the next attempt finds what it has written.
-        return { steps: [{ in: CONSUMERS, insert }], done: undefined, refuse: () => undefined }
+        return { steps: [{ in: CONSUMERS, insert }], done: undefined, refuse: tryAgain }
       }),
     async replace(known, { position, waiting, holder }) {
       const { version, lease } = known
@@ -91,8 +91,11 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
         const steps = isFirst ? [{ in: CONSUMERS, replace: print(next), version }] : []
         const done = isFirst ? next : undefined
         isFirst = false
-        return { steps, done, refuse: () => undefined }
+        return { steps, done, refuse: tryAgain }
       })
     },
   }
 }
+
+/** What a failed write of a record does. */
+const tryAgain = (): undefined => undefined

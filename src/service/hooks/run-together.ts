@@ -32,9 +32,7 @@ export function runTogether<T>(
       // A write that takes a unique value first has also changed the document by which a hook chose that value. A value that
       // a client gave stays taken: nothing is read, so that registrations with a taken identifier make no further calls.
       findOvertaken: ({ reason, fields = NONE }) =>
-        reason === 'unique' && fields.some((name) => name === '_id' || chosen.has(name))
-          ? store.findOvertaken(find)
-          : undefined,
+        reason === 'unique' && areChosen(fields, chosen) ? store.findOvertaken(find) : undefined,
       async refuse(failure) {
         const place = failure.step - steps.length
         if (place >= 0) {
@@ -58,3 +56,7 @@ export function runTogether<T>(
 const NONE: readonly string[] = []
 
 const own = (_: number, thrown: unknown): unknown => thrown
+
+/** Whether hooks chose the value of one of some fields. */
+const areChosen = (fields: readonly string[], chosen: ReadonlySet<string>): boolean =>
+  fields.some((name) => name === '_id' || chosen.has(name))

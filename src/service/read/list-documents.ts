@@ -8,7 +8,15 @@ import type { Call } from '../call.js'
 import type { KeptPage } from '../kept-pages.js'
 import { holdOrStream, printArray } from './hold-or-stream.js'
 import { createPrinter, printShort, type Reading } from './print-documents.js'
-import { readBatches, readPage, readPageBatches, readStart, START, type Start } from './read-batches.js'
+import {
+  type PageOfWalk,
+  readBatches,
+  readPage,
+  readPageBatches,
+  readStart,
+  START,
+  type Start,
+} from './read-batches.js'
 import type { Text } from './text-stream.js'
 
 /** A page of a list. */
@@ -43,14 +51,24 @@ function listPage(call: Call, reading: Reading): MaybePromise<Page> {
   return whenReady(readPage(call.store.read(access), query, limit), (page) => {
     const passed = (after?.passed ?? skip) + page.size
     const next = page.last && { next: { last: page.last, passed } }
-    const printing = page.rest.length === 0 ? printShort(call, page.documents, reading) : undefined
-    return whenReady(printing, (short) => {
-      if (short !== undefined) return Object.assign(hold(short), next)
-      const json = write(call, reading, false, (current) =>
-        readPageBatches(current.store.read(access), query, page),
-      )
-      return json.then((text) => ({ json: text, ...next }))
-    })
+    return printPage(call, reading, page, next)
+  })
+}
+
+function printPage(
+  call: Call,
+  reading: Reading,
+  page: PageOfWalk,
+  next: Pick<Page, 'next'> | undefined,
+): MaybePromise<Page> {
+  const { access, query } = reading
+  const printing = page.rest.length === 0 ? printShort(call, page.documents, reading) : undefined
+  return whenReady(printing, (short) => {
+    if (short !== undefined) return Object.assign(hold(short), next)
+    const json = write(call, reading, false, (current) =>
+      readPageBatches(current.store.read(access), query, page),
+    )
+    return json.then((text) => ({ json: text, ...next }))
   })
 }
 

@@ -50,7 +50,7 @@ function readAfter(
       (listed) => {
         // Documents after unread ones must stay unread too.
         if (rest.length === 0) documents.push(...listed)
-        else rest.push(...listed.map(({ _id }) => _id))
+        else for (const { _id } of listed) rest.push(_id)
         rest.push(...(listed.rest ?? NONE))
         return readOn()
       },

@@ -1,4 +1,5 @@
 import type { Bytes } from '../../json/bytes.js'
+import { ignoreFailure } from '../../promises.js'
 
 /** A text, whole or in pieces. */
 export type Text = string | Bytes | TextStream
@@ -54,7 +55,7 @@ export function createTextStream(): TextStreamSource {
         cancel() {
           cancel()
           // The wait under way fails now; nobody needs to know.
-          Promise.all([texts.return(), end()]).catch(() => {})
+          ignoreFailure(Promise.all([texts.return(), end()]))
         },
       }
     },

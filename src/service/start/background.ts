@@ -33,6 +33,8 @@ export function createBackground({ run, track, logger, tell }: BackgroundOptions
       logger.error('options.background failed', { cause })
     }
   }
+  const runIn = (line: string | undefined, work: Parameters<typeof run>[0]): Promise<void> =>
+    line === undefined ? run(work) : inOrder(line, () => run(work))
   return {
     begin(work, line) {
       const inLine = line === undefined ? 0 : (lines.get(line) ?? 0)
@@ -47,7 +49,7 @@ export function createBackground({ run, track, logger, tell }: BackgroundOptions
       if (line !== undefined) lines.set(line, inLine + 1)
       const leave = track()
       const done = nextTurn()
-        .then(() => (line === undefined ? run(work) : inOrder(line, () => run(work))))
+        .then(() => runIn(line, work))
         .catch((cause: unknown) => logger.error('work behind an answer failed', { cause }))
         .then(() => {
           underWay -= 1

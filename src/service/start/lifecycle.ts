@@ -87,14 +87,9 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     })
     await Promise.race([waitUntilIdle(), late])
     clearTimeout(timer)
-    let looking: ReturnType<typeof setInterval> | undefined
-    const stuck = new Promise<void>((resolve) => {
-      looking = setInterval(() => {
-        if (performance.now() - partAt > PATIENCE) resolve()
-      }, LOOK)
-    })
-    await Promise.race([answers.idle(), stuck])
-    clearInterval(looking)
+    const stuck = lookFor(() => performance.now() - partAt > PATIENCE)
+    await Promise.race([answers.idle(), stuck.found])
+    stuck.stop()
     // The answers leave at the end of a turn; the one that was last may wait for the next one.
     await endOfTurn()
     await endOfTurn()
@@ -145,4 +140,15 @@ function createCount(): { enter(): () => void; idle(): Promise<void> } {
       })
     },
   }
+}
+
+/** Looks again and again whether something holds. */
+function lookFor(holds: () => boolean): { readonly found: Promise<void>; stop(): void } {
+  let looking: ReturnType<typeof setInterval> | undefined
+  const found = new Promise<void>((resolve) => {
+    looking = setInterval(() => {
+      if (holds()) resolve()
+    }, LOOK)
+  })
+  return { found, stop: () => clearInterval(looking) }
 }

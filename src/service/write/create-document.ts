@@ -22,16 +22,13 @@ import { prepareWritten, tellOneAgain, type Written } from './written.js'
  * `overloaded`.
  */
 export const createDocument = (call: Call, permit: Permit, body: JsonObject): MaybePromise<Written> =>
-  whereHooked(
-    call,
-    permit.collection,
-    (all) =>
-      all.store.write(() =>
-        attempt(all, permit, (own, present) =>
-          planCreate(own, present, { id: call.service.createId(), isNamed: false }, body),
-        ),
-      ),
-    tellOneAgain,
+  whereHooked(call, permit.collection, (all) => createWithNewId(all, permit, body), tellOneAgain)
+
+const createWithNewId = (call: Call, permit: Permit, body: JsonObject): MaybePromise<Written> =>
+  call.store.write(() =>
+    attempt(call, permit, (own, present) =>
+      planCreate(own, present, { id: own.service.createId(), isNamed: false }, body),
+    ),
   )
 
 /** An `_id` of the client's choice, and whether the request's conditions allow a create. */
@@ -102,17 +99,25 @@ function planCreate(call: Call, permit: Permit, named: Named, body: JsonObject):
   return whenReady(findReferable(call, permit, [body]), (referable) =>
     whenReady(
       runWithin(call, (slice) => judgeNew(call, permit, body, { system, referable, slice })),
-      (created) => {
-        if (call.isInBatch) refuseSecrets(call, collection, created.given)
-        const asked = askHook(call, { collection, before: null, after: { fields: created.fields, system } })
-        const { given, ignored, fields } = created
-        const judged = { system, given, ignored, isNamed: named.isNamed }
-        return asked
-          ? asked.then((settled) => planJudged(call, collection, judged, settled))
-          : planJudged(call, collection, judged, { fields })
+      ({ given, ignored, fields }) => {
+        if (call.isInBatch) refuseSecrets(call, collection, given)
+        return planAsked(call, collection, { system, given, ignored, isNamed: named.isNamed }, fields)
       },
     ),
   )
+}
+
+/** Asks the hook of a collection, if it has one, and plans the insert. */
+function planAsked(
+  call: Call,
+  collection: Collection,
+  judged: Judged,
+  fields: JsonObject,
+): MaybePromise<Insert> {
+  const asked = askHook(call, { collection, before: null, after: { fields, system: judged.system } })
+  return asked
+    ? asked.then((settled) => planJudged(call, collection, judged, settled))
+    : planJudged(call, collection, judged, { fields })
 }
 
 /** A new document that was judged. */

@@ -65,22 +65,15 @@ function askReferable(
   const named = groupIds(references)
   const asked = moved.length > 0 ? groupIds([...references, ...moved]) : named
   const found = new Map<string, ReadonlyMap<string, JsonObject>>()
-  const finding = inTurn(asked, ([name, ids]) =>
-    whenReady(call.learnToRead({ name }), () => {
-      const access = call.access({ name })
-      if (!access) return
-      const pairs = matches.filter(({ target }) => target === name).flatMap((match) => match.pairs)
-      const compared = pairs.map(({ there }) => there.path)
-      // What a batch reads is counted. What is stored already is only compared, by a match: where it leads must not be told.
-      const counted = call.isInBatch ? (named.get(name) ?? NO_IDS) : ids
-      const others = counted === ids ? NO_IDS : new Set([...ids].filter((id) => !counted.has(id)))
-      return whenReady(findReadable(call.store.read(access), counted, compared), (readable) =>
-        whenReady(findReadable(call.store.read(access, 'compare'), others, compared), (stored) => {
-          found.set(name, stored.size > 0 ? new Map([...readable, ...stored]) : readable)
-        }),
-      )
-    }),
-  )
+  const finding = inTurn(asked, ([name, ids]) => {
+    // What a batch reads is counted. What is stored already is only compared, by a match: where it leads must not be told.
+    const counted = call.isInBatch ? (named.get(name) ?? NO_IDS) : ids
+    const others = counted === ids ? NO_IDS : new Set([...ids].filter((id) => !counted.has(id)))
+    const targets = findTargets(call, name, { counted, others }, comparedIn(matches, name))
+    return whenReady(targets, (readable) => {
+      if (readable) found.set(name, readable)
+    })
+  })
   return whenReady(
     finding,
     () =>
@@ -88,6 +81,32 @@ function askReferable(
         found.get(name)?.get(id),
   )
 }
+
+/** The properties of a target that matches compare. */
+const comparedIn = (matches: readonly Match[], target: string): readonly string[] =>
+  matches
+    .filter((match) => match.target === target)
+    .flatMap(({ pairs }) => pairs.map(({ there }) => there.path))
+
+/** The documents of a collection that a caller may refer to; `undefined` where it may read none. */
+const findTargets = (
+  call: Call,
+  name: string,
+  { counted, others }: { readonly counted: ReadonlySet<string>; readonly others: ReadonlySet<string> },
+  compared: readonly string[],
+): MaybePromise<ReadonlyMap<string, JsonObject> | undefined> =>
+  whenReady(call.learnToRead({ name }), () => {
+    const access = call.access({ name })
+    if (!access) return undefined
+    return whenReady(findReadable(call.store.read(access), counted, compared), (readable) => {
+      if (others.size === 0) return readable
+      const reading = findReadable(call.store.read(access, 'compare'), others, compared)
+      return whenReady(reading, (stored) => joinMaps(readable, stored))
+    })
+  })
+
+const joinMaps = <K, V>(one: ReadonlyMap<K, V>, other: ReadonlyMap<K, V>): ReadonlyMap<K, V> =>
+  other.size > 0 ? new Map([...one, ...other]) : one
 
 const NO_MATCHES: readonly Match[] = []
 
@@ -112,12 +131,16 @@ function collectMoved(
   given: readonly JsonObject[],
   { stored, mode }: Updating,
 ): readonly Reference[] {
-  const isNamed = ({ pairs }: Match): boolean =>
-    pairs.some(({ here }) => given.some((one) => Object.hasOwn(one, here.path)))
-  const moved = matches.filter((match) => mode === 'put' || isNamed(match)).map(({ field }) => field)
+  const moved = matches
+    .filter((match) => mode === 'put' || given.some((one) => namesOwn(match, one)))
+    .map(({ field }) => field)
   if (moved.length === 0) return []
   return collectReferences(fields, stored).filter(({ field }) => moved.includes(field))
 }
+
+/** Whether a body has a property that a match compares. */
+const namesOwn = ({ pairs }: Match, body: JsonObject): boolean =>
+  pairs.some(({ here }) => Object.hasOwn(body, here.path))
 
 /** The most ids in one query: more than a body of the default size can hold, fewer than engines take. */
 const MAX_IDS = 30_000

@@ -4,7 +4,7 @@ import { whenReady } from '../../promises.js'
 import { runWithin } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import { attempt } from '../authorize.js'
+import { attempt, type Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { askHook, type Settled, whereHooked } from '../hooks.js'
 import type { Attempt } from '../store/attempt.js'
@@ -38,14 +38,16 @@ export interface Change {
  */
 export function updateDocument(call: Call, target: Target, change: Change): MaybePromise<Written> {
   const hashed = new Map<string, string>()
-  return whereHooked(
-    call,
-    target.collection,
-    (all) =>
-      all.store.write(() => attempt(all, target, (own, present) => planUpdate(own, present, change, hashed))),
-    tellOneAgain,
-  )
+  return whereHooked(call, target.collection, (all) => updateIn(all, target, change, hashed), tellOneAgain)
 }
+
+const updateIn = (
+  call: Call,
+  target: Target,
+  change: Change,
+  hashed: Map<string, string>,
+): MaybePromise<Written> =>
+  call.store.write(() => attempt(call, target, (own, present) => planUpdate(own, present, change, hashed)))
 
 const planUpdate = (
   call: Call,
@@ -151,18 +153,19 @@ const judgeChange = (
   const finding = findReferable(call, permit, [body], { stored: found.stored, mode })
   return whenReady(finding, (referable) => {
     const draft = draftUpdate(call, collection, change, referable)
-    const judging = runWithin(call, (slice) =>
-      chooseRule(call, permit, body, {
-        slice,
-        apply: (trial) => applyUpdate(call, trial, { slice, ...draft }),
-      }),
-    )
+    const judging = runWithin(call, (slice) => chooseUpdate(call, permit, body, { slice, ...draft }))
     return whenReady(judging, (updated) => {
       refuseSecrets(call, collection, updated.given)
       return updated
     })
   })
 }
+
+const chooseUpdate = (call: Call, permit: Permit, body: JsonObject, draft: UpdateDraft) =>
+  chooseRule(call, permit, body, {
+    slice: draft.slice,
+    apply: (trial) => applyUpdate(call, trial, draft),
+  })
 
 function draftUpdate(
   call: Call,

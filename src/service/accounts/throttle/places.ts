@@ -39,7 +39,8 @@ export async function takePlaces(
     // Found in one order by all, so that two writes do not wait for each other.
     const sorted = [...ledgers].sort((a, b) => (a._id < b._id ? -1 : 1))
     const stored = await store.own(LEDGERS).list({ filter: or(sorted.map(({ _id }) => isId(_id))) })
-    const taken = sorted.map((ledger) => ({ ledger, before: stored.find(({ _id }) => _id === ledger._id) }))
+    const byId = new Map(stored.map((one) => [one._id, one]))
+    const taken = sorted.map((ledger) => ({ ledger, before: byId.get(ledger._id) }))
     const wait = Math.max(...taken.map(({ ledger, before }) => waitForPlace(before, ledger, now)))
     if (wait > 0) throw tooMany(wait)
     const expired = await removeExpiredLedgers(store, service.clock())

@@ -52,8 +52,10 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
       const write = change(stored, ledger, now())
       if (!write) return { steps: [], done: stored }
       const expired = await removeExpiredLedgers(store, clock())
-      return { steps: [write.step, ...expired], done: write.after, refuse() {} }
+      return { steps: [write.step, ...expired], done: write.after, refuse: tryAgain }
     }, PATIENCE)
+  const settleInTurn = (store: Store, ledger: Ledger, change: Change) =>
+    settling(ledger._id, async () => settle(store, ledger, change))
 
   return {
     async run(by, from, attempt) {
@@ -67,7 +69,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
       // An attempt that never ends must not keep its turn.
       const stopListening = by.deadline.onOver(end)
       const finish = async (change: Change): Promise<void> => {
-        known = await settling(ledger._id, async () => settle(by.store, ledger, change))
+        known = await settleInTurn(by.store, ledger, change)
       }
       try {
         const result = await attempt()
@@ -89,3 +91,6 @@ type Change = (stored: StoredDocument | undefined, ledger: Ledger, now: number) 
 
 const UNKNOWN_CLIENT =
   'the address of a client that signs in is not known, so failed logins are counted by identifier alone, not by client: set options.clientAddress'
+
+/** What a failed write of a ledger does. */
+const tryAgain = (): void => {}

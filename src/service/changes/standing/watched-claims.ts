@@ -46,16 +46,18 @@ export function claimsToRead(
   return [...names].flatMap((name) => {
     const claim = plan.claims.get(name)
     if (!claim) return []
-    const filterAt = (now: string) =>
-      bindClaim(
-        claim,
-        bindVariables(caller, () => now),
-      )
+    const filterAt = (now: string) => bindAt(claim, caller, now)
     const asked = JSON.stringify([name, filterAt(SOME_TIME) ?? null])
     const isTimed = claim.where.kind === 'bound' && claim.where.variables.includes(NOW)
     return [{ claim, filterAt, asked, isTimed }]
   })
 }
+
+const bindAt = (claim: Claim, caller: KnownCaller | null, now: string) =>
+  bindClaim(
+    claim,
+    bindVariables(caller, () => now),
+  )
 
 /** Reads what claims are now. Those that `known` has already are not read again, unless they depend on the time. */
 export async function readClaims(

@@ -66,13 +66,18 @@ export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptE
 /** Gives a thread a task, during which it keeps the process alive. Rejects when the thread dies. */
 function ask(worker: Thread, task: Task): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const finish = (settle: () => void): void => {
+    const finish = (): void => {
       worker.off('message', onMessage).off('exit', onExit)
       worker.unref()
-      settle()
     }
-    const onMessage = (result: unknown): void => finish(() => resolve(result))
-    const onExit = (): void => finish(() => reject(new Error('a thread that hashed has died')))
+    const onMessage = (result: unknown): void => {
+      finish()
+      resolve(result)
+    }
+    const onExit = (): void => {
+      finish()
+      reject(new Error('a thread that hashed has died'))
+    }
     worker.on('message', onMessage).on('exit', onExit)
     worker.ref()
     worker.postMessage(task)

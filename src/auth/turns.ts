@@ -40,25 +40,84 @@ interface Lane {
 }
 
 /** Creates the turns of a process. `now` gives milliseconds since 1970. */
-export function createTurns(now: () => number): Turns {
-  const lanes = new Map<string, Lane>()
-  const waiting = new FairQueue<Waiting>(MAX_WAITING)
+export const createTurns = (now: () => number): Turns => new LedgerTurns(now)
 
-  const laneOf = ({ _id }: Ledger): Lane => {
-    const lane = lanes.get(_id) ?? { running: 0, runningOf: new Map(), waiting: 0 }
-    lanes.set(_id, lane)
+class LedgerTurns implements Turns {
+  readonly #now: () => number
+  readonly #lanes = new Map<string, Lane>()
+  readonly #waiting = new FairQueue<Waiting>(MAX_WAITING)
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  tryBegin(ledger: Ledger, stored: StoredDocument | undefined): boolean {
+    refuseFull(ledger, stored, this.#now())
+    const begins = this.#hasTurn(ledger, stored)
+    if (begins) this.#add(ledger, 1)
+    return begins
+  }
+
+  wait(
+    ledger: Ledger,
+    { signal, caller }: { readonly signal: AbortSignal; readonly caller: string | undefined },
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(overloaded())
+      const lane = this.#laneOf(ledger)
+      const leave = (): void => {
+        signal.removeEventListener('abort', giveUp)
+        this.#waiting.delete(entry)
+        lane.waiting -= 1
+        this.#drop(ledger)
+      }
+      const giveUp = (): void => entry.refuse(overloaded())
+      const entry: Waiting = {
+        ledger,
+        start: () => {
+          this.#add(ledger, 1)
+          leave()
+          resolve()
+        },
+        refuse(reason) {
+          leave()
+          reject(reason)
+        },
+      }
+      signal.addEventListener('abort', giveUp, { once: true })
+      lane.waiting += 1
+      this.#waiting.add(entry, caller)?.refuse(overloaded())
+    })
+  }
+
+  end(ledger: Ledger, stored: StoredDocument | undefined): void {
+    this.#add(ledger, -1)
+    const isFull = (entry: Waiting): boolean => waitForPlace(stored, entry.ledger, this.#now()) > 0
+    const mayEnd = (entry: Waiting): boolean =>
+      entry.ledger._id === ledger._id && (isFull(entry) || this.#hasTurn(entry.ledger, stored))
+    for (let next = this.#waiting.take(mayEnd); next; next = this.#waiting.take(mayEnd)) {
+      const wait = waitForPlace(stored, next.ledger, this.#now())
+      if (wait > 0) next.refuse(tooMany(wait))
+      else next.start()
+    }
+    this.#drop(ledger)
+  }
+
+  #laneOf({ _id }: Ledger): Lane {
+    const lane = this.#lanes.get(_id) ?? { running: 0, runningOf: new Map(), waiting: 0 }
+    this.#lanes.set(_id, lane)
     return lane
   }
 
-  const hasTurn = (ledger: Ledger, stored: StoredDocument | undefined): boolean => {
-    const { running, runningOf } = laneOf(ledger)
-    const { all, own } = countPlaces(stored, ledger, now())
+  #hasTurn(ledger: Ledger, stored: StoredDocument | undefined): boolean {
+    const { running, runningOf } = this.#laneOf(ledger)
+    const { all, own } = countPlaces(stored, ledger, this.#now())
     const { most, taker } = ledger
     return all + running < most && (!taker || own + (runningOf.get(taker.name) ?? 0) < taker.most)
   }
 
-  const add = (ledger: Ledger, one: 1 | -1): void => {
-    const lane = laneOf(ledger)
+  #add(ledger: Ledger, one: 1 | -1): void {
+    const lane = this.#laneOf(ledger)
     lane.running += one
     const name = ledger.taker?.name
     if (name === undefined) return
@@ -67,57 +126,9 @@ export function createTurns(now: () => number): Turns {
     else lane.runningOf.delete(name)
   }
 
-  const drop = ({ _id }: Ledger): void => {
-    const lane = lanes.get(_id)
-    if (lane && lane.running === 0 && lane.waiting === 0) lanes.delete(_id)
-  }
-
-  return {
-    tryBegin(ledger, stored) {
-      refuseFull(ledger, stored, now())
-      const begins = hasTurn(ledger, stored)
-      if (begins) add(ledger, 1)
-      return begins
-    },
-    wait: (ledger, { signal, caller }) =>
-      new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(overloaded())
-        const lane = laneOf(ledger)
-        const leave = (): void => {
-          signal.removeEventListener('abort', giveUp)
-          waiting.delete(entry)
-          lane.waiting -= 1
-          drop(ledger)
-        }
-        const giveUp = (): void => entry.refuse(overloaded())
-        const entry: Waiting = {
-          ledger,
-          start() {
-            add(ledger, 1)
-            leave()
-            resolve()
-          },
-          refuse(reason) {
-            leave()
-            reject(reason)
-          },
-        }
-        signal.addEventListener('abort', giveUp, { once: true })
-        lane.waiting += 1
-        waiting.add(entry, caller)?.refuse(overloaded())
-      }),
-    end(ledger, stored) {
-      add(ledger, -1)
-      const isFull = (entry: Waiting): boolean => waitForPlace(stored, entry.ledger, now()) > 0
-      const mayEnd = (entry: Waiting): boolean =>
-        entry.ledger._id === ledger._id && (isFull(entry) || hasTurn(entry.ledger, stored))
-      for (let next = waiting.take(mayEnd); next; next = waiting.take(mayEnd)) {
-        const wait = waitForPlace(stored, next.ledger, now())
-        if (wait > 0) next.refuse(tooMany(wait))
-        else next.start()
-      }
-      drop(ledger)
-    },
+  #drop({ _id }: Ledger): void {
+    const lane = this.#lanes.get(_id)
+    if (lane && lane.running === 0 && lane.waiting === 0) this.#lanes.delete(_id)
   }
 }
 

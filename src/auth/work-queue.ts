@@ -28,30 +28,10 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
   const waiting = new FairQueue<Waiting>(capacity)
   let running = 0
 
-  const waitForTurn = ({ signal, caller }: TaskOptions): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const leave = (): void => {
-        waiting.delete(entry)
-        entry.refuse()
-      }
-      const entry: Waiting = {
-        start() {
-          signal?.removeEventListener('abort', leave)
-          resolve()
-        },
-        refuse() {
-          signal?.removeEventListener('abort', leave)
-          reject(overloaded())
-        },
-      }
-      signal?.addEventListener('abort', leave, { once: true })
-      waiting.add(entry, caller)?.refuse()
-    })
-
   return {
     async run(task, options = {}) {
       if (options.signal?.aborted) throw overloaded()
-      if (running >= width) await waitForTurn(options)
+      if (running >= width) await waitForTurn(waiting, options)
       else {
         running += 1
         waiting.pass(options.caller)
@@ -67,6 +47,26 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
     },
   }
 }
+
+const waitForTurn = (waiting: FairQueue<Waiting>, { signal, caller }: TaskOptions): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const leave = (): void => {
+      waiting.delete(entry)
+      entry.refuse()
+    }
+    const entry: Waiting = {
+      start() {
+        signal?.removeEventListener('abort', leave)
+        resolve()
+      },
+      refuse() {
+        signal?.removeEventListener('abort', leave)
+        reject(overloaded())
+      },
+    }
+    signal?.addEventListener('abort', leave, { once: true })
+    waiting.add(entry, caller)?.refuse()
+  })
 
 const overloaded = (): ServiceError =>
   new ServiceError('overloaded', 'Too many secrets are waiting for their hash. Try again in a moment.')

@@ -104,7 +104,7 @@ function waitUntilLate<T>(
       error ??= deadline.end()
       finish()
       // Storage that hears the signal can say that nothing was written.
-      if (error.code === 'outcome_unknown') later(() => reject(error), 0)
+      if (error.code === 'outcome_unknown') later(reject, 0, error)
       else reject(error)
     }
     const timer = setTimeout(giveUp, seconds * 1000)

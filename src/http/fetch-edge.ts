@@ -22,16 +22,19 @@ export const createFetchHandler = (
       return refuse(cause)
     }
   }
+  const leave = (answer: Answer, method: string): MaybePromise<Response> =>
+    whenReady(endOfTurn(), () => send(answer, method))
   const handle = (request: Request, second: unknown): MaybePromise<Response> => {
     const response = second === undefined ? undefined : findNodeResponse(request, second)
     if (response) return sendByNode(response, fail(calledByNode()))
     const incoming = readRequest(request)
     // What a host's request lacks is found before anything is done.
     if (!incoming) return refuse(calledWithout())
-    const leave = (answer: Answer): MaybePromise<Response> =>
-      whenReady(endOfTurn(), () => send(answer, incoming.method))
+    const { method } = incoming
     const answered = respond(incoming)
-    return isPromise(answered) ? answered.then(leave).catch(refuse) : leave(answered)
+    return isPromise(answered)
+      ? answered.then((answer) => leave(answer, method)).catch(refuse)
+      : leave(answered, method)
   }
   return (request, second) => {
     try {

@@ -11,7 +11,7 @@ import type { Store } from '../service/store.js'
 import type { Observe } from '../types/host.js'
 import type { MaybePromise, ServiceOptions } from '../types.js'
 import { type Answer, type IncomingRequest, isEndless, isStream, type Respond } from './answer.js'
-import { createCors } from './cors.js'
+import { type Cors, createCors } from './cors.js'
 import { type Limit, type RequestDeadline, runWithDeadline } from './deadline.js'
 import { type Identify, type Identity, NOBODY } from './identify.js'
 import { networkOf } from './network.js'
@@ -21,7 +21,7 @@ import { APPLIED, prefersStrict } from './prefer.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
 import { nameClient, nameUser } from './queue-caller.js'
 import { NO_STORE, REVALIDATE } from './routes/answers.js'
-import { createExchange, type Describe } from './routes/create-exchange.js'
+import { createExchange, type Describe, type ExchangeOptions } from './routes/create-exchange.js'
 import type { Routes } from './routes/find-route.js'
 import { observeStream } from './send-stream.js'
 import { joinPrefix, splitTarget } from './target.js'
@@ -57,38 +57,97 @@ export interface RespondOptions {
 
 /** Turns the service into a function of plain requests: routing, order of faults, and common headers. */
 export function createRespond(service: Service, options: RespondOptions): Respond {
-  const { host, routes, open, identify, createStore } = options
-  const { logger } = service
-  const { requestSeconds } = service.plan.limits
-  const cors = createCors(host.cors)
-  const onlyJson = host.authenticate !== undefined
-  const vary = ['Authorization', ...(onlyJson ? ['Cookie'] : []), ...(cors?.varies ? ['Origin'] : [])].join(
-    ', ',
-  )
-  const findPrefix = createPrefix(options.basePath)
-  const exchanging = {
-    routes,
-    streams: options.streams,
-    describe: options.describe,
-    askHost: options.askHost,
-    hasAccountRoutes: options.hasAccountRoutes,
-    onlyJson,
-    readClient: (incoming: IncomingRequest) => readClient(host, incoming),
+  const responder = new Responder(service, options)
+  const respond = (incoming: IncomingRequest, observation?: Observation): MaybePromise<Answer> =>
+    responder.respond(incoming, observation)
+  return options.observe
+    ? observeRequests(respond, options.observe, service.logger)
+    : (incoming) => responder.respond(incoming)
+}
+
+class Responder {
+  readonly #service: Service
+  readonly #options: RespondOptions
+  readonly #cors: Cors | undefined
+  readonly #vary: string
+  readonly #findPrefix: ReturnType<typeof createPrefix>
+  readonly #exchanging: ExchangeOptions
+
+  constructor(service: Service, options: RespondOptions) {
+    const { host } = options
+    const onlyJson = host.authenticate !== undefined
+    this.#service = service
+    this.#options = options
+    this.#cors = createCors(host.cors)
+    this.#vary = [
+      'Authorization',
+      ...(onlyJson ? ['Cookie'] : []),
+      ...(this.#cors?.varies ? ['Origin'] : []),
+    ].join(', ')
+    this.#findPrefix = createPrefix(options.basePath)
+    this.#exchanging = {
+      routes: options.routes,
+      streams: options.streams,
+      describe: options.describe,
+      askHost: options.askHost,
+      hasAccountRoutes: options.hasAccountRoutes,
+      onlyJson,
+      readClient: (incoming: IncomingRequest) => readClient(host, incoming),
+    }
   }
 
-  const answer = (
+  respond(incoming: IncomingRequest, observation?: Observation): MaybePromise<Answer> {
+    let isGone = false
+    const limit = (): Limit<Answer> =>
+      this.#limit(incoming, () => {
+        isGone = true
+      })
+    const work = (deadline: RequestDeadline): MaybePromise<Answer> =>
+      whenReady(this.#answer(incoming, deadline, observation), (answered) => {
+        this.#options.onAnswer()
+        return this.#complete(incoming, answered, observation)
+      })
+    // Errors are never cached, so it makes no difference whether the caller was signed in.
+    const refuse = (thrown: unknown): Answer =>
+      this.#complete(incoming, addHeaders(this.#fail(thrown, isGone, observation), NO_STORE), observation)
+    try {
+      const answered = runWithDeadline(work, limit)
+      return isPromise(answered) ? answered.catch(refuse) : answered
+    } catch (thrown) {
+      return refuse(thrown)
+    }
+  }
+
+  /** `noteGone` is called when the client disconnects. */
+  #limit(incoming: IncomingRequest, noteGone: () => void): Limit<Answer> {
+    return {
+      seconds: this.#service.plan.limits.requestSeconds,
+      onSettled: this.#options.track(),
+      onGone: (listener) =>
+        incoming.onGone(() => {
+          noteGone()
+          listener()
+        }),
+      discard({ body }) {
+        if (isStream(body)) body.cancel()
+      },
+    }
+  }
+
+  #answer(
     incoming: IncomingRequest,
     deadline: RequestDeadline,
     observation: Observation | undefined,
-  ): MaybePromise<Answer> => {
-    const prefix = findPrefix(incoming.mountPath)
+  ): MaybePromise<Answer> {
+    const { host, routes, open, identify, createStore } = this.#options
+    const prefix = this.#findPrefix(incoming.mountPath)
     const target = splitTarget(incoming.target, prefix)
-    const found = target && routes.find(target.path, options)
+    const found = target && routes.find(target.path, this.#options)
     if (!found) throw notFound()
     observation?.locate(found)
     const { methods, allow, place } = found
     const method = incoming.method === 'HEAD' ? 'GET' : incoming.method
-    if (method === 'OPTIONS' && allow.includes(method)) return answerOptions(incoming, allow)
+    if (method === 'OPTIONS' && allow.includes(method)) return this.#answerOptions(incoming, allow)
     const endpoint = methods.get(method)
     if (!endpoint) return refuseMethod(allow, observation)
     deadline.enter('read')
@@ -99,8 +158,11 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       if (caller !== null) deadline.caller = nameUser(caller.id)
       const prefer = endpoint.mayIgnore ? incoming.header('prefer') : undefined
       const isStrict = prefer !== undefined && prefersStrict(prefer)
-      const call = createCall(service, { deadline, store: own, caller, session, claims, isStrict })
-      const exchange = createExchange({ call, endpoint, incoming, prefix, query: target.query }, exchanging)
+      const call = createCall(this.#service, { deadline, store: own, caller, session, claims, isStrict })
+      const exchange = createExchange(
+        { call, endpoint, incoming, prefix, query: target.query },
+        this.#exchanging,
+      )
       const answered = endpoint.run(exchange, place)
       if (caller === null && !isStrict) return answered
       return whenReady(answered, (theirs) => {
@@ -112,20 +174,21 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     const begin = (): MaybePromise<Answer> => {
       const store = createStore(deadline, observation?.calls)
       if (!identify) return run(store, NOBODY)
-      const along = endpoint.reads && service.along.of(place.collection, endpoint.reads)
+      const along = endpoint.reads && this.#service.along.of(place.collection, endpoint.reads)
       return whenReady(identify(incoming, { deadline, store, along }), (identity) => run(store, identity))
     }
     const opening = open()
     return opening ? opening.then(begin, unopened) : begin()
   }
 
-  const answerOptions = (incoming: IncomingRequest, allow: string): Answer => {
+  #answerOptions(incoming: IncomingRequest, allow: string): Answer {
     const isPreflight = incoming.header('access-control-request-method') !== undefined
-    const granted = isPreflight && cors ? cors.preflight(incoming.header('origin'), allow) : {}
+    const granted = isPreflight && this.#cors ? this.#cors.preflight(incoming.header('origin'), allow) : {}
     return { status: 204, headers: { allow, ...granted }, body: null }
   }
 
-  const fail = (thrown: unknown, isGone: boolean, observation: Observation | undefined): Answer => {
+  #fail(thrown: unknown, isGone: boolean, observation: Observation | undefined): Answer {
+    const { logger } = this.#service
     const requestId = idOf(observation)
     try {
       if (isServiceError(thrown) && isAnswerable(thrown)) {
@@ -146,73 +209,44 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     return toProblem(internalError(), requestId)
   }
 
+  #complete(
+    incoming: IncomingRequest,
+    { status, headers, body }: Answer,
+    observation: Observation | undefined,
+  ): Answer {
+    return {
+      status,
+      headers: Object.assign(
+        { 'x-content-type-options': 'nosniff', vary: this.#vary, ...REVALIDATE },
+        this.#cors?.answer(incoming.header('origin')),
+        headers,
+      ),
+      body: this.#follow(incoming, body, observation),
+    }
+  }
+
   /** A stream continues after its request is answered: it ends with its client, and `close` waits for it. */
-  const follow = (
+  #follow(
     incoming: IncomingRequest,
     body: Answer['body'],
     observation: Observation | undefined,
-  ): Answer['body'] => {
+  ): Answer['body'] {
     if (!isStream(body)) return body
     if (incoming.method === 'HEAD') {
       body.cancel()
       return null
     }
     let stopListening = (): void => {}
-    const answering = isEndless(body) ? undefined : options.trackAnswer()
+    const answering = isEndless(body) ? undefined : this.#options.trackAnswer()
     const observed = observeStream(body, answering?.goesOn, (thrown) => {
       stopListening()
       answering?.end()
       if (thrown !== undefined)
-        logger.error('a stream broke', { requestId: idOf(observation), cause: thrown })
+        this.#service.logger.error('a stream broke', { requestId: idOf(observation), cause: thrown })
     })
     stopListening = incoming.onGone(() => observed.cancel())
     return observed
   }
-
-  const complete = (
-    incoming: IncomingRequest,
-    { status, headers, body }: Answer,
-    observation: Observation | undefined,
-  ): Answer => ({
-    status,
-    headers: Object.assign(
-      { 'x-content-type-options': 'nosniff', vary, ...REVALIDATE },
-      cors?.answer(incoming.header('origin')),
-      headers,
-    ),
-    body: follow(incoming, body, observation),
-  })
-
-  const respond = (incoming: IncomingRequest, observation?: Observation): MaybePromise<Answer> => {
-    let isGone = false
-    const limit = (): Limit<Answer> => ({
-      seconds: requestSeconds,
-      onSettled: options.track(),
-      onGone: (listener) =>
-        incoming.onGone(() => {
-          isGone = true
-          listener()
-        }),
-      discard({ body }) {
-        if (isStream(body)) body.cancel()
-      },
-    })
-    const work = (deadline: RequestDeadline): MaybePromise<Answer> =>
-      whenReady(answer(incoming, deadline, observation), (answered) => {
-        options.onAnswer()
-        return complete(incoming, answered, observation)
-      })
-    // Errors are never cached, so it makes no difference whether the caller was signed in.
-    const refuse = (thrown: unknown): Answer =>
-      complete(incoming, addHeaders(fail(thrown, isGone, observation), NO_STORE), observation)
-    try {
-      const answered = runWithDeadline(work, limit)
-      return isPromise(answered) ? answered.catch(refuse) : answered
-    } catch (thrown) {
-      return refuse(thrown)
-    }
-  }
-  return options.observe ? observeRequests(respond, options.observe, logger) : (incoming) => respond(incoming)
 }
 
 /** The name of a request in problems and in the log; an observer hears it too. */

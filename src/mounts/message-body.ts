@@ -46,6 +46,7 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
       isOver = true
       reject(error())
     }
+    const refuse = (): ServiceError => tooLarge(limit)
     const onBroken = (): void => end(tooSlow)
     // The listeners may stay when the body is there: they go with the request.
     request
@@ -54,7 +55,7 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
         const chunk = toBytes(request, given)
         if (body.length + chunk.length <= limit) return body.add(chunk)
         request.pause()
-        end(() => tooLarge(limit))
+        end(refuse)
       })
       .on('end', () => {
         if (!isOver) resolve(body.join())

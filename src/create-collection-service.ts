@@ -72,6 +72,8 @@ export function createCollectionService<
   return assembleService(config, adapter, options, AS_IT_IS)
 }
 
+const ignore = (): void => {}
+
 const AS_IT_IS = (service: Service): Service => service
 
 /** The same of a service that `adjust` has changed: of one that says how it judges. */
@@ -113,7 +115,7 @@ export function assembleService<C>(
   // Nobody waits for what goes on behind an answer.
   const unwatched = () => ({
     seconds: plan.limits.requestSeconds,
-    onGone: () => () => {},
+    onGone: () => ignore,
     onSettled() {},
     discard() {},
   })

@@ -32,12 +32,14 @@ function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVa
   if (!Array.isArray(value) && !isObject(value))
     return findVariables(value).flatMap((variable) => judge(variable, undefined, known) ?? [])
   return Object.entries(value).flatMap(([name, inner]) => {
-    const inside = known.flatMap(
-      ({ items, properties }) => items ?? properties.find((property) => property.name === name) ?? UNDECLARED,
-    )
+    const inside = known.flatMap((field) => findInside(field, name))
     return judgeVariables(inside, inner, judge)
   })
 }
+
+/** What is inside a field under a name, or in each of its elements. */
+const findInside = ({ items, properties }: Field, name: string): Field | readonly Field[] =>
+  items ?? properties.find((property) => property.name === name) ?? UNDECLARED
 
 /** Why what is written in a value does not fit its field, whatever its variables are. */
 function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly string[] {

@@ -193,17 +193,17 @@ export interface Spot {
 /** The paths of a service in their order, with their methods. */
 export const pathsOf = (service: Described): readonly (readonly [path: string, spots: readonly Spot[]])[] =>
   ROUTES.filter((route) => isThere(route, service)).flatMap((route) =>
-    placesOf(route, service).map(([path, place]) => [
-      path,
-      Object.entries(route.methods).map(([method, endpoint]) => ({
-        method,
-        path,
-        form: route.path,
-        endpoint,
-        place,
-      })),
-    ]),
+    placesOf(route, service).map(([path, place]) => [path, spotsOf(route, path, place)]),
   )
+
+const spotsOf = (route: Route, path: string, place: Place): readonly Spot[] =>
+  Object.entries(route.methods).map(([method, endpoint]) => ({
+    method,
+    path,
+    form: route.path,
+    endpoint,
+    place,
+  }))
 
 /** Whether a route is there, and open. */
 function isThere(route: Route, service: Described): boolean {

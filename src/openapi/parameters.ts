@@ -19,14 +19,15 @@ export const referToParameters = (
 ): readonly JsonSchema[] =>
   names.flatMap((name) =>
     scope.parametersOf(collection, name, () =>
-      DESCRIPTIONS[name](scope, collection).map((parameter) =>
-        scope.components.refer('parameters', keyOf(collection, parameter), () => ({
-          ...parameter,
-          in: 'query',
-        })),
-      ),
+      DESCRIPTIONS[name](scope, collection).map((parameter) => refer(scope, collection, parameter)),
     ),
   )
+
+const refer = (scope: Scope, collection: Collection, parameter: Parameter): JsonSchema =>
+  scope.components.refer('parameters', keyOf(collection, parameter), () => ({
+    ...parameter,
+    in: 'query',
+  }))
 
 /** A parameter of a query. */
 interface Parameter extends JsonSchema {

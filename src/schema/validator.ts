@@ -69,15 +69,15 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
   ) {
     let faults: Map<string, Fault> | undefined
     const collect = (): Map<string, Fault> => {
-      faults ??= new Map(known.map((fault) => [fault.path, fault]))
+      faults ??= byPath(known)
       return faults
     }
     const add: AddFault = (fault) => {
-      const byPath = collect()
-      if (!isRelevant(fault)) return byPath.size < limit
+      const found = collect()
+      if (!isRelevant(fault)) return found.size < limit
       const path = fault.path.slice(0, MAX_PATH)
-      if (byPath.size < limit && !byPath.has(path)) byPath.set(path, { ...fault, path })
-      return byPath.size < limit
+      if (found.size < limit && !found.has(path)) found.set(path, { ...fault, path })
+      return found.size < limit
     }
     for (const name of Object.keys(body)) {
       if (declared.has(name)) continue
@@ -252,3 +252,6 @@ export function describeViolation({ path, keyword, params }: Violation): Fault {
 }
 
 const describeType = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)
+
+const byPath = (faults: readonly Fault[]): Map<string, Fault> =>
+  new Map(faults.map((fault) => [fault.path, fault]))

@@ -39,14 +39,17 @@ export async function serveProcesses(
       const pause = isSteady ? 0 : Math.min(LONGEST_PAUSE, before * 2 || FIRST_PAUSE)
       const after = pause === 0 ? 'at once' : `in ${pause} ms`
       complain(`Process ${worker.process.pid} ended (${reason ?? code}); another one begins ${after}.`)
-      const timer = setTimeout(() => {
-        pauses.delete(timer)
-        void begin(pause)
-      }, pause)
-      pauses.add(timer)
+      beginLater(pause)
       return undefined
     })
     return Promise.race([serves.then(() => undefined), ends])
+  }
+  const beginLater = (pause: number): void => {
+    const timer = setTimeout(() => {
+      pauses.delete(timer)
+      void begin(pause)
+    }, pause)
+    pauses.add(timer)
   }
   // Before a process is begun, which says where it serves.
   onStart(async () => {

@@ -47,6 +47,9 @@ export function warnOfClaims(
   }
 }
 
+const eachWayHas = (ways: Ways, isWanted: (demand: Demand) => boolean): boolean =>
+  ways.every((way) => way.some(isWanted))
+
 const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
 
 /** Warns of a `where` for which every document must be looked at. */
@@ -56,7 +59,7 @@ function warnOfScan({ claim, collection }: Judged, place: WarningReport): void {
   const fixed = first.filter(
     ({ path, kind }) =>
       LOOKED_UP.includes(kind) &&
-      ways.every((way) => way.some((other) => other.path === path && LOOKED_UP.includes(other.kind))),
+      eachWayHas(ways, (other) => other.path === path && LOOKED_UP.includes(other.kind)),
   )
   const isFixed = (column: FieldRef): boolean => fixed.some((demand) => isDemandOn(demand, column))
   const indexes = [{ fields: [ID] }, ...collection.storage.indexes]
@@ -101,7 +104,7 @@ const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operati
   // What cannot change was judged by `where` already.
   const stays = operation === 'update' && !chooses(take) && !rule.set.has(take)
   const isGuarded = (ways: Ways): boolean =>
-    ways.every((way) => way.some((demand) => isClaimed(demand, take) || isAgreed(demand, agreeing)))
+    eachWayHas(ways, (demand) => isClaimed(demand, take) || isAgreed(demand, agreeing))
   const isAlways = agreeing.some(({ definition }) => definition.required)
   return !isAlways && !isGuarded(rule.check.ways) && !(stays && isGuarded(rule.where.ways))
 }
@@ -120,7 +123,7 @@ const givesOthers: Judge = ({ claim, collection }, rule, operation) => {
     ({ path }) =>
       path === 'createdBy' ||
       isVariable(rule.set.get(path)) ||
-      rule.check.ways.every((way) => way.some((other) => other.path === path && other.kind === 'caller')),
+      eachWayHas(rule.check.ways, (other) => other.path === path && other.kind === 'caller'),
   )
   const fills = (demand: Demand): boolean =>
     demand.kind === 'other' ||
@@ -149,7 +152,10 @@ const isBounded = ({ storage, fields }: Collection, subjects: ReadonlySet<string
 
 /** Whether no document matches both: all that matches one has another value in a field than the other says. */
 const differs = (one: Ways, other: Ways): boolean =>
-  one.every((way) => other.every((mine) => way.some((a) => mine.some((b) => areApart(a, b)))))
+  one.every((way) => other.every((mine) => way.some((demand) => isApart(demand, mine))))
+
+const isApart = (demand: Demand, others: Ways[number]): boolean =>
+  others.some((other) => areApart(demand, other))
 
 const areApart = (a: Demand, b: Demand): boolean =>
   a.path === b.path &&

@@ -51,9 +51,7 @@ export function judgeFills(
     const required = fields.filter(({ definition }) => definition.required)
     const fillable = fields.filter(isFillable).map(({ name }) => name)
     return names.flatMap((name, i): readonly ConfigFault[] => {
-      const field =
-        required.find((one) => one.name === name && isFillable(one)) ??
-        required.find((one) => one.name === name)
+      const field = findNamed(required.filter(isFillable), name) ?? findNamed(required, name)
       const fault = field
         ? (describeUnfillable(field) ?? (names.indexOf(name) < i ? 'stands here twice' : undefined))
         : `names no required field of ${collection}${suggest(name, fillable)}`
@@ -62,3 +60,6 @@ export function judgeFills(
     })
   })
 }
+
+const findNamed = (fields: readonly Field[], name: string): Field | undefined =>
+  fields.find((field) => field.name === name)

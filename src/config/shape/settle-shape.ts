@@ -39,7 +39,8 @@ export function settleShape(config: unknown, misshapen: ReadonlySet<string> = ne
       return inside === undefined ? [] : [[name, inside]]
     })
     const needed = at !== '' && Array.isArray(schema.required) ? schema.required : []
-    const isWhole = needed.every((name) => entries.some(([present]) => present === name))
+    const present = new Set<unknown>(entries.map(([name]) => name))
+    const isWhole = needed.every((name) => present.has(name))
     // What has lost all members that it needs is left out, like the members.
     const isEmptied = schema.minProperties !== undefined && entries.length === 0 && !isOnlyComment(value)
     return isWhole && !isEmptied ? Object.freeze(Object.fromEntries(entries)) : undefined

@@ -1,6 +1,7 @@
 import { isEqualJson } from '../../json/equality.js'
 import { includesProperty, type PropertySet } from '../../permissions/grants.js'
 import { acceptsProperty } from '../../permissions/write-rules.js'
+import type { Demand } from '../../query/claims/demands.js'
 import { isAnywhere, type Where } from '../../query/where.js'
 import type { Placed } from './scope.js'
 import { waysOfRule } from './scope.js'
@@ -10,15 +11,11 @@ function implies(ways: Where['ways'], other: Where): boolean {
   if (isAnywhere(other)) return true
   // A way without demands stands for what is not known.
   const isKnown = other.ways.every((way) => way.length > 0)
-  return (
-    isKnown &&
-    ways.every((way) =>
-      other.ways.some((wanted) =>
-        wanted.every((demand) => way.some((mine) => isEqualJson({ ...mine }, { ...demand }))),
-      ),
-    )
-  )
+  return isKnown && ways.every((way) => other.ways.some((wanted) => meetsAll(way, wanted)))
 }
+
+const meetsAll = (way: readonly Demand[], wanted: readonly Demand[]): boolean =>
+  wanted.every((demand) => way.some((mine) => isEqualJson({ ...mine }, { ...demand })))
 
 /** Whether a rule that goes first certainly takes whatever another would. */
 export function goesFirst({ rule: first, operation, collection }: Placed, { rule }: Placed): boolean {

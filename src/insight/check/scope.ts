@@ -75,16 +75,24 @@ export function createScope(config: unknown, plan: ServicePlan, authenticate: bo
       return { paths, validate, ...(isForAnonymous(placed) ? { isLacking } : {}) }
     },
     rules: [...plan.collections.values()].flatMap((collection) =>
-      [...collectSubjects(collection)].filter(isPossible).flatMap((subject) =>
-        OPERATIONS.flatMap((operation): Placed[] => {
-          const rule = collection.permissions[operation].get(subject)
-          const pointer = place(collection, subject, operation)
-          return rule ? [{ collection, operation, subject, rule, pointer }] : []
-        }),
-      ),
+      [...collectSubjects(collection)]
+        .filter(isPossible)
+        .flatMap((subject) => placeRules(collection, subject, place)),
     ),
   }
 }
+
+/** The rules of a subject. */
+const placeRules = (
+  collection: Collection,
+  subject: string,
+  place: (collection: Collection, subject: string, operation: Placed['operation']) => string,
+): readonly Placed[] =>
+  OPERATIONS.flatMap((operation) => {
+    const rule = collection.permissions[operation].get(subject)
+    const pointer = place(collection, subject, operation)
+    return rule ? [{ collection, operation, subject, rule, pointer }] : []
+  })
 
 /** The subjects that a collection mentions. */
 export const collectSubjects = ({ permissions }: Collection): ReadonlySet<string> =>

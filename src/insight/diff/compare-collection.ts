@@ -62,11 +62,9 @@ function compareOperation(
     (own) => keyOfMentions(before.permissions[own]) === keyOfMentions(after.permissions[own]),
   )
   if (areSame) return []
-  const rules: readonly Rule[] = operations.flatMap((own) =>
-    [before, after].flatMap(({ permissions }) =>
-      [...permissions[own].values()].filter((rule) => rule !== null),
-    ),
-  )
+  const rules: readonly Rule[] = operations
+    .flatMap((own) => [before, after].flatMap(({ permissions }) => [...permissions[own].values()]))
+    .filter((rule) => rule !== null)
   const budget: Budget = { left: MAX_DECISIONS }
   const own = ruleOperation(operation)
   const { callers, byOperation } = known

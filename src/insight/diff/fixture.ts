@@ -1,6 +1,6 @@
 import type { Collection, ServicePlan } from '../../config/plan.js'
 import { compileField } from '../../filter/compare.js'
-import { and, type Filter, not } from '../../filter/filter.js'
+import { and, type FieldRef, type Filter, not } from '../../filter/filter.js'
 import { matches } from '../../filter/matches.js'
 import { isUuid } from '../../json/uuid.js'
 import { isSystemField } from '../../schema/names.js'
@@ -58,14 +58,20 @@ const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): rea
   storage.indexes.flatMap(({ unique, fields }) => {
     if (!unique) return []
     const columns = fields.map((field) => ({ field, read: compileField(field) }))
-    return others.flatMap((other): Filter[] => {
-      const same = columns.flatMap(({ field, read }): Filter[] => {
-        const value = read(other)
-        return value === undefined ? [] : [{ kind: 'eq', field, value }]
-      })
+    return others.flatMap((other) => {
+      const same = columns.flatMap((column) => equalTo(column, other))
       return same.length === fields.length ? [not(and(same))] : []
     })
   })
+
+/** The condition that a column has the value of a document, if that has one. */
+function equalTo(
+  { field, read }: { readonly field: FieldRef; readonly read: ReturnType<typeof compileField> },
+  document: JsonObject,
+): readonly Filter[] {
+  const value = read(document)
+  return value === undefined ? [] : [{ kind: 'eq', field, value }]
+}
 
 const makeId = (number: number): string => `01990000-0000-7000-8000-${String(number).padStart(12, '1')}`
 

@@ -5,12 +5,17 @@ import { OPERATIONS } from '../../permissions/grants.js'
 
 /** The places of the rules that use a claim. */
 export const rulesThatUse = ({ collections }: ServicePlan, claim: string): readonly string[] =>
-  [...collections.values()].flatMap(({ name, permissions }) =>
-    OPERATIONS.flatMap((operation) =>
-      [...permissions[operation]].flatMap(([subject, rule]) =>
-        rule?.claims.includes(claim) ? [placeOf(name, subject, operation)] : [],
-      ),
-    ),
+  [...collections.values()].flatMap((collection) =>
+    OPERATIONS.flatMap((operation) => rulesOfOperation(collection, operation, claim)),
+  )
+
+const rulesOfOperation = (
+  { name, permissions }: Collection,
+  operation: (typeof OPERATIONS)[number],
+  claim: string,
+): readonly string[] =>
+  [...permissions[operation]].flatMap(([subject, rule]) =>
+    rule?.claims.includes(claim) ? [placeOf(name, subject, operation)] : [],
   )
 
 const placeOf = (collection: string, subject: string, operation: string): string =>

@@ -118,23 +118,10 @@ function recordService(service: Service, hearing: Hearing): Service {
       if (attempt) attempt.outcome = outcome
     },
   }
-  const listen =
-    (name: string, gate: ReadGate): ReadGate =>
-    (asking) => {
-      const access = gate(asking)
-      if (!access) return null
-      const isReadable = (document: StoredDocument): boolean => {
-        const holds = access.isReadable(document)
-        const operation = current()
-        if (operation?.collection.name === name) operation.looks.push({ asking, document, holds })
-        return holds
-      }
-      return Object.create(access, { isReadable: { value: isReadable } })
-    }
   return {
     ...service,
     trace,
-    gates: new Map([...service.gates].map(([name, gate]) => [name, listen(name, gate)])),
+    gates: new Map([...service.gates].map(([name, gate]) => [name, listen(name, gate, current)])),
     createRuleJudge(asking) {
       const judge = service.createRuleJudge(asking)
       return {
@@ -153,3 +140,18 @@ function recordService(service: Service, hearing: Hearing): Service {
     },
   }
 }
+
+/** A gate whose accesses note the documents that are looked at. */
+const listen =
+  (name: string, gate: ReadGate, current: () => RecordedOperation | undefined): ReadGate =>
+  (asking) => {
+    const access = gate(asking)
+    if (!access) return null
+    const isReadable = (document: StoredDocument): boolean => {
+      const holds = access.isReadable(document)
+      const operation = current()
+      if (operation?.collection.name === name) operation.looks.push({ asking, document, holds })
+      return holds
+    }
+    return Object.create(access, { isReadable: { value: isReadable } })
+  }

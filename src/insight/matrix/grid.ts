@@ -24,18 +24,29 @@ export function layOutGrid(rows: readonly GridRow[], width: number, paint: Paint
   return rows.flatMap(({ cells, isHead }) => {
     const broken = cells.map((cell, column) => breakText(cell, roomIn(widths, column)))
     const height = Math.max(1, ...broken.map((lines) => lines.length))
-    return Array.from({ length: height }, (_, line) => {
-      const texts = broken.map((lines) => lines[line] ?? '')
-      const last = texts.findLastIndex((text) => text !== '')
-      return texts
-        .slice(0, last + 1)
-        .map((text, column) => {
-          const painted = isHead ? paint('bold', text) : text === NOTHING ? paint('dim', text) : text
-          return column === last ? painted : painted + ' '.repeat((widths[column] ?? 0) - text.length)
-        })
-        .join('')
-    })
+    return Array.from({ length: height }, (_, line) =>
+      layOutLine(
+        broken.map((lines) => lines[line] ?? ''),
+        widths,
+        (text) => (isHead ? paint('bold', text) : text === NOTHING ? paint('dim', text) : text),
+      ),
+    )
   })
+}
+
+/** The last text of a line needs no space behind it. */
+function layOutLine(
+  texts: readonly string[],
+  widths: readonly number[],
+  paint: (text: string) => string,
+): string {
+  const last = texts.findLastIndex((text) => text !== '')
+  let line = ''
+  for (const [column, text] of texts.slice(0, last + 1).entries()) {
+    line += paint(text)
+    if (column < last) line += ' '.repeat((widths[column] ?? 0) - text.length)
+  }
+  return line
 }
 
 /** What stands in a cell where nothing is allowed. */

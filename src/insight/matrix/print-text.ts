@@ -49,15 +49,9 @@ function printCollection(collection: CollectionMatrix, place: Place): readonly s
 
 /** The names that stand in the cells. */
 const namesIn = (rows: readonly Row[]): ReadonlySet<string> =>
-  new Set(
-    rows.flatMap(({ cells }) =>
-      COLUMNS.flatMap((column) =>
-        (cells[column]?.rules ?? []).flatMap(({ fields }) =>
-          fields && 'names' in fields ? fields.names : [],
-        ),
-      ),
-    ),
-  )
+  new Set(rows.flatMap(rulesIn).flatMap(({ fields }) => (fields && 'names' in fields ? fields.names : [])))
+
+const rulesIn = ({ cells }: Row) => COLUMNS.flatMap((column) => cells[column]?.rules ?? [])
 
 const abbreviateRow = ({ cells }: Row, letters: Letters): readonly string[] =>
   COLUMNS.map((column) => {
@@ -74,10 +68,18 @@ const referBack = (
   texts.map((cells, i) =>
     cells.map((text, column) => {
       if (rows[i]?.isInner || !text.includes(' ')) return text
-      const first = texts.findIndex((other, j) => !rows[j]?.isInner && other[column] === text)
+      const first = findRow(rows, texts, column, text)
       return first < i ? `as ${rows[first]?.labels[0]}` : text
     }),
   )
+
+/** The first row with a text in a column. */
+const findRow = (
+  rows: readonly Row[],
+  texts: readonly (readonly string[])[],
+  column: number,
+  text: string,
+): number => texts.findIndex((cells, i) => !rows[i]?.isInner && cells[column] === text)
 
 function toGrid(
   name: string,
@@ -107,24 +109,25 @@ function printRules(
   rows: readonly Row[],
   { paint, width }: Place,
 ): readonly string[] {
-  const [base] = rows.flatMap(({ cells }) =>
-    COLUMNS.flatMap((column) => (cells[column]?.rules ?? []).flatMap(({ pointers }) => pointers)),
-  )
+  const [base] = rows.flatMap(rulesIn).flatMap(({ pointers }) => pointers)
   const at = base?.split('/').slice(0, 4).join('/')
   const texts = rows.map(({ cells }) =>
     COLUMNS.map((column) => {
       const cell = cells[column]
       if (!cell) return ''
-      const pointers = cell.rules.flatMap((rule) =>
-        rule.pointers.map((one) => one.slice((at?.length ?? 0) + 1)),
-      )
-      return toPrintable(pointers.join(' ')) || NOTHING
+      return toPrintable(pointersOf(cell, at).join(' ')) || NOTHING
     }),
   )
   return at === undefined
     ? []
     : ['', ...breakText(`said by ${at}/…`, width), ...layOutGrid(toGrid(name, rows, texts), width, paint)]
 }
+
+/** The pointers to the rules of a cell, from a place on. */
+const pointersOf = (
+  { rules }: { readonly rules: readonly { readonly pointers: readonly string[] }[] },
+  at = '',
+): readonly string[] => rules.flatMap(({ pointers }) => pointers.map((one) => one.slice(at.length + 1)))
 
 const printClaims = (claims: readonly MatrixClaim[], { paint, width }: Place): readonly string[] => [
   paint('bold', 'claims'),

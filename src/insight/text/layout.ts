@@ -25,14 +25,19 @@ export function layOut(rows: readonly (readonly string[])[], width: number = WID
   return rows.flatMap((row) => {
     const cells = row.map((cell, column) => wrap(cell, widths[column] ?? 1))
     const height = Math.max(1, ...cells.map((lines) => lines.length))
-    return Array.from({ length: height }, (_, index) =>
-      cells
-        .map((lines, column) => (lines[index] ?? '').padEnd(widths[column] ?? 0))
-        .join(' '.repeat(GAP))
-        .trimEnd(),
-    )
+    return Array.from({ length: height }, (_, index) => layOutLine(cells, index, widths))
   })
 }
+
+const layOutLine = (
+  cells: readonly (readonly string[])[],
+  index: number,
+  widths: readonly number[],
+): string =>
+  cells
+    .map((lines, column) => (lines[index] ?? '').padEnd(widths[column] ?? 0))
+    .join(' '.repeat(GAP))
+    .trimEnd()
 
 /** A table of Markdown; bars in cells are escaped. */
 export function layOutMarkdown(

@@ -57,8 +57,11 @@ function compileReader({ rule, subject, collection }: Placed): Predicate {
 
 function compileWays(ways: readonly (readonly Demand[])[], collection: Collection): Predicate {
   const compiled = ways.map((way) => way.map((demand) => compileDemand(demand, collection)))
-  return (document) => compiled.some((way) => way.every((isMet) => isMet(document)))
+  return (document) => compiled.some((way) => areAllMet(way, document))
 }
+
+const areAllMet = (way: readonly Predicate[], document: Parameters<Predicate>[0]): boolean =>
+  way.every((isMet) => isMet(document))
 
 const ANY: Predicate = () => true
 

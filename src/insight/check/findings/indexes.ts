@@ -1,5 +1,6 @@
 import { isDemandOn, leads } from '../../../config/leads.js'
 import type { Collection } from '../../../config/plan.js'
+import type { FieldRef } from '../../../filter/filter.js'
 import { EVERYONE, OWNER, type Rule, SIGNED_IN } from '../../../permissions/grants.js'
 import type { Demand } from '../../../query/claims/demands.js'
 import { isAnywhere } from '../../../query/where.js'
@@ -63,11 +64,15 @@ const isFixing = ({ operator, operand }: Demand): boolean =>
 function isIndexed({ storage, permissions }: Collection, way: readonly Demand[]): boolean {
   const always = permissions.read.get(OWNER) ? ['_id', 'createdBy'] : ['_id']
   if (way.some((demand) => isSought(demand) && always.includes(demand.path))) return true
+  const [sought, fixing] = [way.filter(isSought), way.filter(isFixing)]
   return storage.indexes.some((index) =>
     leads(
       index,
-      (column) => way.some((demand) => isSought(demand) && isDemandOn(demand, column)),
-      (column) => way.some((demand) => isFixing(demand) && isDemandOn(demand, column)),
+      (column) => isIn(sought, column),
+      (column) => isIn(fixing, column),
     ),
   )
 }
+
+const isIn = (demands: readonly Demand[], column: FieldRef): boolean =>
+  demands.some((demand) => isDemandOn(demand, column))

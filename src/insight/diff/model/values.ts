@@ -60,12 +60,11 @@ export function isFittingSet(logic: Logic, collection: Collection, field: Field,
       .validate({ [field.name]: value }, { limit: Number.POSITIVE_INFINITY })
       .map(({ path }) => path)
       .filter((path) => isWithin(path, own))
+  const isFitting = (value: unknown, at: string): boolean =>
+    !faultsIn(value).some((path) => isWithin(path, at))
   const isOfVariable = (path: string): boolean => places.some(([at]) => isWithin(path, at))
   const fits = places.map(([at, name]) =>
-    logic.test(
-      sourceOfVariable(name).key,
-      (value) => !faultsIn(replace(written, name, sampleOf(value))).some((path) => isWithin(path, at)),
-    ),
+    logic.test(sourceOfVariable(name).key, (value) => isFitting(replace(written, name, sampleOf(value)), at)),
   )
   return logic.and(toDiagram(faultsIn(written).every(isOfVariable)), ...fits)
 }

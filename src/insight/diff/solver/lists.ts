@@ -27,107 +27,165 @@ export function findLists(variables: Variables, question: Question): Model | und
   if (keys.length === 0)
     return atoms.every(({ atom, holds }) => holdsIn(atom, model) === holds) ? model : undefined
 
-  const groups = joinEqual(keys, question)
-  const elements = new Map<string, Scalar[]>()
-  const fixed = new Set<string>()
-  for (const { leader, list } of groups.values()) {
-    elements.set(leader, list ? [...list] : [])
-    if (list) fixed.add(leader)
-  }
-  const leaderOf = (key: string): string => groups.get(key)?.leader ?? key
-  for (const key of keys) lists.set(key, elements.get(leaderOf(key)) ?? [])
+  return new ListSearch({ variables, question, atoms, keys, lists }).find() ? model : undefined
+}
 
-  const isAllowed = (key: string, element: Scalar): boolean =>
-    keys.every((member) => {
-      if (leaderOf(member) !== leaderOf(key)) return true
-      const mark = values.get(member)
-      if (!isList(mark) || (mark.of !== null && typeof element !== mark.of) || mark.of === null) return false
-      return atoms.every(({ atom, holds }) => holds || atom.on !== member || !meets(atom, element, model))
-    })
-  const pools = new Map<string, readonly Scalar[]>()
-  const pool = (key: string): readonly Scalar[] => {
-    const leader = leaderOf(key)
-    const known = pools.get(leader)
-    if (known) return known
-    const own = keys.filter((member) => leaderOf(member) === leader)
-    const found = [...new Set(own.flatMap((member) => variables.get(member)?.elements ?? []))]
-    pools.set(leader, found)
-    return found
-  }
-  const isApart = (): boolean =>
-    atoms.every(({ atom, holds }) => holds || atom.kind !== 'overlap' || !holdsIn(atom, model))
+/** The lists that are looked for. */
+interface WantedLists {
+  readonly variables: Variables
+  readonly question: Question
+  /** The conditions on lists, and on their elements. */
+  readonly atoms: Question['literals']
+  readonly keys: readonly string[]
+  readonly lists: Map<string, Scalar[]>
+}
 
-  const add = (key: string, element: Scalar): (() => void) | undefined => {
-    const own = elements.get(leaderOf(key))
-    if (!own) return undefined
-    if (own.includes(element)) return () => {}
-    if (fixed.has(leaderOf(key)) || !isAllowed(key, element)) return undefined
-    own.push(element)
-    return () => void own.pop()
+/** A search for the elements of lists, which goes back where one meets a condition that must not hold. */
+class ListSearch {
+  readonly #variables: Variables
+  readonly #atoms: WantedLists['atoms']
+  readonly #keys: readonly string[]
+  readonly #model: Model
+  readonly #groups: ReadonlyMap<string, Group>
+  /** The elements of the lists that are equal, by their leader. */
+  readonly #elements = new Map<string, Scalar[]>()
+  /** The leaders of lists that are given as a whole. */
+  readonly #fixed = new Set<string>()
+  readonly #pools = new Map<string, readonly Scalar[]>()
+  /** The conditions that need an element. */
+  readonly #wanted: WantedLists['atoms']
+
+  constructor({ variables, question, atoms, keys, lists }: WantedLists) {
+    this.#variables = variables
+    this.#atoms = atoms
+    this.#keys = keys
+    this.#model = { values: question.values, lists }
+    this.#groups = joinEqual(keys, question)
+    for (const { leader, list } of this.#groups.values()) {
+      this.#elements.set(leader, list ? [...list] : [])
+      if (list) this.#fixed.add(leader)
+    }
+    for (const key of keys) lists.set(key, this.#elements.get(this.#leaderOf(key)) ?? [])
+    this.#wanted = atoms.filter(({ atom, holds }) => holds && atom.kind !== 'test' && atom.kind !== 'same')
   }
-  const wanted = atoms.filter(({ atom, holds }) => holds && atom.kind !== 'test' && atom.kind !== 'same')
-  const satisfy = (i: number): boolean => {
-    const literal = wanted[i]
-    if (!literal) return finish()
+
+  /** Fills the lists; `false` where there are none such. */
+  find(): boolean {
+    return this.#satisfy(0)
+  }
+
+  #satisfy(i: number): boolean {
+    const literal = this.#wanted[i]
+    if (!literal) return this.#finish()
     const { atom } = literal
-    if (holdsIn(atom, model)) return satisfy(i + 1)
+    if (holdsIn(atom, this.#model)) return this.#satisfy(i + 1)
     const both = atom.kind === 'overlap' ? [atom.on, atom.other] : [atom.on]
-    const choices = new Set([...both.flatMap(pool), ...both.flatMap((key) => lists.get(key) ?? [])])
+    const choices = new Set([
+      ...both.flatMap((key) => this.#pool(key)),
+      ...both.flatMap((key) => this.#model.lists.get(key) ?? []),
+    ])
     for (const element of choices) {
-      if (atom.kind !== 'overlap' && !meets(atom, element, model)) continue
+      if (atom.kind !== 'overlap' && !meets(atom, element, this.#model)) continue
       const undo: (() => void)[] = []
       const isAdded = both.every((key) => {
-        const remove = add(key, atom.kind === 'overlap' && key === atom.on ? atom.read(element) : element)
+        const own = atom.kind === 'overlap' && key === atom.on ? atom.read(element) : element
+        const remove = this.#add(key, own)
         if (remove) undo.push(remove)
         return remove !== undefined
       })
-      if (isAdded && isApart() && satisfy(i + 1)) return true
+      if (isAdded && this.#isApart() && this.#satisfy(i + 1)) return true
       for (const remove of undo.reverse()) remove()
     }
     return false
   }
-  const finish = (): boolean => {
-    const before = [...elements.values()].map((own) => [own, [...own]] as const)
-    const isMet = (): boolean => atoms.every(({ atom, holds }) => holdsIn(atom, model) === holds)
-    if (isApart() && fillAll() && separate() && isMet()) return true
+
+  #finish(): boolean {
+    const before = [...this.#elements.values()].map((own) => [own, [...own]] as const)
+    if (this.#isApart() && this.#fillAll() && this.#separate() && this.#isMet()) return true
     for (const [own, old] of before) own.splice(0, own.length, ...old)
     return false
   }
-  const fillAll = (): boolean =>
-    keys.every((key) => {
-      const mark = values.get(key)
-      const own = elements.get(leaderOf(key)) ?? []
-      if (!isList(mark) || !isFilled(variables, mark, key) || own.length > 0) return true
-      return pool(key).some((element) => {
-        const remove = add(key, element)
-        if (remove && isApart()) return true
-        remove?.()
-        return false
-      })
+
+  #isMet(): boolean {
+    return this.#atoms.every(({ atom, holds }) => holdsIn(atom, this.#model) === holds)
+  }
+
+  #isApart(): boolean {
+    return this.#atoms.every(
+      ({ atom, holds }) => holds || atom.kind !== 'overlap' || !holdsIn(atom, this.#model),
+    )
+  }
+
+  #fillAll(): boolean {
+    return this.#keys.every((key) => {
+      const mark = this.#model.values.get(key)
+      const own = this.#elements.get(this.#leaderOf(key)) ?? []
+      if (!isList(mark) || !isFilled(this.#variables, mark, key) || own.length > 0) return true
+      return this.#addAny(key)
     })
-  const separate = (): boolean =>
-    atoms.every(({ atom, holds }) => {
-      if (atom.kind !== 'same' || holdsIn(atom, model) === holds) return true
+  }
+
+  #separate(): boolean {
+    return this.#atoms.every(({ atom, holds }) => {
+      if (atom.kind !== 'same' || holdsIn(atom, this.#model) === holds) return true
       if (holds) return false
       const both = typeof atom.other === 'string' ? [atom.on, atom.other] : [atom.on]
-      return both.some((key) => lengthen(key))
+      return both.some((key) => this.#lengthen(key))
     })
-  const lengthen = (key: string): boolean => {
-    const own = elements.get(leaderOf(key))
-    if (!own || fixed.has(leaderOf(key))) return false
+  }
+
+  #lengthen(key: string): boolean {
+    const own = this.#elements.get(this.#leaderOf(key))
+    if (!own || this.#fixed.has(this.#leaderOf(key))) return false
     const [first] = own
-    if (first !== undefined) {
-      own.push(first)
-      return true
-    }
-    return pool(key).some((element) => {
-      const remove = add(key, element)
-      if (remove && isApart()) return true
+    if (first === undefined) return this.#addAny(key)
+    own.push(first)
+    return true
+  }
+
+  #addAny(key: string): boolean {
+    return this.#pool(key).some((element) => {
+      const remove = this.#add(key, element)
+      if (remove && this.#isApart()) return true
       remove?.()
       return false
     })
   }
-  return satisfy(0) ? model : undefined
+
+  /** Returns what takes the element out again; `undefined` where it cannot be in the list. */
+  #add(key: string, element: Scalar): (() => void) | undefined {
+    const own = this.#elements.get(this.#leaderOf(key))
+    if (!own) return undefined
+    if (own.includes(element)) return () => {}
+    if (this.#fixed.has(this.#leaderOf(key)) || !this.#isAllowed(key, element)) return undefined
+    own.push(element)
+    return () => void own.pop()
+  }
+
+  #isAllowed(key: string, element: Scalar): boolean {
+    return this.#keys.every((member) => {
+      if (this.#leaderOf(member) !== this.#leaderOf(key)) return true
+      const mark = this.#model.values.get(member)
+      if (!isList(mark) || (mark.of !== null && typeof element !== mark.of) || mark.of === null) return false
+      return this.#atoms.every(
+        ({ atom, holds }) => holds || atom.on !== member || !meets(atom, element, this.#model),
+      )
+    })
+  }
+
+  #pool(key: string): readonly Scalar[] {
+    const leader = this.#leaderOf(key)
+    const known = this.#pools.get(leader)
+    if (known) return known
+    const own = this.#keys.filter((member) => this.#leaderOf(member) === leader)
+    const found = [...new Set(own.flatMap((member) => this.#variables.get(member)?.elements ?? []))]
+    this.#pools.set(leader, found)
+    return found
+  }
+
+  #leaderOf(key: string): string {
+    return this.#groups.get(key)?.leader ?? key
+  }
 }
 
 /** Whether a list has at least one element. */

@@ -72,15 +72,12 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
     if (atom.kind === 'overlap')
       return JSON.stringify(variables.get(atom.other)?.elements.map((element) => atom.read(element)))
     const elements = variables.get(atom.on)?.elements ?? []
-    const write = (holds: boolean): string => (holds ? '1' : '0')
-    if (atom.kind === 'some') return elements.map((element) => write(atom.test(element))).join('')
+    if (atom.kind === 'some') return elements.map((element) => writeVerdict(atom.test(element))).join('')
     const others = valuesOf(atom.other)
     if (atom.kind === 'compare')
-      return valuesOf(atom.on)
-        .flatMap((own) => others.map((other) => write(atom.test(own, other))))
-        .join('')
+      return writeVerdicts(valuesOf(atom.on), others, (own, other) => atom.test(own, other))
     const scalars = others.map(scalarOf).filter((other) => other !== undefined)
-    return elements.flatMap((own) => scalars.map((other) => write(atom.test(own, other)))).join('')
+    return writeVerdicts(elements, scalars, (own, other) => atom.test(own, other))
   }
   const atom: Logic['atom'] = (asked, name = '') =>
     simplify(asked) ?? step(levelOf(asked, name), [NEVER, ALWAYS])
@@ -109,3 +106,12 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
     },
   }
 }
+
+const writeVerdict = (holds: boolean): string => (holds ? '1' : '0')
+
+/** The verdicts on each pair of values. */
+const writeVerdicts = <T, U>(
+  values: readonly T[],
+  others: readonly U[],
+  test: (value: T, other: U) => boolean,
+): string => values.flatMap((value) => others.map((other) => writeVerdict(test(value, other)))).join('')

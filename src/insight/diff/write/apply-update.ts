@@ -101,8 +101,11 @@ const merge = ({ mode, sight: { logic }, body }: Write, rule: Rule, written: Sou
     const own = bodyKey(path)
     return sources(path).flatMap(([when, source]): Cases => {
       if (source.kind === 'fixed' || source.key !== own) return [[when, source]]
-      const merged = choose(logic, body.names(path), always(source), stay(path))
-      return merged.map(([also, one]) => [logic.and(when, also), one] as const)
+      return narrow(logic, when, choose(logic, body.names(path), always(source), stay(path)))
     })
   }
 }
+
+/** The same cases, where something else holds as well. */
+const narrow = (logic: Write['sight']['logic'], also: Diagram, cases: Cases): Cases =>
+  cases.map(([when, source]) => [logic.and(also, when), source] as const)

@@ -30,17 +30,22 @@ export function printExplanation(explanation: Explanation, look: Partial<Look> =
       describeJudgement(judgement).flatMap((line) => printLine(toVisible(line), { paint, width })),
     ),
     ...(explanation.isCut ? [['…']] : []),
-    ...describeSuggestion(explanation, width).map(({ words, rules, changes }) => [
-      ...words,
-      ...rules.flatMap(({ pointer, json }) => [
-        `  ${paint('dim', toPrintable(pointer))}`,
-        ...json.map((line) => `    ${line}`),
-      ]),
-      ...changes.flatMap((line) => wrap(toPrintable(`- ${line}`), width - 2).map((one) => `  ${one}`)),
-    ]),
+    ...describeSuggestion(explanation, width).map((one) => printSuggestion(one, { paint, width })),
   ]
   return blocks.map((lines) => lines.join('\n')).join('\n\n')
 }
+
+const printSuggestion = (
+  { words, rules, changes }: ReturnType<typeof describeSuggestion>[number],
+  { paint, width }: Look,
+): readonly string[] => [
+  ...words,
+  ...rules.flatMap(({ pointer, json }) => [
+    `  ${paint('dim', toPrintable(pointer))}`,
+    ...json.map((line) => `    ${line}`),
+  ]),
+  ...changes.flatMap((line) => wrap(toPrintable(`- ${line}`), width - 2).map((one) => `  ${one}`)),
+]
 
 /** The same as Markdown. */
 export function printExplanationMarkdown(explanation: Explanation): string {

@@ -80,11 +80,14 @@ export const MAX_RANGES = 64
 export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse[] | undefined {
   const lists = use.fixing.map((fix) => (fix.kind === 'or' ? distinctOf(fix.filters) : [fix]))
   if (lists.reduce((total, { length }) => total * length, 1) > most) return undefined
-  const fixings = lists.reduce<readonly (readonly Filter[])[]>(
-    (known, list) => known.flatMap((prefix) => list.map((one) => [...prefix, one])),
-    [[]],
-  )
-  return fixings.map((fixing) => ({ ...use, fixing, order: use.rangeOrder }))
+  return combine(lists).map((fixing) => ({ ...use, fixing, order: use.rangeOrder }))
+}
+
+/** Each way to take one element of each list. */
+export function combine<T>(lists: readonly (readonly T[])[]): readonly (readonly T[])[] {
+  let known: readonly (readonly T[])[] = [[]]
+  for (const list of lists) known = known.flatMap((prefix) => list.map((one) => [...prefix, one]))
+  return known
 }
 
 /** Equalities on one field, each value once. */
@@ -122,6 +125,12 @@ export function isInOrder(
   })
 }
 
+const replaceIn = (
+  conditions: readonly Filter[],
+  one: Filter,
+  others: readonly Filter[],
+): readonly Filter[] => conditions.flatMap((condition) => (condition === one ? others : condition))
+
 /** The whole filter for one alternative of a condition, and what of it is the alternative's own. */
 export interface Alternative {
   readonly all: readonly Filter[]
@@ -147,7 +156,7 @@ export const splitAlternatives = (conditions: readonly Filter[]): readonly (read
       parts.map((part) => {
         const own = conditionsOf(part)
         // Each alternative has the place of all: what a rule asks stays before what a query asks.
-        return { own, all: conditions.flatMap((other) => (other === condition ? own : other)) }
+        return { own, all: replaceIn(conditions, condition, own) }
       }),
     ]
   })

@@ -101,10 +101,13 @@ const findFinals = (ends: readonly Contexts[], width: number): readonly (Int32Ar
   SIDES.flatMap((before) =>
     SIDES.map((after) => {
       const context = 1 << bitOf(before, after)
-      const positions = [...ends.keys()].filter((position) => ((ends[position] ?? NOWHERE) & context) !== 0)
+      const positions = findEnds(ends, context)
       return positions.length === 0 ? undefined : toWords(positions, width)
     }),
   )
+
+const findEnds = (ends: readonly Contexts[], context: Contexts): readonly number[] =>
+  [...ends.keys()].filter((position) => ((ends[position] ?? NOWHERE) & context) !== 0)
 
 /** Divides characters into classes, and finds for each class the positions that accept it. */
 function maskClasses(takes: readonly (readonly Range[])[], width: number, withWords: boolean) {

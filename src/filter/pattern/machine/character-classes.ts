@@ -41,10 +41,7 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
     return low
   }
   const stretchesOf = (ranges: readonly Range[]): readonly number[] =>
-    ranges.flatMap(([first, last]) => {
-      const from = stretchOf(first)
-      return Array.from({ length: stretchOf(last) - from + 1 }, (_, i) => from + i)
-    })
+    ranges.flatMap(([first, last]) => numbersFrom(stretchOf(first), stretchOf(last)))
 
   // Each set divides every class into a part inside it and a part outside.
   const divided = new Int32Array(starts.length)
@@ -112,3 +109,6 @@ function tabulate(starts: Int32Array, classes: Uint16Array): Pick<CharacterClass
   })
   return { pages, cells }
 }
+
+const numbersFrom = (first: number, last: number): readonly number[] =>
+  Array.from({ length: last - first + 1 }, (_, i) => first + i)

@@ -44,108 +44,49 @@ const nothing = (empty: Contexts): Part => ({ first: [], last: [], empty, isLoop
 const hasPositions = ({ first }: Part): boolean => first.length > 0
 
 /** Finds the positions of a pattern. `onPair` is called for each successive pair, and may throw. */
-export function findPositions(pattern: Pattern, onPair: () => void = () => {}): Positions {
-  const takes: (readonly Range[])[] = [[]]
-  const follow: Map<number, Contexts>[] = [new Map()]
-  let asksForWords = false
-  const literals = new Map<number, readonly Range[]>()
+export const findPositions = (pattern: Pattern, onPair: () => void = () => {}): Positions =>
+  new PositionFinder(onPair).find(pattern)
 
-  const take = (ranges: readonly Range[]): Part => {
-    const position = takes.push(ranges) - 1
-    follow.push(new Map())
-    return {
-      first: [[position, BEFORE_CHARACTER]],
-      last: [[position, BEHIND_CHARACTER]],
-      empty: NOWHERE,
-      isLoop: false,
-    }
+class PositionFinder {
+  readonly #onPair: () => void
+  readonly #takes: (readonly Range[])[] = [[]]
+  readonly #follow: Map<number, Contexts>[] = [new Map()]
+  readonly #literals = new Map<number, readonly Range[]>()
+  #asksForWords = false
+
+  constructor(onPair: () => void) {
+    this.#onPair = onPair
   }
 
-  const takeText = (text: string): Part =>
-    joinAll(
-      Array.from(text, (character) => () => {
-        const point = character.codePointAt(0) ?? 0
-        const ranges = literals.get(point) ?? [[point, point]]
-        literals.set(point, ranges)
-        return take(ranges)
-      }),
-    )
-
-  const connect = (last: readonly Reach[], first: readonly Reach[]): void => {
-    for (const [from, behind] of last) {
-      const next = follow[from]
-      for (const [to, before] of first) {
-        const contexts = behind & before
-        if (contexts === NOWHERE) continue
-        const known = next?.get(to)
-        if (known === undefined && from > 0) onPair()
-        next?.set(to, (known ?? NOWHERE) | contexts)
-      }
-    }
+  find(pattern: Pattern): Positions {
+    const whole = this.#build(pattern)
+    this.#connect([[0, ANYWHERE]], whole.first)
+    const ends = this.#takes.map(() => NOWHERE)
+    for (const [position, contexts] of whole.last) ends[position] = contexts
+    ends[0] = whole.empty
+    return { takes: this.#takes, follow: this.#follow, ends, asksForWords: this.#asksForWords }
   }
 
-  const join = (a: Part, b: Part): Part => {
-    connect(a.last, b.first)
-    return {
-      first: a.empty === NOWHERE ? a.first : [...a.first, ...restrict(b.first, a.empty)],
-      last: b.empty === NOWHERE ? b.last : [...b.last, ...restrict(a.last, b.empty)],
-      empty: a.empty & b.empty,
-      isLoop: hasPositions(a) ? a.isLoop && !hasPositions(b) : b.isLoop,
-    }
-  }
-
-  const joinAll = (parts: readonly (() => Part)[]): Part =>
-    parts.reduce<Part>((whole, part) => join(whole, part()), nothing(ANYWHERE))
-
-  /** `a(b(b(b)?)?)?`: each copy is entered only from the one before it, which keeps the pairs few. */
-  const joinOptional = (a: Part, copies: readonly Part[]): Part => {
-    if (copies.length === 0) return a
-    const first = [...a.first]
-    const last = [...a.last]
-    let before = a
-    for (const copy of copies) {
-      connect(before.last, copy.first)
-      if (before === a) first.push(...restrict(copy.first, a.empty))
-      last.push(...copy.last)
-      before = copy
-    }
-    return { first, last, empty: a.empty, isLoop: copies.length === 1 && !hasPositions(a) && before.isLoop }
-  }
-
-  const loop = (part: Part): Part => {
-    if (!part.isLoop) connect(part.last, part.first)
-    return { ...part, isLoop: true }
-  }
-
-  const repeat = (part: Pattern, min: number, max: number | null): Part => {
-    if (max === 0) return nothing(ANYWHERE)
-    const copies = [build(part)]
-    // A part that may be empty everywhere can be empty in each repeat: its copies are optional.
-    const required = copies[0]?.empty === ANYWHERE ? 0 : min
-    const count = max ?? Math.max(required, 1)
-    while (copies.length < count) copies.push(build(part))
-    const final = copies.pop()
-    if (final) copies.push(max === null ? loop(final) : final)
-    return joinOptional(copies.slice(0, required).reduce(join, nothing(ANYWHERE)), copies.slice(required))
-  }
-
-  const build = (pattern: Pattern): Part => {
+  #build(pattern: Pattern): Part {
     switch (pattern.kind) {
       case 'text':
-        return takeText(pattern.text)
+        return this.#takeText(pattern.text)
       case 'set':
-        return take(pattern.ranges)
+        return this.#take(pattern.ranges)
       case 'start':
         return nothing(AT_START)
       case 'end':
         return nothing(AT_END)
       case 'boundary':
-        asksForWords = true
+        this.#asksForWords = true
         return nothing(pattern.negated ? ANYWHERE & ~AT_BOUNDARY : AT_BOUNDARY)
-      case 'sequence':
-        return joinAll(pattern.parts.map((part) => () => build(part)))
+      case 'sequence': {
+        let whole = nothing(ANYWHERE)
+        for (const part of pattern.parts) whole = this.#join(whole, this.#build(part))
+        return whole
+      }
       case 'choice': {
-        const parts = pattern.parts.map(build)
+        const parts = pattern.parts.map((part) => this.#build(part))
         return {
           first: parts.flatMap(({ first }) => first),
           last: parts.flatMap(({ last }) => last),
@@ -154,18 +95,90 @@ export function findPositions(pattern: Pattern, onPair: () => void = () => {}): 
         }
       }
       case 'repeat':
-        return repeat(pattern.part, pattern.min, pattern.max)
+        return this.#repeat(pattern.part, pattern.min, pattern.max)
       default:
         return pattern satisfies never
     }
   }
 
-  const whole = build(pattern)
-  connect([[0, ANYWHERE]], whole.first)
-  const ends = takes.map(() => NOWHERE)
-  for (const [position, contexts] of whole.last) ends[position] = contexts
-  ends[0] = whole.empty
-  return { takes, follow, ends, asksForWords }
+  #take(ranges: readonly Range[]): Part {
+    const position = this.#takes.push(ranges) - 1
+    this.#follow.push(new Map())
+    return {
+      first: [[position, BEFORE_CHARACTER]],
+      last: [[position, BEHIND_CHARACTER]],
+      empty: NOWHERE,
+      isLoop: false,
+    }
+  }
+
+  #takeText(text: string): Part {
+    let whole = nothing(ANYWHERE)
+    for (const character of text) {
+      const point = character.codePointAt(0) ?? 0
+      const ranges = this.#literals.get(point) ?? [[point, point]]
+      this.#literals.set(point, ranges)
+      whole = this.#join(whole, this.#take(ranges))
+    }
+    return whole
+  }
+
+  #connect(last: readonly Reach[], first: readonly Reach[]): void {
+    for (const [from, behind] of last) {
+      const next = this.#follow[from]
+      for (const [to, before] of first) {
+        const contexts = behind & before
+        if (contexts === NOWHERE) continue
+        const known = next?.get(to)
+        if (known === undefined && from > 0) this.#onPair()
+        next?.set(to, (known ?? NOWHERE) | contexts)
+      }
+    }
+  }
+
+  #join(a: Part, b: Part): Part {
+    this.#connect(a.last, b.first)
+    return {
+      first: a.empty === NOWHERE ? a.first : [...a.first, ...restrict(b.first, a.empty)],
+      last: b.empty === NOWHERE ? b.last : [...b.last, ...restrict(a.last, b.empty)],
+      empty: a.empty & b.empty,
+      isLoop: hasPositions(a) ? a.isLoop && !hasPositions(b) : b.isLoop,
+    }
+  }
+
+  #repeat(part: Pattern, min: number, max: number | null): Part {
+    if (max === 0) return nothing(ANYWHERE)
+    const copies = [this.#build(part)]
+    // A part that may be empty everywhere can be empty in each repeat: its copies are optional.
+    const required = copies[0]?.empty === ANYWHERE ? 0 : min
+    const count = max ?? Math.max(required, 1)
+    while (copies.length < count) copies.push(this.#build(part))
+    const final = copies.pop()
+    if (final) copies.push(max === null ? this.#loop(final) : final)
+    let whole = nothing(ANYWHERE)
+    for (const copy of copies.slice(0, required)) whole = this.#join(whole, copy)
+    return this.#joinOptional(whole, copies.slice(required))
+  }
+
+  /** `a(b(b(b)?)?)?`: each copy is entered only from the one before it, which keeps the pairs few. */
+  #joinOptional(a: Part, copies: readonly Part[]): Part {
+    if (copies.length === 0) return a
+    const first = [...a.first]
+    const last = [...a.last]
+    let before = a
+    for (const copy of copies) {
+      this.#connect(before.last, copy.first)
+      if (before === a) first.push(...restrict(copy.first, a.empty))
+      last.push(...copy.last)
+      before = copy
+    }
+    return { first, last, empty: a.empty, isLoop: copies.length === 1 && !hasPositions(a) && before.isLoop }
+  }
+
+  #loop(part: Part): Part {
+    if (!part.isLoop) this.#connect(part.last, part.first)
+    return { ...part, isLoop: true }
+  }
 }
 
 const restrict = (reaches: readonly Reach[], contexts: Contexts): readonly Reach[] =>

@@ -167,9 +167,7 @@ export function createClient<C = unknown>(
 
   async function batch(build: Build, asked?: CallOptions) {
     const operations = listOperations(build, etags)
-    const isRight = (answered: Answer['body']): boolean =>
-      answered?.results?.length === operations.length &&
-      operations.every(({ method }, i) => method === 'DELETE' || isDocument(answered.results[i]?.body))
+    const isRight = (answered: Answer['body']): boolean => areResults(answered?.results, operations)
     const { body } = await ask('POST', '/_batch', { ...only(asked), body: { operations }, isRight })
     const value = operations.map(({ method, path }, operation) =>
       tell(body.results[operation]?.ignored ?? [], { method, path, operation }),
@@ -189,7 +187,7 @@ export function createClient<C = unknown>(
       const asked = { connection, headers: { 'last-event-id': last } }
       const response = await reach('GET', join(`${path}/changes`, query), asked)
       const isStream = /event-stream/.test(response.headers.get('content-type') ?? '')
-      if (!isStream) await read(response, { isRight: () => false })
+      if (!isStream) await read(response, { isRight: isNever })
       return response
     }
 
@@ -219,9 +217,11 @@ export function createClient<C = unknown>(
         }
       },
       async count(asked: CallOptions = {}) {
-        const isRight = (body: Answer['body']): boolean => typeof body?.total === 'number'
-        const { body } = await ask('GET', join(`${path}/count`, writeQuery(asked)), { ...asked, isRight })
-        return body.total
+        const answer = await ask('GET', join(`${path}/count`, writeQuery(asked)), {
+          ...asked,
+          isRight: isTotal,
+        })
+        return answer.body.total
       },
       async get(document: Addressed, asked: CallOptions = {}) {
         return send(requests.get(document), asked, writeQuery(asked))
@@ -230,9 +230,8 @@ export function createClient<C = unknown>(
         return send(requests.create(body, options), options)
       },
       async createMany(documents: readonly object[], asked?: CallOptions) {
-        const isRight = (body: Answer['body']): boolean => Array.isArray(body?.documents)
-        return (await ask('POST', `${path}/bulk`, { ...only(asked), body: { documents }, isRight })).body
-          .documents
+        const sent = { ...only(asked), body: { documents }, isRight: hasDocuments }
+        return (await ask('POST', `${path}/bulk`, sent)).body.documents
       },
       async update(document: Addressed, body: object, asked?: CallOptions) {
         return send(requests.update(document, body), only(asked))
@@ -272,3 +271,13 @@ export function createClient<C = unknown>(
   // The configuration decides the form of the answers; the compiler cannot check that here.
   return client as unknown as Client<C>
 }
+
+const isNever = (): boolean => false
+
+const isTotal = (body: Answer['body']): boolean => typeof body?.total === 'number'
+
+const hasDocuments = (body: Answer['body']): boolean => Array.isArray(body?.documents)
+
+const areResults = (results: Answer['body'], operations: ReturnType<typeof listOperations>): boolean =>
+  results?.length === operations.length &&
+  operations.every(({ method }, i) => method === 'DELETE' || isDocument(results[i]?.body))

@@ -36,6 +36,22 @@ export function createFollowing(open: Open, list: List) {
       }
     }, asked.signal)
   }
+  const fetchAll = async (
+    query: string,
+    limit?: number,
+    signal?: AbortSignal,
+  ): Promise<LiveList | undefined> => {
+    const answers = persist(async function* (connection) {
+      yield await list(query, { connection })
+    }, signal)
+    for await (const { body, headers } of answers)
+      return {
+        documents: body,
+        most: limit ?? body.length,
+        isKnown: limit !== undefined || !!placeOf(headers),
+      }
+    return undefined
+  }
   return {
     async *changes(asked: Asked = {}) {
       for await (const { event, data } of events(asked))
@@ -45,23 +61,11 @@ export function createFollowing(open: Open, list: List) {
       refuseOthers(others)
       const order = compileOrder(sort)
       const query = writeQuery({ q, sort, limit })
-      const fetchAll = async (): Promise<LiveList | undefined> => {
-        const answers = persist(async function* (connection) {
-          yield await list(query, { connection })
-        }, signal)
-        for await (const { body, headers } of answers)
-          return {
-            documents: body,
-            most: limit ?? body.length,
-            isKnown: limit !== undefined || !!placeOf(headers),
-          }
-        return undefined
-      }
       let present: LiveList | undefined
       for await (const { event, data } of events({ q, signal })) {
         present =
           (event !== 'reset' && present && applyEvent(present, data, event === 'leave', order)) ||
-          (await fetchAll())
+          (await fetchAll(query, limit, signal))
         if (present) yield present.documents
       }
     },

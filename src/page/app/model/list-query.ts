@@ -210,13 +210,22 @@ export function writeNext(query: ListQuery, headers: Headers): string | undefine
 /** The query with an equality on or off, from the first page on: what a click on a count does. */
 export function toggleEquality(query: ListQuery, path: string, value: unknown): ListQuery {
   const isOn = hasEquality(query, path, value)
-  const others = query.all.filter((one) => one.path !== path || one.operator !== '$eq')
   return {
-    ...query,
+    ...(isOn ? withoutEquality(query, path) : withEquality(query, path, value)),
     after: undefined,
     skip: 0,
-    all: isOn ? others : [...others, { path, operator: '$eq', value }],
   }
+}
+
+const withoutEquality = (query: ListQuery, path: string): ListQuery => ({
+  ...query,
+  all: query.all.filter((one) => one.path !== path || one.operator !== '$eq'),
+})
+
+/** A query that asks for this value of a field, and no other. */
+export function withEquality(query: ListQuery, path: string, value: unknown): ListQuery {
+  const { all } = withoutEquality(query, path)
+  return { ...query, all: [...all, { path, operator: '$eq', value }] }
 }
 
 /** Whether a query asks for this value. */

@@ -301,7 +301,7 @@ export const elementCases: readonly AdapterCase[] = [
         const texts = ["'; drop table x;--", '"', '\\', '$1', '?1', '%', '{}', '\u2028']
         const all = texts.map((text, i) =>
           documentOf(`t${i}`, {
-            ...Object.fromEntries(fields.map(({ path }) => [path, [text, path]])),
+            ...textsIn(fields, text),
             s: text,
             a: i % 2 === 0 ? [{ b: { c: text } }] : { b: [{ c: text }] },
           }),
@@ -343,3 +343,7 @@ export const elementCases: readonly AdapterCase[] = [
     },
   },
 ]
+
+/** A list in each of some fields: a text, and the name of the field. */
+const textsIn = (fields: readonly FieldRef[], text: string) =>
+  Object.fromEntries(fields.map(({ path }) => [path, [text, path]]))

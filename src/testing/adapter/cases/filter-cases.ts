@@ -38,8 +38,7 @@ const comparisons = scalarTypes.flatMap((type) =>
   KINDS.flatMap((kind) => {
     // An equality with a value of another type is allowed, and false.
     const operands: readonly Scalar[] = kind === 'eq' ? scalars : operandsOf(type)
-    const at = (...fields: readonly FieldRef[]): readonly Filter[] =>
-      operands.flatMap((value) => fields.map((field): Filter => ({ kind, field, value })))
+    const at = (...fields: readonly FieldRef[]): readonly Filter[] => compareEach(kind, fields, operands)
     const indexed = fieldOf('v', type)
     return [
       filterCase(`filter: ${kind} on ${type}`, indexed, at(indexed, fieldOf('a.b', type))),
@@ -161,3 +160,10 @@ export const filterCases: readonly AdapterCase[] = [
   filterCase('filter: one of many values', V, [manyOf(V), manyOf(fieldOf('l', 'string', true))]),
   filterCase('filter: _id', V, [...byId, eq(ID, 1), { kind: 'present', field: ID }]),
 ]
+
+/** Comparisons of each field with each value. */
+const compareEach = (
+  kind: (typeof KINDS)[number],
+  fields: readonly FieldRef[],
+  values: readonly Scalar[],
+): readonly Filter[] => values.flatMap((value) => fields.map((field): Filter => ({ kind, field, value })))

@@ -101,12 +101,11 @@ const filtersOf = (sources: readonly string[]): readonly Filter[] =>
   sources.flatMap((source) =>
     [false, true].flatMap((ignoreCase) => {
       const pattern = parsePattern(source, { ignoreCase })
-      return FIELDS.flatMap((field): readonly Filter[] => {
-        const match: Filter = { kind: 'match', field, pattern }
-        return [match, { kind: 'not', filter: match }]
-      })
+      return FIELDS.flatMap((field) => withNegation({ kind: 'match', field, pattern }))
     }),
   )
+
+const withNegation = (filter: Filter): readonly Filter[] => [filter, { kind: 'not', filter }]
 
 const patternCase = (name: string, filters: () => readonly Filter[]): AdapterCase => ({
   name,

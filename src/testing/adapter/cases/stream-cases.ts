@@ -34,11 +34,9 @@ const withStream =
     withAdapter(storage, [planOf('many')], async (adapter) => {
       if (!adapter.stream) return
       await insertAll(adapter, 'many', documents)
-      await run(adapter, (...query) => adapter.stream?.(...query) ?? none())
+      await run(adapter, adapter.stream.bind(adapter))
       await checkStored(adapter, 'many', documents, 'after streaming')
     })
-
-async function* none(): AsyncGenerator<readonly StoredDocument[]> {}
 
 async function collect(
   batches: AsyncIterable<readonly StoredDocument[]>,

@@ -123,15 +123,17 @@ function keyOf({ fields }: IndexPlan, document: StoredDocument): string | undefi
   return values.includes(undefined) ? undefined : JSON.stringify(values)
 }
 
+/** The values that a unique index covers of a document, now and before. */
+const keysOf = (index: IndexPlan, { before, document }: Life): readonly string[] =>
+  [before, document].flatMap((one) => (one && keyOf(index, one)) ?? [])
+
 /** Drops documents that would break a unique index, now or before. */
 function keepUnique(lives: readonly Life[], indexes: readonly IndexPlan[]): readonly Life[] {
   const unique = indexes.filter((index) => index.unique)
   const owners = unique.map(() => new Map<string, Life>())
   return lives.filter((life) => {
-    const keys = unique.map((index) =>
-      [life.before, life.document].flatMap((document) => (document && keyOf(index, document)) ?? []),
-    )
-    if (keys.some((held, i) => held.some((key) => owners[i]?.has(key)))) return false
+    const keys = unique.map((index) => keysOf(index, life))
+    for (const [i, held] of keys.entries()) for (const key of held) if (owners[i]?.has(key)) return false
     for (const [i, held] of keys.entries()) for (const key of held) owners[i]?.set(key, life)
     return true
   })

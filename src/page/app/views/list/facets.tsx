@@ -2,7 +2,13 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { countedFields, countedValues } from '../../model/columns.js'
 import type { Collection } from '../../model/description.js'
-import { hasEquality, type ListQuery, toggleEquality, writeFilter } from '../../model/list-query.js'
+import {
+  hasEquality,
+  type ListQuery,
+  toggleEquality,
+  withEquality,
+  writeFilter,
+} from '../../model/list-query.js'
 import { nameOf } from '../../parts/field.js'
 import { countAll } from '../../state/service.js'
 
@@ -29,8 +35,7 @@ export function Facets({ collection, query, version, onChange }: Props) {
     const countEach = async (): Promise<void> => {
       const found = new Map<string, number>()
       for (const { field, value } of all) {
-        const others = query.all.filter((one) => one.path !== field.name || one.operator !== '$eq')
-        const mine = { ...query, all: [...others, { path: field.name, operator: '$eq', value }] }
+        const mine = withEquality(query, field.name, value)
         const n = await countAll(collection.name, mine, { signal, note: `how many have this ${field.name}` })
         found.set(keyOf(field.name, value), n)
       }

@@ -1,5 +1,5 @@
 import { nothing } from '../../../../filter/filter.js'
-import type { StoredDocument, WriteStep } from '../../../../storage.js'
+import type { StorageAdapter, StoredDocument, WriteStep } from '../../../../storage.js'
 import type { AdapterCase } from '../../adapter-case.js'
 import { check, checkSame, print } from '../../check/check.js'
 import { documentOf, eq, fieldOf, ID, insertAll, planOf } from '../../check/documents.js'
@@ -29,23 +29,30 @@ const looks: readonly AdapterCase[] = HOLDS.flatMap(([held, hold]) =>
     name: `race: of two looks, behind what ${changed} a document and what ${held} it, one succeeds`,
     run: (storage) =>
       withTwo(storage, [planOf('things'), planOf('marks', [false, S])], async (...adapters) => {
-        for (const round of times(20, (i) => i)) {
-          const id = `t${round}`
-          await insertAll(adapters[0], 'things', [documentOf(id, { s: 'a' })])
-          const write = (step: WriteStep, own: string, other: string): Write => [
-            step,
-            { in: 'marks', refuse: eq(S, `${other}${round}`) },
-            { in: 'marks', insert: documentOf(`${own}${round}`, { s: `${own}${round}` }) },
-          ]
-          const changing = write(change(id), 'a', 'b')
-          const holding = write(hold(id), 'b', 'a')
-          const results = await race(adapters, round % 2 === 0 ? [changing, holding] : [holding, changing])
-          const winners = results.filter(({ ok }) => ok)
-          check(winners.length === 1, `round ${round}: not one of two succeeded: ${print(results)}`)
-        }
+        for (let round = 0; round < 20; round++) await raceTwoLooks(adapters, round, change, hold)
       }),
   })),
 )
+
+async function raceTwoLooks(
+  adapters: readonly [StorageAdapter, StorageAdapter],
+  round: number,
+  change: (id: string) => WriteStep,
+  hold: (id: string) => WriteStep,
+): Promise<void> {
+  const id = `t${round}`
+  await insertAll(adapters[0], 'things', [documentOf(id, { s: 'a' })])
+  const write = (step: WriteStep, own: string, other: string): Write => [
+    step,
+    { in: 'marks', refuse: eq(S, `${other}${round}`) },
+    { in: 'marks', insert: documentOf(`${own}${round}`, { s: `${own}${round}` }) },
+  ]
+  const changing = write(change(id), 'a', 'b')
+  const holding = write(hold(id), 'b', 'a')
+  const results = await race(adapters, round % 2 === 0 ? [changing, holding] : [holding, changing])
+  const winners = results.filter(({ ok }) => ok)
+  check(winners.length === 1, `round ${round}: not one of two succeeded: ${print(results)}`)
+}
 
 /** Many writes at once, which depend on documents that they do not name. */
 export const lookRaceCases: readonly AdapterCase[] = [

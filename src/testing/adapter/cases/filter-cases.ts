@@ -162,8 +162,10 @@ export const filterCases: readonly AdapterCase[] = [
 ]
 
 /** Comparisons of each field with each value. */
-const compareEach = (
+function compareEach(
   kind: (typeof KINDS)[number],
   fields: readonly FieldRef[],
   values: readonly Scalar[],
-): readonly Filter[] => values.flatMap((value) => fields.map((field): Filter => ({ kind, field, value })))
+): readonly Filter[] {
+  return values.flatMap((value) => fields.map((field): Filter => ({ kind, field, value })))
+}

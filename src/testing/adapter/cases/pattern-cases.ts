@@ -105,7 +105,9 @@ const filtersOf = (sources: readonly string[]): readonly Filter[] =>
     }),
   )
 
-const withNegation = (filter: Filter): readonly Filter[] => [filter, { kind: 'not', filter }]
+function withNegation(filter: Filter): readonly Filter[] {
+  return [filter, { kind: 'not', filter }]
+}
 
 const patternCase = (name: string, filters: () => readonly Filter[]): AdapterCase => ({
   name,

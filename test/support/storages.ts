@@ -5,6 +5,7 @@ import { afterEach } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { useEmptiedPostgres } from './emptied-postgres.js'
 import { newSchema, usePostgres } from './postgres.js'
 import type { TestService } from './service.js'
 
@@ -13,11 +14,11 @@ export type Storage = readonly [name: string, create: () => StorageAdapter]
 
 /** Every kind of storage, for the tests of a file. */
 export function useStorages(): readonly Storage[] {
-  const postgres = usePostgres()
+  const createPostgres = useEmptiedPostgres()
   return [
     ['memory', () => createMemoryAdapter()],
     ['SQLite', () => createSqliteAdapter({ file: ':memory:' })],
-    ['PostgreSQL', () => createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() })],
+    ['PostgreSQL', createPostgres],
   ]
 }
 

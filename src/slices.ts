@@ -1,3 +1,4 @@
+import { bounds } from './bounds.js'
 import type { MaybePromise } from './types.js'
 
 /**
@@ -11,41 +12,15 @@ export interface Slice {
 /** Work that may be long: it yields when its slice is used up, and continues with a new one. */
 export type Sliced<T> = Generator<void, T, void>
 
-/**
- * The steps between two turns of the event loop, for all requests: about 10 ms (CONTRACT.md §6, "Fairness").
- */
-export const SLICE = 200_000
-
-/**
- * The steps that work may take before it waits for its turn: about 0.5 ms, so that short work never waits.
- */
-const FIRST_SLICE = 10_000
-
-/**
- * The same for work on many documents: about 2.5 ms, enough for a hundred small ones. What is half done when it waits
- * holds more memory than what has not begun, and many that wait so are copied by each collection of garbage.
- */
-export const LONG_FIRST_SLICE = SLICE / 4
-
-/** More steps than most documents take. */
-const STEPS_A_DOCUMENT = 500
-
-/** Where more work than this begins between two turns, the rest gets `LEAST_SLICE`: enough for short work. */
-const CROWD = SLICE / FIRST_SLICE
-const LEAST_SLICE = 1000
-
 /** A slice without an end, for work that is short or that nothing else waits behind. */
 export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 
 /** Runs work to its end at once; for the same cases as `endless`. */
 export const runAtOnce = <T>(start: (slice: Slice) => Sliced<T>): T => start(endless()).next().value as T
 
-/** A text with more characters may have little else than short values, and then costs several times as much to write. */
-const LONG_TEXT = 64 * 1024
-
 /** The steps of writing so many characters of JSON. */
 export const stepsToWrite = (characters: number): number =>
-  10 + (characters > LONG_TEXT ? characters / 4 : characters / 16)
+  10 + (characters > bounds.longText ? characters / 4 : characters / 16)
 
 /** Work that waits for its turn. */
 interface Waiting {
@@ -69,14 +44,17 @@ let slicesRun = 0
 /** The number of times since the last turn that a first slice was too short; longer ones count as several. */
 let crowd = 0
 
+/** Where as much work began between two turns as fills a slice, the rest gets little: enough for short work. */
+const isCrowded = (): boolean => crowd >= bounds.slice / bounds.firstSlice
+
 /**
  * Takes the first slice of work on so many documents, which counts as used. Until somebody waits for a turn, what is
  * taken adds up.
  */
 export function takeFirstSlice(documents: number): number {
-  if (crowd >= CROWD) return LEAST_SLICE
-  const first = Math.min(documents * STEPS_A_DOCUMENT, LONG_FIRST_SLICE)
-  crowd += first / FIRST_SLICE
+  if (isCrowded()) return bounds.leastSlice
+  const first = Math.min(documents * bounds.documentSteps, bounds.longFirstSlice)
+  crowd += first / bounds.firstSlice
   return first
 }
 
@@ -101,7 +79,7 @@ const PATIENCE = 100
 export function runSliced<T>(
   start: (slice: Slice) => Sliced<T>,
   signal: () => AbortSignal | undefined = () => undefined,
-  first = crowd < CROWD ? FIRST_SLICE : LEAST_SLICE,
+  first = isCrowded() ? bounds.leastSlice : bounds.firstSlice,
 ): MaybePromise<T> {
   const slice: Slice = { left: first }
   const work = start(slice)
@@ -131,7 +109,7 @@ async function runInTurns<T>(
       await waitForTurn(me, signal)
       slicesRun += 1
       me.had += 1
-      slice.left = SLICE
+      slice.left = bounds.slice
       const { done, value } = work.next()
       if (done) return value
     }

@@ -1,11 +1,8 @@
-import { endOfPiece, SENT } from '../service/read/text-stream.js'
+import { endOfPiece } from '../service/read/text-stream.js'
 import { isEndless, type TextStream } from './answer.js'
 
 /** The milliseconds after which a stream ends whose client reads nothing (CONTRACT.md §6). */
 export const IDLE_MILLISECONDS = 30_000
-
-/** The characters, or bytes, that are written at once. */
-export const PIECE = SENT
 
 /** Splits a text into pieces. */
 export function* piecesOf(text: string): Generator<string, void, undefined> {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { bounds } from '../bounds.js'
 import type { Bytes } from '../json/bytes.js'
 
 /**
@@ -12,9 +13,8 @@ export const leavesBodyUnread = (request: IncomingMessage): boolean =>
 export const hasBody = ({ headers }: Partial<IncomingMessage>): boolean =>
   headers?.['transfer-encoding'] !== undefined || Number(headers?.['content-length'] ?? 0) > 0
 
-/** How long, and how much of, an unread body is taken, in milliseconds and bytes. */
+/** How long an unread body is taken, in milliseconds. */
 const LONGEST = 2000
-const MOST = 16 * 1024 * 1024
 
 /**
  * Sends an answer, and ends it behind what its client still sends, as far as that is neither long nor much. A
@@ -25,7 +25,7 @@ export function endBehind(response: ServerResponse, body: string | Bytes | null)
   const { req: request } = response
   if (body === null) response.flushHeaders()
   else response.write(body)
-  let left = MOST
+  let left = bounds.unreadBytes
   const end = (): void => {
     clearTimeout(timer)
     response.end()

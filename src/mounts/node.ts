@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { bounds } from '../bounds.js'
 import { type Answer, type IncomingRequest, isRead, isStream, type Text } from '../http/answer.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
-import { PIECE } from '../http/send-stream.js'
 import { isPromise, whenReady } from '../promises.js'
 import { endOfTurn } from '../slices.js'
 import type { Handler, MaybePromise } from '../types.js'
@@ -202,7 +202,7 @@ function send(
   if (isEarly && !isStream(body)) endBehind(response, isHead ? null : body)
   else if (body === null || isHead) response.end()
   // A short text goes out with the headers, in one piece.
-  else if (!isStream(body) && body.length <= PIECE) response.end(body)
+  else if (!isStream(body) && body.length <= bounds.sentCharacters) response.end(body)
   else void sendBody(response, body)
 }
 

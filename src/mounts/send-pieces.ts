@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import { bounds } from '../bounds.js'
 import { isEndless, type TextStream } from '../http/answer.js'
-import { IDLE_MILLISECONDS, PIECE, piecesOf } from '../http/send-stream.js'
+import { IDLE_MILLISECONDS, piecesOf } from '../http/send-stream.js'
 import type { Bytes } from '../json/bytes.js'
 
 /** Texts or bytes, one after another. */
@@ -24,7 +25,8 @@ export async function sendPieces(response: ServerResponse, parts: Parts): Promis
 }
 
 function* bytesOf(bytes: Bytes): Generator<Bytes, void, undefined> {
-  for (let start = 0; start < bytes.length; start += PIECE) yield bytes.subarray(start, start + PIECE)
+  const { sentCharacters: size } = bounds
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
 }
 
 /**

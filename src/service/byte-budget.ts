@@ -1,3 +1,4 @@
+import { bounds } from '../bounds.js'
 import { ServiceError } from '../errors.js'
 import { thaw } from '../json/own-properties.js'
 import { countBytes } from '../schema/json-schema.js'
@@ -8,9 +9,6 @@ export interface ByteBudget {
   /** Gives the most bytes that the value can have. Throws `document_too_large` beyond the budget. */
   take(value: object | string): number
 }
-
-/** The bytes, counted roughly, that are counted exactly in one piece: of numbers, some 6 ms. */
-const MAX_ROUGH = 4 * 1024 * 1024
 
 /** Creates a budget. The exact count is made only of much, or where a rough one could be beyond. */
 export function createByteBudget(most: number, detail: string): ByteBudget {
@@ -23,7 +21,7 @@ export function createByteBudget(most: number, detail: string): ByteBudget {
       const own = boundBytes(value)
       rough.push(value)
       bound += own
-      if (bound <= MAX_ROUGH && counted + bound <= most) return own
+      if (bound <= bounds.countedBytes && counted + bound <= most) return own
       for (const one of rough) counted += countBytes(typeof one === 'string' ? one : JSON.stringify(one))
       rough = []
       bound = 0

@@ -1,3 +1,4 @@
+import { bounds } from '../bounds.js'
 import type { Claim } from '../config/plan.js'
 import { type Filter, ID, type Scalar } from '../filter/filter.js'
 import type { OrderKey } from '../filter/order.js'
@@ -12,7 +13,7 @@ import type { StoredDocument } from '../storage.js'
 import type { Logger } from '../types/host.js'
 import type { MaybePromise } from '../types.js'
 import { readByIds } from './read-by-ids.js'
-import { BATCH_BYTES, type Reader, type Store } from './store.js'
+import type { Reader, Store } from './store.js'
 
 /** The most documents that count for a claim (CONTRACT.md §5, "Claims"). */
 export const MAX_CLAIMED = 1000
@@ -42,7 +43,7 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     const filter = bindClaim(claim, binding)
     if (!filter) return undefined
     const reader = store.own(claim.from)
-    return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: BATCH_BYTES }), (listed) => {
+    return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: bounds.readBytes }), (listed) => {
       if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
       return readOldest({ reader, claim, filter, most: MAX_CLAIMED }).then(({ claimed, isAll }) =>
         gather(claimed, isAll),
@@ -127,7 +128,7 @@ const OLDEST_FIRST: readonly OrderKey[] = [
 /** Reads the oldest documents, which may be too many or too large for one reading. */
 export async function readOldest({ reader, claim, filter, most }: OldestQuery): Promise<Oldest> {
   const read = claimFrom(claim)
-  const first = await reader.list({ filter, sort: OLDEST_FIRST, limit: most + 1, bytes: BATCH_BYTES })
+  const first = await reader.list({ filter, sort: OLDEST_FIRST, limit: most + 1, bytes: bounds.readBytes })
   const claimed = first.slice(0, most).map(read)
   const size = first.length + (first.rest?.length ?? 0)
   const left = first.rest?.slice(0, most - claimed.length) ?? []

@@ -1,4 +1,5 @@
-import { addSteps, LONG_FIRST_SLICE, runSliced, SLICE, type Sliced, stepsTaken } from '../slices.js'
+import { bounds } from '../bounds.js'
+import { addSteps, runSliced, type Sliced, stepsTaken } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 
 /**
@@ -13,13 +14,13 @@ export type Pace = (steps: number, counted?: number) => MaybePromise<void>
  *
  * @param first the steps before the first pause: short answers, as most are, never wait
  */
-export function createPace(signal: () => AbortSignal | undefined, first = LONG_FIRST_SLICE): Pace {
+export function createPace(signal: () => AbortSignal | undefined, first = bounds.longFirstSlice): Pace {
   let left = first
   return (steps, counted = 0) => {
     addSteps(steps)
     left -= steps + counted
     if (left > 0) return undefined
-    left = SLICE
+    left = bounds.slice
     return runSliced(pause, signal)
   }
 }

@@ -1,6 +1,7 @@
+import { bounds } from '../bounds.js'
 import { and, type Filter, isId, or } from '../filter/filter.js'
 import type { StoredDocument } from '../storage.js'
-import { BATCH_BYTES, type Reader, type StoreQuery } from './store.js'
+import type { Reader, StoreQuery } from './store.js'
 
 /** The number of small documents that are read at once. */
 export const READ_AT_ONCE = 500
@@ -18,7 +19,7 @@ export async function* readByIds(
   let size = 1
   while (left.length > 0) {
     const some = or(left.slice(0, size).map(isId))
-    const listed = await reader.list({ filter: and([filter, some]), sort, bytes: BATCH_BYTES })
+    const listed = await reader.list({ filter: and([filter, some]), sort, bytes: bounds.readBytes })
     left = [...(listed.rest ?? []), ...left.slice(size)]
     size = listed.rest ? Math.max(1, listed.length) : Math.min(READ_AT_ONCE, 2 * size)
     if (listed.length > 0) yield listed

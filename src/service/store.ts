@@ -78,9 +78,6 @@ export const createLog =
 /** The most attempts at one write (CONTRACT.md §2, "Concurrency"). */
 const MAX_ATTEMPTS = 10
 
-/** The most bytes of documents that are read into memory at once. */
-export const BATCH_BYTES = 1024 * 1024
-
 /** Creates the store of `adapter` until `deadline`. `turns`: those of all who write through this process. */
 export const createStore = (adapter: StorageAdapter, deadline: Deadline, turns = new Turns()): Store =>
   new DeadlineStore(adapter, deadline, turns)

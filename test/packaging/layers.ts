@@ -1,9 +1,10 @@
 /** What each layer may import beside itself; it is a layer of its own where it is a file. */
 export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   errors: [],
+  bounds: [],
   'field-definition': [],
   types: ['field-definition'],
-  slices: ['types'],
+  slices: ['bounds', 'types'],
   promises: ['types'],
   'first-version': [],
   'fair-queue': [],
@@ -35,6 +36,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   ],
   auth: ['json', 'errors', 'types', 'first-version', 'fair-queue', 'filter', 'storage', 'fields'],
   service: [
+    'bounds',
     'kept',
     'json',
     'promises',
@@ -70,8 +72,19 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'auth',
     'service',
   ],
-  adapters: ['kept', 'json', 'errors', 'options', 'slices', 'promises', 'fair-queue', 'filter', 'storage'],
-  mounts: ['json', 'errors', 'options', 'types', 'slices', 'promises', 'auth', 'http'],
+  adapters: [
+    'bounds',
+    'kept',
+    'json',
+    'errors',
+    'options',
+    'slices',
+    'promises',
+    'fair-queue',
+    'filter',
+    'storage',
+  ],
+  mounts: ['bounds', 'json', 'errors', 'options', 'types', 'slices', 'promises', 'auth', 'http'],
   'create-collection-service': [
     'errors',
     'types',

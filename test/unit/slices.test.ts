@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { bounds } from '../../src/bounds.js'
 import { createEachPace, createPace } from '../../src/service/pace.js'
-import { runSliced, SLICE, type Slice, type Sliced, stepsTaken, takeFirstSlice } from '../../src/slices.js'
+import { runSliced, type Slice, type Sliced, stepsTaken, takeFirstSlice } from '../../src/slices.js'
+
+const { slice: SLICE } = bounds
 
 /** Work of so many slices, which notes whose slice ran. */
 function work(name: string, slices: number, ran: string[]) {

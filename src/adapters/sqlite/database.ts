@@ -1,6 +1,7 @@
+import { bounds } from '../../bounds.js'
 import { type Filter, isNothing } from '../../filter/filter.js'
 import { CACHES } from '../../kept/caches.js'
-import { runSliced, SLICE, type Slice, type Sliced } from '../../slices.js'
+import { runSliced, type Slice, type Sliced } from '../../slices.js'
 import type {
   ChangePage,
   CollectionPlan,
@@ -326,7 +327,7 @@ class OpenDatabase implements Database {
   /** Reads at once if it is short; otherwise goes on in slices. It begins again only where it has to wait for a connection. */
   #search<T>(isBounded: boolean, reading: SeatedReading<T>, query: Abortable): MaybePromise<T> {
     const seat: Seat = { connection: this.#shortConnection() }
-    const slice = { left: isBounded ? SLICE : ATTEMPT }
+    const slice = { left: isBounded ? bounds.slice : ATTEMPT }
     const version = readDataVersion(seat.connection)
     const begun: Begun<T> = { seat, slice, version, work: reading(seat, slice) }
     const { done, value } = begun.work.next()

@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import { isServiceError } from '../../errors.js'
 import { isObject, isPlainObject } from '../../json/own-properties.js'
 import { type Expectation, requireOptions, wholeNumber } from '../../options.js'
@@ -6,7 +7,7 @@ import type { ChangePage, ChangeQuery, CollectionPlan, MaybePromise, StorageAdap
 import { CACHE } from './connection/connection.js'
 import { type Database, openDatabase } from './database.js'
 import { explain, explainOpening, unavailable } from './faults.js'
-import { BATCH, BATCH_BYTES } from './read/read-batch.js'
+import { BATCH } from './read/read-batch.js'
 
 /** The options of `createSqliteAdapter`. */
 export interface SqliteAdapterOptions {
@@ -41,7 +42,9 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
     open: (plans) => place.open(plans),
     list: (collection, query) => place.run((database) => database.list(collection, query)),
     async *stream(collection, query) {
-      const first = await place.run((database) => database.list(collection, { ...query, bytes: BATCH_BYTES }))
+      const first = await place.run((database) =>
+        database.list(collection, { ...query, bytes: bounds.batchBytes }),
+      )
       for (let i = 0; i < first.length; i += BATCH) {
         query.signal?.throwIfAborted()
         yield first.slice(i, i + BATCH)

@@ -1,6 +1,7 @@
 import { DELIVERIES, deliveredTo } from '../../auth/deliveries.js'
 import { expiredAt, readSession, SESSIONS, type Session, sessionFilter } from '../../auth/sessions.js'
 import { createStamp, digestToken, isToken } from '../../auth/token.js'
+import { bounds } from '../../bounds.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { isId, or } from '../../filter/filter.js'
 import { readOwn } from '../../json/own-properties.js'
@@ -13,7 +14,7 @@ import type { Call, Service } from '../call.js'
 import type { Along } from '../claims-along.js'
 import type { InSession, Keeping } from '../kept-sessions.js'
 import { invalidToken, isRefusal } from '../refusals.js'
-import { BATCH_BYTES, type Store } from '../store.js'
+import type { Store } from '../store.js'
 import { readStamp, renewStamp } from '../write/stored-document.js'
 import { callerOf } from './account.js'
 import { endSessions } from './end-sessions.js'
@@ -152,7 +153,7 @@ async function readAll(
   const found: StoredDocument[] = []
   for (let left = ids; left.length > 0; ) {
     const filter = or(left.slice(0, AT_ONCE).map(isId))
-    const listed = await store.own(collection).list({ filter, bytes: BATCH_BYTES })
+    const listed = await store.own(collection).list({ filter, bytes: bounds.readBytes })
     found.push(...listed)
     left = [...(listed.rest ?? []), ...left.slice(AT_ONCE)]
   }

@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import { and, isId, not, or } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import { compileDocumentOrder } from '../../filter/order.js'
@@ -9,7 +10,7 @@ import type { MaybePromise } from '../../types.js'
 import { type ByteBudget, boundBytes } from '../byte-budget.js'
 import { readByIds } from '../read-by-ids.js'
 import type { Attempt, WriteFailure } from '../store/attempt.js'
-import { BATCH_BYTES, type Reader, refuseTaken, type Store } from '../store.js'
+import { type Reader, refuseTaken, type Store } from '../store.js'
 import { type Allowed, type Asked, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
 import { Conditions } from './conditions.js'
 import { createHold } from './hold.js'
@@ -250,7 +251,7 @@ export class BatchStore implements Store, Stage {
     take: (batch: readonly StoredDocument[]) => void,
   ): MaybePromise<void> {
     const base = this.#base.own(collection)
-    return whenReady(base.list({ ...asked, bytes: BATCH_BYTES }), (first) => {
+    return whenReady(base.list({ ...asked, bytes: bounds.readBytes }), (first) => {
       take(first)
       return first.rest && takeAll(readByIds(base, asked, first.rest), take)
     })

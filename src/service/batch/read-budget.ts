@@ -1,9 +1,7 @@
+import { bounds } from '../../bounds.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { type ByteBudget, boundBytes } from '../byte-budget.js'
-
-/** The bytes of documents that are remembered where nothing else bounds them, counted roughly. */
-const MAX_KEPT = 16 * 1024 * 1024
 
 /** What may be remembered of what is read: what is shown counts for the budget of a batch, once; of the rest some is kept. */
 export class ReadBudget {
@@ -26,6 +24,6 @@ export class ReadBudget {
   /** Whether a document can be remembered that no budget bounds. */
   hasRoom(document: StoredDocument): boolean {
     this.#kept += boundBytes(document)
-    return this.#kept <= MAX_KEPT
+    return this.#kept <= bounds.rememberedBytes
   }
 }

@@ -1,4 +1,5 @@
 import { SESSIONS } from '../../auth/sessions.js'
+import { bounds } from '../../bounds.js'
 import type { ServiceError } from '../../errors.js'
 import { nothing } from '../../filter/filter.js'
 import { isPromise, whenReady } from '../../promises.js'
@@ -14,7 +15,6 @@ import type { Shared } from '../hooks.js'
 import { createPace } from '../pace.js'
 import { isRefusal, relocate } from '../refusals.js'
 import type { Attempt } from '../store/attempt.js'
-import { MAX_STORED } from '../write/written.js'
 import { BatchStore } from './batch-store.js'
 import type { PendingAgreement } from './pending-writes.js'
 
@@ -43,7 +43,10 @@ async function judgeAll(
   service: Service,
   operations: readonly Operation[],
 ): Promise<Attempt<readonly string[]>> {
-  const budget = createByteBudget(MAX_STORED, 'What a batch reads, stores and answers has 16 MiB at most.')
+  const budget = createByteBudget(
+    bounds.writtenBytes,
+    'What a batch reads, stores and answers has 16 MiB at most.',
+  )
   const store = new BatchStore(call.store, budget, {
     isWatchful: true,
     turnsIn: service.plan.claimed,

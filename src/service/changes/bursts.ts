@@ -1,6 +1,6 @@
 import type { ChangePage } from '../../storage.js'
 import { createEachPace } from '../pace.js'
-import { PAGE } from './log/log-reader.js'
+import { pageOfLog } from './log/log-reader.js'
 import { changesOfUsers, checkStandings, type IsKnown } from './standing/check-standings.js'
 import { Look } from './standing/look.js'
 import type { Outcome, Subscriber } from './subscriber.js'
@@ -85,7 +85,7 @@ async function lookAhead(
     }
     if ((page.changes.at(-1)?.time ?? 0) > until) break
     // Also behind the last page: since that was read, somebody may have become another, and what they were before again.
-    const next = await telling.log(page.position, PAGE)
+    const next = await telling.log(page.position, pageOfLog())
     isEnd = next.changes.length === 0 && !next.gap
     // Who reads on finds a gap, too, and lets everybody begin anew.
     if (isEnd || next.gap) break

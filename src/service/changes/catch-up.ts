@@ -1,7 +1,7 @@
 import type { Change, ChangePage, StoredDocument } from '../../storage.js'
 import { callerOf } from '../accounts/account.js'
 import { Bursts } from './bursts.js'
-import { type LogReader, PAGE } from './log/log-reader.js'
+import { type LogReader, pageOfLog } from './log/log-reader.js'
 import { createPatience } from './outbox.js'
 import type { Mark } from './sealed-ids.js'
 import {
@@ -63,7 +63,7 @@ async function isUnbroken({ telling, subscriber, mark }: Missed): Promise<boolea
   /** Reads on from the mark; false where that is not kept any more, or `take` says so. */
   const readOn = async (take: (page: ChangePage, own: readonly Change[]) => Promise<boolean>) => {
     for (let [position, more] = [mark.position, true]; more && !outbox.isOver; ) {
-      const page = await log(position, PAGE)
+      const page = await log(position, pageOfLog())
       const own = changesOfUsers(service, page.changes).get(subscription.session?.user._id ?? '') ?? []
       if (page.gap || !(await take(page, own))) return false
       ;({ position, more } = page)
@@ -109,7 +109,7 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: Missed): 
   let position = mark.position
   /** Tells a page; `undefined` where nothing is left, else whether the stream goes on. */
   const tell = async (pause: () => Promise<void>): Promise<boolean | undefined> => {
-    const page = await telling.log(position, PAGE)
+    const page = await telling.log(position, pageOfLog())
     if (page.gap) return false
     const part = bursts.cut(page)
     position = part.position

@@ -1,15 +1,10 @@
+import { bounds } from '../../bounds.js'
 import type { Bytes } from '../../json/bytes.js'
 import type { TextStream } from '../read/text-stream.js'
 import { COMMENT } from './frames.js'
 
-/** Beyond so many bytes that wait for the client, the next event cuts the stream (CONTRACT.md §9, "Bounds of streams"). */
-const MOST_WAITING = 1024 * 1024
-
 /** The milliseconds that clients have, all at once, to take what comes at once. */
 const PATIENCE = 100
-
-/** Below so many bytes that wait, a client that is waited for gets more. */
-const FEW_WAITING = 64 * 1024
 
 const comment: Bytes = new TextEncoder().encode(COMMENT)
 
@@ -44,7 +39,7 @@ export class Outbox implements TextStream {
   async sendAll(texts: readonly Bytes[], patience: Patience): Promise<void> {
     for (const text of texts) {
       // Nearly always there is, and a promise for each event of each client would cost more than all else.
-      if (this.#bytes > MOST_WAITING) await this.makeRoom(patience)
+      if (this.#bytes > bounds.waitingBytes) await this.makeRoom(patience)
       this.send(text)
     }
   }
@@ -54,7 +49,7 @@ export class Outbox implements TextStream {
    * no more until then: one client would hold up all others for ever.
    */
   async makeRoom(patience: Patience): Promise<void> {
-    if (this.#bytes <= MOST_WAITING || this.#isLate) return
+    if (this.#bytes <= bounds.waitingBytes || this.#isLate) return
     this.#isLate = true
     await Promise.race([this.drain(), patience()])
   }
@@ -62,7 +57,7 @@ export class Outbox implements TextStream {
   /** Sends an event, or cuts the stream where too much waits already. */
   send(text: Bytes): void {
     if (this.#isOver) return
-    if (this.#bytes > MOST_WAITING) this.cancel()
+    if (this.#bytes > bounds.waitingBytes) this.cancel()
     else this.#put(text)
   }
 
@@ -89,7 +84,7 @@ export class Outbox implements TextStream {
 
   /** Waits until little is left. One at a time may wait. */
   async drain(): Promise<void> {
-    while (!this.#isOver && this.#bytes > FEW_WAITING) {
+    while (!this.#isOver && this.#bytes > bounds.fewWaitingBytes) {
       await new Promise<void>((resolve) => {
         this.#drained = resolve
       })
@@ -101,7 +96,7 @@ export class Outbox implements TextStream {
       const text = this.#waiting.shift()
       if (text !== undefined) {
         this.#bytes -= text.length
-        if (this.#bytes <= FEW_WAITING) {
+        if (this.#bytes <= bounds.fewWaitingBytes) {
           this.#isLate = false
           this.#drained()
         }

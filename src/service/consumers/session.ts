@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import type { Collection } from '../../config/plan.js'
 import type { Consumer } from '../../consumers.js'
 import { isServiceError } from '../../errors.js'
@@ -17,7 +18,7 @@ const MOST_HANDLED = 10
 const MOST_WAITING = 1000
 
 /** How much of the log is read at once, and how long one look waits, in milliseconds. */
-const PAGE = { limit: 500, bytes: 1024 * 1024, wait: 60_000 } as const
+const PAGE = { limit: 500, wait: 60_000 } as const
 
 /** The milliseconds for which a change is tried. */
 export const WEEK = 7 * 24 * 3_600_000
@@ -110,7 +111,7 @@ export class ConsumerSession {
       if (room <= 0 || this.#queue.hasReady) await this.#woken()
       else {
         const limit = Math.min(PAGE.limit, room)
-        const page = await this.#ask(this.#position, { ...PAGE, limit })
+        const page = await this.#ask(this.#position, { ...PAGE, bytes: bounds.readBytes, limit })
         if (page) this.#take(page)
       }
     }

@@ -1,10 +1,10 @@
+import { bounds } from '../../bounds.js'
 import type { MaybePromise } from '../../types.js'
 import { steadily } from '../authorize.js'
 import { BatchStore } from '../batch/batch-store.js'
 import { createByteBudget } from '../byte-budget.js'
 import type { Call } from '../call.js'
 import type { Attempt } from '../store/attempt.js'
-import { MAX_STORED } from '../write/written.js'
 
 /**
  * Runs writes that take effect together, each behind those before it. Inside of a batch they take effect with
@@ -19,7 +19,10 @@ export function runTogether<T>(
   /** The place of the agreement that did not hold in the attempt before. */
   let broken: number | undefined
   const attemptAs = async (present: Call): Promise<Attempt<T>> => {
-    const budget = createByteBudget(MAX_STORED, 'The documents of one write have more than 16 MiB together.')
+    const budget = createByteBudget(
+      bounds.writtenBytes,
+      'The documents of one write have more than 16 MiB together.',
+    )
     const store = new BatchStore(call.store, budget, { isWatchful: false })
     const chosen = new Set<string>()
     const done = await run(present.amid(store, { cascaded: 0, asked: operations, added: 0, chosen }))

@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import { isObject } from '../../json/own-properties.js'
 import { isUuid } from '../../json/uuid.js'
 import type { Expansion } from '../../query/compile-expand.js'
@@ -7,7 +8,6 @@ import type { Call } from '../call.js'
 import { createPace } from '../pace.js'
 import { createExpandedTexts, type ExpandedTexts } from './expanded-texts.js'
 import { createLookAhead } from './look-ahead.js'
-import { PIECE } from './text-stream.js'
 
 /** The properties of a document that are expanded, as a whole or in part. */
 export type Expansions<T> = Map<string, Expansions<T> | Texts<T>>
@@ -64,7 +64,7 @@ export function createExpandingPrinter(
           await texts.find(findIds(part, parts.ahead(), texts.window()))
         text += fill(part, texts)
       }
-      if (text.length < PIECE) continue
+      if (text.length < bounds.writtenCharacters) continue
       await pace(stepsToWrite(text.length))
       yield text
       text = ''
@@ -152,9 +152,6 @@ function* writeReferences<T>(value: unknown, texts: T, limit: number): Generator
   yield separator === '[' ? '[]' : ']'
 }
 
-/** The characters ahead that are searched for further ids to ask for. */
-const AHEAD = 1024 * 1024
-
 /** The next ids to ask for, at most `count`, in the order in which they are needed. */
 function findIds(
   first: Slot<ExpandedTexts>,
@@ -167,7 +164,7 @@ function findIds(
   let characters = 0
   for (const part of ahead) {
     characters += typeof part === 'string' ? part.length : part.id.length
-    if (ids.size >= count || characters > AHEAD) break
+    if (ids.size >= count || characters > bounds.searchedCharacters) break
     if (typeof part === 'string' || part.texts !== texts || texts.isKnown(part.id)) continue
     const already = wanted.get(part.room) ?? 0
     if (already >= part.room.left) continue

@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import { isObject } from '../../json/own-properties.js'
 import type { Expansion } from '../../query/compile-expand.js'
 import { stepsToWrite } from '../../slices.js'
@@ -16,7 +17,6 @@ import {
   STEPS_AN_EXPANSION,
   STEPS_AN_ID,
 } from './expand-library.js'
-import { PIECE } from './text-stream.js'
 
 /**
  * Creates a printer that goes on from the documents in place of references to those to which they refer, level
@@ -51,7 +51,7 @@ export function createLevelPrinter(
       separator = ','
       for (const part of writeObject(value, '', root)) {
         text += typeof part === 'string' ? part : await writeAnew(call, part)
-        if (text.length < PIECE) continue
+        if (text.length < bounds.writtenCharacters) continue
         await pace(stepsToWrite(text.length))
         yield text
         text = ''

@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import { isId, or } from '../../filter/filter.js'
 import { compilePath } from '../../json/own-properties.js'
 import { isUuid } from '../../json/uuid.js'
@@ -6,7 +7,6 @@ import { stepsToWrite } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
 import type { Pace } from '../pace.js'
-import { BATCH_BYTES } from '../store.js'
 import { textOf } from './kept-text.js'
 
 /** How many expansions there is still room for under one array of a document. */
@@ -57,9 +57,6 @@ export const STEPS_AN_ID = 6
 
 export const idsAt = (named: unknown): readonly unknown[] => (Array.isArray(named) ? named : [named])
 
-/** The most characters of documents that are held whole for one batch; others are read again when written. */
-const MAX_HELD = 4 * 1024 * 1024
-
 /** The most ids in one query. */
 const MAX_IDS = 1000
 
@@ -96,7 +93,7 @@ export function createLibrary(call: Call, branches: readonly Branch[], pace: Pac
   const keep = (target: string, value: JsonObject, text: string): Place => {
     const id = String(value._id)
     held += text.length
-    if (held <= MAX_HELD) return { ...LEAF, id, value, text }
+    if (held <= bounds.heldCharacters) return { ...LEAF, id, value, text }
     held -= text.length
     const part = Object.fromEntries(Object.entries(value).filter(([name]) => needed.get(target)?.has(name)))
     return { ...LEAF, id, value: part, from: target }
@@ -112,7 +109,7 @@ export function createLibrary(call: Call, branches: readonly Branch[], pace: Pac
     const reader = call.store.read(access)
     for (let left = ids; left.length > 0; ) {
       const filter = or(left.slice(0, MAX_IDS).map(isId))
-      const listed = await reader.list({ filter, bytes: BATCH_BYTES })
+      const listed = await reader.list({ filter, bytes: bounds.readBytes })
       left = [...(listed.rest ?? []), ...left.slice(MAX_IDS)]
       for (const document of listed) {
         const text = textOf(access, document)

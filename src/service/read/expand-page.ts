@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import { isId, or } from '../../filter/filter.js'
 import { whenReady } from '../../promises.js'
 import type { Expansion } from '../../query/compile-expand.js'
@@ -5,10 +6,8 @@ import type { LinkedQuery } from '../../query/query-reader.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
-import { BATCH_BYTES } from '../store.js'
 import { type Expansions, fill, type Part, place, writeAll } from './expand-documents.js'
 import { textOf } from './kept-text.js'
-import { PIECE } from './text-stream.js'
 
 /** The most documents of a short page, and the most that it names at one place: with more, one is seldom like the last. */
 const MAX_DOCUMENTS = 100
@@ -60,7 +59,11 @@ function write(call: Call, { query, selected }: Expanding): MaybePromise<string 
     parts.push(part)
     length += typeof part === 'string' ? part.length : part.id.length
     if (typeof part !== 'string') part.texts.ids.add(part.id)
-    if (length > PIECE || (typeof part !== 'string' && part.texts.ids.size > MAX_DOCUMENTS)) return undefined
+    if (
+      length > bounds.writtenCharacters ||
+      (typeof part !== 'string' && part.texts.ids.size > MAX_DOCUMENTS)
+    )
+      return undefined
   }
   return whenReady(lookUp(call, shelves), (isWhole) => (isWhole ? join(parts) : undefined))
 }
@@ -69,14 +72,14 @@ function write(call: Call, { query, selected }: Expanding): MaybePromise<string 
 function lookUp(
   call: Call,
   [shelf, ...others]: readonly Shelf[],
-  room: number = PIECE,
+  room: number = bounds.writtenCharacters,
 ): MaybePromise<boolean> {
   if (!shelf) return true
   const { target, ids, texts } = shelf
   const access = call.access({ name: target })
   if (ids.size === 0 || !access) return lookUp(call, others, room)
   const filter = or(Array.from(ids, isId))
-  return whenReady(call.store.read(access).list({ filter, bytes: BATCH_BYTES }), (found) => {
+  return whenReady(call.store.read(access).list({ filter, bytes: bounds.readBytes }), (found) => {
     if (found.rest?.length) return false
     let left = room
     for (const document of found) {
@@ -94,7 +97,7 @@ function join(parts: readonly Part<Shelf>[]): string | undefined {
   let text = '['
   for (const part of parts) {
     text += typeof part === 'string' ? part : fill(part, part.texts.texts)
-    if (text.length > PIECE) return undefined
+    if (text.length > bounds.writtenCharacters) return undefined
   }
   return `${text}]`
 }

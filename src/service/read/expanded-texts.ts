@@ -1,13 +1,11 @@
+import { bounds } from '../../bounds.js'
 import { isId, or } from '../../filter/filter.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
-import { BATCH_BYTES, type Reader } from '../store.js'
+import type { Reader } from '../store.js'
 import { textOf } from './kept-text.js'
 
 /** The most ids in one query. */
 const MAX_IDS = 1000
-
-/** The most characters of kept texts, unless one text alone is longer. */
-const MAX_CHARACTERS = 2 * 1024 * 1024
 
 /** The texts of documents of one collection; each is written once, as long as there is room. */
 export interface ExpandedTexts {
@@ -36,17 +34,17 @@ export function createExpandedTexts(reader: Reader, access: ReadAccess): Expande
     texts.set(id, text)
     characters += weigh(id, text)
     for (const oldest of texts.keys()) {
-      if (characters <= MAX_CHARACTERS || oldest === id) break
+      if (characters <= bounds.expandedCharacters || oldest === id) break
       forget(oldest)
     }
   }
   /** Reads documents and writes their texts, in order, until they fill one batch. */
   const ask = async (ids: readonly string[]): Promise<void> => {
-    const listed = await reader.list({ filter: or(ids.map(isId)), bytes: BATCH_BYTES })
+    const listed = await reader.list({ filter: or(ids.map(isId)), bytes: bounds.readBytes })
     const unread = new Set(listed.rest)
     const documents = new Map(listed.map((document) => [document._id, document]))
     let written = 0
-    let left = BATCH_BYTES
+    let left = bounds.readBytes
     for (const id of ids) {
       const document = documents.get(id)
       if (!document && !unread.has(id)) keep(id, undefined)

@@ -1,9 +1,10 @@
+import { bounds } from '../../bounds.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Call } from '../call.js'
 import type { Deadline } from '../deadline.js'
-import { MAX_SHORT, type PrintDocuments } from './print-documents.js'
+import type { PrintDocuments } from './print-documents.js'
 import { START } from './read-batches.js'
-import { createTextStream, endOfPiece, SENT, type Text } from './text-stream.js'
+import { createTextStream, endOfPiece, type Text } from './text-stream.js'
 
 /** A piece of a text, and the number of documents that end in it. */
 export interface Piece {
@@ -15,7 +16,8 @@ export interface Piece {
  * With more shown characters, or so many documents, a text is streamed, as it is where the start of a list is written at
  * once: how an answer is sent does not tell whether its documents, with what is hidden of them, were read together.
  */
-const MAX_HELD = { characters: MAX_SHORT, documents: START }
+const isLong = (characters: number, documents: number): boolean =>
+  characters > bounds.shortCharacters || documents >= START
 
 /**
  * Holds a short text, and streams a longer one. The part that is held still counts towards the request's
@@ -48,8 +50,7 @@ export async function holdOrStream(
       if (done) return held
       held += value.text
       documents += value.documents
-      if (held.length > MAX_HELD.characters || documents >= MAX_HELD.documents)
-        return stream.begin(joinPieces(held, pieces), () => pieces.return())
+      if (isLong(held.length, documents)) return stream.begin(joinPieces(held, pieces), () => pieces.return())
     }
   } catch (thrown) {
     await pieces.return()
@@ -69,7 +70,7 @@ async function* joinPieces(
 ): AsyncGenerator<string, void, undefined> {
   let rest = held
   const cut = function* (): Generator<string, void, undefined> {
-    while (rest.length > SENT) {
+    while (rest.length > bounds.sentCharacters) {
       const end = endOfPiece(rest, 0)
       yield rest.slice(0, end)
       rest = rest.slice(end)

@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import { type Bytes, joinArray } from '../../json/bytes.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
@@ -13,7 +14,6 @@ import { createPace } from '../pace.js'
 import { createExpandingPrinter } from './expand-documents.js'
 import { createLevelPrinter } from './expand-levels.js'
 import { expandPage } from './expand-page.js'
-import { PIECE } from './text-stream.js'
 
 /** An access and a query. */
 export interface Reading {
@@ -51,7 +51,7 @@ export function createPrinter(
       const own = isOnce ? JSON.stringify(select(document, reading)) : printOne(document, reading)
       const pause = pace(stepsToWrite(own.length))
       if (pause) await pause
-      if (text !== '' && text.length + own.length > PIECE) {
+      if (text !== '' && text.length + own.length > bounds.writtenCharacters) {
         yield text
         text = ''
       }
@@ -64,9 +64,6 @@ export function createPrinter(
 function* selectAll(documents: readonly StoredDocument[], reading: Reading): Generator<JsonObject> {
   for (const document of documents) yield select(document, reading)
 }
-
-/** The most bytes of a short array. */
-export const MAX_SHORT = 1024 * 1024
 
 /**
  * The JSON array of some documents, if it is short; otherwise `undefined`. Of documents that cannot change, the
@@ -104,9 +101,6 @@ export function printShort(
 /** The documents that are printed at once, which is cheaper than one by one. */
 const TOGETHER = 32
 
-/** Fewer at once where they may have so many bytes: each of a few may take longer than all of many. */
-const ENOUGH = 512 * 1024
-
 /** The bytes, counted roughly, of large documents that are copied and written in about one step. */
 const BYTES_A_STEP = 24
 
@@ -125,12 +119,12 @@ function* joinTexts(
     const { shown, bytes } = showTogether(documents, from, reading)
     from += shown.length
     const text = JSON.stringify(shown)
-    slice.left -= bytes < ENOUGH ? stepsToWrite(text.length) : bytes / BYTES_A_STEP
-    if (shown.length === documents.length) return text.length > MAX_SHORT ? undefined : text
+    slice.left -= bytes < bounds.printedBytes ? stepsToWrite(text.length) : bytes / BYTES_A_STEP
+    if (shown.length === documents.length) return text.length > bounds.shortCharacters ? undefined : text
     const part = encoder.encode(text).subarray(1, -1)
     length += 1 + part.length
     parts.push(part)
-    if (length <= MAX_SHORT) continue
+    if (length <= bounds.shortCharacters) continue
     // What comes next writes all of them anew.
     if (slice.left <= 0) yield
     return undefined
@@ -146,7 +140,7 @@ function showTogether(documents: readonly StoredDocument[], from: number, readin
     const one = select(document, reading)
     bytes += boundBytes(one)
     shown.push(one)
-    if (bytes >= ENOUGH) break
+    if (bytes >= bounds.printedBytes) break
   }
   return { shown, bytes }
 }
@@ -167,7 +161,7 @@ function* joinKept(
     if (!text) return undefined
     length += 1 + text.bytes.length
     parts.push(text.bytes)
-    if (length <= MAX_SHORT) continue
+    if (length <= bounds.shortCharacters) continue
     // What comes next writes all of them anew.
     if (slice.left <= 0) yield
     return LONG

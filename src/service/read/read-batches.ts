@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import { and, everything, type Filter, isId, or } from '../../filter/filter.js'
 import { whenReady } from '../../promises.js'
 import type { Query } from '../../query/compile-query.js'
@@ -5,7 +6,7 @@ import { type Cursor, placeOf, rangesAfter } from '../../query/paging/cursor.js'
 import type { StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { READ_AT_ONCE, readByIds } from '../read-by-ids.js'
-import { BATCH_BYTES, type Reader } from '../store.js'
+import type { Reader } from '../store.js'
 
 /** The number of documents that are read at the start: what ends there is written at once. */
 export const START = 1500
@@ -25,7 +26,7 @@ const NONE: readonly string[] = []
 const readFirst = (reader: Reader, walk: Walk, limit: number): MaybePromise<Beginning> => {
   const { filter, sort, skip, after } = walk
   if (after) return readAfter(reader, walk, after, limit)
-  return whenReady(reader.list({ filter, sort, skip, limit, bytes: BATCH_BYTES }), (documents) => ({
+  return whenReady(reader.list({ filter, sort, skip, limit, bytes: bounds.readBytes }), (documents) => ({
     documents,
     rest: documents.rest ?? NONE,
   }))
@@ -46,7 +47,7 @@ function readAfter(
     const { value: range } = ranges.next()
     if (!range || left === 0) return { documents, rest }
     return whenReady(
-      reader.list({ range, filter, sort, skip, limit: left, bytes: BATCH_BYTES }),
+      reader.list({ range, filter, sort, skip, limit: left, bytes: bounds.readBytes }),
       (listed) => {
         // Documents after unread ones must stay unread too.
         if (rest.length === 0) documents.push(...listed)
@@ -103,7 +104,7 @@ export async function* readBatches(
   const { filter, sort, skip, limit, after } = walk
   if (!start) {
     const range = after ? or(rangesAfter(sort, after)) : everything
-    yield* reader.stream({ range, filter, sort, skip, limit, bytes: BATCH_BYTES })
+    yield* reader.stream({ range, filter, sort, skip, limit, bytes: bounds.readBytes })
     return
   }
   const seen = sort.every(({ field }) => FIXED.includes(field.path)) ? undefined : new Set<string>()

@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import type { Bytes } from '../../json/bytes.js'
 import { ignoreFailure } from '../../promises.js'
 
@@ -12,15 +13,9 @@ export interface TextStream extends AsyncIterable<string | Bytes> {
   cancel(): void
 }
 
-/** The characters that are written at once, unless the text of one document is longer. */
-export const PIECE = 256 * 1024
-
-/** The characters of a text that are sent at once: few enough to notice that a slow client still reads. */
-export const SENT = 65_536
-
 /** Where a piece ends that begins at a place. A pair of surrogates stays in one: half a pair cannot be encoded. */
 export function endOfPiece(text: string, start: number): number {
-  const end = start + SENT
+  const end = start + bounds.sentCharacters
   const isPair = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
   return isPair ? end + 1 : end
 }

@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import type { Collection, Match } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import type { Field } from '../../fields/field-type.js'
@@ -14,7 +15,7 @@ import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { unknownReference } from '../refusals.js'
-import { BATCH_BYTES, type Reader } from '../store.js'
+import type { Reader } from '../store.js'
 import { type FindTarget, judgeMatches } from './matches.js'
 import type { Tells } from './rules/choose-rule.js'
 
@@ -153,7 +154,7 @@ function findReadable(
 ): MaybePromise<ReadonlyMap<string, JsonObject>> {
   const found = new Map<string, JsonObject>()
   // Where only the ids matter, `bytes` keeps the storage from reading more than it must.
-  const bytes = names.length === 0 ? 1 : BATCH_BYTES
+  const bytes = names.length === 0 ? 1 : bounds.readBytes
   const read = (left: readonly string[]): MaybePromise<ReadonlyMap<string, JsonObject>> => {
     if (left.length === 0) return found
     const filter = or(left.slice(0, MAX_IDS).map(isId))

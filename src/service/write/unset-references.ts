@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import type { Collection } from '../../config/plan.js'
 import type { Field } from '../../fields/field-type.js'
 import { type Filter, or } from '../../filter/filter.js'
@@ -10,10 +11,8 @@ import type { Call } from '../call.js'
 import { createPace } from '../pace.js'
 import { readByIds } from '../read-by-ids.js'
 import type { Agreement } from '../store/attempt.js'
-import { BATCH_BYTES } from '../store.js'
 import { planAgreements } from './matches.js'
 import { readFields, updateStoredDocument } from './stored-document.js'
-import { MAX_STORED } from './written.js'
 
 /** The most documents that one delete may remove or change beside its own (CONTRACT.md §2). */
 export const MAX_CASCADE = 1000
@@ -43,7 +42,7 @@ export async function planUnset(
   const { plan } = call.service
   const pace = createPace(() => call.deadline.signal)
   const budget = createByteBudget(
-    MAX_STORED,
+    bounds.writtenBytes,
     'The documents that refer to it have more than 16 MiB together.',
   )
   const steps: WriteStep[] = []
@@ -111,7 +110,7 @@ export async function* readAll(
   known: number,
 ): AsyncGenerator<readonly StoredDocument[], void, undefined> {
   const reader = store.own(collection)
-  const listed = await reader.list({ filter, limit: MAX_CASCADE + 1 + known, bytes: BATCH_BYTES })
+  const listed = await reader.list({ filter, limit: MAX_CASCADE + 1 + known, bytes: bounds.readBytes })
   yield listed
   if (listed.rest) yield* readByIds(reader, { filter }, listed.rest)
 }

@@ -1,3 +1,4 @@
+import { bounds } from '../../bounds.js'
 import type { Collection } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
 import { pickOwn } from '../../json/own-properties.js'
@@ -138,14 +139,14 @@ export async function tellAgain(
 export const tellOneAgain = async (call: Call, written: Written, collection: Collection): Promise<Written> =>
   (await tellAgain(call, collection, [written]))[0] ?? written
 
-/** The most bytes that one write stores (CONTRACT.md §6). */
-export const MAX_STORED = 16 * 1024 * 1024
-
 /**
  * Throws `document_too_large` where the documents of one write, with hidden parts, are too large together.
  */
 export function checkStoredSize(documents: readonly StoredDocument[]): void {
-  if (boundBytes(documents) <= MAX_STORED) return
-  const budget = createByteBudget(MAX_STORED, 'The documents of one write have more than 16 MiB together.')
+  if (boundBytes(documents) <= bounds.writtenBytes) return
+  const budget = createByteBudget(
+    bounds.writtenBytes,
+    'The documents of one write have more than 16 MiB together.',
+  )
   for (const document of documents) budget.take(document)
 }

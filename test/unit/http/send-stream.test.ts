@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { PIECE, piecesOf } from '../../../src/http/send-stream.js'
+import { bounds } from '../../../src/bounds.js'
+import { piecesOf } from '../../../src/http/send-stream.js'
+
+const PIECE = bounds.sentCharacters
 
 describe('the pieces of a text', () => {
   test.each([0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 7])('of %i characters are the text', (length) => {

@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { bounds } from '../../../src/bounds.js'
 import { compileConfig } from '../../../src/config/compile-config.js'
 import { runWithDeadline } from '../../../src/http/deadline.js'
 import { createDescribe } from '../../../src/openapi/create-describe.js'
 import { describeService, writeDescription } from '../../../src/openapi/describe-service.js'
 import type { Call } from '../../../src/service/call.js'
-import { SLICE } from '../../../src/slices.js'
 import { useCaches } from '../../support/caches.js'
+
+const { slice: SLICE } = bounds
 
 useCaches()
 

@@ -1,3 +1,4 @@
+import { bounds } from '../../../bounds.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { RunStatement } from '../connection/session.js'
 import { pageOfIds, TEXTS, writeFirst, writeSmall } from './page.js'
@@ -5,11 +6,9 @@ import { pageOfIds, TEXTS, writeFirst, writeSmall } from './page.js'
 /** The documents of one batch. */
 export const BATCH = 500
 
-/** The bytes of text of one batch, unless one document has more. */
-export const BATCH_BYTES = 2 ** 20
-
 /** Selects a batch; documents that could make it too large are NULL. */
-export const writeBatch = (page: Statement): Statement => writeSmall(page, Math.floor(BATCH_BYTES / BATCH))
+export const writeBatch = (page: Statement): Statement =>
+  writeSmall(page, Math.floor(bounds.batchBytes / BATCH))
 
 /** Reads the texts of all documents of a page, in order, in batches; inside a transaction with a snapshot. */
 export async function* readTexts(
@@ -28,8 +27,9 @@ export async function* readTexts(
       if (document === null && written.length === 0) {
         if (texts.length > 0) yield texts
         texts = []
-        const [first] = (await run(writeFirst(pageOfIds(table), '$2::float8', TEXTS), [large, BATCH_BYTES]))
-          .rows
+        const [first] = (
+          await run(writeFirst(pageOfIds(table), '$2::float8', TEXTS), [large, bounds.batchBytes])
+        ).rows
         written.push(...(JSON.parse(String(first?.documents)) as readonly string[]))
         large.splice(0, written.length)
       }

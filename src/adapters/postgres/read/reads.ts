@@ -1,3 +1,4 @@
+import { bounds } from '../../../bounds.js'
 import type { Filter } from '../../../filter/filter.js'
 import { whenReady } from '../../../promises.js'
 import type {
@@ -16,7 +17,6 @@ import { createStatements, type FilteredStatement, type Statements } from '../..
 import type { Caller, Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
 import { explain, isInvalidRegex } from '../faults.js'
-import { BATCH_BYTES } from './batch.js'
 import { type CountSource, createCountReader, type ReadCount } from './count-reader.js'
 import { mergeRanges } from './merge-ranges.js'
 import { pageOfIds, writeFirst } from './page.js'
@@ -88,7 +88,8 @@ class Reads {
     })
     const first = writeFirst(pageOfIds(dialect.table(collection)), '$2::float8')
     yield* streamByIds(listed, query, async (ids) => {
-      const fetch = ({ readRows }: Session): Promise<Texts> => readFirst(readRows, first, [ids, BATCH_BYTES])
+      const fetch = ({ readRows }: Session): Promise<Texts> =>
+        readFirst(readRows, first, [ids, bounds.batchBytes])
       return parseListed(await read(() => use(fetch, query, manner)), query)
     })
   }

@@ -1,10 +1,8 @@
+import { bounds } from '../../../bounds.js'
 import type { WriteStep } from '../../../storage.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import type { Inserts } from '../../sql/engine.js'
 import type { ManyRecording } from '../log/recording.js'
-
-/** The characters of documents after which a statement takes no further one. */
-const MOST = 65_536
 
 /** Inserts the documents of several steps in one statement. */
 export const createInsertMany =
@@ -14,7 +12,7 @@ export const createInsertMany =
     const texts: string[] = []
     let size = 0
     let next = from
-    for (let i = from; i < steps.length && size < MOST; i++) {
+    for (let i = from; i < steps.length && size < bounds.insertedCharacters; i++) {
       const step = steps[i]
       if (isSkipped(i)) continue
       if (!step || step.in !== collection || !('insert' in step)) break

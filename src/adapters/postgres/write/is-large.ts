@@ -1,7 +1,5 @@
+import { bounds } from '../../../bounds.js'
 import type { WriteStep } from '../../../storage.js'
-
-/** The characters, values and steps beyond which a write may take long. */
-const MOST = 65_536
 
 /** The cost of a step without its document. */
 const STEP = 64
@@ -11,7 +9,7 @@ const STEP = 64
  * knows.
  */
 export function isLarge(steps: readonly WriteStep[]): boolean {
-  let left = MOST
+  let left = bounds.longWrite
   const isTooMuch = (value: unknown): boolean => {
     left -= 1 + (typeof value === 'string' ? value.length : 0)
     if (left < 0 || typeof value !== 'object' || value === null) return left < 0

@@ -1,3 +1,4 @@
+import { bounds } from '../../../bounds.js'
 import type { Filter } from '../../../filter/filter.js'
 import { type Equalities, joinEqualities } from '../../../filter/join-equalities.js'
 import type { Slice } from '../../../slices.js'
@@ -155,10 +156,9 @@ function walk(seat: Seat, { text, values }: Statement, cost: number): Candidates
   }
 }
 
-/** The documents in a piece of a collection, and their bytes. */
+/** The documents in a piece of a collection. */
 const MIN_ROWS = 32
 const MAX_ROWS = 512
-const MAX_BYTES = 256 * 1024
 
 /** Scans a collection in its stored order, in pieces that take about the same time. */
 function scan(seat: Seat, collection: string, { text, values }: Statement, cost: number): Candidates {
@@ -176,8 +176,8 @@ function scan(seat: Seat, collection: string, { text, values }: Statement, cost:
         number,
         number,
       ]
-      if (count <= 1 || bytes <= MAX_BYTES) return [count, end, bytes]
-      size = Math.max(1, Math.min(count - 1, Math.floor((count * MAX_BYTES) / bytes)))
+      if (count <= 1 || bytes <= bounds.scannedBytes) return [count, end, bytes]
+      size = Math.max(1, Math.min(count - 1, Math.floor((count * bounds.scannedBytes) / bytes)))
     }
   }
   return {

@@ -1,3 +1,4 @@
+import { bounds } from '../../../bounds.js'
 import { mergeSort } from '../../../filter/order.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { HeldKeys } from './held-keys.js'
@@ -16,9 +17,6 @@ export interface FirstInOrder {
 
 /** Below this number, dropping is not worthwhile. */
 const MIN_HELD = 1024
-
-/** The most characters of JSON of the documents that are held. */
-const MAX_CHARACTERS = 2 ** 20
 
 /** Creates a collector of the first `count` documents. */
 export function createFirstInOrder({ ids, put, order }: HeldKeys, count: number): FirstInOrder {
@@ -45,7 +43,7 @@ export function createFirstInOrder({ ids, put, order }: HeldKeys, count: number)
       }
       held.push(slot)
       const { length } = match.text
-      if (characters + length > MAX_CHARACTERS) return
+      if (characters + length > bounds.firstCharacters) return
       matches.set(slot, match)
       characters += length
     },

@@ -1,3 +1,4 @@
+import { bounds } from '../../../bounds.js'
 import { and, hasPattern, ID } from '../../../filter/filter.js'
 import { isOn } from '../../../filter/index-order.js'
 import { compileJudge } from '../../../filter/matches.js'
@@ -8,7 +9,7 @@ import { type Kept, measure } from '../../sql/read/generations.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import type { KeptDocuments } from './kept-documents.js'
-import { capOf, type ListPlan, limitOf, PAGE_BYTES, type Page, readNamed, readPage } from './read-list.js'
+import { capOf, type ListPlan, limitOf, type Page, readNamed, readPage } from './read-list.js'
 import { MAX_BOUNDED, type Way } from './read-path.js'
 import { idsStatement } from './read-statements.js'
 
@@ -35,7 +36,7 @@ const MOST_BYTES = 4096
  */
 export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined {
   const { query, path } = plan
-  const { skip, bytes = PAGE_BYTES } = query
+  const { skip, bytes = bounds.pageBytes } = query
   const limit = limitOf(query, path)
   if (path.index === null || !path.isOrdered || skip + limit > MAX_BOUNDED) return undefined
   const slice = { left: STEPS }

@@ -1,3 +1,4 @@
+import { bounds } from '../../../bounds.js'
 import type { Filter } from '../../../filter/filter.js'
 import { compileJudge } from '../../../filter/matches.js'
 import type { Slice, Sliced } from '../../../slices.js'
@@ -8,9 +9,6 @@ import { byId, LOOK_UP } from './read-list.js'
 
 /** The documents of one batch. */
 export const BATCH = 500
-
-/** The bytes of JSON of one batch, unless one document has more. */
-export const BATCH_BYTES = 2 ** 20
 
 /** A batch of a stream. */
 export interface Batch {
@@ -45,7 +43,7 @@ export function* readBatch(
     const text = connect().first(byId(collection), [id])
     if (typeof text !== 'string') continue
     bytes += Buffer.byteLength(text)
-    if (documents.length > 0 && bytes > BATCH_BYTES) return { documents, passed: i }
+    if (documents.length > 0 && bytes > bounds.batchBytes) return { documents, passed: i }
     const document = parseDocument(text, slice)
     let verdict = judge(document, slice)
     while (verdict === undefined) {

@@ -1,3 +1,4 @@
+import { bounds } from '../../../bounds.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { Listed, ListQuery, StoredDocument } from '../../../storage.js'
 import { quoteName } from '../../sql/dialect.js'
@@ -20,12 +21,8 @@ export interface ListPlan extends Way {
 /** The steps of holding the sort keys of a document. */
 const ENTRY = 10
 
-/** The sorted documents that are read together, and the most bytes of each of them. */
+/** The sorted documents that are read together. */
 const TOGETHER = 32
-const TOGETHER_BYTES = 2 ** 14
-
-/** The bytes of documents that are read at once. */
-export const PAGE_BYTES = 2 ** 21
 
 /**
  * Lists a limited number of documents that an index gives in order, by one statement; `undefined` without such
@@ -35,7 +32,7 @@ export function listDirectly(
   connection: Connection,
   { collection, query, path }: ListPlan,
 ): Listed | undefined {
-  const { skip, bytes = PAGE_BYTES } = query
+  const { skip, bytes = bounds.pageBytes } = query
   const limit = limitOf(query, path)
   if (path.ranges || path.rest.length > 0 || !path.isOrdered || skip + limit > MAX_BOUNDED) return undefined
   const texts = readPage(connection, { collection, path }, { skip, limit, bytes })
@@ -65,7 +62,7 @@ export function readPage(
 
 /** The most bytes of each document of a page; one is returned whatever its size. */
 export const capOf = ({ limit, bytes }: Page): number =>
-  limit > 1 ? Math.min(PAGE_BYTES, bytes) / limit : Number.MAX_SAFE_INTEGER
+  limit > 1 ? Math.min(bounds.pageBytes, bytes) / limit : Number.MAX_SAFE_INTEGER
 
 /** Reads the texts of documents of one moment by their ids, in their order; `undefined` where one is large. */
 export function readNamed(
@@ -164,7 +161,7 @@ function* sortFirst(seat: Seat, { collection, query, path }: ListPlan, slice: Sl
       if (again % TOGETHER === 0) {
         const some = lost.slice(again, again + TOGETHER)
         slice.left -= some.length * ENTRY
-        texts = readNamed(seat.connection, collection, some, TOGETHER_BYTES)
+        texts = readNamed(seat.connection, collection, some, bounds.sortedBytes)
       }
       const text = texts?.[again % TOGETHER] ?? textOf(one, slice)
       again += 1

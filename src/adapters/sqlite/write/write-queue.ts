@@ -1,6 +1,7 @@
+import { bounds } from '../../../bounds.js'
 import { ServiceError } from '../../../errors.js'
 import { FairQueue } from '../../../fair-queue.js'
-import { SLICE, type Slice, type Sliced } from '../../../slices.js'
+import type { Slice, Sliced } from '../../../slices.js'
 import type { WriteResult, WriteStep } from '../../../storage.js'
 import type { Suspects } from '../../sql/apply-steps.js'
 import type { SqlEngine } from '../../sql/engine.js'
@@ -118,14 +119,14 @@ export function createWriteQueue(target: Target): WriteQueue {
     }
     running = takeShared(waiting)
     for (const { steps } of running) watches.tell(steps)
-    const slice: Slice = { left: SLICE }
+    const slice: Slice = { left: bounds.slice }
     goOn(commitShared(target, running, slice), slice)
     return undefined
   }
 
   /** Continues the open transaction, one slice per turn. */
   const goOn = (work: Sliced<void>, slice: Slice): void => {
-    slice.left = SLICE
+    slice.left = bounds.slice
     if (work.next().done) {
       running = []
       schedule()

@@ -1,3 +1,4 @@
+import { bounds } from '../../../bounds.js'
 import { isServiceError } from '../../../errors.js'
 import { sleep } from '../../../promises.js'
 import type { ChangePage } from '../../../storage.js'
@@ -5,7 +6,7 @@ import type { Logger } from '../../../types/host.js'
 import type { ReadLog } from '../../store.js'
 
 /** How much of the log is read at once. */
-export const PAGE = { limit: 500, bytes: 1024 * 1024 } as const
+export const pageOfLog = () => ({ limit: 500, bytes: bounds.readBytes })
 
 /** The milliseconds that one look at the log waits for changes. */
 const WAIT = 60_000
@@ -68,7 +69,7 @@ export class LogReader {
     const { log, take, fail } = this.#options
     const signal = this.#running?.signal
     for (let pages = 0; pages < MOST_PAGES && signal?.aborted === false; pages++) {
-      const page = await log(this.#position, { ...PAGE, signal })
+      const page = await log(this.#position, { ...pageOfLog(), signal })
       if (page.changes.length === 0 && !page.gap) return
       try {
         this.#position = await take(page)
@@ -84,7 +85,7 @@ export class LogReader {
     const { signal } = running
     this.#running = running
     try {
-      const { position } = await this.#options.log(null, { ...PAGE, signal })
+      const { position } = await this.#options.log(null, { ...pageOfLog(), signal })
       await this.alone(async () => {
         if (!signal.aborted) this.#position = position
       })
@@ -100,7 +101,7 @@ export class LogReader {
     while (!signal.aborted) {
       try {
         const from = this.#position
-        const page = await log(from, { ...PAGE, wait: WAIT, signal })
+        const page = await log(from, { ...pageOfLog(), wait: WAIT, signal })
         await this.alone(async () => {
           // Who has joined meanwhile has had it taken.
           if (signal.aborted || from !== this.#position) return

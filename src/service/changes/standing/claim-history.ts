@@ -4,7 +4,7 @@ import { runSliced, type Slice, type Sliced } from '../../../slices.js'
 import type { Change, ChangePage } from '../../../storage.js'
 import { gather, MAX_CLAIMED, type Oldest, readOldest } from '../../claims.js'
 import { timeOf } from '../judge-changes.js'
-import { PAGE } from '../log/log-reader.js'
+import { pageOfLog } from '../log/log-reader.js'
 import {
   type AskedClaim,
   findTouches,
@@ -188,7 +188,7 @@ async function readSince(
 ): Promise<readonly Touch[] | undefined> {
   const touches: Touch[] = []
   for (let [after, more] = [position, true]; more; ) {
-    const page = await log(after, PAGE)
+    const page = await log(after, pageOfLog())
     if (page.gap) return undefined
     touches.push(...(await runSliced((slice) => findTouches(watched, filter, page.changes, slice))))
     ;({ position: after, more } = page)

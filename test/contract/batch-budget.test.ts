@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { MIB, scale, useSmallerBounds } from '../support/bounds.js'
 import { faultsOf } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
@@ -7,6 +8,7 @@ import { idOf, openStored } from '../support/stored.js'
 
 const text = { type: 'string' }
 const opened = closeAfterEach()
+useSmallerBounds()
 
 const config = {
   collections: {
@@ -16,10 +18,10 @@ const config = {
       permissions: { user: { read: { omit: ['secret'] }, update: { pick: ['k'] } } },
     },
   },
-  limits: { documentBytes: 4 * 1024 * 1024 },
+  limits: { documentBytes: 4 * MIB },
 }
 
-const LARGE = 1_900_000
+const LARGE = scale(1_900_000)
 const texts = Array.from({ length: 5 }, (_, i) => ({ _id: idOf(i + 1), k: 'x', text: 'a'.repeat(LARGE) }))
 
 const get = (_id: string) => ({ method: 'GET', path: `/texts/${_id}` })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
 import type { Caller, ServiceOptions, StorageAdapter, WriteStep } from '../../src/index.js'
+import { scale, useSmallerBounds } from '../support/bounds.js'
 import { createTestService, faultsOf, type Sent, type TestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
@@ -189,22 +190,26 @@ describe.each(storages)('a batch, in %s,', (_, create) => {
     expect([await storedIn(service, 'members'), await storedIn(service, 'teams')]).toEqual([0, 0])
   })
 
-  test('takes 16 MiB together', async () => {
-    const text = 'x'.repeat(900_000)
-    const notes = Array.from({ length: 17 }, (__, i) => ({ _id: idOf(i + 1), text }))
-    const service = await open(
-      create(),
-      { notes },
-      {
-        config: {
-          collections: { notes: { schema: { text: { type: 'string' } }, permissions: { user: true } } },
+  describe('in smaller sizes,', () => {
+    useSmallerBounds()
+
+    test('takes 16 MiB together', async () => {
+      const text = 'x'.repeat(scale(900_000))
+      const notes = Array.from({ length: 17 }, (__, i) => ({ _id: idOf(i + 1), text }))
+      const service = await open(
+        create(),
+        { notes },
+        {
+          config: {
+            collections: { notes: { schema: { text: { type: 'string' } }, permissions: { user: true } } },
+          },
         },
-      },
-    )
-    const reads = notes.map(({ _id }) => get(`/notes/${_id}`))
-    // Each is read, and answered.
-    expect(statuses(await run(service, ...reads.slice(0, 9)))).toHaveLength(9)
-    expect(refusalOf(await run(service, ...reads))).toEqual([413, 'document_too_large', 9])
+      )
+      const reads = notes.map(({ _id }) => get(`/notes/${_id}`))
+      // Each is read, and answered.
+      expect(statuses(await run(service, ...reads.slice(0, 9)))).toHaveLength(9)
+      expect(refusalOf(await run(service, ...reads))).toEqual([413, 'document_too_large', 9])
+    })
   })
 })
 
@@ -361,20 +366,24 @@ describe.each(storages)('what a refusal names, in %s:', (_, create) => {
     expect(faultsOf(sent)).toEqual({ [`/operations/${index}/body/email`]: 'taken' })
   })
 
-  test('nothing of what may not be read, though a batch has but 16 MiB', async () => {
-    const fill = { _id: idOf(5), text: 'x'.repeat(1_000_000) }
-    const reads = Array<Json>(15).fill(get(`/own/${idOf(5)}`))
-    for (const last of [get, remove])
-      for (const secrets of [[], [{ _id: idOf(6), text: 'x'.repeat(900_000), createdBy: 'ben' }]]) {
-        const service = await open(create(), { own: [fill], secrets }, { config: several })
-        const sent = await run(service, ...reads, last(`/secrets/${idOf(6)}`))
-        expect(refusalOf(sent)).toEqual([404, 'not_found', 15])
-        expect(refusalOf(await run(service, ...reads, post('/own', { about: idOf(6) })))).toEqual([
-          400,
-          'validation_failed',
-          15,
-        ])
-      }
+  describe('in smaller sizes,', () => {
+    useSmallerBounds()
+
+    test('nothing of what may not be read, though a batch has but 16 MiB', async () => {
+      const fill = { _id: idOf(5), text: 'x'.repeat(scale(1_000_000)) }
+      const reads = Array<Json>(15).fill(get(`/own/${idOf(5)}`))
+      for (const last of [get, remove])
+        for (const secrets of [[], [{ _id: idOf(6), text: 'x'.repeat(scale(900_000)), createdBy: 'ben' }]]) {
+          const service = await open(create(), { own: [fill], secrets }, { config: several })
+          const sent = await run(service, ...reads, last(`/secrets/${idOf(6)}`))
+          expect(refusalOf(sent)).toEqual([404, 'not_found', 15])
+          expect(refusalOf(await run(service, ...reads, post('/own', { about: idOf(6) })))).toEqual([
+            400,
+            'validation_failed',
+            15,
+          ])
+        }
+    })
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { MIB, scale, useSmallerBounds } from '../support/bounds.js'
 import { told } from '../support/event-streams.js'
 import { useStorages } from '../support/storages.js'
 import { ADMIN, config, useStreams } from './support/changes.js'
@@ -76,14 +77,18 @@ describe.each(useStorages())('in %s', (_, create) => {
     ])
   })
 
-  test('who reads is told of all that comes at once, however much it is', async () => {
-    const limits = { bulk: 500, bodyBytes: 4 * 1024 * 1024 }
-    const { open, write } = await serve({ adapter: create(), config: { ...config, limits } })
-    const stream = await open('/notes/changes', { caller: ADMIN })
-    const documents = Array.from({ length: 500 }, () => ({ text: 'x'.repeat(6000) }))
-    await write('POST /notes/bulk', { documents })
-    const events = await stream.until(501)
-    expect(events.filter(({ event }) => event === 'enter')).toHaveLength(500)
+  describe('in smaller sizes,', () => {
+    useSmallerBounds()
+
+    test('who reads is told of all that comes at once, however much it is', async () => {
+      const limits = { bulk: 500, bodyBytes: 4 * MIB }
+      const { open, write } = await serve({ adapter: create(), config: { ...config, limits } })
+      const stream = await open('/notes/changes', { caller: ADMIN })
+      const documents = Array.from({ length: 500 }, () => ({ text: 'x'.repeat(scale(6000)) }))
+      await write('POST /notes/bulk', { documents })
+      const events = await stream.until(501)
+      expect(events.filter(({ event }) => event === 'enter')).toHaveLength(500)
+    })
   })
 
   test('subscribers with equal rights and queries get the same bytes', async () => {

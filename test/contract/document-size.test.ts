@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../src/index.js'
+import { MIB, useSmallerBounds } from '../support/bounds.js'
 import { createTestService, type Sent } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { fieldsOf, idOf, LONG_AGO, openStored } from '../support/stored.js'
@@ -193,25 +194,25 @@ describe('the size is judged', () => {
 })
 
 describe('what one write stores has 16 MiB together', () => {
-  const MiB = 1024 * 1024
+  useSmallerBounds()
   const config = {
     ...configOf(),
-    limits: { documentBytes: 20 * MiB, bodyBytes: 20 * MiB },
+    limits: { documentBytes: 20 * MIB, bodyBytes: 20 * MIB },
   }
 
   test.each(['PATCH', 'PUT'])('what is hidden included: %s', async (method) => {
-    const service = await open(config, [{ secret: { old: 'x'.repeat(15 * MiB) } }])
+    const service = await open(config, [{ secret: { old: 'x'.repeat(15 * MIB) } }])
     const add = (bytes: number) => service.send(`${method} ${ONE}`, { a: 'y'.repeat(bytes) })
-    expect(outcomeOf(await add(2 * MiB))).toEqual(TOO_LARGE)
+    expect(outcomeOf(await add(2 * MIB))).toEqual(TOO_LARGE)
     expect(await fieldsOf(service, 'items', idOf(1))).not.toHaveProperty('a')
-    expect(outcomeOf(await add(MiB / 2))).toBe(200)
+    expect(outcomeOf(await add(MIB / 2))).toBe(200)
   })
 
   test('all of a bulk', async () => {
     const { send } = await open(config)
     const halves = (bytes: number) => ({ documents: Array(2).fill({ a: 'x'.repeat(bytes) }) })
-    expect(outcomeOf(await send('POST /items/bulk', halves(8 * MiB)))).toEqual(TOO_LARGE)
-    expect(outcomeOf(await send('POST /items/bulk', halves(8 * MiB - 1000)))).toBe(201)
-    expect(outcomeOf(await send('POST /items', { a: 'x'.repeat(17 * MiB) }))).toEqual(TOO_LARGE)
+    expect(outcomeOf(await send('POST /items/bulk', halves(8 * MIB)))).toEqual(TOO_LARGE)
+    expect(outcomeOf(await send('POST /items/bulk', halves(8 * MIB - 1000)))).toBe(201)
+    expect(outcomeOf(await send('POST /items', { a: 'x'.repeat(17 * MIB) }))).toEqual(TOO_LARGE)
   })
 })

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { createMemoryAdapter, type StorageAdapter, type StoredDocument } from '../../src/index.js'
+import { KIB, useSmallerBounds } from '../support/bounds.js'
 import { createCuttingAdapter } from '../support/cutting-adapter.js'
 import { closeAfterEach } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
@@ -9,9 +10,10 @@ import { idOf, openStored } from '../support/stored.js'
 // CONTRACT.md §6, "Fairness": documents that a request reads and does not show
 
 const opened = closeAfterEach()
+useSmallerBounds()
 
 const COUNT = 60
-const LARGE = 'x'.repeat(250 * 1024)
+const LARGE = 'x'.repeat(250 * KIB)
 const text = { type: 'string' } as const
 const all = { '*': { read: true, create: true, update: true, delete: true } } as const
 

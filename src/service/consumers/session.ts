@@ -2,7 +2,7 @@ import { bounds } from '../../bounds.js'
 import type { Collection } from '../../config/plan.js'
 import type { Consumer } from '../../consumers.js'
 import { isServiceError } from '../../errors.js'
-import type { Change, ChangePage } from '../../storage.js'
+import type { Change, ChangePage, ChangeQuery } from '../../storage.js'
 import type { Logger } from '../../types/host.js'
 import type { ReadLog } from '../store.js'
 import { DocumentQueue, type QueuedChange } from './document-queue.js'
@@ -118,7 +118,7 @@ export class ConsumerSession {
   }
 
   /** Asks the log; `undefined` where it cannot be read, or the session is over. */
-  async #ask(after: string, query: { limit: number; wait?: number }): Promise<ChangePage | undefined> {
+  async #ask(after: string, query: Omit<ChangeQuery, 'signal'>): Promise<ChangePage | undefined> {
     const { log, logger, name, timing } = this.#options
     const { signal } = this.#over
     try {

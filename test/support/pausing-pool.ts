@@ -46,3 +46,36 @@ export function pausePool(pool: pg.Pool): { readonly pool: PostgresPool; pauseNe
       }),
   }
 }
+
+/** A pool of which one connection can be held back, before it is asked for. */
+export function holdPool(pool: pg.Pool): {
+  readonly pool: PostgresPool
+  /** How many connections were asked for. */
+  count(): number
+  /** Holds back the one after so many more. Resolves with what lets it go on. */
+  hold(after: number): Promise<() => void>
+} {
+  let count = 0
+  let at = Number.POSITIVE_INFINITY
+  let tell: (release: () => void) => void = () => {}
+  return {
+    pool: {
+      get waitingCount() {
+        return pool.waitingCount
+      },
+      options: pool.options,
+      async connect() {
+        count += 1
+        if (count === at) await new Promise<void>(tell)
+        return pool.connect()
+      },
+    },
+    count: () => count,
+    hold(after) {
+      at = count + after + 1
+      return new Promise((resolve) => {
+        tell = resolve
+      })
+    },
+  }
+}

@@ -77,6 +77,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const { dialect } = engine
   const watch = createWatch()
   let connecting: Promise<Connections> | undefined
+  let closed: Promise<unknown> = Promise.resolve()
   let connections: Connections | undefined
 
   const connect = async (): Promise<Connections> =>
@@ -154,12 +155,14 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   return {
     system: 'postgresql',
     async open(plans) {
-      connecting ??= connect().catch((thrown: unknown) => {
-        connecting = undefined
-        throw thrown
-      })
+      connecting ??= connect()
+      const own = connecting
       try {
-        const opened = await connecting
+        const opened = await own.catch((thrown: unknown) => {
+          if (connecting === own) connecting = undefined
+          throw thrown
+        })
+        if (connecting !== own) throw unavailable(new Error('the adapter was closed'))
         connections = opened
         await createMissing(opened.use, { schema, engine }, logPlans.joined(plans), migrate)
         logPlans.add(plans)
@@ -174,10 +177,12 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     ...withoutDropped(calls, forgetElements),
     changes: log.changes,
     async close() {
-      const closing = connecting
+      const opened = connecting?.catch(() => undefined)
       connecting = undefined
       connections = undefined
-      await (await closing)?.close(log.settle())
+      const before = closed
+      closed = (async () => (await opened)?.close(log.settle()))()
+      await Promise.all([before, closed])
     },
   }
 }

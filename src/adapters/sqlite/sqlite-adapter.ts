@@ -120,6 +120,7 @@ class DatabasePlace {
   }
 
   async close(): Promise<void> {
+    await this.#opening?.catch(() => {})
     await this.#reopening?.catch(() => {})
     await this.#opened?.close()
     this.#opened = undefined

@@ -25,15 +25,20 @@ export async function cancelRead({ client, address }: Target, reading: Promise<u
     isOver = true
   }
   const ended = reading.then(over, over)
+  let stop: () => void = over
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve
+  })
   const cancelAll = async (): Promise<true> => {
     for (;;) {
       await Promise.race([ended, new Promise((resolve) => later(resolve, CANCEL_PAUSE))])
       if (isOver) return true
-      await cancel(client, address)
+      await cancel(client, address, stopped)
     }
   }
   const hasEnded = await withinGrace(cancelAll())
   over()
+  stop()
   return hasEnded === true
 }
 
@@ -81,9 +86,13 @@ const CANCEL_REQUEST = 80877102
 /**
  * Cancels the statement of a client as its protocol does, with a message of its own to the same server: behind a pooler,
  * only the pooler knows which of the server's processes it is. It is never encrypted, as libpq does it. Resolves when the
- * other side has done it, and closed the connection.
+ * other side has done it, and closed the connection, or when it is `stopped`.
  */
-async function cancel(client: PostgresClient, { host, port = 0 }: Address): Promise<void> {
+async function cancel(
+  client: PostgresClient,
+  { host, port = 0 }: Address,
+  stopped: Promise<void>,
+): Promise<void> {
   if (!canCancel(client)) return
   const { processID, secretKey } = client
   const message = Buffer.alloc(16)
@@ -98,7 +107,7 @@ async function cancel(client: PostgresClient, { host, port = 0 }: Address): Prom
     socket.resume()
     socket.write(message)
   })
-  await withinGrace(closed)
+  await Promise.race([closed, stopped])
   socket?.destroy()
 }
 

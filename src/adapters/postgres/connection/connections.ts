@@ -5,7 +5,7 @@ import type { PoolSource } from './pool.js'
 import { createQueue, type Job } from './queue.js'
 import { createSessions, type Session } from './session.js'
 import { COMMIT, isBegin, ROLLBACK } from './transaction.js'
-import { LEAVE, SILENCE, type Waiting, type Watch } from './watch.js'
+import { LEAVE, LEFT, SILENCE, type Waiting, type Watch } from './watch.js'
 
 /** Whom work is for. */
 export interface Caller {
@@ -41,7 +41,10 @@ export interface Connections {
   isFullOfLong(): boolean
   /** Runs `work` on a connection of its own, and again where it loses against other transactions. */
   use<T>(work: (session: Session) => Promise<T>, caller: Caller, manner?: Manner): Promise<T>
-  /** Closes them once `last` is over. What is not over soon is given up. */
+  /**
+   * Closes them once `last` is over: resolves when all are closed or given back, and opens none from then on. What is not
+   * over soon is given up.
+   */
   close(last?: Promise<unknown>): Promise<void>
 }
 
@@ -52,8 +55,10 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
   /** What has waited long: it is given up at the end. */
   const late = new Set<() => void>()
   let isLeaving = false
+  let isClosed = false
   const useOnce: Connections['use'] = (work, caller, manner = {}) =>
     new Promise((resolve, reject) => {
+      if (isClosed) throw unavailable(new Error('the connections are closed'))
       const { mayBeLong = false, writes = false, mayOutlast = false } = manner
       let session: Session | undefined
       let working: Promise<unknown> | undefined
@@ -141,13 +146,25 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
     isFullOfLong: queue.isFullOfLong,
     use: (work, caller, manner) => retry(() => useOnce(work, caller, manner), caller),
     async close(last) {
-      outlast.stop()
+      isClosed = true
+      const stopped = outlast.stop()
       const leave = (): void => {
         isLeaving = true
         for (const giveUp of late) giveUp()
       }
-      later(leave, LEAVE).unref()
+      const leaving = later(leave, LEAVE)
       await last
+      await stopped
+      // A host's pool may never answer who asks it for a connection.
+      let left: ReturnType<typeof setTimeout> | undefined
+      await Promise.race([
+        queue.idle(),
+        new Promise((resolve) => {
+          left = later(resolve, LEAVE + LEFT)
+        }),
+      ])
+      clear(left)
+      clear(leaving)
       await source.end()
     },
   }

@@ -11,8 +11,8 @@ export interface Outlast {
   wait(client: PostgresClient, writing: Promise<unknown>): Promise<boolean>
   /** Whether the server is busy with what a client has sent; `undefined` where nobody can say. */
   goesOn(client: PostgresClient): Promise<boolean | undefined>
-  /** Waits for nothing any more. */
-  stop(): void
+  /** Waits for nothing any more, and asks nothing more. Resolves when the question under way is over. */
+  stop(): Promise<unknown>
 }
 
 /**
@@ -32,6 +32,11 @@ export function createOutlast(pool: PostgresPool): Outlast {
   const stopped = new Promise<void>((resolve) => {
     stopping.signal.addEventListener('abort', () => resolve(), { once: true })
   })
+  const look = async (client: PostgresClient): Promise<boolean | undefined> => {
+    const process = processOf(client)
+    if (typeof process !== 'number' || stopping.signal.aborted) return undefined
+    return withinGrace(ask(pool, process, stopping.signal).catch(() => undefined))
+  }
   return {
     async wait(client, writing) {
       let isOver = false
@@ -40,27 +45,28 @@ export function createOutlast(pool: PostgresPool): Outlast {
       }
       const ended = writing.then(over, over)
       const hasMore = async (): Promise<boolean> =>
-        !stopping.signal.aborted && (isOver || (await goesOn(pool, client)) === true)
+        !stopping.signal.aborted && (isOver || (await look(client)) === true)
       do await Promise.race([ended, stopped, new Promise((resolve) => later(resolve, LOOK).unref())])
       while (!isOver && (await inTurn(hasMore)))
       return isOver
     },
-    goesOn: (client) => inTurn(() => goesOn(pool, client)),
-    stop: () => stopping.abort(),
+    goesOn: (client) => inTurn(() => look(client)),
+    stop() {
+      stopping.abort()
+      return turn
+    },
   }
 }
 
 const processOf = (client: PostgresClient): number | null | undefined =>
   (client as { readonly processID?: number | null }).processID
 
-async function goesOn(pool: PostgresPool, client: PostgresClient): Promise<boolean | undefined> {
-  const process = processOf(client)
-  if (typeof process !== 'number') return undefined
-  return withinGrace(ask(pool, process).catch(() => undefined))
-}
-
-async function ask(pool: PostgresPool, process: number): Promise<boolean | undefined> {
+async function ask(pool: PostgresPool, process: number, stopped: AbortSignal): Promise<boolean | undefined> {
   const other = await pool.connect()
+  if (stopped.aborted) {
+    other.release()
+    return undefined
+  }
   other.on('error', ignore)
   const text = `SELECT count(*) AS total, pg_backend_pid() AS own FROM pg_stat_activity WHERE pid = $1 AND state IS DISTINCT FROM 'idle'`
   const answer = await withinGrace(other.query({ text, values: [process] })).catch(() => undefined)

@@ -26,6 +26,8 @@ export interface Queue {
   leave(job: Job): boolean
   /** Takes the session of a job that is over. */
   done(job: Job, session: Session): void
+  /** Resolves when no job waits, and every connection that was taken or asked for is given back. */
+  idle(): Promise<void>
 }
 
 /** The most jobs that wait for a connection: beyond, the last one of the caller with the most jobs is refused at once. */
@@ -58,6 +60,8 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
   const waiting = new FairQueue<Job>(MAX_WAITING)
   let held = 0
   let connecting = 0
+  let onIdle: (() => void) | undefined
+  const isIdle = (): boolean => held + connecting + waiting.length === 0
 
   const checkRoom = ({ length }: FairQueue<Job>): void => {
     if (length >= MAX_WAITING) onFull()
@@ -96,18 +100,27 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
       (client) => {
         connecting -= 1
         held += 1
-        next(sessions.open(client))
+        const session = sessions.open(client)
+        // The pool may have been discarded while it connected.
+        if (sessions.isUsable(session)) next(session)
+        else replace(session)
       },
       (thrown: unknown) => {
         connecting -= 1
-        if (held > 0) return
-        const job = waiting.take()
-        if (!job) return
-        sharesOf(job).forEach(giveBack)
-        job.fail(explain(classify(thrown)))
-        connect()
+        if (held === 0) failNext(thrown)
+        tellIdle()
       },
     )
+  }
+  const failNext = (thrown: unknown): void => {
+    const job = waiting.take()
+    if (!job) return
+    sharesOf(job).forEach(giveBack)
+    job.fail(explain(classify(thrown)))
+    connect()
+  }
+  const tellIdle = (): void => {
+    if (isIdle()) onIdle?.()
   }
   const next = (session: Session): void => {
     const job = waiting.take()
@@ -117,6 +130,11 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
   const release = (session: Session): void => {
     held -= 1
     sessions.close(session)
+    tellIdle()
+  }
+  const replace = (session: Session): void => {
+    release(session)
+    connect()
   }
 
   return {
@@ -133,6 +151,7 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
       if (at < 0 && !waiting.delete(job)) return false
       shares.slice(0, at < 0 ? shares.length : at).forEach(giveBack)
       connect()
+      tellIdle()
       return true
     },
     done(job, session) {
@@ -141,5 +160,10 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
       else next(session)
       connect()
     },
+    idle: () =>
+      new Promise((resolve) => {
+        onIdle = resolve
+        tellIdle()
+      }),
   }
 }

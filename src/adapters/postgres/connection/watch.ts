@@ -23,6 +23,9 @@ export const SILENCE = 65_000
 /** Milliseconds for which connections in use are waited for at the end. */
 export const LEAVE = 5000
 
+/** Milliseconds more, in which what was given up at the end gives its connection back. */
+export const LEFT = 2000
+
 /** Milliseconds between two looks: what is still there at the second one has waited long. */
 const PAUSE = 100
 

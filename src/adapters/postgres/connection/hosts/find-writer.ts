@@ -21,6 +21,9 @@ export async function askWriter(client: AnyClient): Promise<string> {
   return String(row.timeline)
 }
 
+/** Makes a client for a host, which is not yet connected. */
+export type Connect = (url: string) => InstanceType<Pg['Client']>
+
 /**
  * Finds the host that takes writes. A leader that was stopped or cut off may still believe that it is one: the
  * latest timeline counts, and among equals the `current` host. Rejects where no host takes writes, with what each
@@ -29,7 +32,7 @@ export async function askWriter(client: AnyClient): Promise<string> {
 export async function findWriter(
   urls: readonly string[],
   current: string | undefined,
-  Client: Pg['Client'],
+  connect: Connect,
 ): Promise<string> {
   const writers: { readonly url: string; readonly timeline: string }[] = []
   const refusals: string[] = []
@@ -39,7 +42,7 @@ export async function findWriter(
   })
   const asking = urls.map(async (url) => {
     try {
-      writers.push({ url, timeline: await askHost(url, Client) })
+      writers.push({ url, timeline: await askHost(connect(url)) })
       hurry()
     } catch (thrown) {
       refusals.push(`${nameHost(url)}: ${thrown instanceof Error ? describe(thrown) : String(thrown)}`)
@@ -53,12 +56,7 @@ export async function findWriter(
   return able.find((url) => url === current) ?? first
 }
 
-async function askHost(connectionString: string, Client: Pg['Client']): Promise<string> {
-  const client = new Client({
-    connectionString,
-    connectionTimeoutMillis: ANSWER_MILLISECONDS,
-    application_name: 'collection-service',
-  })
+async function askHost(client: ReturnType<Connect>): Promise<string> {
   client.on('error', ignore)
   try {
     await client.connect()

@@ -1,6 +1,7 @@
 import type { PoolSource, PostgresClient } from '../pool.js'
 import { ignore } from '../session.js'
-import { ANSWER_MILLISECONDS, askWriter, breakOff, findWriter, pause } from './find-writer.js'
+import { ANSWER_MILLISECONDS, askWriter, breakOff, type Connect, findWriter, pause } from './find-writer.js'
+import { createOpened } from './opened.js'
 import type { Pg, PgPool, PooledClient } from './pg.js'
 import type { HostList } from './split-hosts.js'
 
@@ -33,11 +34,30 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
   let current: Place | undefined
   let isTrusted = false
   let looking: Promise<Place> | undefined
-  let isLookingBehind = false
+  let lookingBehind: Promise<void> | undefined
   let looked = Number.NEGATIVE_INFINITY
   let failure: unknown
   let isEnded = false
+  /** The pools that are being ended. */
+  const leaving = new Set<Promise<void>>()
+  /** The connections of all pools, and those over which hosts are asked. */
+  const [pooled, asking] = [createOpened(), createOpened()]
+  let wake: () => void = ignore
+  const ended = new Promise<void>((resolve) => {
+    wake = resolve
+  })
 
+  const connect: Connect = (connectionString) => {
+    if (isEnded) throw new Error('the pool is closed')
+    const client = new Client({
+      connectionString,
+      connectionTimeoutMillis: ANSWER_MILLISECONDS,
+      application_name: 'collection-service',
+    })
+    asking.add(client)
+    client.once('end', () => asking.delete(client))
+    return client
+  }
   const open = (url: string): Place => {
     const pool = new Pool({
       connectionString: url,
@@ -47,6 +67,8 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
       application_name: 'collection-service',
     })
     const place: Place = { url, pool, given: new Set(), asked: new WeakSet() }
+    pool.on('connect', pooled.add)
+    pool.on('remove', pooled.delete)
     pool.on('acquire', (client) => void place.given.add(client))
     pool.on('release', (_, client) => void place.given.delete(client))
     // A lost idle connection is replaced when one is needed; without a listener it would end the process.
@@ -57,7 +79,12 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
   }
   const leave = (place: Place | undefined): void => {
     if (place === current) current = undefined
-    void place?.pool.end().catch(ignore)
+    if (!place) return
+    const end = place.pool
+      .end()
+      .catch(ignore)
+      .finally(() => leaving.delete(end))
+    leaving.add(end)
   }
   const take = (url: string): Place => {
     if (isEnded) throw new Error('the pool is closed')
@@ -75,11 +102,11 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     const end = performance.now() + PATIENCE
     for (;;) {
       try {
-        return take(await findWriter(urls, current?.url, Client))
+        return take(await findWriter(urls, current?.url, connect))
       } catch (thrown) {
         if (isEnded || performance.now() >= end) throw thrown
       }
-      await pause(PAUSE)
+      await Promise.race([pause(PAUSE), ended])
     }
   }
   const look = (): Promise<Place> => {
@@ -96,15 +123,16 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     return looking
   }
   /** Looks until a host is found, or nothing waits for the old one. */
-  const lookBehind = async (): Promise<void> => {
-    if (isLookingBehind) return
-    isLookingBehind = true
+  const lookUntilFound = async (): Promise<void> => {
     for (;;) {
       await look().catch(ignore)
       if (isEnded || isTrusted || !current || current.given.size === 0) break
-      await pause(BACKGROUND)
+      await Promise.race([pause(BACKGROUND), ended])
     }
-    isLookingBehind = false
+    lookingBehind = undefined
+  }
+  const lookBehind = (): void => {
+    if (!isEnded) lookingBehind ??= lookUntilFound()
   }
   const settle = async (): Promise<Place> => {
     if (isEnded) throw new Error('the pool is closed')
@@ -151,12 +179,12 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     hosts: {
       isCurrent,
       doubt() {
-        if (mustTakeWrites && performance.now() - looked >= PATIENCE) void lookBehind()
+        if (mustTakeWrites && performance.now() - looked >= PATIENCE) lookBehind()
       },
       distrust(client) {
         if (!mustTakeWrites || !isCurrent(client)) return
         isTrusted = false
-        void lookBehind()
+        lookBehind()
       },
       discard(client) {
         if (isCurrent(client)) leave(current)
@@ -164,7 +192,11 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     },
     async end() {
       isEnded = true
-      await current?.pool.end()
+      wake()
+      leave(current)
+      for (const client of asking.all) breakOff(client)
+      await Promise.all([...leaving, looking?.catch(ignore), lookingBehind])
+      await Promise.all([pooled.closed(), asking.closed()])
     },
   }
 }

@@ -1,18 +1,44 @@
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { newPool, newSchema } from '../support/postgres.js'
+import * as hosts from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { watchPool } from '../support/watched-pool.js'
 import { useOwnPostgres } from './support/own-postgres.js'
-import { startProxy } from './support/proxy.js'
-import { type Answered, expectNoFaults, openService, type Service } from './support/service.js'
+import * as proxies from './support/proxy.js'
+import type { Answered, Service } from './support/service.js'
+import * as services from './support/service.js'
 import { isLong, type Store } from './support/stores.js'
 
 /** Connections that are lost, hang, run out, or are somebody else's. */
 
-expectNoFaults()
+services.expectNoFaults()
 const postgres = useOwnPostgres()
+const { newSchema } = hosts
+
+// A test that fails leaves nothing open, for which the next one would wait.
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+const newPool: typeof hosts.newPool = (options) => {
+  const pool = hosts.newPool(options)
+  ends.push(() => pool.ended || pool.end())
+  return pool
+}
+
+const startProxy: typeof proxies.startProxy = async (to) => {
+  const proxy = await proxies.startProxy(to)
+  ends.push(() => proxy.end())
+  return proxy
+}
+
+const openService: typeof services.openService = (...given) => {
+  const service = services.openService(...given)
+  ends.push(() => service.handler.close())
+  return service
+}
 
 const newStore = (): Store & { readonly engine: 'postgres' } => ({
   engine: 'postgres',
@@ -375,10 +401,10 @@ describe('a network that swallows everything', () => {
       ...Array.from({ length: 3 }, () => service.send('GET /things')),
       service.send('POST /things', {}),
     ])
-    expect(answers.map(({ code }) => code)).toEqual([
-      ...Array.from({ length: 3 }, () => 'storage_unavailable'),
-      'outcome_unknown',
-    ])
+    const codes = answers.map(({ code }) => code)
+    expect(codes.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => 'storage_unavailable'))
+    // One that was not sent yet is known not to have happened.
+    expect(['outcome_unknown', 'storage_unavailable']).toContain(codes[3])
     proxy.reset()
     proxy.swallow(false)
     await until(async () => (await service.send('GET /things')).status === 200, 'it answers')

@@ -208,7 +208,8 @@ describe('a connection that is silent', { timeout: 60_000 }, () => {
     const short = { ...config, limits: { requestSeconds: 1 } }
     const pool = openPool(proxy.url)
     const service = open({ pool }, schema, { consumers, config: short })
-    const { token } = await service.register(account)
+    // Over the same storage, with the time that a loaded machine needs.
+    const { token } = await open({ connectionString: postgres.url }, schema).register(account)
     const stream = await listen(service, token)
     await stream?.until(1)
     proxy.silenceAt(text)

@@ -70,7 +70,7 @@ const types = TYPED.map(([name, file]) => [name, file.replace('src', LOOSE_TYPES
 
 export default defineConfig([
   // Not minified, so that a stack trace names the functions of `src` and each line can be read.
-  { ...common, entry: { ...SERVER, cli: 'src/cli/main.ts' }, format: ['esm'] },
+  { ...common, entry: { ...SERVER, cli: 'src/cli/bin.ts' }, format: ['esm'] },
   { ...common, entry: SERVER, format: ['cjs'], plugins: [requireLate] },
   { ...common, entry: CLIENT, format: ['esm', 'cjs'], minify: true },
   { entry: Object.fromEntries(types), format: ['cjs'], dts: { only: true }, silent: true },

@@ -1,25 +1,29 @@
-#!/usr/bin/env node
 import cluster from 'node:cluster'
 import type { Arguments, ServeArguments } from './arguments/arguments.js'
 import { parseArguments, readWord } from './arguments/parse-arguments.js'
 import { describeShape, describeUsage } from './arguments/usage.js'
 import { UsageError } from './arguments/usage-error.js'
 import { init } from './commands/init.js'
-import { createTerminal } from './terminal.js'
+import type { OnStart } from './commands/serve.js'
+import { createTerminal, type Outputs, type Terminal } from './terminal.js'
 
-/** The build defines it. */
-declare const PACKAGE_VERSION: string
-
-const terminal = createTerminal(process)
-const { print, complain } = terminal
+/** What the command needs of the process in which it runs. */
+export interface CommandIo extends Outputs {
+  readonly env: { readonly PORT?: string | undefined }
+  /** The version of the package. */
+  readonly version: string
+  /** Is given what stops a service, for the time when the process is told to end. */
+  readonly onStop: OnStart
+}
 
 /** What needs the service is loaded by the words that use it: help and refusals are there at once. */
-async function run(args: Arguments): Promise<void> {
+async function run(args: Arguments, terminal: Terminal, { version, onStop }: CommandIo): Promise<unknown> {
+  const { print } = terminal
   switch (args.word) {
     case 'help':
       return print(describeUsage(args.of))
     case 'version':
-      return print(PACKAGE_VERSION)
+      return print(version)
     case 'init':
       return init(args, print)
     case 'import':
@@ -29,63 +33,45 @@ async function run(args: Arguments): Promise<void> {
     case 'types':
       return (await import('./commands/print-types.js')).writeTypes(args, print)
     case 'check':
-      process.exitCode = await (await import('./commands/check.js')).check(args, terminal)
-      return
+      return (await import('./commands/check.js')).check(args, terminal)
     case 'matrix':
       return (await import('./commands/matrix.js')).matrix(args, terminal)
     case 'diff':
-      process.exitCode = await (await import('./commands/diff.js')).diff(args, terminal)
-      return
+      return (await import('./commands/diff.js')).diff(args, terminal)
     case 'explain':
       return (await import('./commands/explain.js')).explain(args, terminal)
     case 'openapi':
       return (await import('./commands/openapi.js')).openapi(args, terminal)
     case 'serve':
       return args.processes > 1
-        ? serveSeveral(args)
-        : void (await (await import('./commands/serve.js')).serve(args, terminal, stopOnSignal))
+        ? serveSeveral(args, terminal, onStop)
+        : void (await (await import('./commands/serve.js')).serve(args, terminal, onStop))
     default:
       return args satisfies never
   }
 }
 
-async function serveSeveral(args: ServeArguments): Promise<void> {
+async function serveSeveral(args: ServeArguments, terminal: Terminal, onStop: OnStart): Promise<unknown> {
   const { serveAsOne, serveProcesses } = await import('./commands/serve-processes.js')
-  if (!cluster.isWorker) return serveProcesses(args, terminal, stopOnSignal)
-  // A terminal interrupts all processes; the first one tells the others.
-  process.on('SIGINT', () => {})
-  await serveAsOne(args, terminal, (stop) => stopOnSignal(stop, ['SIGTERM']))
+  return cluster.isWorker ? serveAsOne(args, terminal, onStop) : serveProcesses(args, terminal, onStop)
 }
 
-function stopOnSignal(
-  stop: () => Promise<void>,
-  signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'],
-): void {
-  let isStopping = false
-  for (const signal of signals) {
-    process.on(signal, () => {
-      // A second signal ends the process at once.
-      if (isStopping) process.exit(1)
-      isStopping = true
-      void stop()
-    })
-  }
-}
-
-async function main(args: readonly string[]): Promise<void> {
+/**
+ * Runs a command line. Resolves with its exit code: of one that serves, as soon as it does. Nothing but `io` is read from
+ * or written to the process, but for its folder, its console, and the warnings of the runtime.
+ */
+export async function main(args: readonly string[], io: CommandIo): Promise<number> {
+  const terminal = createTerminal(io)
   try {
-    await run(parseArguments(args, process.env))
+    const code = await run(parseArguments(args, io.env), terminal, io)
+    return typeof code === 'number' ? code : 0
   } catch (thrown) {
     const isUsage = thrown instanceof UsageError
-    complain(
+    terminal.complain(
       isUsage
         ? `${thrown.message}\n\n${describeShape(readWord(args))}`
         : (await import('./explain.js')).explain(thrown),
     )
-    process.exitCode = isUsage ? 2 : 1
-    // The process that began this one would keep it.
-    if (cluster.isWorker) process.exit()
+    return isUsage ? 2 : 1
   }
 }
-
-void main(process.argv.slice(2))

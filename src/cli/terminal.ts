@@ -1,6 +1,21 @@
 import { WIDTH } from '../insight/text/layout.js'
 import { coloured, type Paint, plain } from '../insight/text/paint.js'
 
+/** Where a process writes, a terminal or not. */
+interface Output {
+  write(text: string): unknown
+  on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown
+  readonly isTTY?: boolean
+  hasColors?(): boolean
+  readonly columns?: number
+}
+
+/** What a process writes to. */
+export interface Outputs {
+  readonly stdout: Output
+  readonly stderr: Output
+}
+
 /** Prints text for people. */
 export interface Terminal {
   /** Prints a line of the result. */
@@ -22,8 +37,8 @@ const NARROW = 60
  * The terminal of this process. After a reader such as `head` closes the pipe, the process continues and
  * prints no more.
  */
-export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>): Terminal {
-  const open = (stream: NodeJS.WriteStream) => {
+export function createTerminal({ stdout, stderr }: Outputs): Terminal {
+  const open = (stream: Output) => {
     let isGone = false
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
@@ -33,11 +48,12 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, 'stdout'
       if (!isGone) stream.write(`${line}\n`)
     }
   }
+  const { columns = WIDTH } = stdout
   return {
     print: open(stdout),
     complain: open(stderr),
-    isColoured: stdout.isTTY && stdout.hasColors(),
-    ...(stdout.isTTY && stdout.columns < WIDTH ? { width: Math.max(stdout.columns, NARROW) } : {}),
+    isColoured: stdout.isTTY === true && stdout.hasColors?.() === true,
+    ...(stdout.isTTY && columns < WIDTH ? { width: Math.max(columns, NARROW) } : {}),
   }
 }
 

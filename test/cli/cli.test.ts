@@ -4,14 +4,14 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Command, ORIGIN, root, STACK, useCommand } from '../support/command.js'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Command, ORIGIN, root, type SpawnedCommand, STACK, useCommand } from '../support/command.js'
 import { judgedFetch } from '../support/judged-fetch.js'
 
 const example = join(root, 'examples', 'config.json')
 const documents = join(root, 'examples', 'documents.json')
 
-const { folder, start, startIn, run, writeFiles } = useCommand()
+const { folder, start, startIn, run, spawn, spawnIn, runSpawned, writeFiles } = useCommand()
 
 /** The example, with hashes that take a quarter of the time. */
 const cheap = 'cheap.json'
@@ -24,15 +24,16 @@ describe('the command', () => {
   let serving: Command
   let origin: string
   let port: number
-  beforeEach(async () => {
-    serving = start(cheap, '--seed', documents, '--port', '0', '--cors', 'https://app.example')
+  const begin = async (how: typeof start): Promise<void> => {
+    serving = how(cheap, '--seed', documents, '--port', '0', '--cors', 'https://app.example')
     const [found, digits] = await serving.printed(ORIGIN)
     origin = found
     port = Number(digits)
     await serving.printed(/Try: .*\n/)
-  })
+  }
 
   test('serves a configuration with its documents and logs requests without their queries', async () => {
+    await begin(start)
     expect(serving.stdout()).toContain('/articles')
     const list = await judgedFetch(`${origin}/articles?q[tags]=guide`, {
       headers: { origin: 'https://app.example' },
@@ -58,6 +59,7 @@ describe('the command', () => {
   })
 
   test('says at its start who may do what, and where a client can ask what there is', async () => {
+    await begin(start)
     expect(serving.stdout()).toMatch(/^articles +create +read +update +delete\nanonymous +– +a, -views +–/m)
     expect(serving.stdout()).toMatch(/^\/ +GET .+\n\/_batch /m)
     const { collections } = await (await judgedFetch(`${origin}/`)).json()
@@ -67,6 +69,11 @@ describe('the command', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'answers the request in flight on %s and ends with 0',
     async (signal) => {
+      const spawned: SpawnedCommand[] = []
+      await begin((...args) => {
+        spawned.push(spawn(...args))
+        return spawned[0] as Command
+      })
       const body = JSON.stringify({ email: 'nobody@example.com', password: 'correct horse' })
       const socket = connect(port, 'localhost')
       socket.setEncoding('utf8')
@@ -75,7 +82,7 @@ describe('the command', () => {
       )
       const [first] = await once(socket, 'data')
       expect(first).toBe('HTTP/1.1 100 Continue\r\n\r\n')
-      serving.child.kill(signal)
+      spawned[0]?.child.kill(signal)
       await isClosed(port)
       socket.write(body)
       const [answer] = await once(socket, 'data')
@@ -110,14 +117,14 @@ test.each(['/notes/changes', '/notes/chang%65s/?project=[]'])(
     const [origin] = await serving.printed(ORIGIN)
     const stream = await fetch(`${origin}${path}`)
     expect(stream.status).toBe(200)
-    serving.child.kill('SIGTERM')
+    serving.stop()
     expect(await stream.text()).toMatch(/^id: .+\nevent: reset\ndata: \{\}\n\n$/)
     expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
   },
 )
 
 test('a second signal ends it at once', async () => {
-  const serving = start(example, '--port', '0')
+  const serving = spawn(example, '--port', '0')
   const [, port] = await serving.printed(ORIGIN)
   const socket = connect(Number(port), 'localhost')
   socket.on('error', () => {})
@@ -154,7 +161,7 @@ test.each<[string[], string]>([
 
 test('--version prints that of the package', async () => {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  expect(await runSpawned('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
 test.each([
@@ -378,7 +385,7 @@ describe('where it listens', () => {
 
 describe('a reader of its output that goes away', () => {
   test('leaves the service as it is', async () => {
-    const serving = start(example, '--port', '0')
+    const serving = spawn(example, '--port', '0')
     const [origin] = await serving.printed(ORIGIN)
     serving.child.stdout?.destroy()
     for (let i = 0; i < 3; i++) expect((await judgedFetch(`${origin}/articles`)).status).toBe(200)
@@ -387,7 +394,7 @@ describe('a reader of its output that goes away', () => {
   })
 
   test.each([[['types', example]], [['--help']]])('ends %j in good order', async (args) => {
-    const printing = start(...args)
+    const printing = spawn(...args)
     printing.child.stdout?.destroy()
     expect([await printing.ended, printing.stderr()]).toEqual([0, ''])
   })
@@ -402,7 +409,7 @@ describe('with a file of data', () => {
   test('documents, accounts and sessions outlast the process, and the first administrator is granted', async () => {
     const data = join(folder(), 'lasting.db')
     const args = [cheap, '--seed', documents, '--data', data, '--port', '0']
-    const first = start(...args)
+    const first = spawn(...args)
     const [origin] = await first.printed(ORIGIN)
     await first.printed(/Try: .*\n/)
     expect(first.stdout()).toContain(`begins with ${documents}`)
@@ -414,7 +421,7 @@ describe('with a file of data', () => {
     expect(await countUsers(origin)).toBe(1)
 
     // While the service runs; it need not start anew.
-    const granted = await run('grant', ' Ann@Example.com', 'admin', cheap, '--data', data)
+    const granted = await runSpawned('grant', ' Ann@Example.com', 'admin', cheap, '--data', data)
     expect(granted).toEqual({ code: 0, stdout: expect.stringContaining('admin'), stderr: '' })
     const all = await countUsers(origin)
     expect(all).toBeGreaterThan(1)
@@ -422,7 +429,7 @@ describe('with a file of data', () => {
     first.child.kill('SIGKILL')
     await first.ended
 
-    const second = start(...args)
+    const second = spawn(...args)
     const [next] = await second.printed(ORIGIN)
     await second.printed(/Try: .*\n/)
     expect(second.stdout()).toContain('passed over')
@@ -441,7 +448,7 @@ describe('with a file of data', () => {
     const [origin] = await serving.printed(ORIGIN)
     // The second case finds the account of the first.
     await register(origin)
-    serving.child.kill('SIGTERM')
+    serving.stop()
     await serving.ended
     const { code, stdout, stderr } = await run('grant', ...args, cheap, '--data', data)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -466,7 +473,7 @@ describe('with a file of data', () => {
 test('it refuses doors that are open to everyone where the environment is production', async () => {
   const open = { collections: { notes: { schema: {}, permissions: { '*': true } } } }
   await writeFiles({ 'open.json': open })
-  expect(await startIn({ NODE_ENV: 'production' }, 'open.json', '--port', '0').ended).toBe(1)
+  expect(await spawnIn({ NODE_ENV: 'production' }, 'open.json', '--port', '0').ended).toBe(1)
   const warned = start('open.json', '--port', '0')
   await warned.printed(ORIGIN)
   expect(warned.stderr()).toContain('/collections/notes/permissions/*')

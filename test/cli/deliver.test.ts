@@ -8,7 +8,7 @@ import { until } from '../support/until.js'
 
 // CONTRACT.md §7, "The command"; §4, "Delivery"
 
-const { folder, start, run, writeFiles } = useCommand()
+const { folder, start, run, spawn, runSpawned, writeFiles } = useCommand()
 
 const example = join(root, 'examples', 'config.json')
 const ANN = { email: 'ann@example.com', password: 'correct horse' }
@@ -26,7 +26,7 @@ test('the console prints what is delivered, and it counts', async () => {
   expect((await post(origin, 'verify', { token, current: ANN.password })).status).toBe(204)
   expect((await post(origin, 'request-reset', { email: ANN.email })).status).toBe(202)
   await serving.printed(/^To deliver to ann@example\.com: reset$/m)
-  serving.child.kill('SIGTERM')
+  serving.stop()
   expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
 })
 
@@ -37,7 +37,7 @@ test('a module delivers; what it throws is on the terminal, and the answer was t
       if (kind === 'reset') throw new Error('no mail today')
     }\n`,
   })
-  const serving = start(example, '--deliver', './deliver.mjs', '--port', '0')
+  const serving = spawn(example, '--deliver', './deliver.mjs', '--port', '0')
   const [origin] = await serving.printed(ORIGIN)
   await post(origin, 'register', ANN)
   await serving.printed(/^own verification 43$/m)
@@ -79,7 +79,14 @@ test.each([
   ['several processes', ['--data', 'stuck.db', '--processes', '2']],
 ])('a module that never has loaded is said to, and %s serves nothing', async (_, more) => {
   await writeFiles({ 'stuck.mjs': 'await new Promise(() => {})\nexport function deliver() {}\n' })
-  const { code, stdout, stderr } = await run(example, '--deliver', './stuck.mjs', '--port', '0', ...more)
+  const { code, stdout, stderr } = await runSpawned(
+    example,
+    '--deliver',
+    './stuck.mjs',
+    '--port',
+    '0',
+    ...more,
+  )
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('./stuck.mjs cannot be used for --deliver: it waits at its top level')
 })

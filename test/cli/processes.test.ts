@@ -2,13 +2,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { type Command, ORIGIN, useCommand } from '../support/command.js'
+import { ORIGIN, type SpawnedCommand, useCommand } from '../support/command.js'
 import { usePostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 
 /** The command with several processes. */
 
-const { folder, start, startIn, run, writeFiles } = useCommand()
+const { folder, spawn, spawnIn, runSpawned, writeFiles } = useCommand()
 const postgres = usePostgres()
 
 const config = {
@@ -21,13 +21,13 @@ const config = {
 }
 
 interface Served {
-  readonly serving: Command
+  readonly serving: SpawnedCommand
   readonly origin: string
   readonly pids: readonly number[]
 }
 
 async function serve(...args: string[]): Promise<Served> {
-  const serving = start('config.json', '--port', '0', '--processes', '3', ...args)
+  const serving = spawn('config.json', '--port', '0', '--processes', '3', ...args)
   const [origin] = await serving.printed(ORIGIN)
   const [, pids = ''] = await serving.printed(/^3 processes serve: (.*)\.$/m)
   return { serving, origin, pids: pidsIn(pids) }
@@ -99,10 +99,10 @@ test('on a database too', { timeout: 60_000 }, async () => {
 test('that cannot begin are not tried again', { timeout: 60_000 }, async () => {
   await writeFiles({ 'config.json': config, 'faulty.json': { collections: 5 } })
   const data = ['--data', join(folder(), 'other.db'), '--processes', '3']
-  const faulty = await run('faulty.json', ...data)
+  const faulty = await runSpawned('faulty.json', ...data)
   expect([faulty.code, faulty.stdout]).toEqual([1, ''])
   expect(faulty.stderr.match(/\/collections/g)).toHaveLength(1)
-  const lost = await run(
+  const lost = await runSpawned(
     'config.json',
     '--database',
     'postgres://a:s3cret@127.0.0.1:1/app',
@@ -138,7 +138,7 @@ test.each([
   await writeFiles({ 'config.json': config, 'impatient.mjs': IMPATIENT })
   const env = { NODE_OPTIONS: `--import=${pathToFileURL(join(folder(), 'impatient.mjs'))}` }
   const data = join(folder(), 'stopped.db')
-  const serving = startIn(env, 'config.json', '--port', '0', '--data', data, ...more)
+  const serving = spawnIn(env, 'config.json', '--port', '0', '--data', data, ...more)
   expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
   expect(serving.stdout()).toMatch(ORIGIN)
 })

@@ -73,7 +73,7 @@ test.each(WRITERS)('a configuration that is written %s is served anew', async (_
     expect(await textsIn(`${origin}/${name}`)).toEqual([])
     expect(await statusOf(`${origin}/${i === 0 ? 'before' : 'first'}`)).toBe(404)
   }
-  serving.child.kill('SIGTERM')
+  serving.stop()
   expect([await serving.ended, serving.stderr().replaceAll(/^.*limit.*\n/gm, '')]).toEqual([0, ''])
 })
 
@@ -100,7 +100,7 @@ test.each<[string, string, readonly string[]]>([
   await writeFile(path, JSON.stringify(configOf('after')))
   await startsAnew(serving, length)
   expect(await statusOf(`${origin}/after`)).toBe(200)
-  serving.child.kill('SIGINT')
+  serving.stop()
   expect(await serving.ended).toBe(0)
 })
 
@@ -146,7 +146,7 @@ test('documents in a file are there as before', async () => {
   await serving.complained(/before goes on/)
   expect(serving.stderr()).toContain('watched.db cannot be opened')
   expect(await textsIn(`${origin}/notes`)).toEqual(['kept', 'kept'])
-  serving.child.kill('SIGTERM')
+  serving.stop()
   expect(await serving.ended).toBe(0)
 })
 
@@ -165,7 +165,7 @@ test('a request in flight is answered by the service that took it', async () => 
   socket.write(body)
   expect((await once(socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 201 /)
   socket.end()
-  serving.child.kill('SIGTERM')
+  serving.stop()
   expect(await serving.ended).toBe(0)
 })
 

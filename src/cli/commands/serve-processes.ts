@@ -19,7 +19,7 @@ export async function serveProcesses(
   { processes }: ServeArguments,
   { print, complain }: Terminal,
   onStart: OnStart,
-): Promise<void> {
+): Promise<number> {
   const pauses = new Set<ReturnType<typeof setTimeout>>()
   let isStopping = false
 
@@ -62,16 +62,14 @@ export async function serveProcesses(
   })
 
   const refusal = await begin()
-  if (isStopping) return
-  if (refusal !== undefined) {
-    process.exitCode = refusal
-    return
-  }
+  if (isStopping) return 0
+  if (refusal !== undefined) return refusal
   const others = Array.from({ length: processes - 1 }, () => begin())
   void Promise.all(others).then(() => {
     const ids = listWorkers().map(({ process: { pid } }) => pid)
     if (!isStopping) print(`${processes} processes serve: ${ids.join(', ')}.`)
   })
+  return 0
 }
 
 const listWorkers = (): readonly Worker[] =>

@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+import cluster from 'node:cluster'
+import { main } from './main.js'
+
+/** The build defines it. */
+declare const PACKAGE_VERSION: string
+
+// A terminal interrupts all processes; the first one tells the others.
+if (cluster.isWorker) process.on('SIGINT', () => {})
+
+function onStop(stop: () => Promise<void>): void {
+  let isStopping = false
+  for (const signal of cluster.isWorker ? ['SIGTERM'] : ['SIGTERM', 'SIGINT']) {
+    process.on(signal, () => {
+      // A second signal ends the process at once.
+      if (isStopping) process.exit(1)
+      isStopping = true
+      void stop()
+    })
+  }
+}
+
+const { argv, env, stdout, stderr } = process
+void main(argv.slice(2), { env, stdout, stderr, version: PACKAGE_VERSION, onStop }).then((code) => {
+  if (code === 0) return
+  process.exitCode = code
+  // The process that began this one would keep it.
+  if (cluster.isWorker) process.exit()
+})

@@ -3,6 +3,16 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { bundlePage } from '../src/page/bundle-page.js'
+import { isLong, isQuick, TIER } from './support/tier.js'
+import { LEFT_TO_FULL, listChanged, listUnchangedMutants, readSeed } from './tiers.js'
+
+// Workers and what they start take these from here.
+process.env.TIER = TIER
+process.env.SEED = String(readSeed(isLong))
+const changed = isQuick ? listChanged() : undefined
+if (changed) process.env.CHANGED = changed.join('\n')
+
+const leftOut = isQuick ? [...LEFT_TO_FULL, ...listUnchangedMutants(changed)] : []
 
 /** The files that take longest, longest first: begun last, one of them would keep one worker alone. */
 const LONGEST: readonly string[] = [
@@ -57,13 +67,15 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Mutants are found by worlds that are known to show them: their seed is always the same. */
+const MUTANTS = ['test/mutants/*.test.ts']
+
 /** Files that put other modules in the place of some, or count what runs: they load theirs alone. All others share it. */
 const ALONE = [
   'test/adapters/postgres.test.ts',
   'test/adapters/sqlite.test.ts',
   'test/adapters/sqlite-once.test.ts',
   'test/durability/postgres-silence.test.ts',
-  'test/mutants/*.test.ts',
   'test/packaging/way-of-a-request.test.ts',
   'test/property/growth.test.ts',
   'test/security/stored-hashes.test.ts',
@@ -102,7 +114,13 @@ const judgedAnswers = {
       : undefined,
 }
 
-const projectOf = (name: string, isolate: boolean, files: { include: string[]; exclude?: string[] }) => ({
+interface Files {
+  readonly include: string[]
+  readonly exclude: string[]
+  readonly env?: { readonly [name: string]: string }
+}
+
+const projectOf = (name: string, isolate: boolean, files: Files) => ({
   root,
   plugins: [pageDocument, judgedAnswers],
   test: {
@@ -111,7 +129,7 @@ const projectOf = (name: string, isolate: boolean, files: { include: string[]; e
     ...files,
     setupFiles: ['test/support/judged-setup.ts'],
     // No test is about how fast the machine is; long counts take as long as they take.
-    testTimeout: process.env.LONG === undefined ? 900_000 : 0,
+    testTimeout: isLong ? 0 : 900_000,
     hookTimeout: 900_000,
     // Worlds by the thousand live for a moment each: what is new is looked through less often.
     execArgv: ['--max-semi-space-size=64'],
@@ -123,9 +141,16 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     maxWorkers: 2,
+    reporters: ['default', './test/summary-reporter.ts'],
+    // Of a file of mutants, none may be chosen.
+    passWithNoTests: isQuick,
     projects: [
-      projectOf('alone', true, { include: ALONE }),
-      projectOf('together', false, { include: ['{test,examples}/**/*.test.ts'], exclude: ALONE }),
+      projectOf('mutants', true, { include: MUTANTS, exclude: leftOut, env: { SEED: '1' } }),
+      projectOf('alone', true, { include: ALONE, exclude: leftOut }),
+      projectOf('together', false, {
+        include: ['{test,examples}/**/*.test.ts'],
+        exclude: [...MUTANTS, ...ALONE, ...leftOut],
+      }),
     ],
   },
 })

@@ -8,16 +8,17 @@ import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { drawQuery } from '../../src/testing/adapter/fuzz/random-query.js'
 import { drawStore } from '../../src/testing/adapter/fuzz/random-store.js'
 import { useLastingStorages } from '../support/storages.js'
+import { rounds, seedOf } from '../support/tier.js'
 
 /** The same questions again and again, between random writes by two processes: what is kept is never what was. */
 
-const SEEDS = Array.from({ length: 8 }, (_, i) => i + 1)
+const SEEDS = Array.from({ length: rounds(8) }, (_, i) => i + 1)
 const ROUNDS = 25
 const QUESTIONS = 8
 
 describe.each(useLastingStorages())('on %s', (_, create) => {
   test.each(SEEDS)('answers are those of a plain array: seed %i', async (seed) => {
-    const random = createRandom(seed)
+    const random = createRandom(seedOf(seed))
     const { fields, indexes, lives } = drawStore(random)
     const plan = { name: 'things', indexes: indexes.filter(({ unique }) => !unique) }
     const connect = create()

@@ -6,6 +6,7 @@ import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { createArrayAdapter } from '../mutants/array-adapter.js'
 import { loadMutant } from '../mutants/create-mutant.js'
 import { useCaches } from '../support/caches.js'
+import { seedOf } from '../support/tier.js'
 
 useCaches()
 
@@ -44,7 +45,7 @@ const SORTS: readonly ListQuery['sort'][] = [false, true].map((descending) =>
 async function checkKeptScans(adapter: StorageAdapter): Promise<void> {
   const model = createArrayAdapter()
   for (const storage of [adapter, model]) await storage.open(plans)
-  const random = createRandom(7)
+  const random = createRandom(seedOf(7))
   const versions = new Map<number, number>()
   for (let round = 0; round < 500; round++) {
     const i = random.integer(0, 14)

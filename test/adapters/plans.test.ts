@@ -37,6 +37,7 @@ import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { drawQuery } from '../../src/testing/adapter/fuzz/random-query.js'
 import { drawStore } from '../../src/testing/adapter/fuzz/random-store.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
+import { seedOf } from '../support/tier.js'
 
 // CONTRACT.md §1, "Collections", §6, "Speed"
 
@@ -280,7 +281,7 @@ describe('SQLite', () => {
     const empty = new Database(':memory:')
     let ordered = 0
     for (let seed = 1; seed <= 150; seed++) {
-      const random = createRandom(seed)
+      const random = createRandom(seedOf(seed))
       const { fields, indexes: planned } = drawStore(random)
       const name = `drawn${seed}`
       const drawn: CollectionPlan = { name, indexes: planned }

@@ -17,6 +17,7 @@ import type {
   WriteStep,
 } from '../../src/storage.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
+import { seedOf } from '../support/tier.js'
 import { until } from '../support/until.js'
 
 // CONTRACT.md §6, "Speed", §7, "Storage", §10, "Starting"
@@ -222,7 +223,7 @@ const tag = (value: string): Filter => eq(f.tags, value)
 
 describe('reads by elements', () => {
   test('give what the filter means, in its order, whatever was written', { timeout: 120_000 }, async () => {
-    const draw = createDraw(7)
+    const draw = createDraw(seedOf(7))
     const adapter = connect()
     await adapter.open(plans)
     const documents = new Map<string, StoredDocument>()

@@ -7,6 +7,7 @@ import { readStream } from '../support/event-streams.js'
 import { useHostileDatabase } from '../support/hostile-database.js'
 import { newPool, newSchema } from '../support/postgres.js'
 import { createTestService, type TestService } from '../support/service.js'
+import { seedOf } from '../support/tier.js'
 
 // CONTRACT.md §7, "Storage"
 
@@ -159,6 +160,6 @@ describe('the kit', () => {
         destroy: async () => {},
       }
     },
-    fuzz: { stores: 4, queries: 50, seed: 1 },
+    fuzz: { stores: 4, queries: 50, seed: seedOf(1) },
   })
 })

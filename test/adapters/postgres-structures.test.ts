@@ -4,13 +4,14 @@ import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adap
 import { everything, type FieldRef } from '../../src/filter/filter.js'
 import type { CollectionPlan, IndexPlan, StorageAdapter } from '../../src/storage.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
+import { isLong } from '../support/tier.js'
 import { until } from '../support/until.js'
 
 // CONTRACT.md §10, "Starting"
 
 /** Tables and indexes are made once, by however many start at the same time, and nobody who writes waits for it. */
 
-const SIZE = (process.env.LONG ?? '') === '' ? 2000 : 100_000
+const SIZE = isLong ? 100_000 : 2000
 const MANY = 20
 
 const postgres = usePostgres()

@@ -23,6 +23,7 @@ import {
   remove,
   replace,
 } from '../support/things.js'
+import { seedOf } from '../support/tier.js'
 
 useCaches()
 
@@ -142,7 +143,7 @@ test('two writers of one file never see what is past', async () => {
   const model = createMemoryAdapter()
   await model.open(plans)
   await model.write((await list()).map(insert), {})
-  const random = createRandom(7)
+  const random = createRandom(seedOf(7))
   const versions = new Map<number, number>()
   for (let round = 0; round < 300; round++) {
     const writer = random.pick([adapter, other])

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { isLong } from '../support/tier.js'
 import { type AccountService, type Answered, config, openAccountService } from './support/account-service.js'
-import { connect, engines, isLong, type Store } from './support/stores.js'
+import { connect, engines, type Store } from './support/stores.js'
 import { runTogether, startWorker, useWorkers } from './support/workers.js'
 
 // CONTRACT.md §4, "Delivery", "Reset", "Changing the secret", "Changing the identifier", "Login"

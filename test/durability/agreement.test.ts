@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
 import { type Config, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { idOf, LONG_AGO } from '../support/stored.js'
+import { isLong } from '../support/tier.js'
 import { patch, post, type Send, startHere, startProcess, useProcesses } from './support/sending.js'
-import { connect, engines, isLong } from './support/stores.js'
+import { connect, engines } from './support/stores.js'
 import { createUnsteadyAdapter } from './support/unsteady-adapter.js'
 
 // CONTRACT.md §2, "Match"

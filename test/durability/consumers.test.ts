@@ -2,10 +2,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isLong } from '../support/tier.js'
 import { until } from '../support/until.js'
 import { checkLedger, type LedgerLine } from './support/check-ledger.js'
 import { openService, type Service } from './support/service.js'
-import { engines, isLong } from './support/stores.js'
+import { engines } from './support/stores.js'
 import { endWorkers, startConsumer, type Worker } from './support/workers.js'
 
 // CONTRACT.md §9, "Consumers"

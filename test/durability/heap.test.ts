@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
+import { isLong } from '../support/tier.js'
 
 /** What a service keeps is bounded: it takes no more memory the longer it is asked things that all differ. */
 
@@ -42,7 +43,7 @@ const PATTERNS = 18
 
 test('long patterns take little more than what is counted of them', async () => {
   const patterns = fileURLToPath(new URL('support/pattern-heap.mjs', import.meta.url))
-  const count = process.env.LONG === undefined ? 500 : 10_000
+  const count = isLong ? 10_000 : 500
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', patterns, String(count)], {
     env: { ...process.env, NODE_ENV: 'test', NODE_OPTIONS: '' },
   })

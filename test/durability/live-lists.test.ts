@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.js'
 import { createTestService, type TestService } from '../support/service.js'
+import { isLong } from '../support/tier.js'
 import { until } from '../support/until.js'
 import { ADMIN, config, WATCHER } from './support/live-clients.mjs'
-import { connect, engines, isLong } from './support/stores.js'
+import { connect, engines } from './support/stores.js'
 import { startWorker, useWorkers } from './support/workers.js'
 
 // CONTRACT.md §7, "The client"; §9, "Standing", "Going on"

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
+import { isLong } from '../support/tier.js'
 import { checkLogHistory, type LogHistory, type SentWrite } from './support/check-log.js'
 import { follow, plans, type ToldChange } from './support/log-clients.mjs'
-import { connect, engines, isLong } from './support/stores.js'
+import { connect, engines } from './support/stores.js'
 import { startWorker, useWorkers, type Worker } from './support/workers.js'
 
 // CONTRACT.md §7, "Storage"

@@ -2,13 +2,14 @@ import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import * as hosts from '../support/postgres.js'
+import { isLong } from '../support/tier.js'
 import { until } from '../support/until.js'
 import { watchPool } from '../support/watched-pool.js'
 import { useOwnPostgres } from './support/own-postgres.js'
 import * as proxies from './support/proxy.js'
 import type { Answered, Service } from './support/service.js'
 import * as services from './support/service.js'
-import { isLong, type Store } from './support/stores.js'
+import type { Store } from './support/stores.js'
 
 /** Connections that are lost, hang, run out, or are somebody else's. */
 

@@ -3,11 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { toNodeHandler } from '../../src/mounts/node.js'
 import { newSchema } from '../support/postgres.js'
+import { isLong } from '../support/tier.js'
 import { until } from '../support/until.js'
 import { FAULTS, type Load, startLoad } from './support/load.js'
 import { useOwnPostgres } from './support/own-postgres.js'
 import { digestOf, expectNoFaults, openService, readStore, type Service } from './support/service.js'
-import { isLong, type Store } from './support/stores.js'
+import type { Store } from './support/stores.js'
 
 /** The server goes away and comes back. */
 

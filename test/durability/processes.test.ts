@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { isLong } from '../support/tier.js'
 import { config, openService, readStore } from './support/service.js'
-import { engines, isLong } from './support/stores.js'
+import { engines } from './support/stores.js'
 import { runTogether, useWorkers } from './support/workers.js'
 
 // CONTRACT.md §7, "Storage"

@@ -7,6 +7,7 @@ import {
   type StoredDocument,
 } from '../../src/index.js'
 import { idOf, LONG_AGO } from '../support/stored.js'
+import { isLong } from '../support/tier.js'
 import {
   patch,
   post,
@@ -16,7 +17,7 @@ import {
   startProcess,
   useProcesses,
 } from './support/sending.js'
-import { connect, engines, isLong } from './support/stores.js'
+import { connect, engines } from './support/stores.js'
 import { createUnsteadyAdapter } from './support/unsteady-adapter.js'
 
 // CONTRACT.md §2, "References"

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { isLong, seedOf } from '../support/tier.js'
 import { config, openAccounts } from './support/accounts.js'
 import { runClients, type Told } from './support/clients.mjs'
 import { createBlindAdapter, createRepeatingAdapter } from './support/faulty-adapters.js'
 import { checkHistory } from './support/history/check-history.js'
 import { type History, printTransaction, type Transaction } from './support/history/history.js'
-import { connect, engines, isLong } from './support/stores.js'
+import { connect, engines } from './support/stores.js'
 import { createUnsteadyAdapter } from './support/unsteady-adapter.js'
 import { startWorker, useWorkers, type Worker } from './support/workers.js'
 
@@ -66,7 +67,7 @@ function expectSerial(history: History, areRefused = true): void {
 describe('eight clients', () => {
   test.each([1, 4])('in one process, in memory, through %i services', async (services) => {
     for (let round = 0; round < ROUNDS; round++) {
-      const history = await runHere(createMemoryAdapter(), round, services)
+      const history = await runHere(createMemoryAdapter(), seedOf(round), services)
       expectSerial(history, services > 1)
     }
   })
@@ -84,7 +85,7 @@ describe.each(engines)('eight clients in four processes, %s', (_, useStores) => 
       const history = await accounts.run((documents) =>
         runThere([...workers, victim], (place) => {
           const share = place < workers.length ? SHARE : null
-          const own = { name: `${'abcd'[place]}`, clients: 2, share, seed: 4 * round + place }
+          const own = { name: `${'abcd'[place]}`, clients: 2, share, seed: seedOf(4 * round + place) }
           return { config, store, clients: { ...own, ...documents } }
         }),
       )

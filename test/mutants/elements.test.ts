@@ -8,6 +8,7 @@ import type * as SqliteElements from '../../src/adapters/sqlite/elements.js'
 import type * as SqliteAdapter from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { adapterCases, runCase, type TestStorage } from '../../src/testing/index.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
+import { choose } from './choose.js'
 import { fails, loadMutant, type Mutant } from './create-mutant.js'
 
 /** Tables of elements of arrays whose statements are broken on purpose: the cases of the kit have to notice each of them. */
@@ -31,9 +32,14 @@ const leaveOut =
   (text) =>
     beginning.test(text) ? undefined : text
 
+const SQLITE = '../../src/adapters/sqlite/elements.js'
+const POSTGRES = '../../src/adapters/postgres/elements.js'
+
+type Case = readonly [what: string, change: Break]
+
 const inSqlite = (what: string, change: Break): Mutant => [
   what,
-  '../../src/adapters/sqlite/elements.js',
+  SQLITE,
   async (original) => {
     const real = (await original()) as typeof SqliteElements
     const createElements: typeof real.createElements = (index) => breakAll(real.createElements(index), change)
@@ -43,7 +49,7 @@ const inSqlite = (what: string, change: Break): Mutant => [
 
 const inPostgres = (what: string, change: Break): Mutant => [
   what,
-  '../../src/adapters/postgres/elements.js',
+  POSTGRES,
   async (original) => {
     const real = (await original()) as typeof PostgresElements
     const createElements: typeof real.createElements = (schema, index) => {
@@ -95,21 +101,29 @@ describe('on SQLite', () => {
     expect(await fails(runOnSqlite(inSqlite('nothing is broken', sound)))).toBe(false)
   })
 
-  test.each<[what: string, change: Break]>([
-    ['documents that are there have no entries', leaveOut(/^INSERT/)],
-    ['new documents have none', leaveOut(/^CREATE TRIGGER .*AFTER INSERT/)],
-    ['entries stay as they were', leaveOut(/^CREATE TRIGGER .*AFTER UPDATE/)],
-    ['those of removed documents stay', leaveOut(/^CREATE TRIGGER .*AFTER DELETE/)],
-    [
-      'those of former elements stay',
-      replace(/ AND \(OLD\._id IS NOT NEW\._id OR .* NOT IN /, ' AND 0 AND (c0 IN '),
-    ],
-    ['another column stays as it was', replace(/DO UPDATE SET .* WHERE .*; END$/, 'DO NOTHING; END')],
-    [
-      'a change of another column is overlooked',
-      replace(/ WHEN .* BEGIN/, " WHEN (OLD.document -> '$.tags') IS NOT (NEW.document -> '$.tags') BEGIN"),
-    ],
-  ])('%s: noticed', async (what, change) => {
+  test.each(
+    choose<Case>(
+      [
+        ['documents that are there have no entries', leaveOut(/^INSERT/)],
+        ['new documents have none', leaveOut(/^CREATE TRIGGER .*AFTER INSERT/)],
+        ['entries stay as they were', leaveOut(/^CREATE TRIGGER .*AFTER UPDATE/)],
+        ['those of removed documents stay', leaveOut(/^CREATE TRIGGER .*AFTER DELETE/)],
+        [
+          'those of former elements stay',
+          replace(/ AND \(OLD\._id IS NOT NEW\._id OR .* NOT IN /, ' AND 0 AND (c0 IN '),
+        ],
+        ['another column stays as it was', replace(/DO UPDATE SET .* WHERE .*; END$/, 'DO NOTHING; END')],
+        [
+          'a change of another column is overlooked',
+          replace(
+            / WHEN .* BEGIN/,
+            " WHEN (OLD.document -> '$.tags') IS NOT (NEW.document -> '$.tags') BEGIN",
+          ),
+        ],
+      ],
+      () => SQLITE,
+    ),
+  )('%s: noticed', async (what, change) => {
     expect(await fails(runOnSqlite(inSqlite(what, change)))).toBe(true)
   })
 })
@@ -119,30 +133,38 @@ describe('on PostgreSQL', () => {
     expect(await fails(runOnPostgres(inPostgres('nothing is broken', sound)))).toBe(false)
   })
 
-  test.each<[what: string, change: Break]>([
-    [
-      'documents that are there have no entries',
-      (text) => (text.startsWith('INSERT') ? text.replace('WHERE ', 'WHERE FALSE AND ') : text),
-    ],
-    ['new documents have none', replace("TG_OP = ''INSERT'' THEN", "TG_OP = ''INSERT'' THEN RETURN NULL;")],
-    ['entries stay as they were', replace(/ELSE DELETE FROM/, 'ELSE RETURN NULL; DELETE FROM')],
-    [
-      'those of removed documents stay',
-      replace("TG_OP = ''DELETE'' THEN", "TG_OP = ''DELETE'' THEN RETURN NULL;"),
-    ],
-    [
-      'those of former elements stay',
-      replace(' = OLD._id AND NOT EXISTS', ' = OLD._id AND FALSE AND NOT EXISTS'),
-    ],
-    ['an element twice has two entries', replace('SELECT DISTINCT', 'SELECT')],
-    [
-      'a change of another column is overlooked',
-      replace(
-        / WHEN \(.*\) EXECUTE/,
-        " WHEN ((OLD.document -> 'tags') IS DISTINCT FROM (NEW.document -> 'tags')) EXECUTE",
-      ),
-    ],
-  ])('%s: noticed', async (what, change) => {
+  test.each(
+    choose<Case>(
+      [
+        [
+          'documents that are there have no entries',
+          (text) => (text.startsWith('INSERT') ? text.replace('WHERE ', 'WHERE FALSE AND ') : text),
+        ],
+        [
+          'new documents have none',
+          replace("TG_OP = ''INSERT'' THEN", "TG_OP = ''INSERT'' THEN RETURN NULL;"),
+        ],
+        ['entries stay as they were', replace(/ELSE DELETE FROM/, 'ELSE RETURN NULL; DELETE FROM')],
+        [
+          'those of removed documents stay',
+          replace("TG_OP = ''DELETE'' THEN", "TG_OP = ''DELETE'' THEN RETURN NULL;"),
+        ],
+        [
+          'those of former elements stay',
+          replace(' = OLD._id AND NOT EXISTS', ' = OLD._id AND FALSE AND NOT EXISTS'),
+        ],
+        ['an element twice has two entries', replace('SELECT DISTINCT', 'SELECT')],
+        [
+          'a change of another column is overlooked',
+          replace(
+            / WHEN \(.*\) EXECUTE/,
+            " WHEN ((OLD.document -> 'tags') IS DISTINCT FROM (NEW.document -> 'tags')) EXECUTE",
+          ),
+        ],
+      ],
+      () => POSTGRES,
+    ),
+  )('%s: noticed', async (what, change) => {
     expect(await fails(runOnPostgres(inPostgres(what, change)))).toBe(true)
   })
 })

@@ -7,6 +7,7 @@ import { checkKept } from '../support/kept-callers.js'
 import { checkHistories, withoutState } from '../support/kept-histories.js'
 import { CLAIMING, checkNonInterference } from '../support/laws.js'
 import { useLastingStorages, useStorages } from '../support/storages.js'
+import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** What is kept of callers, broken on purpose. */
@@ -65,14 +66,20 @@ describe.each(useStorages())('in %s,', (name, create) => {
   test('the real ones pass', () => checkKept(() => ({ adapter: create() })))
 
   // What PostgreSQL reads at one moment is not kept.
-  test.each(Object.entries(states).filter(() => name !== 'PostgreSQL'))('%s: noticed', async (_, chosen) => {
-    expect(await fails(checkKept(() => ({ adapter: isStill(create(), chosen) })))).toBe(true)
-  })
+  test.each(choose(Object.entries(states), () => SESSIONS).filter(() => name !== 'PostgreSQL'))(
+    '%s: noticed',
+    async (_, chosen) => {
+      expect(await fails(checkKept(() => ({ adapter: isStill(create(), chosen) })))).toBe(true)
+    },
+  )
 
-  test.each([...mutants.filter(() => name !== 'PostgreSQL'), inBatches])('%s: noticed', async (...mutant) => {
-    const service = await createMutant(mutant)
-    expect(await fails(checkKept(() => ({ adapter: create(), create: service })))).toBe(true)
-  })
+  test.each(choose([...mutants.filter(() => name !== 'PostgreSQL'), inBatches]))(
+    '%s: noticed',
+    async (...mutant) => {
+      const service = await createMutant(mutant)
+      expect(await fails(checkKept(() => ({ adapter: create(), create: service })))).toBe(true)
+    },
+  )
 })
 
 const OTHERS = 'what another adapter writes does not count'
@@ -146,7 +153,7 @@ const histories = useLastingStorages().flatMap(([name, create]) =>
     .map(([what, alter]) => [name, what, create, alter] as const),
 )
 
-test.each(histories)('in %s, %s: noticed', async (_name, _what, create, alter) => {
+test.each(choose(histories, () => SESSIONS))('in %s, %s: noticed', async (_name, _what, create, alter) => {
   const open = () => {
     const connect = create()
     return { keeping: { adapter: alter(connect()) }, reading: { adapter: withoutState(connect()) } }

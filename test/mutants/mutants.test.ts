@@ -24,6 +24,7 @@ import { checkKept } from '../support/kept-answers.js'
 import { checkLists, checkNonInterference } from '../support/laws.js'
 import { checkWrites } from '../support/write-laws.js'
 import { checkRole, checkWrite, roleCases, writeCases } from '../support/write-rules.js'
+import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /**
@@ -555,7 +556,7 @@ test('the real gates, taken through the same hands, pass', async () => {
 })
 
 describe('reading', () => {
-  test.each([...readMutants, ...placeMutants])('%s: noticed', async (...mutant) => {
+  test.each(choose([...readMutants, ...placeMutants]))('%s: noticed', async (...mutant) => {
     const create = await createMutant(mutant)
     const isFound =
       (await fails(checkLists(20, create))) ||
@@ -567,7 +568,7 @@ describe('reading', () => {
 })
 
 describe('keeping', () => {
-  test.each(keepMutants)(
+  test.each(choose(keepMutants))(
     '%s: noticed',
     async (...mutant) => {
       const create = await createMutant(mutant)
@@ -578,7 +579,7 @@ describe('keeping', () => {
 })
 
 describe('writing', () => {
-  test.each(writeMutants)('%s: noticed', async (...mutant) => {
+  test.each(choose(writeMutants))('%s: noticed', async (...mutant) => {
     const create = await createMutant(mutant)
     const results = await Promise.all([
       ...writeCases.map((writeCase) => fails(checkWrite(writeCase, create))),
@@ -589,7 +590,7 @@ describe('writing', () => {
 })
 
 describe('updating', () => {
-  test.each(updateMutants)('%s: noticed', async (...mutant) => {
+  test.each(choose(updateMutants))('%s: noticed', async (...mutant) => {
     const create = await createMutant(mutant)
     for (const world of TELLING) if (await fails(checkWrites(world, { create }))) return
     expect(await fails(checkWrites(300, { create }))).toBe(true)

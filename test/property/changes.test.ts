@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
 import { checkHistories } from '../support/change-laws.js'
 import { useStorages } from '../support/storages.js'
+import { perRound, rounds } from '../support/tier.js'
 
 // CONTRACT.md §9, "What events tell"
 
-const isLong = process.env.LONG !== undefined
-
 const RUNS: { readonly [storage: string]: number } = {
-  memory: isLong ? 10_000 : 285,
-  SQLite: isLong ? 100 : 10,
-  PostgreSQL: isLong ? 100 : 5,
+  memory: rounds(285, 10_000),
+  SQLite: rounds(10, 100),
+  PostgreSQL: rounds(5, 100),
 }
 
 const storages = useStorages()
@@ -20,8 +19,9 @@ test.each(storages)(
     const pairs = RUNS[name] ?? 0
     const { different, events } = await checkHistories({ pairs, writes: 50 }, { createAdapter })
     // The pairs must really differ, and everything be told.
-    expect(different).toBeGreaterThan(pairs * 0.9)
-    for (const name of ['reset', 'enter', 'change', 'leave']) expect(events[name]).toBeGreaterThan(pairs)
-    if (pairs > 20) expect(events.end).toBeGreaterThan(pairs / 20)
+    expect(perRound(different, pairs)).toBeGreaterThan(0.9)
+    for (const name of ['reset', 'enter', 'change', 'leave'])
+      expect(perRound(events[name] ?? 0, pairs)).toBeGreaterThan(1)
+    expect(perRound(events.end ?? 0, pairs)).toBeGreaterThan(0.05)
   },
 )

@@ -4,17 +4,16 @@ import { withWriteClaims } from '../support/claim-worlds.js'
 import { CLAIMING_WRITES } from '../support/claiming-writes.js'
 import { CLAIMING, checkNonInterference } from '../support/laws.js'
 import { useStorages } from '../support/storages.js'
+import { perRound, rounds } from '../support/tier.js'
 import { checkWrites } from '../support/write-laws.js'
 import { REQUESTS } from '../support/write-worlds.js'
 
 // CONTRACT.md §5, "Claims" and "No leak"; §2, "Batch"
 
-const isLong = process.env.LONG !== undefined
-
 const RUNS: { readonly [storage: string]: number } = {
-  memory: isLong ? 600 : 24,
-  SQLite: isLong ? 60 : 4,
-  PostgreSQL: isLong ? 30 : 3,
+  memory: rounds(24, 600),
+  SQLite: rounds(4, 60),
+  PostgreSQL: rounds(3, 30),
 }
 
 const storages = useStorages().map(([name, create]) => [name, create, RUNS[name] ?? 0] as const)
@@ -24,17 +23,17 @@ test.each(storages)(
   async (_, create, runs) => {
     const { different } = await checkNonInterference(runs, undefined, create, CLAIMING)
     // The pairs must really differ.
-    expect(different).toBeGreaterThan(runs / 2)
+    expect(perRound(different, runs)).toBeGreaterThan(0.5)
   },
 )
 
 test.each(storages)(
   'in %s, a batch that changes what its caller claims answers and leaves what its operations would alone',
   async (_, createAdapter, runs) => {
-    const { granted, refused } = await checkBatches(Math.ceil(runs / 2), { createAdapter }, withWriteClaims)
-    // The seed is fixed: both kinds are among the few pairs of a slow storage too.
-    expect(granted).toBeGreaterThan(Math.floor(runs / 10))
-    expect(refused).toBeGreaterThan(Math.floor(runs / 10))
+    const half = Math.ceil(runs / 2)
+    const { granted, refused } = await checkBatches(half, { createAdapter }, withWriteClaims)
+    expect(perRound(granted, half)).toBeGreaterThan(0.2)
+    expect(perRound(refused, half)).toBeGreaterThan(0.2)
   },
 )
 
@@ -43,8 +42,8 @@ test.each(useStorages())(
   async (name, createAdapter) => {
     const runs = RUNS[name] ?? 0
     const seen = await checkWrites(runs, { createAdapter }, CLAIMING_WRITES)
-    expect(seen.pairs).toBeGreaterThan(runs * 0.9)
-    expect(seen.same).toBeGreaterThan(runs * REQUESTS * 0.9)
-    expect(seen.written).toBeGreaterThan(runs * REQUESTS * 0.12)
+    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.9)
+    expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.9)
+    expect(perRound(seen.written, runs)).toBeGreaterThan(REQUESTS * 0.12)
   },
 )

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError, createCollectionService } from '../../src/index.js'
 import fc from '../support/fast-check.js'
+import { rounds, seedOf } from '../support/tier.js'
 
 // CONTRACT.md §1, "Faults"
 
@@ -223,7 +224,7 @@ describe('whatever faults a configuration has', () => {
       fc.property(fc.subarray([...PLANTS], { minLength: 2 }), (plants) => {
         expect(faultsOf(planted(plants))).toEqual(placesOf(plants))
       }),
-      { numRuns: 60, seed: 23 },
+      { numRuns: rounds(60), seed: seedOf(23) },
     )
   })
 

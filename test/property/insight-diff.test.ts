@@ -6,22 +6,22 @@ import { checkPair } from '../support/insight/check-pair.js'
 import { countFilled } from '../support/insight/filled.js'
 import { pairOf } from '../support/insight/pairs.js'
 import { createTestService } from '../support/service.js'
+import { isLong, rounds, seedOf } from '../support/tier.js'
 
 /** `comparePermissions` misses nothing and makes nothing up (CONTRACT.md §8, "Diff"). */
 
-const isLong = process.env.LONG !== undefined
-const PAIRS = isLong ? 20_000 : 200
+const PAIRS = rounds(200, 20_000)
 /** Of so many pairs one is judged in all its triples, and has its witnesses run by the handlers. */
-const EVERY = isLong ? 100 : 25
+const EVERY = rounds(25, 100)
 
 test('every difference is named, and every witness shows one', async () => {
   let found = 0
   for (let number = 0; number < PAIRS; number++) {
-    const random = createRandom(number)
+    const random = createRandom(seedOf(number))
     const isWhole = isLong && number % EVERY === 0
     found += await checkPair(pairOf(number, random), {
       random,
-      ...(isWhole ? {} : { triples: isLong ? 2000 : 60 }),
+      ...(isWhole ? {} : { triples: rounds(60, 2000) }),
       byHandlers: isLong ? number % 10 === 0 : number % EVERY === 0,
     })
   }
@@ -31,8 +31,8 @@ test('every difference is named, and every witness shows one', async () => {
 test('with patterns too, or what is not decided is said', async () => {
   let found = 0
   for (let number = 0; number < PAIRS / 10; number++) {
-    const random = createRandom(100_000 + number)
-    const triples = isLong ? 2000 : 60
+    const random = createRandom(seedOf(100_000 + number))
+    const triples = rounds(60, 2000)
     found += await checkPair(pairOf(number, random, { hasPatterns: true }), {
       random,
       triples,
@@ -46,12 +46,12 @@ test('with patterns too, or what is not decided is said', async () => {
 test('with hooks that fill what is required too', async () => {
   let [found, filled] = [0, 0]
   for (let number = 0; number < PAIRS / 4; number++) {
-    const random = createRandom(200_000 + number)
+    const random = createRandom(seedOf(200_000 + number))
     const pair = pairOf(number, random)
     filled += countFilled(pair.before)
     found += await checkPair(pair, {
       random,
-      triples: isLong ? 2000 : 200,
+      triples: rounds(200, 2000),
       byHandlers: false,
       isFilled: true,
     })

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { checkInterleaved, HELD } from '../support/interleaved.js'
 import { useStorages } from '../support/storages.js'
+import { isLong } from '../support/tier.js'
 
 // CONTRACT.md §2, "Concurrency", "Batch": writes behave as if one came after another
-
-const isLong = process.env.LONG !== undefined
 
 /** What is played in memory where tests are not long; on the other storages a PATCH without hooks. */
 const WITH_HOOKS = ['a PATCH', 'a DELETE', 'change-secret']

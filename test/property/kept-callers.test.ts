@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
 import { checkHistories, withoutState } from '../support/kept-histories.js'
 import { useLastingStorages } from '../support/storages.js'
+import { perRound, rounds } from '../support/tier.js'
 
 // CONTRACT.md §5, "Claims"; §2, "Concurrency"
 
-const isLong = process.env.LONG !== undefined
-
 const RUNS: { readonly [storage: string]: number } = {
-  memory: isLong ? 200 : 8,
-  SQLite: isLong ? 60 : 4,
-  PostgreSQL: isLong ? 20 : 2,
+  memory: rounds(8, 200),
+  SQLite: rounds(4, 60),
+  PostgreSQL: rounds(2, 20),
 }
 
 const storages = useLastingStorages().map(([name, create]) => [name, create, RUNS[name] ?? 0] as const)
@@ -21,6 +20,6 @@ test.each(storages)(
       const connect = create()
       return { keeping: { adapter: connect() }, reading: { adapter: withoutState(connect()) } }
     })
-    expect(changed).toBeGreaterThan(20 * runs)
+    expect(perRound(changed, runs)).toBeGreaterThan(20)
   },
 )

@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
 import { checkLiveLists } from '../support/live-laws.js'
 import { useStorages } from '../support/storages.js'
+import { perRound, rounds } from '../support/tier.js'
 
 // CONTRACT.md §7, "The client"
 
-const isLong = process.env.LONG !== undefined
-
 const RUNS: { readonly [storage: string]: number } = {
-  memory: isLong ? 2000 : 20,
-  SQLite: isLong ? 100 : 4,
-  PostgreSQL: isLong ? 100 : 3,
+  memory: rounds(20, 2000),
+  SQLite: rounds(4, 100),
+  PostgreSQL: rounds(3, 100),
 }
 
 test.each(useStorages())(
@@ -17,12 +16,12 @@ test.each(useStorages())(
   async (name, createAdapter) => {
     const lists = RUNS[name] ?? 0
     const { moved } = await checkLiveLists({ lists, writes: 25 }, createAdapter)
-    expect(moved).toBeGreaterThan(lists / 2)
+    expect(perRound(moved, lists)).toBeGreaterThan(0.5)
   },
 )
 
 test('so it does where the service has a limit of its own, which the list reaches as it grows', async () => {
   const lists = RUNS.memory ?? 0
   const { moved } = await checkLiveLists({ lists, writes: 25, defaultLimit: 4 })
-  expect(moved).toBeGreaterThan(lists / 2)
+  expect(perRound(moved, lists)).toBeGreaterThan(0.5)
 })

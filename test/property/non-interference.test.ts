@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
 import { checkLists, checkNonInterference } from '../support/laws.js'
 import { useStorages } from '../support/storages.js'
+import { perRound, rounds } from '../support/tier.js'
 
 // CONTRACT.md §3.9, §5, "No leak"
 
-const isLong = process.env.LONG !== undefined
-
 const RUNS: { readonly [storage: string]: number } = {
-  memory: 300,
-  SQLite: isLong ? 60 : 15,
-  PostgreSQL: isLong ? 30 : 8,
+  memory: rounds(300),
+  SQLite: rounds(15, 60),
+  PostgreSQL: rounds(8, 30),
 }
 
 const storages = useStorages().map(([name, create]) => [name, create, RUNS[name] ?? 0] as const)
@@ -19,8 +18,8 @@ test.each(storages)(
   async (_, create, runs) => {
     const { different, expanded, hidden, unlinked } = await checkNonInterference(runs, undefined, create)
     // The pairs must really differ.
-    expect(different).toBeGreaterThan(runs / 2)
-    expect(Math.min(expanded, hidden, unlinked)).toBeGreaterThan(0)
+    expect(perRound(different, runs)).toBeGreaterThan(0.5)
+    expect(perRound(Math.min(expanded, hidden, unlinked), runs)).toBeGreaterThan(0)
   },
 )
 
@@ -28,6 +27,6 @@ test.each(storages.slice(1))(
   'in %s, a list is the slice of the sorted, filtered documents that its caller sees',
   async (_, create, runs) => {
     const { some } = await checkLists(runs, undefined, create)
-    expect(some).toBeGreaterThan(runs / 3)
+    expect(perRound(some, runs)).toBeGreaterThan(0.33)
   },
 )

@@ -1,10 +1,11 @@
 import { describe, test } from 'vitest'
 import { checkRanges } from '../support/range-laws.js'
 import { useStorages } from '../support/storages.js'
+import { rounds } from '../support/tier.js'
 
 // CONTRACT.md §3: a query has one answer, whatever indexes there are.
 
-const RUNS = process.env.LONG === undefined ? 300 : 10_000
+const RUNS = rounds(300, 10_000)
 
 describe.each(useStorages())('in %s', (_, create) => {
   test('ranges of indexes together answer as a plain array would', async () => {

@@ -2,17 +2,16 @@ import { expect, test } from 'vitest'
 import { checkNonInterference, RELATED } from '../support/laws.js'
 import { RELATED_WRITES } from '../support/related-writes.js'
 import { useStorages } from '../support/storages.js'
+import { perRound, rounds } from '../support/tier.js'
 import { checkWrites } from '../support/write-laws.js'
 import { REQUESTS } from '../support/write-worlds.js'
 
 // CONTRACT.md §2, "Expand"; §5, "No leak"
 
-const isLong = process.env.LONG !== undefined
-
 const RUNS: { readonly [storage: string]: number } = {
-  memory: isLong ? 600 : 18,
-  SQLite: isLong ? 60 : 4,
-  PostgreSQL: isLong ? 30 : 3,
+  memory: rounds(18, 600),
+  SQLite: rounds(4, 60),
+  PostgreSQL: rounds(3, 30),
 }
 
 const storages = useStorages().map(([name, create]) => [name, create, RUNS[name] ?? 0] as const)
@@ -22,16 +21,16 @@ test.each(storages)(
   async (_, create, runs) => {
     const { different, expanded, deep } = await checkNonInterference(runs, undefined, create, RELATED)
     // The pairs must really differ, and references lead on.
-    expect(different).toBeGreaterThan(runs / 2)
-    expect(expanded).toBeGreaterThan(runs * 2)
-    expect(deep).toBeGreaterThan(runs)
+    expect(perRound(different, runs)).toBeGreaterThan(0.5)
+    expect(perRound(expanded, runs)).toBeGreaterThan(2)
+    expect(perRound(deep, runs)).toBeGreaterThan(1)
   },
 )
 
 const WRITES: { readonly [storage: string]: number } = {
-  memory: isLong ? 600 : 25,
-  SQLite: isLong ? 60 : 5,
-  PostgreSQL: isLong ? 60 : 4,
+  memory: rounds(25, 600),
+  SQLite: rounds(5, 60),
+  PostgreSQL: rounds(4, 60),
 }
 
 test.each(useStorages())(
@@ -39,11 +38,11 @@ test.each(useStorages())(
   async (name, createAdapter) => {
     const runs = WRITES[name] ?? 0
     const seen = await checkWrites(runs, { createAdapter }, RELATED_WRITES)
-    expect(seen.pairs).toBeGreaterThan(runs * 0.9)
-    expect(seen.same).toBeGreaterThan(runs * REQUESTS * 0.7)
-    expect(seen.written).toBeGreaterThan(runs * REQUESTS * 0.15)
-    expect(seen.batches).toBeGreaterThan(0)
+    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.9)
+    expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.7)
+    expect(perRound(seen.written, runs)).toBeGreaterThan(REQUESTS * 0.15)
+    expect(perRound(seen.batches, runs)).toBeGreaterThan(0)
     // What references tell is among what is asked.
-    expect(seen.references).toBeGreaterThan(runs)
+    expect(perRound(seen.references, runs)).toBeGreaterThan(1)
   },
 )

@@ -4,6 +4,7 @@ import fc from '../support/fast-check.js'
 import { REWRITES } from '../support/rewritten-tags.js'
 import type { Sent } from '../support/service.js'
 import { fieldsOf, idOf, LONG_AGO, openStored, readStored } from '../support/stored.js'
+import { perRound, rounds, seedOf } from '../support/tier.js'
 import { type WriteWorld, writeWorlds } from '../support/write-worlds.js'
 
 // CONTRACT.md §2, "Update", "Concurrency"
@@ -11,9 +12,10 @@ import { type WriteWorld, writeWorlds } from '../support/write-worlds.js'
 type Json = { readonly [name: string]: unknown }
 
 /** What is counted is the same in every run. */
-const isLong = process.env.LONG !== undefined
 
 const SEED = 1
+
+const [RACES, PUTS, WORLDS] = [rounds(150, 300), rounds(300, 400), rounds(20, 40)]
 
 const whole = { type: 'integer' }
 const FIELDS = ['a', 'b', 'c']
@@ -181,10 +183,10 @@ test('requests at the same time answer and leave behind what they would in some 
         }
       },
     ),
-    { numRuns: isLong ? 300 : 150, seed: SEED },
+    { numRuns: RACES, seed: seedOf(SEED) },
   )
   // The requests must really have met.
-  expect(overtaken).toBeGreaterThan(100)
+  expect(perRound(overtaken, RACES)).toBeGreaterThan(0.67)
 })
 
 /** Each request has its tag as it was given, or as a proxy would have it. */
@@ -291,11 +293,11 @@ test('a PUT changes nothing that its caller may not write, or may not read and d
         expect(hashes.pin === 'kept').toBe(!(Object.hasOwn(body, 'pin') && includes(update, 'pin')))
       },
     ),
-    { numRuns: isLong ? 400 : 300, seed: SEED },
+    { numRuns: PUTS, seed: seedOf(SEED) },
   )
   // Both must really have been at stake.
-  expect(kept).toBeGreaterThan(200)
-  expect(replaced).toBeGreaterThan(60)
+  expect(perRound(kept, PUTS)).toBeGreaterThan(0.67)
+  expect(perRound(replaced, PUTS)).toBeGreaterThan(0.2)
 })
 
 describe('to one who reads everything', () => {
@@ -334,9 +336,9 @@ describe('to one who reads everything', () => {
         }
         await service.handler.close()
       }),
-      { numRuns: isLong ? 40 : 20, seed: SEED },
+      { numRuns: WORLDS, seed: seedOf(SEED) },
     )
-    expect(sent).toBeGreaterThan(100)
+    expect(perRound(sent, WORLDS)).toBeGreaterThan(5)
   })
 
   test('a PATCH is judged by what it names alone', async () => {
@@ -362,9 +364,9 @@ describe('to one who reads everything', () => {
           await service.handler.close()
         }
       }),
-      { numRuns: isLong ? 40 : 20, seed: SEED },
+      { numRuns: WORLDS, seed: seedOf(SEED) },
     )
-    expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(25)
+    expect(perRound(Math.min(seen.valid, seen.invalid), WORLDS)).toBeGreaterThan(1.25)
   })
 })
 

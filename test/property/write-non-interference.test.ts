@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest'
 import { useStorages } from '../support/storages.js'
+import { perRound, rounds } from '../support/tier.js'
 import { checkWrites } from '../support/write-laws.js'
 import { REQUESTS } from '../support/write-worlds.js'
 
 // CONTRACT.md §5, "No leak"
 
-const isLong = process.env.LONG !== undefined
-
 const RUNS: { readonly [storage: string]: number } = {
-  memory: 300,
-  SQLite: isLong ? 120 : 40,
-  PostgreSQL: isLong ? 120 : 40,
+  memory: rounds(300),
+  SQLite: rounds(40, 120),
+  PostgreSQL: rounds(40, 120),
 }
 
 test.each(useStorages())(
@@ -19,10 +18,10 @@ test.each(useStorages())(
     const runs = RUNS[name] ?? 0
     const seen = await checkWrites(runs, { createAdapter })
     // The pairs must really differ, and little of it be accounted for.
-    expect(seen.pairs).toBeGreaterThan(runs * 0.9)
-    expect(seen.same).toBeGreaterThan(runs * REQUESTS * 0.9)
-    expect(seen.written).toBeGreaterThan(runs * REQUESTS * 0.12)
-    expect(seen.batches).toBeGreaterThan(runs * 0.2)
-    expect(seen.strict).toBeGreaterThan(runs)
+    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.9)
+    expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.9)
+    expect(perRound(seen.written, runs)).toBeGreaterThan(REQUESTS * 0.12)
+    expect(perRound(seen.batches, runs)).toBeGreaterThan(0.2)
+    expect(perRound(seen.strict, runs)).toBeGreaterThan(1)
   },
 )

@@ -3,6 +3,7 @@ import { ConfigError } from '../../src/index.js'
 import { describeApi } from '../../src/openapi/describe-api.js'
 import { REWRITES } from '../support/rewritten-tags.js'
 import { type AnyConfig, createTestService, type SendOptions, type Sent } from '../support/service.js'
+import { rounds } from '../support/tier.js'
 import {
   AS_ADMIN,
   AS_ANN,
@@ -23,7 +24,6 @@ import {
 
 const PATH = '/_openapi.json'
 const LINE = `GET ${PATH}`
-const isLong = process.env.LONG !== undefined
 const DAY = 24 * 60 * 60 * 1000
 
 let time = Date.UTC(2026, 0, 1)
@@ -231,7 +231,7 @@ describe('the roles of a host', () => {
         /^\/of[^/]*$/.test(path),
       )
     // An odd step reaches every set once before any again, and those that follow each other differ much.
-    for (let i = 0; i < (isLong ? 10_000 : 32); i += 1) {
+    for (let i = 0; i < rounds(32, 10_000); i += 1) {
       const set = (i * 6529) % 2 ** names.length
       const roles = names.filter((_, at) => (set >> at) & 1)
       expect(await ask(roles)).toEqual(roles.map((name) => `/of${name}`))

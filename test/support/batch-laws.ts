@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import fc from './fast-check.js'
 import type { Worlds } from './laws.js'
+import { seedOf } from './tier.js'
 import { type Answer, type Building, openSide, type Side } from './write-laws.js'
 import {
   batchOf,
@@ -85,7 +86,7 @@ export async function checkBatches(
       await Promise.all([together.close(), alone.close()])
     }),
     {
-      seed: SEED,
+      seed: seedOf(SEED),
       endOnFailure: true,
       ...(typeof runs === 'number' ? { numRuns: runs } : { numRuns: 1, path: runs }),
     },

@@ -15,6 +15,7 @@ import { inPages } from './log-pages.js'
 import { expectList, NOW, type OracleCaller, type OracleQuery } from './oracle.js'
 import { createTestService } from './service.js'
 import { idOf } from './stored.js'
+import { seedOf } from './tier.js'
 import { writeQuery } from './worlds.js'
 
 type Json = { readonly [name: string]: unknown }
@@ -472,7 +473,7 @@ export async function checkHistories(
 ): Promise<Seen> {
   const seen: Seen = { different: 0, events: {} }
   for (let seed = first, done = 0; done < pairs; seed++) {
-    const random = createRandom(seed)
+    const random = createRandom(seedOf(seed))
     const world = drawWorld(random)
     // A list that is refused has no stream.
     if (typeof know(world, START).list === 'number') continue

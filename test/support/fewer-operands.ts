@@ -1,4 +1,5 @@
 import type * as EdgeValues from '../../src/testing/adapter/check/edge-values.js'
+import { isLong } from './tier.js'
 
 type Values = typeof EdgeValues
 
@@ -10,7 +11,7 @@ const SHARE = 4
  * everywhere in `npm run test:long`, all are asked about.
  */
 export function fewerOperands(real: Values, place: number): Values {
-  if (process.env.LONG !== undefined) return real
+  if (isLong) return real
   const isAsked = (value: unknown): boolean =>
     typeof value === 'boolean' || real.scalars.indexOf(value as never) % SHARE === place
   return {

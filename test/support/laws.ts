@@ -20,6 +20,7 @@ import {
 import { PAGE } from './page.js'
 import { disguiseRelated, relatedQueries, relatedWorlds } from './related-worlds.js'
 import { createTestService, type Sent, type TestService } from './service.js'
+import { seedOf } from './tier.js'
 import { followingOf } from './walk.js'
 import { type Disguise, disguise, queriesOf, raiseIds, type World, worlds, writeQuery } from './worlds.js'
 
@@ -33,7 +34,7 @@ export type Worlds = number | string
 
 /** The first difference is enough. */
 const parametersOf = (worlds: Worlds) => ({
-  seed: SEED,
+  seed: seedOf(SEED),
   endOnFailure: true,
   ...(typeof worlds === 'number' ? { numRuns: worlds } : { numRuns: 1, path: worlds }),
 })

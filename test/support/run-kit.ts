@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { type FuzzCoverage, type TestStorage, testAdapter } from '../../src/testing/index.js'
+import { isLong, isQuick, rounds, seedOf } from './tier.js'
 
 /** Many more questions, for `npm run test:long`. */
-const isLong = process.env.LONG !== undefined
 
-const STORES = isLong ? 1000 : 60
+const STORES = isQuick ? 10 : rounds(60, 1000)
 const QUERIES = 100
 /** How often each operator is asked about values of each type. */
-const TIMES = isLong ? 200 : 20
+const TIMES = rounds(20, 200)
 
 const OPERATORS = ['eq', 'lt', 'lte', 'gt', 'gte', 'present']
 const TYPES = ['string', 'timestamp', 'number', 'integer', 'boolean']
@@ -15,9 +15,9 @@ const TYPES = ['string', 'timestamp', 'number', 'integer', 'boolean']
 /** Runs the kit of adapters with vitest, and checks that the random part has asked enough. */
 export function runKit(createStorage: () => Promise<TestStorage>): void {
   testAdapter({
-    test: (name, run) => test(name, run, isLong ? 3_600_000 : 300_000),
+    test: (name, run) => test(name, run, rounds(300_000, 3_600_000)),
     createStorage,
-    fuzz: { stores: STORES, queries: QUERIES, ...(isLong ? {} : { seed: 1 }), report: checkCoverage },
+    fuzz: { stores: STORES, queries: QUERIES, seed: seedOf(1), report: checkCoverage },
   })
 }
 

@@ -10,15 +10,14 @@ import {
   walk,
   withQueries,
 } from './laws.js'
+import { seedOf } from './tier.js'
 import { raiseIds, writeQuery } from './worlds.js'
 import { openSide, type WriteSource } from './write-laws.js'
 import type { Store } from './write-worlds.js'
 
 type Json = { readonly [name: string]: unknown }
 
-const SEED = process.env.LONG === undefined ? 5 : Date.now() % 2 ** 31
-
-const parametersOf = (numRuns: number) => ({ seed: SEED, endOnFailure: true, numRuns })
+const parametersOf = (numRuns: number) => ({ seed: seedOf(5), endOnFailure: true, numRuns })
 
 /** What is different between the storages, the first of which is the measure. */
 function expectSame(asked: unknown, [first, ...others]: readonly unknown[]): void {

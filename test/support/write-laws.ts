@@ -11,6 +11,7 @@ import fc from './fast-check.js'
 import { holdOthers } from './judged.js'
 import type { CreateAdapter, Worlds } from './laws.js'
 import { NOW, type OracleCaller, readersOf, viewsOf, writeRulesOf } from './oracle.js'
+import { seedOf } from './tier.js'
 import { raiseIds } from './worlds.js'
 import { type Store, type WriteRequest, type WriteWorld, writeWorlds } from './write-worlds.js'
 
@@ -375,7 +376,7 @@ export async function checkWrites(
       await onBoth(({ close }) => close())
     }),
     {
-      seed: SEED,
+      seed: seedOf(SEED),
       endOnFailure: true,
       ...(typeof runs === 'number' ? { numRuns: runs } : { numRuns: 1, path: runs }),
     },

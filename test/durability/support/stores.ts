@@ -59,6 +59,3 @@ export const engines: readonly (readonly [name: string, useStores: () => Stores]
   ['SQLite', useSqliteStores],
   ['PostgreSQL', usePostgresStores],
 ]
-
-/** With `LONG=1` more rounds are run. */
-export const isLong = (process.env.LONG ?? '') !== ''

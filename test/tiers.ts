@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * What each tier runs. `long` (`npm run test:long`) names its folders in `package.json`; `full` (`npm run test:full`) runs
+ * everything; `quick` (`npm test`) leaves out what follows, plays a quarter of the random rounds (`test/support/tier.ts`),
+ * and of the mutants only those of the changed area (`test/mutants/create-mutant.ts`).
+ */
+export const LEFT_TO_FULL: readonly string[] = []
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** What git says; `undefined` where there is no git, no such commit, or nothing. */
+function askGit(...args: readonly string[]): string | undefined {
+  try {
+    const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] } as const
+    return execFileSync('git', args, options).trim() || undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The seed of all random tests: `SEED`, or the beginning of the hash of HEAD, or 1 without git; of long tests, another one each time. */
+export function readSeed(isLong: boolean): number {
+  const { SEED = '' } = process.env
+  if (SEED !== '') {
+    if (/^\d{1,10}$/.test(SEED)) return Number(SEED)
+    throw new Error(`SEED has to be a whole number: ${SEED}`)
+  }
+  if (isLong) return 1 + (Date.now() % 2 ** 28)
+  return Number.parseInt(askGit('rev-parse', 'HEAD')?.slice(0, 7) ?? '1', 16)
+}
+
+/**
+ * The files that differ from `origin/main`, or, where nothing does, from the commit before HEAD; what is not committed is
+ * among them. `undefined` where git knows neither.
+ */
+export function listChanged(): readonly string[] | undefined {
+  const added = askGit('ls-files', '--others', '--exclude-standard')?.split('\n') ?? []
+  for (const base of ['origin/main', 'HEAD~1']) {
+    const changed = askGit('diff', '--name-only', base)?.split('\n')
+    if (changed) return [...changed, ...added]
+  }
+  return undefined
+}
+
+/** A module as a mutant names it, from its own folder, or a folder, which ends in a slash. */
+type Area = string
+
+/** Whether an area has changed: a file of the module's folder, or one below a folder. */
+export function hasChanged(area: Area, changed: readonly string[]): boolean {
+  const path = area.replace(/^(?:\.\.\/)+/, '')
+  if (path.endsWith('/')) return changed.some((file) => file.startsWith(path))
+  return changed.some((file) => dirname(file) === dirname(path))
+}
+
+/** The tests of mutants none of whose modules has changed; none where it is not known what has. */
+export function listUnchangedMutants(changed: readonly string[] | undefined): readonly string[] {
+  if (changed === undefined) return []
+  const folder = 'test/mutants'
+  return readdirSync(`${root}${folder}`)
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `${folder}/${name}`)
+    .filter((file) => {
+      const text = readFileSync(`${root}${file}`, 'utf8')
+      const areas = text.match(/(?<=')(?:\.\.\/)+(?:src|examples)\/[\w/.-]+(?=')/g) ?? []
+      return !changed.includes(file) && !areas.some((area) => hasChanged(area, changed))
+    })
+}

@@ -15,8 +15,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** What git says; `undefined` where there is no git, no such commit, or nothing. */
 function askGit(...args: readonly string[]): string | undefined {
   try {
-    const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] } as const
-    return execFileSync('git', args, options).trim() || undefined
+    return (
+      execFileSync('git', args, {
+        cwd: root,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }).trim() || undefined
+    )
   } catch {
     return undefined
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isLong } from '../support/tier.js'
+import { rounds } from '../support/tier.js'
 import { type AccountService, type Answered, config, openAccountService } from './support/account-service.js'
 import { connect, engines, type Store } from './support/stores.js'
 import { runTogether, startWorker, useWorkers } from './support/workers.js'
@@ -74,7 +74,7 @@ describe.each(engines)('%s', (_, useStores) => {
   test('no session of an old secret is left, however many log in while it changes', {
     timeout: 60_000,
   }, async () => {
-    for (let round = 0; round < (isLong ? 10 : 2); round++) {
+    for (let round = 0; round < rounds(2, 10); round++) {
       const { store, service, session } = await open()
       const change = { way: 'change-secret', body: { current: ANN.password, new: NEXT }, token: session }
       const logins = repeat(10, { way: 'login', body: ANN })
@@ -136,7 +136,7 @@ describe.each(engines)('%s', (_, useStores) => {
   test('of a new identifier and a new secret by older tokens one wins, and what it began holds', {
     timeout: 60_000,
   }, async () => {
-    for (let round = 0; round < (isLong ? 20 : 3); round++) {
+    for (let round = 0; round < rounds(3, 20); round++) {
       const { store, service, session } = await open()
       const verification = await service.delivered('verification')
       await service.post('change-identifier', { current: ANN.password, new: 'new@example.com' }, session)
@@ -178,7 +178,7 @@ describe.each(engines)('%s, after a kill,', (_, useStores) => {
   const stores = useStores()
 
   test('has each secret whole, and no session of an older one', { timeout: 120_000 }, async () => {
-    for (let round = 0; round < (isLong ? 20 : 2); round++) {
+    for (let round = 0; round < rounds(2, 20); round++) {
       const store = stores.create()
       const worker = startWorker()
       worker.begin('replaceSecrets', { config, store, before: ANN.password, after: NEXT })

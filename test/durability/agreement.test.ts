@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
 import { type Config, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { idOf, LONG_AGO } from '../support/stored.js'
-import { isLong } from '../support/tier.js'
+import { rounds } from '../support/tier.js'
 import { patch, post, type Send, startHere, startProcess, useProcesses } from './support/sending.js'
 import { connect, engines } from './support/stores.js'
 import { createUnsteadyAdapter } from './support/unsteady-adapter.js'
@@ -11,7 +11,7 @@ import { createUnsteadyAdapter } from './support/unsteady-adapter.js'
 
 /** A project changes its team while tasks are stored under it, or move to it. */
 
-const ROUNDS = isLong ? 1000 : 25
+const ROUNDS = rounds(25, 1000)
 
 /** After so many that nobody but one has come first each time there was no race. */
 const MOST_ROUNDS = 1000

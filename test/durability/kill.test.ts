@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import { isLong } from '../support/tier.js'
+import { rounds } from '../support/tier.js'
 import { config, digestOf, openService, readStore } from './support/service.js'
 import { engines } from './support/stores.js'
 import { endWorkers, startWorker } from './support/workers.js'
@@ -10,7 +10,7 @@ import { endWorkers, startWorker } from './support/workers.js'
 
 endWorkers()
 
-const ROUNDS = isLong ? 50 : 5
+const ROUNDS = rounds(5, 50)
 
 /** Creates under way at once: so many may be stored although nobody was told. */
 const LOOPS = 8

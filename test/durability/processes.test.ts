@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isLong } from '../support/tier.js'
+import { rounds } from '../support/tier.js'
 import { config, openService, readStore } from './support/service.js'
 import { engines } from './support/stores.js'
 import { runTogether, useWorkers } from './support/workers.js'
@@ -22,7 +22,7 @@ describe.each(engines)('%s', (_, useStores) => {
   const stores = useStores()
 
   test('four processes open an empty store at once', { timeout: 60_000 }, async () => {
-    for (let round = 0; round < (isLong ? 25 : 8); round++) {
+    for (let round = 0; round < rounds(8, 25); round++) {
       const store = stores.create()
       const outcomes = await runTogether<string>(workers, 'open', () => ({ config, store }))
       expect(outcomes).toEqual(['open', 'open', 'open', 'open'])
@@ -65,7 +65,7 @@ describe.each(engines)('%s', (_, useStores) => {
   })
 
   test('no increment of four processes is lost', { timeout: 240_000 }, async () => {
-    const times = isLong ? 500 : 100
+    const times = rounds(100, 500)
     const store = stores.create()
     const service = openService(store)
     const { body } = await service.send('POST /things', { n: 0 })
@@ -86,7 +86,7 @@ describe.each(engines)('%s', (_, useStores) => {
     for (const [i, writer] of writers.entries())
       writer.begin('create', { config, store, loops: 8, round: 0, name: `${i}` })
     // Neither keeps the other waiting: both go on until each has written much.
-    for (let i = 0; i < (isLong ? 2000 : 400); i++)
+    for (let i = 0; i < rounds(400, 2000); i++)
       await Promise.all(writers.map((writer) => writer.printed(/^acknowledged /)))
     for (const writer of writers) writer.stop()
     const tallies = await Promise.all(writers.map((writer) => writer.finish<Tally>()))

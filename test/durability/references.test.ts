@@ -7,7 +7,7 @@ import {
   type StoredDocument,
 } from '../../src/index.js'
 import { idOf, LONG_AGO } from '../support/stored.js'
-import { isLong } from '../support/tier.js'
+import { rounds } from '../support/tier.js'
 import {
   patch,
   post,
@@ -24,7 +24,7 @@ import { createUnsteadyAdapter } from './support/unsteady-adapter.js'
 
 /** References that are made while what they name is deleted. */
 
-const ROUNDS = isLong ? 1000 : 50
+const ROUNDS = rounds(50, 1000)
 
 /** After so many that nobody but one has come first each time there was no race. */
 const MOST_ROUNDS = 1000

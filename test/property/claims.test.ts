@@ -23,7 +23,7 @@ test.each(storages)(
   async (_, create, runs) => {
     const { different } = await checkNonInterference(runs, undefined, create, CLAIMING)
     // The pairs must really differ.
-    expect(perRound(different, runs)).toBeGreaterThan(0.5)
+    expect(perRound(different, runs)).toBeGreaterThan(0.3)
   },
 )
 
@@ -42,8 +42,8 @@ test.each(useStorages())(
   async (name, createAdapter) => {
     const runs = RUNS[name] ?? 0
     const seen = await checkWrites(runs, { createAdapter }, CLAIMING_WRITES)
-    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.9)
-    expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.9)
-    expect(perRound(seen.written, runs)).toBeGreaterThan(REQUESTS * 0.12)
+    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.7)
+    expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.8)
+    expect(perRound(seen.written, runs)).toBeGreaterThan(REQUESTS * 0.05)
   },
 )

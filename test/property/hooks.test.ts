@@ -18,9 +18,9 @@ test.each(useStorages())(
   async (name, createAdapter) => {
     const runs = RUNS[name] ?? 0
     const seen = await checkWrites(runs, { createAdapter }, HOOKED_WRITES)
-    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.9)
-    expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.9)
-    expect(perRound(seen.written, runs)).toBeGreaterThan(REQUESTS * 0.1)
+    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.7)
+    expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.8)
+    expect(perRound(seen.written, runs)).toBeGreaterThan(REQUESTS * 0.05)
     expect(perRound(seen.refused, runs)).toBeGreaterThan(0)
   },
 )
@@ -31,8 +31,8 @@ test.each(useStorages())(
     const runs = RUNS[name] ?? 0
     filled.things = 0
     const seen = await checkWrites(runs, { createAdapter }, FILLED_WRITES)
-    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.9)
-    expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.9)
-    expect(perRound(filled.things, runs)).toBeGreaterThan(1)
+    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.7)
+    expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.8)
+    expect(perRound(filled.things, runs)).toBeGreaterThan(0.2)
   },
 )

@@ -6,7 +6,7 @@ import { checkPair } from '../support/insight/check-pair.js'
 import { countFilled } from '../support/insight/filled.js'
 import { pairOf } from '../support/insight/pairs.js'
 import { createTestService } from '../support/service.js'
-import { isLong, rounds, seedOf } from '../support/tier.js'
+import { isLong, perRound, rounds, seedOf } from '../support/tier.js'
 
 /** `comparePermissions` misses nothing and makes nothing up (CONTRACT.md §8, "Diff"). */
 
@@ -25,7 +25,7 @@ test('every difference is named, and every witness shows one', async () => {
       byHandlers: isLong ? number % 10 === 0 : number % EVERY === 0,
     })
   }
-  expect(found).toBeGreaterThan(PAIRS)
+  expect(perRound(found, PAIRS)).toBeGreaterThan(0.5)
 })
 
 test('with patterns too, or what is not decided is said', async () => {
@@ -40,7 +40,7 @@ test('with patterns too, or what is not decided is said', async () => {
       byHandlers: number % 5 === 0,
     })
   }
-  expect(found).toBeGreaterThan(PAIRS / 20)
+  expect(perRound(found, PAIRS / 10)).toBeGreaterThan(0.25)
 })
 
 test('with hooks that fill what is required too', async () => {
@@ -56,8 +56,8 @@ test('with hooks that fill what is required too', async () => {
       isFilled: true,
     })
   }
-  expect(found).toBeGreaterThan(PAIRS / 4)
-  expect(filled).toBeGreaterThan(PAIRS / 8)
+  expect(perRound(found, PAIRS / 4)).toBeGreaterThan(0.5)
+  expect(perRound(filled, PAIRS / 4)).toBeGreaterThan(0.1)
 })
 
 /** Forty roles, each of which sees documents of its own; the last role's rule says `word`. */

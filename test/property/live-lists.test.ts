@@ -16,12 +16,12 @@ test.each(useStorages())(
   async (name, createAdapter) => {
     const lists = RUNS[name] ?? 0
     const { moved } = await checkLiveLists({ lists, writes: 25 }, createAdapter)
-    expect(perRound(moved, lists)).toBeGreaterThan(0.5)
+    expect(perRound(moved, lists)).toBeGreaterThan(0.25)
   },
 )
 
 test('so it does where the service has a limit of its own, which the list reaches as it grows', async () => {
   const lists = RUNS.memory ?? 0
   const { moved } = await checkLiveLists({ lists, writes: 25, defaultLimit: 4 })
-  expect(perRound(moved, lists)).toBeGreaterThan(0.5)
+  expect(perRound(moved, lists)).toBeGreaterThan(0.25)
 })

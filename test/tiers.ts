@@ -58,19 +58,26 @@ type Area = string
 export function hasChanged(area: Area, changed: readonly string[]): boolean {
   const path = area.replace(/^(?:\.\.\/)+/, '')
   if (path.endsWith('/')) return changed.some((file) => file.startsWith(path))
-  return changed.some((file) => dirname(file) === dirname(path))
+  return changed.some((file) => /\.tsx?$/.test(file) && dirname(file) === dirname(path))
 }
 
-/** The tests of mutants none of whose modules has changed; none where it is not known what has. */
+/** The areas that a test of mutants names, but for what it only imports. */
+function readAreas(text: string): readonly Area[] {
+  const folders = new Map(
+    [...text.matchAll(/const (\w+) = '((?:\.\.\/)+[\w/]+)'/g)].map(([, name, path]) => [name, path]),
+  )
+  const named = text.replace(/\$\{(\w+)\}/g, (all, name) => folders.get(name) ?? all)
+  return named.match(/(?<=(?<!from |import\()['`])(?:\.\.\/)+(?:src|examples)\/[\w/.-]+(?=['`])/g) ?? []
+}
+
+/** The tests of mutants none of whose areas has changed; none where it is not known what has. */
 export function listUnchangedMutants(changed: readonly string[] | undefined): readonly string[] {
   if (changed === undefined) return []
-  const folder = 'test/mutants'
-  return readdirSync(`${root}${folder}`)
-    .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => `${folder}/${name}`)
+  return readdirSync(`${root}test/mutants`)
+    .map((name) => `test/mutants/${name}`)
+    .filter((file) => file.endsWith('.test.ts') && !changed.includes(file))
     .filter((file) => {
-      const text = readFileSync(`${root}${file}`, 'utf8')
-      const areas = text.match(/(?<=')(?:\.\.\/)+(?:src|examples)\/[\w/.-]+(?=')/g) ?? []
-      return !changed.includes(file) && !areas.some((area) => hasChanged(area, changed))
+      const areas = readAreas(readFileSync(`${root}${file}`, 'utf8'))
+      return !areas.some((area) => hasChanged(area, changed))
     })
 }

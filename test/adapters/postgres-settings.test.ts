@@ -7,7 +7,7 @@ import { readStream } from '../support/event-streams.js'
 import { useHostileDatabase } from '../support/hostile-database.js'
 import { newPool, newSchema } from '../support/postgres.js'
 import { createTestService, type TestService } from '../support/service.js'
-import { seedOf } from '../support/tier.js'
+import { isQuick, seedOf } from '../support/tier.js'
 
 // CONTRACT.md §7, "Storage"
 
@@ -149,17 +149,19 @@ describe('what a host reads otherwise', () => {
   })
 })
 
-describe('the kit', () => {
-  const database = useHostileDatabase('hostile_kit', 'serializable')
-  testAdapter({
-    test: (name, run) => test(name, { timeout: 300_000 }, run),
-    async createStorage() {
-      const schema = newSchema()
-      return {
-        connect: () => createPostgresAdapter({ connectionString: database.url, schema }),
-        destroy: async () => {},
-      }
-    },
-    fuzz: { stores: 4, queries: 50, seed: seedOf(1) },
+// `npm test` runs the kit on one PostgreSQL.
+if (!isQuick)
+  describe('the kit', () => {
+    const database = useHostileDatabase('hostile_kit', 'serializable')
+    testAdapter({
+      test: (name, run) => test(name, { timeout: 300_000 }, run),
+      async createStorage() {
+        const schema = newSchema()
+        return {
+          connect: () => createPostgresAdapter({ connectionString: database.url, schema }),
+          destroy: async () => {},
+        }
+      },
+      fuzz: { stores: 4, queries: 50, seed: seedOf(1) },
+    })
   })
-})

@@ -6,8 +6,8 @@ import { isLong, isQuick } from '../support/tier.js'
 // CONTRACT.md §2, "Concurrency", "Batch": writes behave as if one came after another
 
 /**
- * What is played in memory with hooks where tests are not long, and by `npm test` without them; on the other storages a
- * PATCH without hooks.
+ * What is played in memory with hooks, too, where tests are not long; `npm test` plays nothing else there. On the other
+ * storages it is a PATCH without hooks; `npm test` leaves PostgreSQL out.
  */
 const WITH_HOOKS = ['a PATCH', 'a DELETE', 'change-secret']
 

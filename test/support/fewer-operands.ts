@@ -1,10 +1,10 @@
 import type * as EdgeValues from '../../src/testing/adapter/check/edge-values.js'
-import { isLong } from './tier.js'
+import { isLong, isQuick } from './tier.js'
 
 type Values = typeof EdgeValues
 
-/** Every so many of the texts and numbers that documents are compared with are asked about. */
-const SHARE = 4
+/** One in so many of the texts and numbers that documents are compared with is asked about. */
+const SHARE = isQuick ? 16 : 4
 
 /**
  * The edge values with a share of those that cases ask about; all of them stand in the documents as before. In memory, and

@@ -9,5 +9,5 @@ test('a list is the slice of the sorted, filtered documents that its caller sees
   const { refused, some } = await checkLists(runs)
   // The generator must not have missed the point.
   expect(perRound(refused, runs)).toBeGreaterThan(0.1)
-  expect(perRound(some, runs)).toBeGreaterThan(0.2)
+  expect(perRound(some, runs)).toBeGreaterThan(0.1)
 })

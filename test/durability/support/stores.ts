@@ -7,6 +7,7 @@ import { createPostgresAdapter } from '../../../src/adapters/postgres/postgres-a
 import { createSqliteAdapter } from '../../../src/adapters/sqlite/sqlite-adapter.js'
 import type { StorageAdapter } from '../../../src/index.js'
 import { newSchema, usePostgres } from '../../support/postgres.js'
+import { isQuick } from '../../support/tier.js'
 
 /** A place for documents, such that another process can be told of it. */
 export type Store =
@@ -54,8 +55,10 @@ function usePostgresStores(): Stores {
   }
 }
 
-/** For `describe.each`. */
-export const engines: readonly (readonly [name: string, useStores: () => Stores])[] = [
+const all: readonly (readonly [name: string, useStores: () => Stores])[] = [
   ['SQLite', useSqliteStores],
   ['PostgreSQL', usePostgresStores],
 ]
+
+/** For `describe.each`. `npm test` plays what it plays of these tests on SQLite. */
+export const engines = isQuick ? all.slice(0, 1) : all

@@ -8,7 +8,25 @@ import { fileURLToPath } from 'node:url'
  * everything; `quick` (`npm test`) leaves out what follows, plays a quarter of the random rounds (`test/support/tier.ts`),
  * and of the mutants only those of the changed area (`test/mutants/create-mutant.ts`).
  */
-export const LEFT_TO_FULL: readonly string[] = []
+export const LEFT_TO_FULL: readonly string[] = [
+  ...[
+    'account-faults',
+    'accounts',
+    'check-heap',
+    'fail-over',
+    'heap',
+    'live-lists',
+    'postgres-connections',
+    'postgres-down',
+    'postgres-silence',
+    'postgres-standby',
+    'references',
+    'serial-order',
+    'sqlite-displaced',
+  ].map((name) => `test/durability/${name}.test.ts`),
+  'test/examples/custom-adapter.test.ts',
+  'test/packaging/extending.test.ts',
+]
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 

@@ -5,6 +5,7 @@ import { createCountedSqlite } from '../support/counted-sqlite.js'
 import { usePostgres } from '../support/postgres.js'
 import type { TestService } from '../support/service.js'
 import { idOf, openStored } from '../support/stored.js'
+import { isQuick } from '../support/tier.js'
 
 // CONTRACT.md §6, "Speed": a read that indexes can answer looks at as many rows in a large collection as in a small one.
 
@@ -36,7 +37,8 @@ const RULES = {
   elapsed: { user: { read: { where: { group: { $in: '$user.groups' }, at: { $lte: '$now' } } } } },
 }
 type RuleName = keyof typeof RULES
-const RULE_NAMES = Object.keys(RULES) as readonly RuleName[]
+/** `npm test` asks under two of them. */
+const RULE_NAMES: readonly RuleName[] = isQuick ? ['owned', 'summed'] : (Object.keys(RULES) as RuleName[])
 
 const text = { type: 'string' } as const
 const indexed = { type: 'string', index: true } as const
@@ -216,13 +218,13 @@ describe.each(STORAGES)('rows that are looked at, in %s', (_, create, exceptions
   })
 
   test('are counted', async () => {
-    const line = 'GET /shown?q[at][$gte]=2020-01-01T00:00:00.000Z&sort[at]=1&limit=20'
+    const line = 'GET /summed?q[at][$gte]=2020-01-01T00:00:00.000Z&sort[at]=1&limit=20'
     for (const { countRows, send } of stores)
       expect(await countRows(() => send(line))).toBeGreaterThanOrEqual(20)
   })
 
   test('grow in few reads', () => {
-    expect(cases).toHaveLength(189)
+    expect(cases).toHaveLength(27 * RULE_NAMES.length)
     expect(Object.keys(exceptions).filter((name) => !cases.some(([known]) => known === name))).toEqual([])
   })
 })

@@ -5,7 +5,13 @@ import { findApart } from '../support/insight/check-pair.js'
 import { type CollectionJudge, createJudge, judgeCollection } from '../support/insight/judge.js'
 import { pairOf } from '../support/insight/pairs.js'
 import { randomConfig } from '../support/insight/random-config.js'
-import { CALLERS, COLLECTIONS, documentsOf, requestsOf, type SmallCaller } from '../support/insight/universe.js'
+import {
+  CALLERS,
+  COLLECTIONS,
+  documentsOf,
+  requestsOf,
+  type SmallCaller,
+} from '../support/insight/universe.js'
 import { type Judged, judgeAll } from '../support/insight/whole.js'
 import { isLong, perRound, rounds, seedOf } from '../support/tier.js'
 

@@ -5,19 +5,20 @@ import { isLong, isQuick } from '../support/tier.js'
 
 // CONTRACT.md §2, "Concurrency", "Batch": writes behave as if one came after another
 
-/**
- * What is played in memory with hooks, too, where tests are not long; `npm test` plays nothing else there. On the other
- * storages it is a PATCH without hooks; `npm test` leaves PostgreSQL out.
- */
+/** What is played in memory with hooks where tests are not long; on the other storages it is a PATCH without hooks. */
 const WITH_HOOKS = ['a PATCH', 'a DELETE', 'change-secret']
+
+/** What `npm test` plays, in memory alone: without hooks, and with them. */
+const FEW: readonly string[] = ['a PATCH', 'change-secret']
 
 const cases = useStorages().flatMap(([name, createAdapter]) =>
   [false, true].flatMap((hasHooks) =>
     Object.entries(HELD)
       .filter(([what]) => {
         if (isLong) return true
-        if (name === 'memory') return (!hasHooks && !isQuick) || WITH_HOOKS.includes(what)
-        return !hasHooks && what === 'a PATCH' && !(isQuick && name === 'PostgreSQL')
+        if (isQuick) return name === 'memory' && what === FEW[Number(hasHooks)]
+        if (name === 'memory') return !hasHooks || WITH_HOOKS.includes(what)
+        return !hasHooks && what === 'a PATCH'
       })
       .map(
         ([what, held]) =>

@@ -80,7 +80,7 @@ export function hasChanged(area: Area, changed: readonly string[]): boolean {
 }
 
 /** The areas that a test of mutants names, but for what it only imports. */
-function readAreas(text: string): readonly Area[] {
+export function readAreas(text: string): readonly Area[] {
   const folders = new Map(
     [...text.matchAll(/const (\w+) = '((?:\.\.\/)+[\w/]+)'/g)].map(([, name, path]) => [name, path]),
   )

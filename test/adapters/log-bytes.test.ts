@@ -8,7 +8,9 @@ import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adap
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import type { CollectionPlan } from '../../src/storage.js'
+import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
+import { seedOf } from '../support/tier.js'
 
 // CONTRACT.md §9, "The log": its bytes, where nobody reads it
 
@@ -87,8 +89,10 @@ const places: readonly (readonly [name: string, create: () => Place])[] = [
   ],
 ]
 
+const random = createRandom(seedOf(1))
+
 const randomText = (): string =>
-  Array.from({ length: LARGE / 10 }, () => Math.random().toString(36).slice(2, 12).padEnd(10, 'x')).join('')
+  Array.from({ length: LARGE / 10 }, () => random.next().toString(36).slice(2, 12).padEnd(10, 'x')).join('')
 
 describe.each(places)('in %s', (_, create) => {
   test('two processes write much more than is kept: the log stays as large as it may be, also after a restart', async () => {

@@ -9,7 +9,9 @@ import type {
   StoredDocument,
   WriteStep,
 } from '../../src/storage.js'
+import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
+import { seedOf } from '../support/tier.js'
 import { until } from '../support/until.js'
 import { type Sent, watchPool } from '../support/watched-pool.js'
 
@@ -245,8 +247,9 @@ describe('reads that arrive together', () => {
 
   test('leave a large document to who asks for it', async () => {
     // Random, so that it is stored as large as it is.
+    const random = createRandom(seedOf(1))
     const text = range(2000)
-      .map(() => Math.random().toString(36))
+      .map(() => random.next().toString(36))
       .join('')
     const large = documentOf(100, { text })
     await create(large)

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
+import { seedOf } from '../support/tier.js'
 import { until } from '../support/until.js'
 import { ADMIN, config, useStreams } from './support/changes.js'
 
@@ -12,9 +14,11 @@ const opened = closeAfterEach()
 const BYTES = 20_000
 const limited = { ...config, limits: { changesBytes: BYTES } }
 
+const random = createRandom(seedOf(1))
+
 /** Text that no storage makes shorter. */
 const randomText = (length: number): string =>
-  Array.from({ length }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26))).join('')
+  Array.from({ length }, () => String.fromCharCode(random.integer(97, 122))).join('')
 
 const warnings: unknown[] = []
 const hear = (warning: Error & { code?: string }): void => void warnings.push(warning.code)

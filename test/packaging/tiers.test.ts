@@ -1,0 +1,57 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { hasChanged, LEFT_TO_FULL, listUnchangedMutants, readAreas, readSeed } from '../tiers.js'
+
+const MUTANTS = readdirSync('test/mutants').filter((name) => name.endsWith('.test.ts'))
+
+test('the files that are left to full runs are there', () => {
+  expect(LEFT_TO_FULL.filter((file) => !existsSync(file))).toEqual([])
+})
+
+test.each(MUTANTS)('the areas that %s names are there, so that it is not left out for ever', (name) => {
+  const areas = readAreas(readFileSync(join('test/mutants', name), 'utf8'))
+  expect(areas).not.toEqual([])
+  const missing = areas.filter(
+    (area) => !existsSync(join('test/mutants', area.endsWith('/') ? area : dirname(area))),
+  )
+  expect(missing).toEqual([])
+})
+
+describe('the area of a mutant has changed', () => {
+  test.each([
+    ['../../src/service/claims.js', 'src/service/claims.ts', true],
+    ['../../src/service/claims.js', 'src/service/call.ts', true],
+    ['../../src/service/claims.js', 'src/service/batch/conditions.ts', false],
+    ['../../src/service/claims.js', 'src/service/README.md', false],
+    ['../../src/service/claims.js', 'src/services/call.ts', false],
+    ['../../src/insight/', 'src/insight/diff/compare.ts', true],
+    ['../../src/insight/', 'src/insights.ts', false],
+    ['../../examples/teams/', 'examples/teams/config.json', true],
+  ])('%s with %s: %s', (area, file, has) => {
+    expect(hasChanged(area, [file])).toBe(has)
+  })
+
+  test('and its file is run, by itself or by the folder that it names in a constant', () => {
+    const runs = (file: string) =>
+      MUTANTS.filter((name) => !listUnchangedMutants([file]).includes(`test/mutants/${name}`))
+    expect(runs('src/service/consumers/lease.ts')).toEqual(['consumers.test.ts'])
+    expect(runs('test/mutants/page.test.ts')).toEqual(['page.test.ts'])
+    expect(runs('README.md')).toEqual([])
+    expect(listUnchangedMutants(undefined)).toEqual([])
+  })
+})
+
+test('the seed is the one that is given, or the same for each run of a commit', () => {
+  const { SEED } = process.env
+  try {
+    process.env.SEED = '7'
+    expect(readSeed(true)).toBe(7)
+    process.env.SEED = 'x'
+    expect(() => readSeed(false)).toThrow('SEED')
+    delete process.env.SEED
+    expect(readSeed(false)).toBe(readSeed(false))
+  } finally {
+    process.env.SEED = SEED
+  }
+})

@@ -55,3 +55,28 @@ test('the seed is the one that is given, or the same for each run of a commit', 
     process.env.SEED = SEED
   }
 })
+
+test('what tests draw at random follows from the seed, but for the races of `test/durability`', () => {
+  const folders = [
+    'adapters',
+    'cli',
+    'client',
+    'contract',
+    'examples',
+    'mounts',
+    'mutants',
+    'property',
+    'security',
+    'unit',
+  ]
+  const files = folders.flatMap((folder) =>
+    readdirSync(`test/${folder}`, { recursive: true, encoding: 'utf8' }).map(
+      (name) => `test/${folder}/${name}`,
+    ),
+  )
+  const drawing = files.filter(
+    (file) => file.endsWith('.ts') && /Math\.random\(|from 'fast-check'/.test(readFileSync(file, 'utf8')),
+  )
+  expect(files.length).toBeGreaterThan(100)
+  expect(drawing).toEqual([])
+})

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { covers } from '../../../src/permissions/deciding-rules.js'
 import { includesProperty, type PropertySet } from '../../../src/permissions/grants.js'
+import fc from '../../support/fast-check.js'
 
 const NAMES = ['a', 'b', 'c']
 /** One that no set names. */

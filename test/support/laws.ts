@@ -142,8 +142,9 @@ export const withQueries = (
 ) => from.chain((world) => fc.tuple(fc.constant(world), fc.array(queries(world), count)))
 
 /** The collections to which a world's references lead. */
-const othersOf = ({ people, users, expanded }: World): OracleOthers => ({
+const othersOf = ({ people, users, memberships, expanded }: World): OracleOthers => ({
   collections: { people, ...(users ? { users } : {}) },
+  ...(memberships ? { claims: Object.keys(CLAIMS) } : {}),
   ...(expanded === undefined ? {} : { expanded }),
 })
 

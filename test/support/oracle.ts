@@ -56,6 +56,8 @@ export interface OracleOthers {
   readonly collections: { readonly [name: string]: OracleTarget }
   /** The most documents under one array. */
   readonly expanded?: number
+  /** The names of claims. */
+  readonly claims?: readonly string[]
 }
 
 /** All documents as the caller sees them, in the order of `_id`. */
@@ -129,7 +131,8 @@ export function expectList(
   if (grants.length === 0) return caller === null ? 401 : 403
   const isShownBySome = (path: string): boolean =>
     definitionOf(fields, path) !== undefined && grants.some((grant) => shows(grant, topOf(path)))
-  const isShownByAll = (path: string): boolean => grants.every((grant) => shows(grant, topOf(path)))
+  const deciding = grantsThatDecide(grants, fields, others.claims ?? [])
+  const isShownByAll = (path: string): boolean => deciding.every((grant) => shows(grant, topOf(path)))
   const asked = [...query.conditions, ...(query.or ?? []).flat()]
   const named = [...asked.map(({ path }) => path), ...(query.project ?? [])]
   if (!named.every(isShownBySome)) return 400
@@ -274,6 +277,24 @@ function grantsOf(permissions: Json, caller: OracleCaller | null): readonly Gran
 
 const shows = (grant: Grant, name: string): boolean =>
   name === '_id' || ((grant.pick?.includes(name) ?? true) && !(grant.omit?.includes(name) ?? false))
+
+/** The grants but for those whose claims are not read (CONTRACT.md §5, "Claims"). */
+function grantsThatDecide(
+  grants: readonly Grant[],
+  fields: Json,
+  claims: readonly string[],
+): readonly Grant[] {
+  const usesClaims = ({ where = {} }: Grant): boolean =>
+    claims.some((claim) => JSON.stringify(where).includes(`"$user.${claim}"`))
+  const general = grants.filter(
+    ({ subject, where = {} }) => subject !== 'owner' && Object.keys(where).length === 0,
+  )
+  const covers = (one: Grant, other: Grant): boolean =>
+    [...Object.keys(fields), 'a name that no field has'].every(
+      (name) => !shows(other, name) || shows(one, name),
+    )
+  return grants.filter((grant) => !usesClaims(grant) || !general.some((one) => covers(one, grant)))
+}
 
 function grantMatches(grant: Grant, document: Json, caller: OracleCaller | null, fields: Json): boolean {
   if (grant.subject === 'owner' && document.createdBy !== caller?.id) return false

@@ -1,13 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Plugin, transform } from 'esbuild'
+import type { Options } from 'tsup'
 import { bundlePage } from './bundle-page.js'
 
-async function readMinified(name: string): Promise<string> {
-  const source = await readFile(fileURLToPath(import.meta.resolve(name)), 'utf8')
-  return (await transform(source, { minify: true, legalComments: 'inline' })).code
-}
+const readModule = (name: string): Promise<string> =>
+  readFile(fileURLToPath(import.meta.resolve(name)), 'utf8')
 
 const writes = new Map<string, Promise<void>>()
 
@@ -24,7 +22,7 @@ function writeOnce(name: string, read: () => Promise<unknown>): Promise<void> {
  * An esbuild plugin for imports of texts: `./file?raw` is the text of a file, bundled; `package?raw` the minified text of
  * a package and `./main.tsx?document` an HTML document, both modules in `dist`.
  */
-export const bundleTexts: Plugin = {
+export const bundleTexts: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'bundle-texts',
   setup(build) {
     build.onResolve({ filter: /^\..*\?raw$/ }, ({ path, resolveDir }) => ({
@@ -37,7 +35,10 @@ export const bundleTexts: Plugin = {
     }))
     build.onResolve({ filter: /^\w+\?raw$/ }, async ({ path }) => {
       const name = path.replace('?raw', '')
-      await writeOnce(`${name}-text.cjs`, () => readMinified(name))
+      await writeOnce(`${name}-text.cjs`, async () => {
+        const minifying = { minify: true, legalComments: 'inline' } as const
+        return (await build.esbuild.transform(await readModule(name), minifying)).code
+      })
       return { path: `./${name}-text.cjs`, external: true }
     })
     build.onResolve({ filter: /\?document$/ }, async ({ path, resolveDir }) => {

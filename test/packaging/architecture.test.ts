@@ -188,8 +188,9 @@ function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
 /** Where only node and those like it go. */
 const NODE_FOLDERS = [
   ...['mounts/', 'cli/', 'adapters/sql/', 'adapters/sqlite/', 'adapters/postgres/'],
-  // The build runs it.
+  // The build runs these.
   'page/bundle-page.ts',
+  'page/bundle-texts.ts',
 ]
 const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediate']
 

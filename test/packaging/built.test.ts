@@ -62,8 +62,8 @@ const readFunctions = ({ stack = '' }: Error): readonly string[] =>
 const isOfSource = (name: string): boolean => names.has(name) || names.has(name.replace(/\d+$/, ''))
 
 const load = {
-  import: (): Promise<typeof Package> => import(`${dist}index.js`),
-  require: async (): Promise<typeof Package> => createRequire(import.meta.url)(`${dist}index.cjs`),
+  import: (): Promise<typeof Package> => import(new URL('dist/index.js', root).href),
+  require: async (): Promise<typeof Package> => createRequire(root)('./dist/index.cjs'),
 }
 
 test.each(['import', 'require'] as const)('a stack trace names functions of the source: %s', async (way) => {

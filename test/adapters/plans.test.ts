@@ -19,10 +19,10 @@ import { createStatements, type Statements } from '../../src/adapters/sql/statem
 import { structuresOf } from '../../src/adapters/sql/structures.js'
 import { choosePath, type ReadPath, readIndexesOf } from '../../src/adapters/sqlite/read/read-path.js'
 import {
-  type Asked,
   countAllStatement,
   countStatement,
   idsStatement,
+  type Prefilter,
   pageStatement,
   rangeStatement,
   scanStatement,
@@ -78,7 +78,7 @@ const documents: readonly StoredDocument[] = Array.from({ length: SIZE }, (_, i)
 
 const asking =
   (...conditions: readonly Filter[]) =>
-  (): Asked => ({ conditions })
+  (): Prefilter => ({ conditions })
 
 const is = (kind: 'eq' | 'lt' | 'lte' | 'gt' | 'gte', field: FieldRef, value: string | number): Filter => ({
   kind,

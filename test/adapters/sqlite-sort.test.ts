@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFirstInOrder } from '../../src/adapters/sqlite/read/first-in-order.js'
 import { createHeldKeys, HELD } from '../../src/adapters/sqlite/read/held-keys.js'
-import type { Match } from '../../src/adapters/sqlite/read/matches.js'
+import type { MatchingDocument } from '../../src/adapters/sqlite/read/matches.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { compare } from '../../src/filter/compare.js'
 import { type FieldRef, ID } from '../../src/filter/filter.js'
@@ -55,7 +55,7 @@ const sortBy = (descending: boolean): readonly SortKey[] => [
   { field: ID, descending: false },
 ]
 
-const idOf = (one: Match | string): string => (typeof one === 'string' ? one : one.document._id)
+const idOf = (one: MatchingDocument | string): string => (typeof one === 'string' ? one : one.document._id)
 
 let adapter: StorageAdapter
 

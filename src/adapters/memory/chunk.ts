@@ -10,7 +10,7 @@ export interface Chunk<T> {
 }
 
 /** What is inserted: elements, and by column their values, each in any order. */
-export interface Waiting<T> {
+export interface PendingInserts<T> {
   readonly elements: readonly T[]
   readonly table: readonly (readonly Ordered[])[]
 }
@@ -21,7 +21,7 @@ export interface Waiting<T> {
  */
 export function merge<T>(
   { keys, elements }: Chunk<T>,
-  { elements: waiting, table }: Waiting<T>,
+  { elements: waiting, table }: PendingInserts<T>,
   named: readonly number[],
   places: readonly number[],
 ): void {

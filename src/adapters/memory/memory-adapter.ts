@@ -9,7 +9,7 @@ import { createChangeLog } from './log/change-log.js'
 import { createPlanner, type Scan } from './plan/plan-scan.js'
 import { walk } from './plan/walk.js'
 import { createDatabase, createRows } from './rows.js'
-import { type Held, writeSteps } from './write-steps.js'
+import { type HeldCollection, writeSteps } from './write-steps.js'
 
 /** The options of `createMemoryAdapter`. */
 export interface MemoryAdapterOptions {
@@ -37,10 +37,10 @@ export const createMemoryAdapter = (options: MemoryAdapterOptions = {}): Storage
 export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = createRows): StorageAdapter {
   requireOptions(options, { documents: ANY })
   const database = createDatabase()
-  const collections = new Map<string, Held>()
+  const collections = new Map<string, HeldCollection>()
   const logPlans = createLogPlans()
 
-  const find = (name: string): Held => {
+  const find = (name: string): HeldCollection => {
     const held = collections.get(name)
     if (!held) throw new Error(`the adapter was opened without a collection ${JSON.stringify(name)}`)
     return held
@@ -89,7 +89,7 @@ const AT_ONCE = 2000
 /** Up to this many documents are kept until the next write, for those who ask for them again. */
 const MAX_KEPT = 101
 
-function listDocuments({ plan }: Held, query: ListQuery): MaybePromise<readonly StoredDocument[]> {
+function listDocuments({ plan }: HeldCollection, query: ListQuery): MaybePromise<readonly StoredDocument[]> {
   const { filter, sort, skip, limit } = query
   const scan = plan(filter, sort)
   const { length } = scan.candidates
@@ -138,7 +138,7 @@ function* searchDocuments(
 }
 
 function countDocuments(
-  { plan }: Held,
+  { plan }: HeldCollection,
   filter: Filter,
   signal: () => AbortSignal | undefined,
 ): MaybePromise<number> {

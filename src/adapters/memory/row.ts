@@ -1,7 +1,7 @@
 import type { StoredDocument } from '../../storage.js'
 
 /** A row in LokiJS. LokiJS writes its `$loki` into the row and never touches the frozen document. */
-export interface Row {
+export interface DocumentRow {
   readonly _id: string
   document: StoredDocument
   /** Given here, so that a row is one object in memory. */

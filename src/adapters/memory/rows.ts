@@ -1,7 +1,7 @@
 import Loki from 'lokijs'
 import type { FieldRef } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
-import type { Row } from './row.js'
+import type { DocumentRow } from './row.js'
 import { createSortedIndex, type SortedIndex } from './sorted-index.js'
 import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
 
@@ -13,7 +13,7 @@ export interface Rows {
   /** All sorted indexes, with that of `_id`. */
   readonly sorted: readonly SortedIndex[]
   readonly size: number
-  get(id: string): Row | undefined
+  get(id: string): DocumentRow | undefined
   insert(document: StoredDocument): void
   replace(document: StoredDocument): void
   remove(id: string): void
@@ -38,22 +38,22 @@ export const createDatabase = (): Loki =>
  * differs from what this service promises.
  */
 export function createRows(database: Loki, name: string): Rows {
-  const collection: Collection<Row> = database.addCollection<Row>(name, {
+  const collection: Collection<DocumentRow> = database.addCollection<DocumentRow>(name, {
     disableMeta: true,
     disableChangesApi: true,
     asyncListeners: false,
     clone: false,
   })
-  const known = new Map<string, Row>()
+  const known = new Map<string, DocumentRow>()
   const unique: UniqueIndex[] = []
   const byId = createSortedIndex([])
   const sorted: SortedIndex[] = [byId]
 
-  const enter = (row: Row): void => {
+  const enter = (row: DocumentRow): void => {
     for (const index of unique) index.add(row.document)
     for (const index of sorted) index.documents.insert(row.document)
   }
-  const leave = (row: Row): void => {
+  const leave = (row: DocumentRow): void => {
     for (const index of unique) index.remove(row.document)
     for (const index of sorted) index.documents.remove(row.document)
   }
@@ -66,7 +66,7 @@ export function createRows(database: Loki, name: string): Rows {
     },
     get: (id) => known.get(id),
     insert(document) {
-      const row: Row = { _id: document._id, document, $loki: undefined }
+      const row: DocumentRow = { _id: document._id, document, $loki: undefined }
       collection.insert(row)
       known.set(row._id, row)
       enter(row)
@@ -83,7 +83,7 @@ export function createRows(database: Loki, name: string): Rows {
       const row = known.get(id)
       if (!row) return
       leave(row)
-      collection.remove(row as Row & LokiObj)
+      collection.remove(row as DocumentRow & LokiObj)
       known.delete(id)
     },
     tidy() {

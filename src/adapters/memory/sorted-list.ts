@@ -7,10 +7,10 @@ import {
   isPlain,
   join,
   merge,
+  type PendingInserts,
   search,
   sortPlaces,
   split,
-  type Waiting,
 } from './chunk.js'
 
 /** The position of an element: the number of elements before it. */
@@ -54,7 +54,7 @@ export interface SortedList<T> {
 }
 
 /** A column in which an element has any number of different values: the list holds it once for each of them. */
-export interface Spread<T> {
+export interface SpreadColumn<T> {
   /** The place of the column. */
   readonly column: number
   readonly valuesOf: (element: T) => ReadonlySet<Ordered>
@@ -67,7 +67,7 @@ const MAX_FRESH = 1024
 const MIN_CHUNK = CHUNK / 2
 
 /** Values of the first columns; with `isBehind`, the place behind all that are equal in them. */
-interface Bound {
+interface RangeBound {
   readonly values: readonly Ordered[]
   readonly isBehind?: boolean
 }
@@ -79,7 +79,7 @@ interface Bound {
 export function createSortedList<T>(
   others: readonly ((element: T) => Ordered)[],
   last: (element: T) => string,
-  spread?: Spread<T>,
+  spread?: SpreadColumn<T>,
 ): SortedList<T> {
   const columns = [...others, last]
   const readAll = (element: T, value: Ordered): readonly Ordered[] =>
@@ -96,7 +96,11 @@ export function createSortedList<T>(
   let compareValues = comparePlain
 
   /** Whether an element is before some values in its first columns. */
-  const isBefore = ({ keys, elements }: Chunk<T>, place: number, { values, isBehind }: Bound): boolean => {
+  const isBefore = (
+    { keys, elements }: Chunk<T>,
+    place: number,
+    { values, isBehind }: RangeBound,
+  ): boolean => {
     for (let i = 0; i < values.length; i++) {
       const column = keys[i]
       const order = compareValues(column ? column[place] : last(elements[place] as T), values[i])
@@ -105,12 +109,12 @@ export function createSortedList<T>(
     return isBehind === true
   }
   /** The first chunk whose last element is not before some values; the number of chunks if there is none. */
-  const findChunk = (bound: Bound, from = 0): number =>
+  const findChunk = (bound: RangeBound, from = 0): number =>
     search(from, chunks.length, (place) => {
       const chunk = chunks[place] as Chunk<T>
       return isBefore(chunk, chunk.elements.length - 1, bound)
     })
-  const findInside = (chunk: Chunk<T>, bound: Bound, from = 0): number =>
+  const findInside = (chunk: Chunk<T>, bound: RangeBound, from = 0): number =>
     search(from, chunk.elements.length, (place) => isBefore(chunk, place, bound))
   /** Puts what waits in order. */
   const settle = (): void => {
@@ -125,8 +129,8 @@ export function createSortedList<T>(
     const named = sortPlaces(table, compareValues)
     // One for all of them: each is done with before the next is asked for.
     const row: Ordered[] = []
-    const bound: Bound = { values: row }
-    const boundOf = (one: number): Bound => {
+    const bound: RangeBound = { values: row }
+    const boundOf = (one: number): RangeBound => {
       for (let i = 0; i < table.length; i++) row[i] = table[i]?.[one]
       return bound
     }
@@ -137,7 +141,11 @@ export function createSortedList<T>(
     else insertAmid(rows, named, boundOf)
   }
   /** Puts ascending insertions to their places. */
-  const insertAmid = (rows: Waiting<T>, named: readonly number[], boundOf: (one: number) => Bound): void => {
+  const insertAmid = (
+    rows: PendingInserts<T>,
+    named: readonly number[],
+    boundOf: (one: number) => RangeBound,
+  ): void => {
     let index = 0
     for (let begin = 0, end = 0; begin < named.length; begin = end) {
       const final = chunks.length - 1
@@ -158,7 +166,7 @@ export function createSortedList<T>(
     }
   }
   /** Puts ascending insertions behind all others. */
-  const append = ({ elements: waiting, table }: Waiting<T>, named: readonly number[]): void => {
+  const append = ({ elements: waiting, table }: PendingInserts<T>, named: readonly number[]): void => {
     let open = chunks.at(-1)
     for (const one of named) {
       if (!open || open.elements.length >= 2 * CHUNK) {
@@ -231,7 +239,7 @@ export function createSortedList<T>(
   const isSame = (a: T, b: T): boolean =>
     columns.every((read, i) => i === spread?.column || compareValues(read(a), read(b)) === 0)
   /** Each value takes an element to a place of its own. */
-  const exchangeSpread = (before: T, after: T, { valuesOf }: Spread<T>): void => {
+  const exchangeSpread = (before: T, after: T, { valuesOf }: SpreadColumn<T>): void => {
     const [old, next] = [valuesOf(before), valuesOf(after)]
     const stays = isSame(before, after)
     for (const value of old) {

@@ -8,28 +8,28 @@ import type { Planner } from './plan/plan-scan.js'
 import { walk } from './plan/walk.js'
 import type { Rows } from './rows.js'
 
-type Refusal = Extract<WriteResult, { readonly ok: false }>
+type FailedWrite = Extract<WriteResult, { readonly ok: false }>
 
 /** A collection, where to look in it, and whether its changes are recorded. */
-export interface Held {
+export interface HeldCollection {
   readonly rows: Rows
   readonly plan: Planner
   readonly log: LogPlan | undefined
 }
 
 /** What a step has done to a document. */
-interface Done extends Omit<Touched, 'log'>, Pick<Held, 'rows' | 'log'> {}
+interface AppliedStep extends Omit<Touched, 'log'>, Pick<HeldCollection, 'rows' | 'log'> {}
 
-const isLogged = (done: Done): done is Done & Touched => done.log !== undefined
+const isLogged = (done: AppliedStep): done is AppliedStep & Touched => done.log !== undefined
 
 /** Applies the steps in turn; if one fails, those before it are undone. */
 export function writeSteps(
   steps: readonly WriteStep[],
-  find: (name: string) => Held,
+  find: (name: string) => HeldCollection,
   log: ChangeLog,
   by: string | null,
 ): WriteResult {
-  const done: Done[] = []
+  const done: AppliedStep[] = []
   for (const [i, step] of steps.entries()) {
     const refusal = applyStep(step, find(step.in), done)
     if (!refusal) continue
@@ -43,7 +43,7 @@ export function writeSteps(
 }
 
 /** Each collection once, where its documents come together. */
-function tidyAll(done: readonly Done[]): void {
+function tidyAll(done: readonly AppliedStep[]): void {
   let last: Rows | undefined
   for (const { rows } of done) {
     if (rows !== last) rows.tidy()
@@ -51,7 +51,7 @@ function tidyAll(done: readonly Done[]): void {
   }
 }
 
-function takeBack({ rows, before, after }: Done): void {
+function takeBack({ rows, before, after }: AppliedStep): void {
   if (before && after) rows.replace(before)
   else if (before) rows.insert(before)
   else if (after) rows.remove(after._id)
@@ -60,9 +60,9 @@ function takeBack({ rows, before, after }: Done): void {
 /** Applies one step. Gives the reason of its failure. */
 function applyStep(
   step: WriteStep,
-  { rows, plan, log }: Held,
-  done: Done[],
-): Pick<Refusal, 'reason' | 'fields'> | undefined {
+  { rows, plan, log }: HeldCollection,
+  done: AppliedStep[],
+): Pick<FailedWrite, 'reason' | 'fields'> | undefined {
   if ('insert' in step) {
     const document = freezeCopy(step.insert)
     if (rows.get(document._id)) return { reason: 'unique', fields: ['_id'] }
@@ -83,9 +83,9 @@ function applyStep(
     return undefined
   }
   if ('remove' in step) {
-    const doomed = findMatching(plan, step.remove)
-    if (step.expect !== undefined && step.expect !== doomed.length) return { reason: 'changed' }
-    for (const document of doomed) {
+    const found = findMatching(plan, step.remove)
+    if (step.expect !== undefined && step.expect !== found.length) return { reason: 'changed' }
+    for (const document of found) {
       rows.remove(document._id)
       done.push({ in: step.in, before: document, after: null, log, rows })
     }
@@ -112,7 +112,7 @@ function findMatching(plan: Planner, filter: Filter): readonly StoredDocument[] 
 function findTaken(
   { unique }: Rows,
   document: StoredDocument,
-): Pick<Refusal, 'reason' | 'fields'> | undefined {
+): Pick<FailedWrite, 'reason' | 'fields'> | undefined {
   const index = unique.find((candidate) => candidate.findConflict(document) !== undefined)
   return index && { reason: 'unique', fields: index.fields.map(({ path }) => path) }
 }

@@ -10,9 +10,14 @@ import type {
   WriteStep,
 } from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
-import type { Outcome } from '../sql/apply-steps.js'
+import type { StepsOutcome } from '../sql/apply-steps.js'
 import { isOfElements, soughtIndexes } from '../sql/structures.js'
-import { type Caller, type Connections, createConnections, repeatReads } from './connection/connections.js'
+import {
+  type Connections,
+  createConnections,
+  repeatReads,
+  type WorkCaller,
+} from './connection/connections.js'
 import { createPool } from './connection/hosts/create-pool.js'
 import { splitHosts } from './connection/hosts/split-hosts.js'
 import { borrowPool, type PostgresPool } from './connection/pool.js'
@@ -33,7 +38,7 @@ import { explainTaken, writeSteps } from './write/write-steps.js'
 
 export type { PostgresClient, PostgresPool } from './connection/pool.js'
 
-type WriteCaller = Caller & Pick<WriteOptions, 'by'>
+type WriteCaller = WorkCaller & Pick<WriteOptions, 'by'>
 
 /** Either a `connectionString`, for the adapter's own pool, or a `pool` of the host. */
 export interface PostgresAdapterOptions {
@@ -93,7 +98,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const create = createCreate(engine, use, watch, logPlans)
   const dropSurplus = createDropSurplus(use, { schema, engine }, asked)
 
-  const apply = (steps: readonly WriteStep[], caller: WriteCaller): Promise<Outcome> => {
+  const apply = (steps: readonly WriteStep[], caller: WriteCaller): Promise<StepsOutcome> => {
     const [step, ...others] = steps
     if (step && 'insert' in step && others.length === 0) return create(step, caller)
     const manner = { mayBeLong: isLarge(steps), writes: true }

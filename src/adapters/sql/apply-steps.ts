@@ -1,13 +1,13 @@
 import { and, type Filter, isId, isNothing, or } from '../../filter/filter.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import type { Statement } from './dialect.js'
-import type { Asking, SqlEngine } from './engine.js'
+import type { DatabaseWork, SqlEngine } from './engine.js'
 import { holdNamed } from './hold/hold-named.js'
 import { mayVanish, type Recorder } from './log/recorder.js'
 import { pinnedIds } from './pinned-ids.js'
 
 /** A unique index refused the document of a step; `findTaken` finds out which one. */
-export interface Taken {
+export interface TakenValue {
   readonly step: number
   readonly collection: string
   readonly document: StoredDocument
@@ -18,9 +18,9 @@ export interface Taken {
 }
 
 /** What came of the steps. */
-export type Outcome = WriteResult | { readonly taken: Taken }
+export type StepsOutcome = WriteResult | { readonly taken: TakenValue }
 
-type Refusal = Pick<Extract<WriteResult, { readonly ok: false }>, 'reason' | 'fields'>
+type FailureReason = Pick<Extract<WriteResult, { readonly ok: false }>, 'reason' | 'fields'>
 
 /** The only documents that can match what a step refuses, if they are known; otherwise `undefined`. */
 export type Suspects = (step: WriteStep) => Iterable<string> | undefined
@@ -30,7 +30,7 @@ export function* applySteps(
   engine: SqlEngine,
   steps: readonly WriteStep[],
   suspects: Suspects = () => undefined,
-): Asking<Outcome> {
+): DatabaseWork<StepsOutcome> {
   const { takenBy, insertMany } = engine
   const held = yield* holdNamed(engine, steps)
   const isHeld = (place: number): boolean => held.places.has(place)
@@ -61,7 +61,11 @@ export function* applySteps(
 }
 
 /** Applies one step. Gives the number of documents that it removed, or why it failed. */
-function* applyStep(engine: SqlEngine, step: WriteStep, suspects: Suspects): Asking<number | Refusal> {
+function* applyStep(
+  engine: SqlEngine,
+  step: WriteStep,
+  suspects: Suspects,
+): DatabaseWork<number | FailureReason> {
   const { statements } = engine
   const recorder = engine.recording?.of(step.in)
   if ('insert' in step) {
@@ -96,7 +100,7 @@ function* narrow(filter: Filter, ids: Iterable<string>): Iterable<Filter> {
 }
 
 /** Runs statements. Gives the number of rows that the last one changed. */
-function* askAll(statements: readonly Statement[]): Asking<number> {
+function* askAll(statements: readonly Statement[]): DatabaseWork<number> {
   let last = 0
   for (const statement of statements) last = (yield statement).changed
   return last
@@ -105,7 +109,7 @@ function* askAll(statements: readonly Statement[]): Asking<number> {
 type Removal = Extract<WriteStep, { readonly remove: Filter }>
 
 /** Removes matches; those with entries of elements one by one, where it is known which may match. */
-function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Removal): Asking<number> {
+function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Removal): DatabaseWork<number> {
   const named = engine.isSpread?.(step.in) ? yield* nameMatches(engine, step) : undefined
   if (!named) return yield* removeTogether(engine, recorder, step)
   let removed = 0
@@ -117,7 +121,7 @@ function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Remova
 function* nameMatches(
   { seek }: SqlEngine,
   { in: collection, remove }: Removal,
-): Asking<Iterable<Filter> | undefined> {
+): DatabaseWork<Iterable<Filter> | undefined> {
   const isNamed = remove.kind === 'or' && remove.filters.every((one) => one.kind === 'eq')
   const ids = isNamed ? pinnedIds(remove) : undefined
   if (ids) return Array.from(new Set(ids), isId)
@@ -131,13 +135,13 @@ function* removeTogether(
   { statements }: SqlEngine,
   recorder: Recorder | undefined,
   { in: collection, remove }: Removal,
-): Asking<number> {
+): DatabaseWork<number> {
   const { text, values, isExact } = statements.remove(collection, remove)
   const removal = { text, values }
   if (isExact) return recorder ? yield* askAll(recorder.remove(removal)) : (yield removal).changed
   const { rows } = yield { ...removal, judged: remove }
-  const doomed = statements.remove(collection, or(rows.map((id) => isId(String(id)))))
-  return recorder ? yield* askAll(recorder.remove(doomed)) : (yield doomed).changed
+  const deletion = statements.remove(collection, or(rows.map((id) => isId(String(id)))))
+  return recorder ? yield* askAll(recorder.remove(deletion)) : (yield deletion).changed
 }
 
 /** Whether any document matches. */
@@ -145,7 +149,7 @@ export function* exists(
   { statements, seek }: SqlEngine,
   collection: string,
   filter: Filter,
-): Asking<boolean> {
+): DatabaseWork<boolean> {
   const sought = seek?.(collection, filter)
   if (sought?.isAnswered) {
     const { ids } = sought

@@ -11,7 +11,7 @@ import { type Equalities, joinEqualities } from '../../filter/join-equalities.js
 import type { Bind, PresentKind, SqlDialect } from './dialect.js'
 
 /** A condition in SQL. If it is not exact, it selects more than the filter, never less. */
-export interface Condition {
+export interface SqlCondition {
   readonly sql: string
   readonly isExact: boolean
 }
@@ -24,8 +24,8 @@ interface Compilation {
   readonly skipPatterns: boolean
 }
 
-const TRUE: Condition = { sql: 'TRUE', isExact: true }
-const FALSE: Condition = { sql: 'FALSE', isExact: true }
+const TRUE: SqlCondition = { sql: 'TRUE', isExact: true }
+const FALSE: SqlCondition = { sql: 'FALSE', isExact: true }
 
 /**
  * Compiles a filter to a condition. A leaf is NULL in SQL for a missing value, which counts as false. `not`
@@ -36,17 +36,17 @@ export function compileCondition(
   dialect: SqlDialect,
   bind: Bind,
   options: { readonly skipPatterns?: boolean } = {},
-): Condition {
+): SqlCondition {
   return compile(filter, false, { dialect, bind, skipPatterns: options.skipPatterns ?? false })
 }
 
-function compile(filter: Filter, isNegated: boolean, compilation: Compilation): Condition {
+function compile(filter: Filter, isNegated: boolean, compilation: Compilation): SqlCondition {
   switch (filter.kind) {
     case 'and':
     case 'or': {
       const isAnd = (filter.kind === 'and') !== isNegated
       const parts = filter.kind === 'or' ? joinEqualities(filter.filters) : filter.filters
-      const compiled: Condition[] = []
+      const compiled: SqlCondition[] = []
       for (const part of parts) {
         const condition =
           part.kind === 'one of'
@@ -66,7 +66,7 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
 }
 
 /** Joins conditions, in halves: engines limit how deeply an expression may nest. */
-function join(conditions: readonly Condition[], isAnd: boolean): Condition {
+function join(conditions: readonly SqlCondition[], isAnd: boolean): SqlCondition {
   const neutral = isAnd ? TRUE : FALSE
   // Other conditions stay, because they may have bound a value.
   const parts = conditions.filter((condition) => condition.sql !== neutral.sql || !condition.isExact)
@@ -80,7 +80,7 @@ function join(conditions: readonly Condition[], isAnd: boolean): Condition {
 /** The most conditions in one chain. */
 const MAX_CHAIN = 50
 
-function joinHalves(parts: readonly Condition[], word: string): string {
+function joinHalves(parts: readonly SqlCondition[], word: string): string {
   if (parts.length <= MAX_CHAIN) return `(${parts.map(({ sql }) => sql).join(word)})`
   const middle = Math.ceil(parts.length / 2)
   return `(${joinHalves(parts.slice(0, middle), word)}${word}${joinHalves(parts.slice(middle), word)})`
@@ -90,7 +90,7 @@ function compileEqualities(
   { field, values }: Equalities,
   isNegated: boolean,
   { dialect, bind }: Compilation,
-): Condition {
+): SqlCondition {
   const fitting = values.filter((value) => canHold(field.type, value))
   if (fitting.length === 0) return isNegated ? TRUE : FALSE
   const isOneOf = (value: string): string => dialect.isOneOf(value, fitting, bind)
@@ -106,7 +106,7 @@ const OPERATORS: { readonly [kind in ComparisonKind]: string } = {
   gte: '>=',
 }
 
-function compileLeaf(leaf: Leaf, isNegated: boolean, compilation: Compilation): Condition {
+function compileLeaf(leaf: Leaf, isNegated: boolean, compilation: Compilation): SqlCondition {
   const { dialect, bind, skipPatterns } = compilation
   const { field } = leaf
   if (leaf.kind === 'present') return compilePresent(field, isNegated, dialect)
@@ -132,7 +132,7 @@ const PRESENT_KINDS: { readonly [type in Exclude<ValueType, ComparableType>]: Pr
   json: 'any',
 }
 
-function compilePresent(field: FieldRef, isNegated: boolean, dialect: SqlDialect): Condition {
+function compilePresent(field: FieldRef, isNegated: boolean, dialect: SqlDialect): SqlCondition {
   const { path, type, each } = field
   if (!each && isComparable(type)) {
     return {

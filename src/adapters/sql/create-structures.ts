@@ -1,12 +1,12 @@
 import type { FieldRef } from '../../filter/filter.js'
 import { type Bind, quoteName, type SqlDialect } from './dialect.js'
-import type { Asking, SqlEngine } from './engine.js'
+import type { DatabaseWork, SqlEngine } from './engine.js'
 import { UnusableStorage } from './faults.js'
 import { writeStatement } from './statements.js'
 import { isIndex, type Structure } from './structures.js'
 
 /** Creates structures and records them, inside a transaction. */
-export function* createStructures(engine: SqlEngine, structures: readonly Structure[]): Asking<void> {
+export function* createStructures(engine: SqlEngine, structures: readonly Structure[]): DatabaseWork<void> {
   const { dialect } = engine
   for (const structure of structures) {
     try {
@@ -65,7 +65,7 @@ export function* readUnique(
   dialect: SqlDialect,
   by: 'collection' | 'name',
   value: string,
-): Asking<readonly (readonly FieldRef[])[]> {
+): DatabaseWork<readonly (readonly FieldRef[])[]> {
   const { table, order } = dialect.structures
   const sought = by === 'name' ? [value, nameWhileBuilt(value)] : [value]
   const { rows } = yield writeStatement(

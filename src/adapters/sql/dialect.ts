@@ -13,7 +13,7 @@ export type PresentKind = 'array' | 'object' | 'any'
 /** What a write does with a document that it names, from the weakest lock that this needs to the strongest. */
 export const USES = ['require', 'require state', 'replace', 'remove'] as const
 
-export type Use = (typeof USES)[number]
+export type LockUse = (typeof USES)[number]
 
 /** An index of which one field has `each`, and the name of its table. */
 export interface ElementsIndex {
@@ -70,7 +70,7 @@ export interface SqlDialect {
    * use without an ending need no holding. `most`: the most rows of one statement; `null` if one statement
    * holds all rows of a write.
    */
-  readonly hold: { readonly most: number | null; readonly endings: { readonly [use in Use]?: string } }
+  readonly hold: { readonly most: number | null; readonly endings: { readonly [use in LockUse]?: string } }
   /** Removes the rows that a search finds, which ends in what the use `remove` needs; absent where nothing is held. */
   readonly removeFound?: (table: string, search: string) => string
   /** Builds a text of JSON: an array of values. */

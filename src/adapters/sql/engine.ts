@@ -11,7 +11,7 @@ export interface Inserts extends Statement {
 }
 
 /** A statement that selects ids, some perhaps more than once. */
-export interface Sought {
+export interface IdSearch {
   readonly ids: Statement
   /** Whether all of them match. */
   readonly isAnswered: boolean
@@ -36,7 +36,7 @@ export interface SqlEngine {
   /** Whether a document of a collection has entries of elements, perhaps many: documents are then removed one by one. */
   readonly isSpread?: ((collection: string) => boolean) | undefined
   /** Finds the ids of the documents that a table of elements gives for a filter; `undefined` where none serves it. */
-  readonly seek?: ((collection: string, filter: Filter) => Sought | undefined) | undefined
+  readonly seek?: ((collection: string, filter: Filter) => IdSearch | undefined) | undefined
   /** Records the write that is applied; absent where none of its collections is logged. */
   readonly recording?: Recording | undefined
   /** Whether an error says that something of the name of a new table or index is there already. */
@@ -48,13 +48,13 @@ export interface SqlEngine {
 }
 
 /** A statement, and how to treat its rows. */
-export interface Question extends Statement {
+export interface DatabaseQuery extends Statement {
   /** Where the rows are documents of which not all match: the filter that decides. */
   readonly judged?: Filter
 }
 
 /** The result of a question. */
-export interface Answer {
+export interface DatabaseResult {
   /** The first column of each row; for judged documents, the `_id`s of the matches. */
   readonly rows: readonly unknown[]
   /** The number of rows that a write changed. */
@@ -65,7 +65,7 @@ export interface Answer {
  * Work that asks a database, question by question. It is written once; each engine runs it in its own way,
  * synchronously or with promises. An error of a statement is thrown into it.
  */
-export type Asking<T> = Generator<Question, T, Answer>
+export type DatabaseWork<T> = Generator<DatabaseQuery, T, DatabaseResult>
 
 /** Reads the documents of a database, whatever is missing there. */
 export interface ExistingDocuments {

@@ -1,9 +1,9 @@
 import { compileField } from '../../filter/compare.js'
 import { and, type FieldRef, type Filter, ID, isId, not } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
-import { exists, type Taken } from './apply-steps.js'
+import { exists, type TakenValue } from './apply-steps.js'
 import { readUnique } from './create-structures.js'
-import type { Asking, SqlEngine } from './engine.js'
+import type { DatabaseWork, SqlEngine } from './engine.js'
 
 /**
  * The fields of the unique index that refused. Of several, it is the first in the order of creation, not the
@@ -11,8 +11,8 @@ import type { Asking, SqlEngine } from './engine.js'
  */
 export function* findTaken(
   engine: SqlEngine,
-  { collection, document, isNew, index }: Taken,
-): Asking<readonly string[]> {
+  { collection, document, isNew, index }: TakenValue,
+): DatabaseWork<readonly string[]> {
   const { dialect } = engine
   const unique = yield* readUnique(dialect, 'collection', collection)
   const candidates = [

@@ -1,7 +1,7 @@
 import type { Filter } from '../../filter/filter.js'
 import type { ListQuery, StoredDocument } from '../../storage.js'
 import { compileCondition } from './compile-condition.js'
-import type { Bind, CompileOptions, SqlDialect, Statement, Use, Value } from './dialect.js'
+import type { Bind, CompileOptions, LockUse, SqlDialect, Statement, Value } from './dialect.js'
 import { pinnedIds } from './pinned-ids.js'
 
 /**
@@ -13,10 +13,10 @@ export interface FilteredStatement extends Statement {
 }
 
 /** Documents of one collection that a write names, and the strongest use of any of them. */
-export interface Named {
+export interface NamedDocuments {
   readonly collection: string
   readonly ids: readonly string[]
-  readonly use: Use
+  readonly use: LockUse
 }
 
 /** Writes statements. */
@@ -40,7 +40,7 @@ export interface Statements {
    * Selects the documents that exist, each as `[collection, _id, version]`; they are held until the transaction
    * ends. The version is `null` where none is required.
    */
-  hold(named: readonly Named[]): readonly Statement[]
+  hold(named: readonly NamedDocuments[]): readonly Statement[]
 }
 
 /** Writes a statement; its values are numbered in the order in which they are bound. */
@@ -141,19 +141,22 @@ export function createStatements(dialect: SqlDialect): Statements {
 }
 
 /** Writes the statement that holds the documents of some collections. */
-const writeHold = (dialect: SqlDialect, together: readonly Named[]): Statement =>
+const writeHold = (dialect: SqlDialect, together: readonly NamedDocuments[]): Statement =>
   writeStatement(dialect, (bind) =>
     together.map((one) => `SELECT held FROM (${hold(dialect, one, bind)}) AS held`).join(' UNION ALL '),
   )
 
-function hold(dialect: SqlDialect, { collection, ids, use }: Named, bind: Bind): string {
+function hold(dialect: SqlDialect, { collection, ids, use }: NamedDocuments, bind: Bind): string {
   const held = dialect.toArray([bind(collection), '_id', use === 'require' ? 'NULL' : dialect.storedVersion])
   const where = dialect.isOneOf('_id', ids, bind)
   return `SELECT ${held} AS held FROM ${dialect.table(collection)} WHERE ${where}${dialect.hold.endings[use]}`
 }
 
 /** The documents of each statement. */
-function joinNamed(named: readonly Named[], most: number | null): readonly (readonly Named[])[] {
+function joinNamed(
+  named: readonly NamedDocuments[],
+  most: number | null,
+): readonly (readonly NamedDocuments[])[] {
   if (named.length === 0) return []
   return most === null
     ? [named]

@@ -12,15 +12,15 @@ import type {
   WriteResult,
   WriteStep,
 } from '../../storage.js'
-import { createBell } from '../log/bell.js'
 import { createLogPlans } from '../log/log-plans.js'
-import type { Sought } from '../sql/engine.js'
+import { createNotifier } from '../log/notifier.js'
+import type { IdSearch } from '../sql/engine.js'
 import { pinnedIds } from '../sql/pinned-ids.js'
 import { type Connection, openReader, openWriter } from './connection/connection.js'
 import { readDataVersion } from './connection/data-version.js'
 import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-files.js'
-import { type Abortable, openReaders, type Reading } from './connection/readers.js'
-import { type Begun, goOn, moveTo, type Seat } from './connection/snapshot.js'
+import { type Abortable, openReaders, type SlicedRead } from './connection/readers.js'
+import { type BegunRead, goOn, moveTo, type Seat } from './connection/snapshot.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
 import { createMissing } from './create-missing.js'
@@ -30,7 +30,7 @@ import { type LogQuery, readChanges } from './log/read-changes.js'
 import { createKeptDocuments, type KeptDocuments } from './read/kept-documents.js'
 import { listKept } from './read/list-kept.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
-import { type Batch, type Rest, readBatch } from './read/read-batch.js'
+import { type Batch, type ListRest, readBatch } from './read/read-batch.js'
 import { countDirectly, countInSlices, countUpTo } from './read/read-count.js'
 import { listDirectly, listInSlices } from './read/read-list.js'
 import {
@@ -51,7 +51,7 @@ export interface Database {
   create(plans: readonly CollectionPlan[]): Promise<void>
   list(collection: string, query: ListQuery): MaybePromise<Listed>
   /** Reads the next documents of the rest of a list. */
-  listNext(rest: Rest, query: Abortable): MaybePromise<Batch>
+  listNext(rest: ListRest, query: Abortable): MaybePromise<Batch>
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
   write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult>
   /** See `StorageAdapter.state`. */
@@ -125,11 +125,11 @@ async function open(file: string, { cache, isAgain, isLasting, remove }: Opening
 }
 
 /** A read that can go on on another connection. */
-type SeatedReading<T> = (seat: Seat, slice: Slice) => Sliced<T>
+type SeatedRead<T> = (seat: Seat, slice: Slice) => Sliced<T>
 
 const isBounded = ({ most, counted = most }: ReadPath): boolean => counted <= MAX_BOUNDED
 
-interface Parts {
+interface DatabaseParts {
   readonly writer: Connection
   /** For short reads while a transaction of the writer is open. */
   readonly reserve: Connection
@@ -143,13 +143,13 @@ class OpenDatabase implements Database {
   readonly file: string
   readonly #writer: Connection
   readonly #reserve: Connection
-  readonly #readers: Parts['readers']
+  readonly #readers: DatabaseParts['readers']
   readonly #files: OpenFiles
   readonly #isAgain: boolean
   readonly #remove: () => void
   readonly #kept: KeptDocuments
   readonly #logPlans = createLogPlans()
-  readonly #bell = createBell(LOOK)
+  readonly #bell = createNotifier(LOOK)
   readonly #states: States
   readonly #queue: WriteQueue
   readonly #surveyor: Surveyor
@@ -158,7 +158,7 @@ class OpenDatabase implements Database {
   readonly #shortConnection = (): Connection => (this.#writer.isInTransaction ? this.#reserve : this.#writer)
   #givenUp: Promise<void> | undefined
 
-  constructor({ writer, reserve, readers, files, isAgain, remove }: Parts) {
+  constructor({ writer, reserve, readers, files, isAgain, remove }: DatabaseParts) {
     this.file = writer.file
     this.#writer = writer
     this.#reserve = reserve
@@ -176,7 +176,7 @@ class OpenDatabase implements Database {
         seek: (collection, filter) => this.#seek(collection, filter),
       },
       files,
-      log: createLogWriter(writer, this.#logPlans, this.#bell.ring),
+      log: createLogWriter(writer, this.#logPlans, this.#bell.notify),
       listener: { ...this.#states, begins: this.#kept.forget },
     })
     this.#surveyor = {
@@ -209,7 +209,7 @@ class OpenDatabase implements Database {
     if (isNothing(query.filter)) return []
     const writer = this.#writer
     const plan = { collection, query, path: this.#choose(collection, query) }
-    const reading: SeatedReading<Listed> = (seat, slice) => listInSlices(seat, plan, slice)
+    const reading: SeatedRead<Listed> = (seat, slice) => listInSlices(seat, plan, slice)
     // Of what is being written, nothing is shown.
     const found =
       !CACHES.documents.isOn || writer.isInTransaction
@@ -222,7 +222,7 @@ class OpenDatabase implements Database {
     )
   }
 
-  listNext(rest: Rest, query: Abortable): MaybePromise<Batch> {
+  listNext(rest: ListRest, query: Abortable): MaybePromise<Batch> {
     return runSliced(
       (slice) => readBatch(this.#shortConnection, rest, slice),
       () => query.signal,
@@ -233,7 +233,7 @@ class OpenDatabase implements Database {
     if (isNothing(filter)) return 0
     const path = this.#choose(collection, { filter, sort: [], limit: null })
     const plan = { collection, path }
-    const reading: SeatedReading<number> = (seat, slice) => countInSlices(seat, plan, slice)
+    const reading: SeatedRead<number> = (seat, slice) => countInSlices(seat, plan, slice)
     return countDirectly(this.#shortConnection(), plan) ?? this.#search(isBounded(path), reading, query)
   }
 
@@ -246,7 +246,7 @@ class OpenDatabase implements Database {
   }
 
   changes(query: Omit<LogQuery, 'files'>): Promise<ChangePage> {
-    return this.#bell.readWhenRung(async () => {
+    return this.#bell.readWhenNotified(async () => {
       if (!this.#files.areInPlace()) throw displaced()
       const asked = { ...query, files: { name: this.#files.name, areOthers: this.#isAgain } }
       return this.#read((connection, slice) => readChanges(connection, asked, slice), query)
@@ -273,7 +273,7 @@ class OpenDatabase implements Database {
   async #giveUp(): Promise<void> {
     // The waiting writes are rejected, and waiting readers of the log read again.
     await this.#queue.drain()
-    this.#bell.ring()
+    this.#bell.notify()
     await this.#readers.close(displaced())
     this.#files.putAsideLog()
     // The last connection that closes brings its log into the file and deletes the path of the log, unless it only reads.
@@ -295,7 +295,7 @@ class OpenDatabase implements Database {
     return this.#indexes.get(collection)?.some(isOfElements) === true
   }
 
-  #seek(collection: string, filter: Filter): Sought | undefined {
+  #seek(collection: string, filter: Filter): IdSearch | undefined {
     // What names its documents is not looked for.
     if (!this.#isSpread(collection) || pinnedIds(filter)) return undefined
     const path = this.#choose(collection, { filter, sort: [], limit: null })
@@ -316,7 +316,7 @@ class OpenDatabase implements Database {
   }
 
   /** Reads at once if it is short; otherwise again, in slices. */
-  #read<T>(reading: Reading<T>, query: Abortable): MaybePromise<T> {
+  #read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
     const work = reading(this.#shortConnection(), { left: ATTEMPT })
     const { done, value } = work.next()
     if (done) return value
@@ -325,11 +325,11 @@ class OpenDatabase implements Database {
   }
 
   /** Reads at once if it is short; otherwise goes on in slices. It begins again only where it has to wait for a connection. */
-  #search<T>(isBounded: boolean, reading: SeatedReading<T>, query: Abortable): MaybePromise<T> {
+  #search<T>(isBounded: boolean, reading: SeatedRead<T>, query: Abortable): MaybePromise<T> {
     const seat: Seat = { connection: this.#shortConnection() }
     const slice = { left: isBounded ? bounds.slice : ATTEMPT }
     const version = readDataVersion(seat.connection)
-    const begun: Begun<T> = { seat, slice, version, work: reading(seat, slice) }
+    const begun: BegunRead<T> = { seat, slice, version, work: reading(seat, slice) }
     const { done, value } = begun.work.next()
     if (done) return value
     let isPaused = true

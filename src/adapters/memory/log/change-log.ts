@@ -7,8 +7,8 @@ import type {
   StorageAdapter,
   StoredDocument,
 } from '../../../storage.js'
-import { createBell } from '../../log/bell.js'
 import type { LogPlans } from '../../log/log-plans.js'
+import { createNotifier } from '../../log/notifier.js'
 import { isWhole, parsePosition, printPosition } from '../../log/position.js'
 import { createHeldWarning } from '../../log/warn-of-held.js'
 
@@ -25,7 +25,7 @@ export interface ChangeLog {
 }
 
 /** `bytes`: of both documents. */
-type Kept = Omit<Change, 'position'> & { readonly bytes: number }
+type LoggedChange = Omit<Change, 'position'> & { readonly bytes: number }
 
 /** How many changes go for their age, at most, for each new one: the log does not grow, and no write waits for long. */
 const DROPPED = 2
@@ -44,8 +44,8 @@ export function createChangeLog(
     drawn ??= crypto.randomUUID().slice(0, 8)
     return drawn
   }
-  const bell = createBell()
-  let kept: (Kept | undefined)[] = []
+  const notifier = createNotifier()
+  let kept: (LoggedChange | undefined)[] = []
   /** The changes that were cut off before `kept`, and those that are gone in it. */
   let cut = 0
   let gone = 0
@@ -124,10 +124,10 @@ export function createChangeLog(
         kept.push({ in: collection, id, before, after, write, time, by, bytes: size })
       }
       drop(changes.length * DROPPED)
-      bell.ring()
+      notifier.notify()
     },
     changes: (after: string | null, query: ChangeQuery) =>
-      bell.readWhenRung(
+      notifier.readWhenNotified(
         async () => {
           drop(query.limit)
           return read(after, query.limit)

@@ -1,11 +1,11 @@
 import type { SortKey, StoredDocument } from '../../../storage.js'
-import type { Row } from '../row.js'
+import type { DocumentRow } from '../row.js'
 import type { SortedIndex } from '../sorted-index.js'
 import type { Range } from '../sorted-list.js'
 import { type Cursor, mergeCursors, sortCursor } from './merge.js'
 
 /** The rows that may match a filter, in some order. They change with the next write. */
-export interface Candidates {
+export interface CandidateList {
   readonly length: number
   /** The steps that it takes to find one of them. */
   readonly steps: number
@@ -16,7 +16,7 @@ export interface Candidates {
 }
 
 /** A part of an index that holds documents of one way. */
-export interface Part {
+export interface IndexRange {
   readonly index: SortedIndex
   readonly range: Range
   readonly way: number
@@ -27,7 +27,7 @@ export interface Part {
 const lengthOf = ({ first, end }: Range): number => Math.max(0, end - first)
 
 /** A few rows. */
-export const candidatesOf = (rows: readonly Row[]): Candidates => ({
+export const candidatesOf = (rows: readonly DocumentRow[]): CandidateList => ({
   length: rows.length,
   steps: 1,
   walk(skip, visit) {
@@ -40,7 +40,7 @@ export const candidatesOf = (rows: readonly Row[]): Candidates => ({
 })
 
 /** The rows in a part of an index. */
-export const candidatesIn = (index: SortedIndex, range: Range): Candidates => ({
+export const candidatesIn = (index: SortedIndex, range: Range): CandidateList => ({
   length: lengthOf(range),
   steps: 1,
   walk: (skip, visit) => index.documents.walk(behind(range, skip), (document) => visit(document, 0)),
@@ -48,7 +48,7 @@ export const candidatesIn = (index: SortedIndex, range: Range): Candidates => ({
 })
 
 /** The rows of several parts of indexes, part by part. */
-export const candidatesInAll = (parts: readonly Part[]): Candidates => ({
+export const candidatesInAll = (parts: readonly IndexRange[]): CandidateList => ({
   length: parts.reduce((total, { range }) => total + lengthOf(range), 0),
   steps: 1,
   walk: (skip, visit) => visitAll(readInTurn(partsBehind(parts, skip).map(readPart)), visit),
@@ -56,8 +56,8 @@ export const candidatesInAll = (parts: readonly Part[]): Candidates => ({
 })
 
 /** The rows of several parts of indexes in one order. They are merged as far as they are asked for. */
-export const candidatesMerged = (parts: readonly Part[], sort: readonly SortKey[]): Candidates => {
-  const merge = (read: (part: Part) => Cursor, skip: number): Cursor => {
+export const candidatesMerged = (parts: readonly IndexRange[], sort: readonly SortKey[]): CandidateList => {
+  const merge = (read: (part: IndexRange) => Cursor, skip: number): Cursor => {
     const merged = mergeCursors(
       parts.map((part) => (part.isOrdered ? read(part) : sortCursor(read(part), sort))),
       sort,
@@ -81,7 +81,7 @@ function visitAll(cursor: Cursor, visit: (document: StoredDocument, way: number)
 const behind = ({ first, end, isBackwards }: Range, skip: number): Range =>
   isBackwards ? { first, end: end - skip, isBackwards } : { first: first + skip, end, isBackwards }
 
-function partsBehind(parts: readonly Part[], skip: number): readonly Part[] {
+function partsBehind(parts: readonly IndexRange[], skip: number): readonly IndexRange[] {
   let left = skip
   return parts.flatMap((part) => {
     const length = lengthOf(part.range)
@@ -91,9 +91,10 @@ function partsBehind(parts: readonly Part[], skip: number): readonly Part[] {
   })
 }
 
-const readPart = ({ index, range, way }: Part): Cursor => ({ way, next: index.documents.read(range) })
+const readPart = ({ index, range, way }: IndexRange): Cursor => ({ way, next: index.documents.read(range) })
 
-const readPartCopy = ({ index, range, way }: Part): Cursor => readCopy(index.copyDocuments(), range, way)
+const readPartCopy = ({ index, range, way }: IndexRange): Cursor =>
+  readCopy(index.copyDocuments(), range, way)
 
 function readCopy(
   documents: readonly StoredDocument[],

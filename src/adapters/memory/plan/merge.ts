@@ -8,25 +8,25 @@ export interface Cursor {
 }
 
 /** A document with its values in an order. */
-interface Placed {
+interface KeyedDocument {
   readonly document: StoredDocument
   readonly values: readonly Ordered[]
 }
 
 /** The next document of a cursor. */
-interface Head extends Placed {
+interface CursorHead extends KeyedDocument {
   readonly cursor: Cursor
 }
 
-type Place = (document: StoredDocument) => readonly Ordered[]
+type ReadSortValues = (document: StoredDocument) => readonly Ordered[]
 
 /** Each document is read once: a merge compares its values several times. */
-function compileValues(sort: readonly SortKey[]): Place {
+function compileValues(sort: readonly SortKey[]): ReadSortValues {
   const readers = sort.map(({ field }) => compileField(field))
   return (document) => readers.map((read) => read(document))
 }
 
-function compileComparison(sort: readonly SortKey[]): (a: Placed, b: Placed) => number {
+function compileComparison(sort: readonly SortKey[]): (a: KeyedDocument, b: KeyedDocument) => number {
   const signs = sort.map(({ descending }) => (descending ? -1 : 1))
   return (a, b) => {
     for (let i = 0; i < signs.length; i++) {
@@ -44,7 +44,7 @@ export function mergeCursors(cursors: readonly Cursor[], sort: readonly SortKey[
   const valuesOf = compileValues(sort)
   const compareHeads = compileComparison(sort)
   /** In descending order: the next one is the last. */
-  const heads: Head[] = []
+  const heads: CursorHead[] = []
   const advance = (cursor: Cursor): void => {
     const document = cursor.next()
     if (!document) return
@@ -53,7 +53,7 @@ export function mergeCursors(cursors: readonly Cursor[], sort: readonly SortKey[
     let high = heads.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (compareHeads(heads[middle] as Head, head) > 0) low = middle + 1
+      if (compareHeads(heads[middle] as CursorHead, head) > 0) low = middle + 1
       else high = middle
     }
     heads.splice(low, 0, head)
@@ -75,7 +75,7 @@ export function mergeCursors(cursors: readonly Cursor[], sort: readonly SortKey[
 /** Sorts the documents of a cursor without a pause; its caller limits their number. */
 export function sortCursor(cursor: Cursor, sort: readonly SortKey[]): Cursor {
   const valuesOf = compileValues(sort)
-  const all: Placed[] = []
+  const all: KeyedDocument[] = []
   for (let document = cursor.next(); document; document = cursor.next())
     all.push({ document, values: valuesOf(document) })
   all.sort(compileComparison(sort))

@@ -45,7 +45,7 @@ const MAX_KEPT = 256 * 1024
  * more than most reads.
  */
 export function createIndexPlanner({ sorted }: Rows): IndexPlanner {
-  const kept = createBoundedMap<string, Kept>(CACHES.indexUses, MAX_KEPT, ({ size }) => size)
+  const kept = createBoundedMap<string, CachedShapes>(CACHES.indexUses, MAX_KEPT, ({ size }) => size)
   return (conditions, sort) => {
     const name = `${sort.map(nameKey).join()}:${conditions.map(nameShape).join()}`
     const known = kept.get(name)
@@ -59,7 +59,7 @@ export function createIndexPlanner({ sorted }: Rows): IndexPlanner {
   }
 }
 
-interface Kept {
+interface CachedShapes {
   readonly shapes: readonly IndexShape[]
   readonly size: number
 }
@@ -172,13 +172,13 @@ const isMergeable = (
 
 const countValues = (fixing: Filter): number => (fixing.kind === 'or' ? fixing.filters.length : 1)
 
-interface Use {
+interface UsedIndex {
   readonly use: IndexUse
   readonly conditions: readonly Filter[]
   readonly isOrdered: boolean
 }
 
-function useIndexFor(index: SortedIndex, { use, conditions, isOrdered }: Use): IndexShape {
+function useIndexFor(index: SortedIndex, { use, conditions, isOrdered }: UsedIndex): IndexShape {
   const places = [...use.fixing, use.lower, use.upper].map((condition) =>
     condition ? conditions.indexOf(condition) : -1,
   )

@@ -13,11 +13,11 @@ import { isOn, keysOf, splitAlternatives } from '../../../filter/index-order.js'
 import { simplify } from '../../../filter/simplify.js'
 import { CACHES } from '../../../kept/caches.js'
 import type { SortKey, StoredDocument } from '../../../storage.js'
-import type { Row } from '../row.js'
+import type { DocumentRow } from '../row.js'
 import type { Rows } from '../rows.js'
 import type { Range } from '../sorted-list.js'
 import {
-  type Candidates,
+  type CandidateList,
   candidatesIn,
   candidatesInAll,
   candidatesMerged,
@@ -28,7 +28,7 @@ import { createIndexPlanner, type IndexPlan, type IndexPlanner } from './plan-in
 
 /** Where a read looks for its matches: in a superset of them. */
 export interface Scan {
-  readonly candidates: Candidates
+  readonly candidates: CandidateList
   /** Whether they are in the requested order. */
   readonly isSorted: boolean
   /** The conditions that a candidate still has to meet, by the way in which it was found. */
@@ -104,7 +104,7 @@ function planScan(
 }
 
 /** The ranges that a plan has found, and what it costs to read them. */
-interface Way {
+interface CostedPlan {
   readonly plan: IndexPlan
   readonly ranges: readonly Range[]
   readonly length: number
@@ -123,7 +123,7 @@ const FEW = 100
 /** Up to this many documents are sorted at once, so that they can be merged with others that are in order. */
 const MAX_SORTED = 500
 
-function findWay(plan: IndexPlan): Way {
+function findWay(plan: IndexPlan): CostedPlan {
   const ranges = plan.find()
   const length = ranges.reduce((total, { first, end }) => total + Math.max(0, end - first), 0)
   if (!plan.isOrdered) return { plan, ranges, length, cost: length * SORTING }
@@ -131,8 +131,8 @@ function findWay(plan: IndexPlan): Way {
 }
 
 /** Ranges in order can stop early, so only much shorter ranges are worth sorting instead. */
-function choose(plans: readonly IndexPlan[]): Way {
-  let best: Way | undefined
+function choose(plans: readonly IndexPlan[]): CostedPlan {
+  let best: CostedPlan | undefined
   for (const plan of plans) {
     if (best && best.cost <= FEW) break
     const way = findWay(plan)
@@ -143,7 +143,7 @@ function choose(plans: readonly IndexPlan[]): Way {
   return best
 }
 
-function scanWays(ways: readonly Way[], sort: readonly SortKey[]): Scan {
+function scanWays(ways: readonly CostedPlan[], sort: readonly SortKey[]): Scan {
   const [way] = ways
   const [range] = way?.ranges ?? []
   const rests = ways.map(({ plan }) => plan.rest)
@@ -183,7 +183,7 @@ function planUnion(
     )
   return (most) => {
     planned ??= plan()
-    let best: { readonly ways: readonly Way[]; readonly cost: number } = { ways: [], cost: most }
+    let best: { readonly ways: readonly CostedPlan[]; readonly cost: number } = { ways: [], cost: most }
     for (const parts of planned ?? []) {
       const ways = parts.map(choose)
       const cost = ways.reduce((total, way) => total + way.cost, 0)
@@ -193,7 +193,7 @@ function planUnion(
   }
 }
 
-const scanRows = (found: readonly Row[], rest = everything, isSorted = true): Scan => ({
+const scanRows = (found: readonly DocumentRow[], rest = everything, isSorted = true): Scan => ({
   candidates: candidatesOf(found),
   isSorted,
   rests: [rest],

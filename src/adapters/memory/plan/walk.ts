@@ -5,13 +5,13 @@ import type { Cursor } from './merge.js'
 import type { Scan } from './plan-scan.js'
 
 /** Takes a match; returns whether it wants more. */
-type Take = (document: StoredDocument) => boolean
+type TakeMatch = (document: StoredDocument) => boolean
 
 /**
  * Gives the matches to `take`, in the order of the candidates, each once, until it has enough. At the first pause the
  * remaining documents are copied, so that an answer shows one moment.
  */
-export function* walk({ candidates, rests, repeats }: Scan, slice: Slice, take: Take): Sliced<void> {
+export function* walk({ candidates, rests, repeats }: Scan, slice: Slice, take: TakeMatch): Sliced<void> {
   const judges = rests.map(compileJudge)
   const takeOnce = repeats ? once(take) : take
   const { steps } = candidates
@@ -29,7 +29,7 @@ export function* walk({ candidates, rests, repeats }: Scan, slice: Slice, take: 
 }
 
 /** A document that several parts of indexes have is the same object in all of them, as long as nothing is written. */
-function once(take: Take): Take {
+function once(take: TakeMatch): TakeMatch {
   const taken = new Set<StoredDocument>()
   return (document) => {
     if (taken.has(document)) return true
@@ -42,7 +42,7 @@ function* walkCopy(
   cursor: Cursor,
   { judges, steps }: { readonly judges: readonly Judge[]; readonly steps: number },
   slice: Slice,
-  take: Take,
+  take: TakeMatch,
 ): Sliced<void> {
   yield
   for (let document = cursor.next(); document; document = cursor.next()) {

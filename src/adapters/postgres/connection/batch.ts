@@ -1,20 +1,20 @@
 import { ServiceError } from '../../../errors.js'
 import { FairQueue } from '../../../fair-queue.js'
 import { overloaded } from '../faults.js'
-import type { Caller } from './connections.js'
-import { Crowd, type Leaving } from './crowd.js'
+import type { WorkCaller } from './connections.js'
 import { MAX_WAITING } from './queue.js'
+import { type Leaving, SharedStatement } from './shared-statement.js'
 import type { Watch } from './watch.js'
 
 /** How items are done. */
-export interface Work<Item, Result> {
+export interface BatchWork<Item, Result> {
   /**
    * Does several items in one statement. Gives the result of each, in their order; `undefined` for one that
-   * must be done alone. A `ServiceError` is the answer to all of them, unless they have disbanded; any other error says
+   * must be done alone. A `ServiceError` is the answer to all of them, unless it was abandoned; any other error says
    * that nothing was done.
    */
-  together(items: readonly Item[], crowd: Crowd): Promise<readonly (Result | undefined)[]>
-  alone(item: Item, caller: Caller): Promise<Result>
+  together(items: readonly Item[], shared: SharedStatement): Promise<readonly (Result | undefined)[]>
+  alone(item: Item, caller: WorkCaller): Promise<Result>
   /** The error for one who leaves while it is done. */
   readonly leaving: Leaving
   /** The most items that are done together. Default: 32. */
@@ -22,12 +22,12 @@ export interface Work<Item, Result> {
 }
 
 /** Does an item with others that arrive in the same turn of the event loop, or while some are under way. */
-export type Batch<Item, Result> = (item: Item, caller: Caller) => Promise<Result>
+export type Batch<Item, Result> = (item: Item, caller: WorkCaller) => Promise<Result>
 
 /** An item, and who waits for it. */
 interface Member<Item, Result> {
   readonly item: Item
-  readonly caller: Caller
+  readonly caller: WorkCaller
   readonly resolve: (result: Result | Promise<Result>) => void
   readonly reject: (thrown: unknown) => void
 }
@@ -41,7 +41,7 @@ const MOST_UNDER_WAY = 4
 /** Creates a batch. */
 export function createBatch<Item, Result>(
   watch: Watch,
-  { together, alone, leaving, most = MOST_TOGETHER }: Work<Item, Result>,
+  { together, alone, leaving, most = MOST_TOGETHER }: BatchWork<Item, Result>,
 ): Batch<Item, Result> {
   const waiting = new FairQueue<Member<Item, Result>>(MAX_WAITING)
   let underWay = 0
@@ -52,15 +52,18 @@ export function createBatch<Item, Result>(
     resolve(doing)
     return doing
   }
-  const doTogether = async (members: readonly Member<Item, Result>[], crowd: Crowd): Promise<void> => {
+  const doTogether = async (
+    members: readonly Member<Item, Result>[],
+    shared: SharedStatement,
+  ): Promise<void> => {
     let results: readonly (Result | undefined)[] = []
     try {
       results = await together(
         members.map(({ item }) => item),
-        crowd,
+        shared,
       )
     } catch (thrown) {
-      if (thrown instanceof ServiceError && !crowd.isDisbanded) {
+      if (thrown instanceof ServiceError && !shared.isAbandoned) {
         for (const { reject } of members) reject(thrown)
         return
       }
@@ -68,12 +71,12 @@ export function createBatch<Item, Result>(
     for (const [i, member] of members.entries()) {
       const result = results[i]
       if (result !== undefined) member.resolve(result)
-      else if (!crowd.hasLeft(member)) void doAlone(member)
+      else if (!shared.hasLeft(member)) void doAlone(member)
     }
   }
   const run = (members: readonly Member<Item, Result>[]): void => {
     const [only] = members
-    const crowd = new Crowd(members, leaving)
+    const shared = new SharedStatement(members, leaving)
     let isCounted = true
     underWay += 1
     const discount = (): void => {
@@ -83,17 +86,17 @@ export function createBatch<Item, Result>(
     }
     const slow = {
       onLongWait(): void {
-        crowd.listen()
+        shared.listen()
         discount()
       },
     }
     const end = (): void => {
       watch.delete(slow)
-      crowd.end()
+      shared.end()
       discount()
     }
     watch.add(slow)
-    const doing = only && members.length === 1 ? doAlone(only) : doTogether(members, crowd)
+    const doing = only && members.length === 1 ? doAlone(only) : doTogether(members, shared)
     doing.then(end, end)
   }
   const begin = (): void => {
@@ -118,7 +121,7 @@ export function createBatch<Item, Result>(
 /** Creates a batch for each collection, when it is first asked for. */
 export function createBatches<Item, Result>(
   watch: Watch,
-  workOf: (collection: string) => Work<Item, Result>,
+  workOf: (collection: string) => BatchWork<Item, Result>,
 ): (collection: string) => Batch<Item, Result> {
   const batches = new Map<string, Batch<Item, Result>>()
   return (collection) => {

@@ -8,7 +8,7 @@ const CANCEL_PAUSE = 100
 const GRACE = 1000
 
 /** A connection whose statement is cancelled. */
-interface Target {
+interface CancelTarget {
   readonly client: PostgresClient
   readonly address: Address
 }
@@ -19,7 +19,10 @@ interface Target {
  * connection. Nothing that may be committing is ever cancelled: where it waits for a standby, it would become visible
  * without being there.
  */
-export async function cancelRead({ client, address }: Target, reading: Promise<unknown>): Promise<boolean> {
+export async function cancelRead(
+  { client, address }: CancelTarget,
+  reading: Promise<unknown>,
+): Promise<boolean> {
   let isOver = false
   const over = (): void => {
     isOver = true

@@ -1,14 +1,14 @@
 import { isLost, isRepeatable, outcomeUnknown, unavailable } from '../faults.js'
 import { cancelRead } from './cancel.js'
-import { createOutlast } from './outlast.js'
+import { createKeepAlive } from './keep-alive.js'
 import type { PoolSource } from './pool.js'
 import { createQueue, type Job } from './queue.js'
-import { createSessions, type Session } from './session.js'
+import { createSessions, type DatabaseSession } from './session.js'
 import { COMMIT, isBegin, ROLLBACK } from './transaction.js'
-import { LEAVE, LEFT, SILENCE, type Waiting, type Watch } from './watch.js'
+import { LEAVE, LEFT, type LongWaitListener, SILENCE, type Watch } from './watch.js'
 
 /** Whom work is for. */
-export interface Caller {
+export interface WorkCaller {
   /** The caller, in queues that serve callers in turn. It may be costly to get. */
   readonly caller?: string | undefined
   /** Several callers instead, of work that they share. */
@@ -20,10 +20,10 @@ export interface Caller {
 }
 
 /** Whether nobody but the adapter ends what a caller waits for. */
-export const isUnhurried = (caller: Caller): boolean => caller.isUnhurried ?? !caller.signal
+export const isUnhurried = (caller: WorkCaller): boolean => caller.isUnhurried ?? !caller.signal
 
 /** How work uses its connection. */
-export interface Manner {
+export interface WorkOptions {
   /** What may be long shares half of the connections. */
   readonly mayBeLong?: boolean
   /**
@@ -32,7 +32,7 @@ export interface Manner {
    */
   readonly writes?: boolean
   /** What may take as long as the server is at it, as the building of an index. */
-  readonly mayOutlast?: boolean
+  readonly mayKeepAlive?: boolean
 }
 
 /** The connections to one database. */
@@ -40,7 +40,7 @@ export interface Connections {
   /** Whether what may be long would wait for a connection. */
   isFullOfLong(): boolean
   /** Runs `work` on a connection of its own, and again where it loses against other transactions. */
-  use<T>(work: (session: Session) => Promise<T>, caller: Caller, manner?: Manner): Promise<T>
+  use<T>(work: (session: DatabaseSession) => Promise<T>, caller: WorkCaller, manner?: WorkOptions): Promise<T>
   /**
    * Closes them once `last` is over: resolves when all are closed or given back, and opens none from then on. What is not
    * over soon is given up.
@@ -50,7 +50,7 @@ export interface Connections {
 
 /** Creates the connections of a pool. */
 export function createConnections(source: PoolSource, watch: Watch): Connections {
-  const outlast = createOutlast(source.pool)
+  const keepAlive = createKeepAlive(source.pool)
   const queue = createQueue(source, createSessions(source), watch.hurry)
   /** What has waited long: it is given up at the end. */
   const late = new Set<() => void>()
@@ -59,11 +59,11 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
   const useOnce: Connections['use'] = (work, caller, manner = {}) =>
     new Promise((resolve, reject) => {
       if (isClosed) throw unavailable(new Error('the connections are closed'))
-      const { mayBeLong = false, writes = false, mayOutlast = false } = manner
-      let session: Session | undefined
+      const { mayBeLong = false, writes = false, mayKeepAlive = false } = manner
+      let session: DatabaseSession | undefined
       let working: Promise<unknown> | undefined
       let signal: AbortSignal | undefined
-      const progress: Progress = { isGivenUp: false, isOpen: false }
+      const progress: WorkProgress = { isGivenUp: false, isOpen: false }
       let looking: ReturnType<typeof setTimeout> | undefined
       let hasFailed = false
       const forget = (): void => {
@@ -72,14 +72,14 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         signal?.removeEventListener('abort', giveUp)
         clear(looking)
       }
-      const end = (given: Session): void => {
+      const end = (given: DatabaseSession): void => {
         // What was given up gives its session back when it has ended, and nothing can still be cancelled.
         if (progress.isGivenUp) return
         session = undefined
         forget()
         queue.done(job, given)
       }
-      const job: Job & Waiting = {
+      const job: Job & LongWaitListener = {
         mayBeLong,
         writes,
         callers: caller.callers ?? [caller.caller],
@@ -118,7 +118,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
             late.has(giveUp) &&
             (given === undefined ? !session : given.sent === sent && given.answered !== sent)
           const goesOn = async (): Promise<boolean> =>
-            mayOutlast && given !== undefined && (await outlast.goesOn(given.client)) !== false
+            mayKeepAlive && given !== undefined && (await keepAlive.goesOn(given.client)) !== false
           if (isSilent() && !(await goesOn()) && isSilent()) giveUp()
           else if (late.has(giveUp)) lookLater()
         }
@@ -133,7 +133,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         reject(writes && !isUnsent && !progress.isOpen ? outcomeUnknown(reason) : unavailable(reason))
         if (isUnsent || !session || !working) return
         const given = session
-        const ending = writes ? outlast.wait(given.client, working) : cancelRead(given, working)
+        const ending = writes ? keepAlive.wait(given.client, working) : cancelRead(given, working)
         void ending.then((hasEnded) => {
           given.isLost ||= !hasEnded
           queue.done(job, given)
@@ -147,7 +147,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
     use: (work, caller, manner) => retry(() => useOnce(work, caller, manner), caller),
     async close(last) {
       isClosed = true
-      const stopped = outlast.stop()
+      const stopped = keepAlive.stop()
       const leave = (): void => {
         isLeaving = true
         for (const giveUp of late) giveUp()
@@ -180,14 +180,14 @@ export const repeatReads =
     })
 
 /** How far a write is. */
-interface Progress {
+interface WorkProgress {
   isGivenUp: boolean
   /** Whether it is in a transaction whose end was not sent: if it is given up, nothing of it happens. */
   isOpen: boolean
 }
 
 /** A session on which nothing more begins once its work was given up: a transaction that is open is rolled back. */
-function endingWith(session: Session, progress: Progress): Session {
+function endingWith(session: DatabaseSession, progress: WorkProgress): DatabaseSession {
   const check = (text: string): void => {
     if (progress.isGivenUp && text !== ROLLBACK) throw unavailable(new Error('the write was given up'))
     progress.isOpen = isBegin(text) || (progress.isOpen && text !== COMMIT)
@@ -213,7 +213,7 @@ const MAX_RETRIES = 3
 const PAUSE = 50
 
 /** Runs `attempt` again, a limited number of times, while it loses against other transactions. */
-async function retry<T>(attempt: () => Promise<T>, caller: Caller): Promise<T> {
+async function retry<T>(attempt: () => Promise<T>, caller: WorkCaller): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {
       return await attempt()

@@ -1,10 +1,10 @@
 import { runSliced } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
-import type { Answer, Asking, Question } from '../../sql/engine.js'
+import type { DatabaseQuery, DatabaseResult, DatabaseWork } from '../../sql/engine.js'
 import { findMatching } from '../../sql/read/judge-texts.js'
 
 /** Runs one statement. */
-type Run = (
+type RunQuery = (
   text: string,
   values: Statement['values'],
 ) => Promise<{
@@ -13,10 +13,10 @@ type Run = (
 }>
 
 /** Runs the statements of work on one connection. */
-export async function drive<T>(run: Run, asking: Asking<T>): Promise<T> {
+export async function drive<T>(run: RunQuery, asking: DatabaseWork<T>): Promise<T> {
   let next = asking.next()
   while (!next.done) {
-    let answer: Answer
+    let answer: DatabaseResult
     try {
       answer = await ask(run, next.value)
     } catch (thrown) {
@@ -28,7 +28,7 @@ export async function drive<T>(run: Run, asking: Asking<T>): Promise<T> {
   return next.value
 }
 
-async function ask(run: Run, { text, values, judged }: Question): Promise<Answer> {
+async function ask(run: RunQuery, { text, values, judged }: DatabaseQuery): Promise<DatabaseResult> {
   const { rows, rowCount } = await run(text, values)
   const first = rows.map((row) => Object.values(row)[0])
   const found = judged ? await runSliced((slice) => findMatching(first, judged, slice)) : first

@@ -1,7 +1,7 @@
 import { FairQueue } from '../../../fair-queue.js'
 import { classify, explain, overloaded } from '../faults.js'
 import type { PoolSource } from './pool.js'
-import type { Session, Sessions } from './session.js'
+import type { DatabaseSession, DatabaseSessions } from './session.js'
 
 /** Work for one connection. */
 export interface Job {
@@ -12,7 +12,7 @@ export interface Job {
   /** For whom it is, in queues that serve callers in turn. */
   readonly callers: readonly (string | undefined)[]
   /** Uses a session, until it is given to `done`. */
-  start(session: Session): void
+  start(session: DatabaseSession): void
   fail(thrown: unknown): void
 }
 
@@ -25,7 +25,7 @@ export interface Queue {
   /** Takes a job out. Returns whether it was still waiting. */
   leave(job: Job): boolean
   /** Takes the session of a job that is over. */
-  done(job: Job, session: Session): void
+  done(job: Job, session: DatabaseSession): void
   /** Resolves when no job waits, and every connection that was taken or asked for is given back. */
   idle(): Promise<void>
 }
@@ -37,7 +37,7 @@ export const MAX_WAITING = 256
 const DEFAULT_SIZE = 10
 
 /** The connections that work of one kind may have, and what waits for one of them before it waits for any. */
-interface Share {
+interface ConnectionShare {
   places: number
   readonly waiting: FairQueue<Job>
 }
@@ -46,16 +46,16 @@ interface Share {
  * Creates the queue of a pool. A connection goes from job to job, and back into the pool where nobody waits or
  * the host does. `onFull` may take jobs out that are given up.
  */
-export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: () => void): Queue {
+export function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, onFull: () => void): Queue {
   const size = pool.options?.max ?? DEFAULT_SIZE
-  const share = (places: number): Share => ({
+  const share = (places: number): ConnectionShare => ({
     places: Math.max(1, places),
     waiting: new FairQueue(MAX_WAITING),
   })
   const long = share(Math.floor(size / 2))
   const writing = share(size - Math.ceil(size / 4))
   const [none, ofLong, ofWrites, ofBoth] = [[], [long], [writing], [long, writing]]
-  const sharesOf = ({ mayBeLong, writes }: Job): readonly Share[] =>
+  const sharesOf = ({ mayBeLong, writes }: Job): readonly ConnectionShare[] =>
     mayBeLong ? (writes ? ofBoth : ofLong) : writes ? ofWrites : none
   const waiting = new FairQueue<Job>(MAX_WAITING)
   let held = 0
@@ -76,7 +76,7 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
     refused.fail(overloaded())
   }
   /** Takes a place of each share, or waits for the first that has none. */
-  const take = (job: Job, [share, ...others]: readonly Share[]): void => {
+  const take = (job: Job, [share, ...others]: readonly ConnectionShare[]): void => {
     if (!share) wait(waiting, job)
     else if (share.places === 0) wait(share.waiting, job)
     else {
@@ -85,7 +85,7 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
       take(job, others)
     }
   }
-  const giveBack = (share: Share): void => {
+  const giveBack = (share: ConnectionShare): void => {
     const next = share.waiting.take()
     if (next) {
       const shares = sharesOf(next)
@@ -122,17 +122,17 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
   const tellIdle = (): void => {
     if (isIdle()) onIdle?.()
   }
-  const next = (session: Session): void => {
+  const next = (session: DatabaseSession): void => {
     const job = waiting.take()
     if (job) job.start(session)
     else release(session)
   }
-  const release = (session: Session): void => {
+  const release = (session: DatabaseSession): void => {
     held -= 1
     sessions.close(session)
     tellIdle()
   }
-  const replace = (session: Session): void => {
+  const replace = (session: DatabaseSession): void => {
     release(session)
     connect()
   }

@@ -2,7 +2,7 @@ import type { Scalar } from '../../../filter/filter.js'
 import type { Value } from '../../sql/dialect.js'
 
 /** The columns of a row, as text. */
-export type Row = readonly (string | null)[]
+export type TextRow = readonly (string | null)[]
 
 /** The parts of a connection of `pg` that its own queries use. */
 interface Wire {
@@ -15,7 +15,7 @@ interface Wire {
 }
 
 /** A statement of a query. */
-export interface Part {
+export interface NamedStatement {
   readonly text: string
   readonly values: readonly Value[]
   /** Under which it is prepared; empty for none. */
@@ -24,7 +24,7 @@ export interface Part {
 
 /** What a query has brought: the rows of its last statement, and how many that changed or gave. */
 export interface RowsRead {
-  readonly rows: readonly Row[]
+  readonly rows: readonly TextRow[]
   readonly rowCount: number
 }
 
@@ -35,14 +35,14 @@ export interface RowsRead {
  * with it the rows, until they clean up everything.
  */
 export class RowQuery {
-  readonly #parts: readonly Part[]
-  #rows: Row[] = []
+  readonly #parts: readonly NamedStatement[]
+  #rows: TextRow[] = []
   #rowCount = 0
   /** How many statements are over. */
   #done = 0
   callback: (thrown: unknown, read?: RowsRead) => void
 
-  constructor(parts: readonly Part[], callback: RowQuery['callback']) {
+  constructor(parts: readonly NamedStatement[], callback: RowQuery['callback']) {
     this.#parts = parts
     this.callback = callback
   }
@@ -71,7 +71,7 @@ export class RowQuery {
     return null
   }
 
-  handleDataRow({ fields }: { readonly fields: Row }): void {
+  handleDataRow({ fields }: { readonly fields: TextRow }): void {
     this.#rows.push(fields)
   }
 

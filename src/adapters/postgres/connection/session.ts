@@ -3,7 +3,7 @@ import { classify, isLost, isReadOnly, isUnprepared, UnconfirmedCommit, UnsentSt
 import { type Address, addressOf } from './cancel.js'
 import type { PoolSource, PostgresClient } from './pool.js'
 import { createPreparedStatements } from './prepared.js'
-import { type Part, type Row, RowQuery, type RowsRead } from './row-query.js'
+import { type NamedStatement, RowQuery, type RowsRead, type TextRow } from './row-query.js'
 
 /** The result of a statement. */
 export interface Rows {
@@ -15,12 +15,12 @@ export interface Rows {
 export type RunStatement = (text: string, values?: readonly (Value | null)[]) => Promise<Rows>
 
 /** A connection that is in use. */
-export interface Session {
+export interface DatabaseSession {
   readonly client: PostgresClient
   readonly address: Address
   readonly run: RunStatement
   /** Runs a statement. Gives the columns of its rows as text. */
-  readonly readRows: (text: string, values: readonly Value[]) => Promise<readonly Row[]>
+  readonly readRows: (text: string, values: readonly Value[]) => Promise<readonly TextRow[]>
   /**
    * Runs a statement that is a write of its own. It waits for a lock no longer than some milliseconds, which do not count
    * while it commits; over a host's pool as long as that allows.
@@ -68,19 +68,19 @@ interface Noticing {
 const STANDBY_WAIT = 'SyncRepWaitForLSN'
 
 /** Opens and closes sessions on the clients of one pool. */
-export interface Sessions {
-  open(client: PostgresClient): Session
+export interface DatabaseSessions {
+  open(client: PostgresClient): DatabaseSession
   /** Whether another job may use the session. */
-  isUsable(session: Session): boolean
-  close(session: Session): void
+  isUsable(session: DatabaseSession): boolean
+  close(session: DatabaseSession): void
 }
 
 /** Creates the sessions of a pool. */
-export function createSessions(source: PoolSource): Sessions {
+export function createSessions(source: PoolSource): DatabaseSessions {
   const prepared = createPreparedStatements()
   if (!source.isOwn) prepared.stop()
   const { hosts } = source
-  const isUsable = ({ isLost, client }: Session): boolean =>
+  const isUsable = ({ isLost, client }: DatabaseSession): boolean =>
     !isLost && !prepared.isFull(client) && hosts?.isCurrent(client) !== false
   return {
     open(client) {
@@ -130,12 +130,12 @@ export function createSessions(source: PoolSource): Sessions {
         if (isUnconfirmed) throw unconfirmed()
         return toRows(answer)
       }
-      const partOf = (text: string, values: readonly Value[] = []): Part => ({
+      const partOf = (text: string, values: readonly Value[] = []): NamedStatement => ({
         text,
         values,
         name: prepared.nameOf(client, text) ?? '',
       })
-      const sendOwn = (...parts: readonly Part[]): Promise<RowsRead> =>
+      const sendOwn = (...parts: readonly NamedStatement[]): Promise<RowsRead> =>
         new Promise((resolve, reject) => {
           if (session.isLost) throw new UnsentStatement()
           session.sent += 1
@@ -155,7 +155,7 @@ export function createSessions(source: PoolSource): Sessions {
       // A host's client may be any that looks like one of `pg`; so may be one of its native bindings.
       const isOwn = source.isOwn && 'connection' in client
       const read: typeof sendAny = isOwn ? (text, values) => sendOwn(partOf(text, values)) : sendAny
-      const session: Session = {
+      const session: DatabaseSession = {
         client,
         address: addressOf(client),
         isLost: false,

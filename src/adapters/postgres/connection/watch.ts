@@ -1,5 +1,5 @@
 /** Something that may wait for the database longer than usual. */
-export interface Waiting {
+export interface LongWaitListener {
   /** Is called at most once, when it has waited long. */
   onLongWait(): void
 }
@@ -8,8 +8,8 @@ export interface Waiting {
  * Watches what waits. Most of it is over at once, and needs no timer and no signal of its own: both are costly.
  */
 export interface Watch {
-  add(waiting: Waiting): void
-  delete(waiting: Waiting): void
+  add(waiting: LongWaitListener): void
+  delete(waiting: LongWaitListener): void
   /** Takes all for what has waited long. */
   hurry(): void
 }
@@ -31,10 +31,10 @@ const PAUSE = 100
 
 /** Creates a watch. Its timer runs while something waits. */
 export function createWatch(): Watch {
-  let fresh = new Set<Waiting>()
-  let seen = new Set<Waiting>()
+  let fresh = new Set<LongWaitListener>()
+  let seen = new Set<LongWaitListener>()
   let isLooking = false
-  const call = (all: ReadonlySet<Waiting>): void => {
+  const call = (all: ReadonlySet<LongWaitListener>): void => {
     for (const waiting of all) waiting.onLongWait()
   }
   const lookLater = (): void => {

@@ -39,7 +39,7 @@ const BEGIN = [
 const SIZE = '(coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0))'
 
 /** The state of the log, as its head has it. */
-interface Kept {
+interface StoredHead {
   readonly dropped: number
   readonly last: number
   readonly now: number
@@ -86,11 +86,11 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
     return first
   }
   /** Whether the changes from one on have more bytes than are kept. The newest stays; an unknown total is not beyond. */
-  const isBeyond = (position: number, before: unknown, { total, last }: Kept): boolean =>
+  const isBeyond = (position: number, before: unknown, { total, last }: StoredHead): boolean =>
     position < last && before !== null && total - Number(before) > plans.bytes()
 
   /** Drops changes that are old enough, or beyond the bytes that are kept; whether there may be more. */
-  const dropOldest = async (run: RunStatement, kept: Kept): Promise<boolean> => {
+  const dropOldest = async (run: RunStatement, kept: StoredHead): Promise<boolean> => {
     const { dropped, now } = kept
     const { unmarked, any } = plans.horizon(now)
     const mark = await findMark(run)

@@ -1,9 +1,9 @@
 import type { ChangePage, ChangeQuery, StorageAdapter, WriteStep } from '../../../storage.js'
-import { createBell } from '../../log/bell.js'
 import type { LogPlans } from '../../log/log-plans.js'
+import { createNotifier } from '../../log/notifier.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import type { Connections } from '../connection/connections.js'
-import type { Session } from '../connection/session.js'
+import type { DatabaseSession } from '../connection/session.js'
 import { explain } from '../faults.js'
 import { isLarge } from '../write/is-large.js'
 import { createLogHead } from './head.js'
@@ -36,12 +36,12 @@ export function createPostgresLog(
   plans: LogPlans,
   use: Connections['use'],
 ): PostgresLog {
-  const bell = createBell(LOOK)
+  const notifier = createNotifier(LOOK)
   const head = createLogHead(dialect, plans)
   const read = createReadChanges(dialect, use, head)
   let unread = 0
   let isAdvancing = false
-  const advance = async ({ run }: Session): Promise<void> => {
+  const advance = async ({ run }: DatabaseSession): Promise<void> => {
     for (let round = 0; round < ROUNDS; round += 1) if (!(await head.advance(run, false)).toDrop) return
   }
   let advancing: Promise<unknown> = Promise.resolve()
@@ -55,9 +55,12 @@ export function createPostgresLog(
   }
   return {
     changes: (after, query) =>
-      bell.readWhenRung(() => explained(after, query), after === null ? { ...query, wait: 0 } : query),
+      notifier.readWhenNotified(
+        () => explained(after, query),
+        after === null ? { ...query, wait: 0 } : query,
+      ),
     noteWrite(steps) {
-      bell.ring()
+      notifier.notify()
       unread += steps.length + (isLarge(steps) ? LARGE : 0)
       if (unread < UNREAD) return
       unread = 0

@@ -4,11 +4,11 @@ import { isKept, parsePosition, printPosition } from '../../log/position.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
 import type { Connections } from '../connection/connections.js'
-import type { Session } from '../connection/session.js'
+import type { DatabaseSession } from '../connection/session.js'
 import { parseText } from '../read/parse-documents.js'
 import type { LogHead } from './head.js'
 import { microsecondsOf, millisecondsOf } from './milliseconds.js'
-import { isPlace, type Place } from './place.js'
+import { isPlace, type TimelinePosition } from './place.js'
 
 /** Reads a page of the log: changes behind a position, or none behind the last. */
 export type ReadChanges = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
@@ -24,7 +24,7 @@ const MILLISECONDS = millisecondsOf('time')
 /** When a change was made: two that share a millisecond may change places where a storage is restored. */
 const MICROSECONDS = microsecondsOf('time')
 
-type Row = readonly [
+type LogRow = readonly [
   position: number,
   label: number | null,
   made: number,
@@ -36,7 +36,7 @@ type Row = readonly [
 ]
 
 /** What one statement reads. */
-interface Page {
+interface LogPageRow {
   readonly log: string
   readonly timeline: string
   readonly last: number
@@ -66,10 +66,10 @@ FROM ${heads}`
   const since = `SELECT position - 1 FROM ${log} WHERE position > $1::bigint AND ${MILLISECONDS} >= $2::bigint ORDER BY position LIMIT 1`
 
   const readPage = async (
-    { readRows }: Session,
+    { readRows }: DatabaseSession,
     place: number,
     { limit, bytes = Number.POSITIVE_INFINITY }: ChangeQuery,
-  ): Promise<Page> => {
+  ): Promise<LogPageRow> => {
     const [[name, timeline, last, dropped, now, fresh, made, list] = []] = await readRows(page, [
       place,
       limit,
@@ -88,15 +88,20 @@ FROM ${heads}`
   }
   /** Where to go on behind a gap. */
   const findStart = async (
-    { readRows }: Session,
-    { log, dropped }: Page,
-    given: ReturnType<typeof parsePosition<Place>>,
+    { readRows }: DatabaseSession,
+    { log, dropped }: LogPageRow,
+    given: ReturnType<typeof parsePosition<TimelinePosition>>,
   ): Promise<number> => {
     if (given?.log !== log) return dropped
     const [[first] = []] = await readRows(since, [dropped, given.time - OVERLAP])
     return Math.max(dropped, Math.min(given.place[1], first ? Number(first) : given.place[1]))
   }
-  const toPage = async (read: Page, start: number, gap: boolean, query: ChangeQuery): Promise<ChangePage> => {
+  const toPage = async (
+    read: LogPageRow,
+    start: number,
+    gap: boolean,
+    query: ChangeQuery,
+  ): Promise<ChangePage> => {
     const { log, timeline, now, last, isFresh, list } = read
     const rows = await runSliced(
       (slice) => parseText(list, slice),
@@ -104,7 +109,7 @@ FROM ${heads}`
     )
     const positionOf = (place: number, time: number, made: number | null): string =>
       printPosition({ log, place: [timeline, place], time, made })
-    const changes = (rows as readonly Row[]).map(
+    const changes = (rows as readonly LogRow[]).map(
       ([place, label, made, by, collection, id, before, after]): Change => {
         const time = Math.round(made / 1000)
         return {
@@ -120,7 +125,7 @@ FROM ${heads}`
         }
       },
     )
-    const end = (rows as readonly Row[]).at(-1)?.[0] ?? start
+    const end = (rows as readonly LogRow[]).at(-1)?.[0] ?? start
     return {
       changes,
       position: changes.at(-1)?.position ?? positionOf(start, now, read.made),

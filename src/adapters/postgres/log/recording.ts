@@ -48,7 +48,7 @@ export function createRecording(
 }
 
 /** What is recorded, and under which label. */
-interface Target {
+interface RecordedTable {
   readonly collection: string
   readonly plan: LogPlan
   readonly label: number | null
@@ -56,13 +56,13 @@ interface Target {
   readonly by: (bind: Bind) => string
 }
 
-type Column = 'before' | 'after'
+type StateColumn = 'before' | 'after'
 
 /** Records the rows of `changed`, which has the `id` of each document and some of these columns. */
 function recordChanged(
   { table }: SqlDialect,
-  { collection, plan: { omit }, label, by }: Target,
-  columns: readonly Column[],
+  { collection, plan: { omit }, label, by }: RecordedTable,
+  columns: readonly StateColumn[],
   bind: Bind,
 ): string {
   const omitted = omit.length > 0 ? ` - ARRAY[${omit.map(quoteText).join(', ')}]` : ''
@@ -82,18 +82,18 @@ function recordChanged(
 /** Records the documents that a statement has inserted, each as a write of its own. `by`: the expression of the caller. */
 export const recordInserted = (
   dialect: SqlDialect,
-  target: Pick<Target, 'collection' | 'plan'> & { readonly by: string },
+  target: Pick<RecordedTable, 'collection' | 'plan'> & { readonly by: string },
 ): string => recordChanged(dialect, { ...target, label: null, by: () => target.by }, ['after'], () => '')
 
 /** What a statement returns of a document that it has inserted. */
 export const INSERTED = '_id AS id, document AS after'
 
-function createRecorder({ dialect, statements }: SqlEngine, target: Target): ManyRecorder {
+function createRecorder({ dialect, statements }: SqlEngine, target: RecordedTable): ManyRecorder {
   const { collection } = target
   const recorded = (
     { text, values }: Statement,
     returning: string,
-    columns: readonly Column[],
+    columns: readonly StateColumn[],
   ): readonly [Statement] => {
     const all = [...values]
     const record = recordChanged(dialect, target, columns, (value) =>

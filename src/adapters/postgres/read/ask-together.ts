@@ -1,22 +1,22 @@
 import type { Value } from '../../sql/dialect.js'
-import { type Batch, createBatch, type Work } from '../connection/batch.js'
+import { type Batch, type BatchWork, createBatch } from '../connection/batch.js'
 import type { Watch } from '../connection/watch.js'
 import { explain, isLost, unavailable } from '../faults.js'
 
 /** A statement that is asked for with some values; `together` gets each of them once. */
-type Asked<Result> = Omit<Work<readonly Value[], Result>, 'leaving'>
+type SharedQuery<Result> = Omit<BatchWork<readonly Value[], Result>, 'leaving'>
 
 /** Creates what answers all who ask at the same time by one statement. Those who ask for the same share an answer. */
 export const createAskTogether = <Result>(
   watch: Watch,
-  { together, ...asked }: Asked<Result>,
+  { together, ...asked }: SharedQuery<Result>,
 ): Batch<readonly Value[], Result> =>
   createBatch(watch, {
     ...asked,
     leaving: unavailable,
-    async together(all, crowd) {
+    async together(all, shared) {
       const { distinct, places } = findDistinct(all)
-      const results = await together(distinct, crowd).catch((thrown: unknown) => {
+      const results = await together(distinct, shared).catch((thrown: unknown) => {
         throw isLost(thrown) ? explain(thrown) : thrown
       })
       return places.map((place) => results[place])

@@ -1,8 +1,8 @@
 import type { Value } from '../../sql/dialect.js'
 import { canCancel } from '../connection/cancel.js'
-import type { Caller, Connections, Manner } from '../connection/connections.js'
-import type { Crowd } from '../connection/crowd.js'
-import type { Session } from '../connection/session.js'
+import type { Connections, WorkCaller, WorkOptions } from '../connection/connections.js'
+import type { DatabaseSession } from '../connection/session.js'
+import type { SharedStatement } from '../connection/shared-statement.js'
 import type { Watch } from '../connection/watch.js'
 import { createAskTogether } from './ask-together.js'
 
@@ -23,12 +23,12 @@ export interface CountSource {
 }
 
 /** Counts with some values. A count that may be long can be read in another manner. */
-export type ReadCount = (values: readonly Value[], caller: Caller, manner: Manner) => Promise<number>
+export type ReadCount = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<number>
 
 /** The most counts of one statement: they are done one after another. */
 const MOST_TOGETHER = 4
 
-/** The milliseconds after which those who share a statement disband: one that takes long keeps no others waiting. */
+/** The milliseconds after which a shared statement is abandoned: one that takes long keeps no others waiting. */
 const PATIENCE = 500
 
 /** So many counts are asked for alone after some that took long together. */
@@ -46,21 +46,21 @@ export function createCountReader({ use, watch, isOpen }: CountSource, count: Co
 
   let paused = 0
   const texts: string[] = []
-  /** Reads for a crowd, once it has a connection: before, it has its place in the line. */
+  /** Reads for a shared statement, once it has a connection: before, it has its place in the line. */
   const readShared = async (
-    { client, readRows }: Session,
+    { client, readRows }: DatabaseSession,
     distinct: readonly (readonly Value[])[],
-    crowd: Crowd,
+    shared: SharedStatement,
   ): Promise<readonly number[]> => {
     const { length } = distinct
     const places = distinct[0]?.length ?? 0
     texts[length] ??= writeColumns(length, (place) => writeBehind(place * places))
-    const disband = (): void => {
+    const abandon = (): void => {
       if (!canCancel(client) || !isOpen()) return
       paused = PAUSE
-      crowd.disband()
+      shared.abandon()
     }
-    const timer = later(disband, PATIENCE)
+    const timer = later(abandon, PATIENCE)
     try {
       const [totals = []] = await readRows(texts[length] ?? '', distinct.flat())
       return totals.map(Number)
@@ -71,8 +71,8 @@ export function createCountReader({ use, watch, isOpen }: CountSource, count: Co
   const ask = createAskTogether<number>(watch, {
     alone: (values, caller) => alone(values, caller, { mayBeLong }),
     most: MOST_TOGETHER,
-    together: (distinct, crowd) =>
-      use((session) => readShared(session, distinct, crowd), crowd, { mayBeLong }),
+    together: (distinct, shared) =>
+      use((session) => readShared(session, distinct, shared), shared, { mayBeLong }),
   })
   return (values, caller, manner) => {
     // Counts that wait with what may be long are done together, others beside them.

@@ -2,7 +2,7 @@ import { conditionsOf, type FieldRef, type Filter, ID } from '../../../filter/fi
 import { type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
 import { groupEqualities } from '../../../filter/join-equalities.js'
 import type { IndexPlan } from '../../../storage.js'
-import { type Condition, compileCondition } from '../../sql/compile-condition.js'
+import { compileCondition, type SqlCondition } from '../../sql/compile-condition.js'
 import type { Bind, CompileOptions, SqlDialect } from '../../sql/dialect.js'
 import { countNamed } from '../../sql/read/is-short.js'
 import { isOfElements, nameOfElements } from '../../sql/structures.js'
@@ -21,7 +21,7 @@ export interface Entries {
 }
 
 /** Reads of an index. */
-export interface Found {
+export interface UsableIndex {
   readonly use: IndexUse
   /** Absent for an index over the documents themselves. */
   readonly entries: Entries | undefined
@@ -77,8 +77,8 @@ export const usableFor = (indexes: readonly IndexPlan[], filter: Filter): readon
     : indexes
 
 /** A filter that tables of elements answer in part: what they do not, and the entries of documents that they do. */
-interface Sought {
-  readonly others: readonly Condition[]
+interface SoughtEntries {
+  readonly others: readonly SqlCondition[]
   readonly entries: Entries | undefined
   readonly bounds: readonly string[]
   readonly overlaps: boolean
@@ -89,10 +89,10 @@ export function createSeek(
   dialect: SqlDialect,
   indexesOf: (collection: string) => readonly IndexPlan[],
 ): NonNullable<SqlDialect['seek']> {
-  const findEntries = (collection: string, conditions: readonly Filter[]): Found | undefined =>
+  const findEntries = (collection: string, conditions: readonly Filter[]): UsableIndex | undefined =>
     indexesOf(collection)
       .filter(isOfElements)
-      .flatMap((index): readonly Found[] => {
+      .flatMap((index): readonly UsableIndex[] => {
         const use = useIndex([...index.fields, ID], conditions, [])
         return use ? [{ use, entries: entriesOf(dialect, collection, index) }] : []
       })
@@ -110,12 +110,12 @@ export function createSeek(
     conditions: readonly Filter[],
     bind: Bind,
     options: CompileOptions,
-  ): Sought => {
+  ): SoughtEntries => {
     const found = findEntries(collection, conditions)
     const { use, entries } = found ?? {}
     const answered = use ? boundsOf(use) : []
     const bounds: string[] = []
-    const others: Condition[] = []
+    const others: SqlCondition[] = []
     for (const condition of conditions) {
       if (entries && (answered.includes(condition) || entries.decides(condition)))
         bounds.push(compileCondition(condition, entries.dialect, bind).sql)
@@ -126,7 +126,7 @@ export function createSeek(
 
   const joinAll = (parts: readonly string[]): string => parts.join(' AND ') || 'TRUE'
 
-  const selectIds = (collection: string, { others, entries, bounds }: Sought): string => {
+  const selectIds = (collection: string, { others, entries, bounds }: SoughtEntries): string => {
     const some = entries && `SELECT entry.${ENTRY_ID} FROM ${entries.source} WHERE ${joinAll(bounds)}`
     if (some && others.length === 0) return some
     const all = [...others.map(({ sql }) => sql), ...(some ? [`_id IN (${some})`] : [])]
@@ -139,7 +139,7 @@ export function createSeek(
     condition: Filter,
     bind: Bind,
     options: CompileOptions,
-  ): Condition => {
+  ): SqlCondition => {
     const parts = condition.kind === 'or' ? groupEqualities(condition.filters).map(conditionsOf) : []
     const isUnion =
       options.mayJoin === true &&

@@ -15,7 +15,7 @@ import { type FilteredStatement, writeOrder, writeStatement } from '../../sql/st
 import { isOfElements } from '../../sql/structures.js'
 import { boundsOf, type Entries, entriesOf, usableFor } from './entries.js'
 
-type Query = Omit<ListQuery, 'signal'>
+type RangedQuery = Omit<ListQuery, 'signal'>
 
 /** The field and the values of a list of equalities; `undefined` for another condition. */
 export function readList(
@@ -34,7 +34,7 @@ export function readList(
 }
 
 /** A part of a merge: all matches of an alternative, or of the whole filter. */
-interface Part extends Alternative {
+interface RangeAlternative extends Alternative {
   /** The ranges of an index that are in the order of the page; `undefined` where PostgreSQL has to find what is cheaper. */
   readonly use: IndexUse | undefined
   /** The index, if it is of elements. */
@@ -46,7 +46,7 @@ function findPart(
   indexes: readonly IndexPlan[],
   { all, own }: Alternative,
   sort: ListQuery['sort'],
-): Part | undefined {
+): RangeAlternative | undefined {
   const uses = indexes
     .flatMap((index) => {
       const use = useIndex([...index.fields, ID], all, sort)
@@ -60,7 +60,10 @@ function findPart(
 }
 
 /** The parts of a page that are found by themselves: ranges of one index, or what each alternative has. */
-function findParts(indexes: readonly IndexPlan[], { filter, sort }: Query): readonly Part[] | undefined {
+function findParts(
+  indexes: readonly IndexPlan[],
+  { filter, sort }: RangedQuery,
+): readonly RangeAlternative[] | undefined {
   const conditions = conditionsOf(filter)
   if (sort.length === 0) return undefined
   const whole = findPart(indexes, { all: conditions, own: conditions }, sort)
@@ -77,10 +80,11 @@ function findParts(indexes: readonly IndexPlan[], { filter, sort }: Query): read
   return whole && use && indexes.some(isOfElements) ? [whole] : undefined
 }
 
-const countRanges = ({ use }: Part): number => (use ? (splitRanges(use)?.length ?? MAX_RANGES + 1) : 1)
+const countRanges = ({ use }: RangeAlternative): number =>
+  use ? (splitRanges(use)?.length ?? MAX_RANGES + 1) : 1
 
 /** A condition, whose values are bound. */
-interface Written {
+interface WritableCondition {
   readonly condition: Filter
   readonly isExact: boolean
   readonly write: (dialect: SqlDialect) => string
@@ -97,7 +101,7 @@ export function mergeRanges(
   dialect: SqlDialect,
   indexes: readonly IndexPlan[],
   collection: string,
-  query: Query,
+  query: RangedQuery,
 ): FilteredStatement | undefined {
   const parts = query.limit === null ? undefined : findParts(usableFor(indexes, query.filter), query)
   if (!parts || parts.length === 0) return undefined
@@ -119,12 +123,12 @@ interface MergeStatement {
 
 function writeMerged(
   { dialect, collection, bind }: MergeStatement,
-  parts: readonly Part[],
-  { filter, sort, skip, limit }: Query,
+  parts: readonly RangeAlternative[],
+  { filter, sort, skip, limit }: RangedQuery,
 ): { readonly text: string; readonly isExact: boolean } {
   const conditions = conditionsOf(filter)
   const fixing = new Set(parts.flatMap(({ use }) => use?.fixing ?? []))
-  const write = (condition: Filter): Written =>
+  const write = (condition: Filter): WritableCondition =>
     (fixing.has(condition) && bindList(bind, condition)) || bindValues(dialect, bind, condition)
   // The place of the alternatives among the conditions.
   const place =
@@ -156,7 +160,7 @@ function writeMerged(
 }
 
 /** Binds the values of a list of equalities at once; `undefined` for another condition. */
-function bindList(bind: Bind, condition: Filter): Written | undefined {
+function bindList(bind: Bind, condition: Filter): WritableCondition | undefined {
   const list = readList(condition)
   if (!list) return undefined
   const values = bind([...new Set(list.values)])
@@ -169,7 +173,7 @@ function bindList(bind: Bind, condition: Filter): Written | undefined {
   }
 }
 
-function bindValues(dialect: SqlDialect, bind: Bind, condition: Filter): Written {
+function bindValues(dialect: SqlDialect, bind: Bind, condition: Filter): WritableCondition {
   const places: string[] = []
   const { isExact } = compileCondition(condition, dialect, (value) => {
     const place = bind(value)
@@ -198,8 +202,8 @@ interface MergedPage {
 /** Writes the documents of a part, for each of the values in its sources. */
 function writeRange(
   { dialect, collection, sort, enough }: MergedPage,
-  { use, index }: Part,
-  conditions: readonly Written[],
+  { use, index }: RangeAlternative,
+  conditions: readonly WritableCondition[],
 ): { readonly range: string; readonly sources: string } {
   const entries = index && entriesOf(dialect, collection, index)
   const sources: string[] = []

@@ -1,14 +1,14 @@
 import type { Scalar } from '../../../filter/filter.js'
 import type { Value } from '../../sql/dialect.js'
-import type { Caller, Connections, Manner } from '../connection/connections.js'
-import type { Session } from '../connection/session.js'
+import type { Connections, WorkCaller, WorkOptions } from '../connection/connections.js'
+import type { DatabaseSession } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { createAskTogether } from './ask-together.js'
 import { writeAll, writeFirst, writeJoined, writeList } from './page.js'
-import type { Texts } from './parse-documents.js'
+import type { TextList } from './parse-documents.js'
 
 /** A page of documents; its values come with each read. */
-export interface Page {
+export interface PageQuery {
   readonly text: string
   /** Values like those of each read. */
   readonly values: readonly Value[]
@@ -24,7 +24,11 @@ export interface Page {
 }
 
 /** Reads a page with some values. A page that may be long can be read in another manner. */
-export type ReadPage = (values: readonly Value[], caller: Caller, manner: Manner) => Promise<Texts>
+export type ReadPage = (
+  values: readonly Value[],
+  caller: WorkCaller,
+  manner: WorkOptions,
+) => Promise<TextList>
 
 /** The fewest bytes for each document of a page that is first tried as a whole. One that is kept can learn. */
 const MIN_SHARE = { once: 3200, kept: 256 }
@@ -39,7 +43,7 @@ const PAUSE = 15
 const JOINED = { most: 32, bytes: 65_536, size: 8192 }
 
 /** Creates what reads a page. Small pages that are asked for together are read together. */
-export function createPageReader(use: Connections['use'], watch: Watch, page: Page): ReadPage {
+export function createPageReader(use: Connections['use'], watch: Watch, page: PageQuery): ReadPage {
   const { values, most, mayBeLong, join } = page
   const readAlone = createReadAlone(page)
   const alone: ReadPage = (values, caller, manner) =>
@@ -48,7 +52,7 @@ export function createPageReader(use: Connections['use'], watch: Watch, page: Pa
 
   const { bytes, size } = JOINED
   const text = writeJoined(writeList(join(), String(bytes), String(Math.min(size, bytes / most))), values)
-  return createAskTogether<Texts>(watch, {
+  return createAskTogether<TextList>(watch, {
     alone: (values, caller) => alone(values, caller, page),
     async together(distinct, caller) {
       const columns = values.map((_, i) => columnOf(distinct, i))
@@ -66,7 +70,9 @@ export function createPageReader(use: Connections['use'], watch: Watch, page: Pa
 const columnOf = (distinct: readonly (readonly Value[])[], place: number): readonly Scalar[] =>
   distinct.map((values) => values[place] as Scalar)
 
-function createReadAlone(page: Page): (session: Session, values: readonly Value[]) => Promise<Texts> {
+function createReadAlone(
+  page: PageQuery,
+): (session: DatabaseSession, values: readonly Value[]) => Promise<TextList> {
   const { text, values, most, bytes } = page
   if (most <= 1 || bytes === undefined) {
     const all = writeAll(text)
@@ -91,10 +97,10 @@ function createReadAlone(page: Page): (session: Session, values: readonly Value[
 }
 
 /** Reads a list as a whole; `undefined` where it does not fit. */
-type ReadList = (session: Session, values: readonly Value[]) => Promise<Texts | undefined>
+type ReadList = (session: DatabaseSession, values: readonly Value[]) => Promise<TextList | undefined>
 
 /** A list is parsed at once: one MiB, the most that the service asks for, takes less than a slice. */
-function createReadList(page: Page, bytes: number): ReadList | undefined {
+function createReadList(page: PageQuery, bytes: number): ReadList | undefined {
   const { text, values, most, isKept } = page
   const share = bytes / most
   if (share < (isKept ? MIN_SHARE.kept : MIN_SHARE.once)) return undefined
@@ -109,10 +115,10 @@ function createReadList(page: Page, bytes: number): ReadList | undefined {
 
 /** Reads the first documents of a page. */
 export async function readFirst(
-  readRows: Session['readRows'],
+  readRows: DatabaseSession['readRows'],
   text: string,
   values: readonly Value[],
-): Promise<Texts> {
+): Promise<TextList> {
   const [[list, rest] = []] = await readRows(text, values)
   return { texts: [list ?? '[]'], rest }
 }

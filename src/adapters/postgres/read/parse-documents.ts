@@ -1,23 +1,23 @@
 import { runSliced, type Slice, type Sliced } from '../../../slices.js'
 import type { Listed, MaybePromise, StoredDocument } from '../../../storage.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
-import type { Caller } from '../connection/connections.js'
+import type { WorkCaller } from '../connection/connections.js'
 
 /** What a read brought: JSON texts, each of one document or a list of documents. */
-export interface Texts {
+export interface TextList {
   readonly texts: readonly string[]
   /** A list of the `_id`s of the documents beyond. */
   readonly rest?: string | null | undefined
 }
 
 /** Parses the documents that a read brought. */
-export const parseListed = (texts: Texts, caller: Caller): MaybePromise<Listed> =>
+export const parseListed = (texts: TextList, caller: WorkCaller): MaybePromise<Listed> =>
   runSliced(
     (slice) => parseAll(texts, slice),
     () => caller.signal,
   )
 
-function* parseAll({ texts, rest }: Texts, slice: Slice): Sliced<Listed> {
+function* parseAll({ texts, rest }: TextList, slice: Slice): Sliced<Listed> {
   const documents: StoredDocument[] = []
   for (const text of texts) {
     const parsed = (yield* parseText(text, slice)) as StoredDocument | StoredDocument[]
@@ -29,7 +29,7 @@ function* parseAll({ texts, rest }: Texts, slice: Slice): Sliced<Listed> {
   return withRest(documents, rest)
 }
 
-const withRest = (documents: StoredDocument[], rest: Texts['rest']): Listed =>
+const withRest = (documents: StoredDocument[], rest: TextList['rest']): Listed =>
   rest ? Object.assign(documents, { rest: JSON.parse(rest) as readonly string[] }) : documents
 
 /** Parses a text, and takes the steps for it first. */

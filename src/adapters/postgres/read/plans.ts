@@ -10,7 +10,7 @@ import type { FilteredStatement } from '../../sql/statements.js'
 import { readList } from './merge-ranges.js'
 
 /** A query whose plan is looked for. */
-export type Query = Omit<ListQuery, 'signal'>
+export type PlannableQuery = Omit<ListQuery, 'signal'>
 
 /** A query, ready for its reading. */
 export interface Planned<Plan> {
@@ -23,16 +23,20 @@ export interface Planned<Plan> {
 export interface Planning<Plan> {
   /** The indexes of a collection that a read can use. */
   indexesOf(collection: string): readonly IndexPlan[]
-  compile(collection: string, query: Query, options: CompileOptions): FilteredStatement
+  compile(collection: string, query: PlannableQuery, options: CompileOptions): FilteredStatement
   /** `isSimple`: the plan is for other values, too. */
-  plan(statement: FilteredStatement, collection: string, query: Query, isSimple: boolean): Plan
+  plan(statement: FilteredStatement, collection: string, query: PlannableQuery, isSimple: boolean): Plan
 }
 
 /** The most plans that are remembered. */
 const MAX_REMEMBERED = 256
 
 /** Plans a query of a collection. */
-export type PlanQuery<Plan> = (collection: string, query: Query, options?: CompileOptions) => Planned<Plan>
+export type PlanQuery<Plan> = (
+  collection: string,
+  query: PlannableQuery,
+  options?: CompileOptions,
+) => Planned<Plan>
 
 /** Creates what plans queries. It remembers plans, because making one costs as much as reading. */
 export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>): PlanQuery<Plan> {
@@ -57,7 +61,7 @@ export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>):
 function findShape(
   collection: string,
   indexes: readonly IndexPlan[],
-  { filter, sort, skip, limit, bytes }: Query,
+  { filter, sort, skip, limit, bytes }: PlannableQuery,
 ) {
   if (skip !== 0) return undefined
   const shape = shapeOf(conditionsOf(filter), indexes)

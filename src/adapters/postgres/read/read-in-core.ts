@@ -2,8 +2,8 @@ import type { Filter } from '../../../filter/filter.js'
 import { compileJudge } from '../../../filter/matches.js'
 import { runSliced } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
-import { judgeTexts, type Take } from '../../sql/read/judge-texts.js'
-import type { Caller } from '../connection/connections.js'
+import { judgeTexts, type ReceiveMatch } from '../../sql/read/judge-texts.js'
+import type { WorkCaller } from '../connection/connections.js'
 import type { RunStatement } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
 import { readTexts } from './batch.js'
@@ -14,7 +14,7 @@ export interface CoreReading {
   /** Selects all possible matches, in order. */
   readonly page: Statement
   readonly filter: Filter
-  readonly caller: Caller
+  readonly caller: WorkCaller
 }
 
 /**
@@ -24,7 +24,7 @@ export interface CoreReading {
 export const readInCore = (
   run: RunStatement,
   { table, page, filter, caller }: CoreReading,
-  take: Take,
+  take: ReceiveMatch,
 ): Promise<void> =>
   inTransaction(
     run,

@@ -14,14 +14,14 @@ import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'
 import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
 import { createStatements, type FilteredStatement, type Statements } from '../../sql/statements.js'
-import type { Caller, Manner } from '../connection/connections.js'
-import type { RunStatement, Session } from '../connection/session.js'
+import type { WorkCaller, WorkOptions } from '../connection/connections.js'
+import type { DatabaseSession, RunStatement } from '../connection/session.js'
 import { explain, isInvalidRegex } from '../faults.js'
 import { type CountSource, createCountReader, type ReadCount } from './count-reader.js'
 import { mergeRanges } from './merge-ranges.js'
 import { pageOfIds, writeFirst } from './page.js'
 import { createPageReader, type ReadPage, readFirst } from './page-reader.js'
-import { parseListed, type Texts } from './parse-documents.js'
+import { parseListed, type TextList } from './parse-documents.js'
 import { createPlans, type PlanQuery } from './plans.js'
 import { type CoreReading, readInCore } from './read-in-core.js'
 
@@ -37,7 +37,7 @@ export interface ReadSource extends CountSource {
 /** The most documents that a list, or a count, finds by indexes while it does not wait with what may be long. */
 const FEW = { listed: 1000, counted: 10_000 }
 
-const LONG: Manner = { mayBeLong: true }
+const LONG: WorkOptions = { mayBeLong: true }
 
 /** Creates the reads of an adapter. */
 export function createReads(source: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
@@ -62,7 +62,7 @@ class Reads {
 
   async list(collection: string, query: ListQuery): Promise<Listed> {
     const { engine, use } = this.#source
-    const found = await read((options): MaybePromise<Texts | Listed> => {
+    const found = await read((options): MaybePromise<TextList | Listed> => {
       const { plan, values } = this.#planPage(collection, query, options)
       if (!plan.isExact) {
         const page = { text: plan.text, values }
@@ -88,13 +88,13 @@ class Reads {
     })
     const first = writeFirst(pageOfIds(dialect.table(collection)), '$2::float8')
     yield* streamByIds(listed, query, async (ids) => {
-      const fetch = ({ readRows }: Session): Promise<Texts> =>
+      const fetch = ({ readRows }: DatabaseSession): Promise<TextList> =>
         readFirst(readRows, first, [ids, bounds.batchBytes])
       return parseListed(await read(() => use(fetch, query, manner)), query)
     })
   }
 
-  count(collection: string, filter: Filter, caller: Caller): Promise<number> {
+  count(collection: string, filter: Filter, caller: WorkCaller): Promise<number> {
     const { engine, use } = this.#source
     const query = { filter, sort: [], skip: 0, limit: null }
     return read((options) => {
@@ -112,7 +112,7 @@ class Reads {
   }
 
   /** How what may be long is read. While it would wait, the indexes that answer it are asked whether it is long. */
-  #mannerOf(collection: string, filter: Filter, caller: Caller, most: number): MaybePromise<Manner> {
+  #mannerOf(collection: string, filter: Filter, caller: WorkCaller, most: number): MaybePromise<WorkOptions> {
     const { indexesOf, isFullOfLong } = this.#source
     const parts = isFullOfLong() ? findRanged(indexesOf(collection), filter) : undefined
     return parts
@@ -124,7 +124,7 @@ class Reads {
   async #haveFew(
     parts: readonly Ranged[],
     collection: string,
-    caller: Caller,
+    caller: WorkCaller,
     most: number,
   ): Promise<boolean> {
     const { engine, use } = this.#source
@@ -142,7 +142,7 @@ class Reads {
 }
 
 /** How a page is read. */
-interface PagePlan extends Manner {
+interface PagePlan extends WorkOptions {
   readonly text: string
   readonly isExact: boolean
   readonly readPage: ReadPage
@@ -184,7 +184,7 @@ function createPagePlans({ engine, use, watch, indexesOf }: ReadSource): PlanQue
 }
 
 /** How a count is read. */
-interface CountPlan extends Manner {
+interface CountPlan extends WorkOptions {
   readonly isExact: boolean
   readonly readCount: ReadCount
 }
@@ -226,7 +226,7 @@ async function read<T>(
 }
 
 async function listIds(
-  { readRows }: Session,
+  { readRows }: DatabaseSession,
   { text, values, isExact }: FilteredStatement,
 ): Promise<ListedIds> {
   // One text with all ids is much cheaper than a row for each.

@@ -5,7 +5,7 @@ import type { Connections } from '../connection/connections.js'
 import type { RunStatement } from '../connection/session.js'
 import { createFillElements } from './fill-elements.js'
 import { workInTurn } from './in-turn.js'
-import { forget, noteBuilding, type Place, rename } from './place.js'
+import { type DatabaseSchema, forget, noteBuilding, rename } from './place.js'
 import { readMissing } from './read-missing.js'
 
 /**
@@ -15,7 +15,7 @@ import { readMissing } from './read-missing.js'
  */
 export function buildIndexes(
   use: Connections['use'],
-  place: Place,
+  place: DatabaseSchema,
   wanted: readonly Structure[],
 ): Promise<void> {
   const checked = new Set<string>()
@@ -35,7 +35,7 @@ export function buildIndexes(
 }
 
 /** Throws where documents have the same values in the fields of a unique index that is not built yet. */
-async function check(run: RunStatement, place: Place, structure: Structure): Promise<void> {
+async function check(run: RunStatement, place: DatabaseSchema, structure: Structure): Promise<void> {
   const { dialect } = place.engine
   const values = (structure.unique ?? []).map((field) => dialect.value(field))
   // Sorted, not hashed: how much memory that takes does not depend on the number of documents.
@@ -52,7 +52,7 @@ export const concurrently = (structure: Structure): string => {
 }
 
 /** Builds one index. What an interrupted building has left is made anew. */
-export async function build(run: RunStatement, place: Place, structure: Structure): Promise<void> {
+export async function build(run: RunStatement, place: DatabaseSchema, structure: Structure): Promise<void> {
   const { name } = structure
   const index = `${quoteName(place.schema)}.${quoteName(name)}`
   const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${index}`

@@ -10,7 +10,7 @@ import type { RunStatement } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
 import { buildIndexes, concurrently } from './build-indexes.js'
 import { BEGIN_STRUCTURES, lockStructures } from './lease.js'
-import { type Place, tableOf } from './place.js'
+import { type DatabaseSchema, tableOf } from './place.js'
 import { readRecorded, wrongEncoding } from './read-missing.js'
 
 /**
@@ -21,7 +21,7 @@ import { readRecorded, wrongEncoding } from './read-missing.js'
  */
 export async function createMissing(
   use: Connections['use'],
-  place: Place,
+  place: DatabaseSchema,
   plans: readonly CollectionPlan[],
   migrate: boolean,
 ): Promise<void> {
@@ -39,14 +39,14 @@ export async function createMissing(
   // First what can fail for the documents that are there: a start that fails then leaves no new table, with what it binds.
   if (!missing.every(isNew)) await buildIndexes(use, place, wanted)
   if (lapses.length > 0 || missing.some(isNew))
-    await use(({ run }) => createNew(run, place, wanted, findLapses), {}, { mayOutlast: true })
+    await use(({ run }) => createNew(run, place, wanted, findLapses), {}, { mayKeepAlive: true })
   await buildIndexes(use, place, wanted)
 }
 
 /** Ends logs, and creates what is missing but for indexes of tables that are there. */
 const createNew = (
   run: RunStatement,
-  place: Place,
+  place: DatabaseSchema,
   wanted: readonly Structure[],
   findLapses: (present: ReadonlySet<unknown>) => readonly string[],
 ): Promise<void> =>
@@ -60,12 +60,13 @@ const createNew = (
     await drive(run, createStructures(place.engine, missing.filter(isOfNewTable(missing))))
   })
 
-const createSchema = ({ schema }: Place): string => `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`
+const createSchema = ({ schema }: DatabaseSchema): string =>
+  `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`
 
-const createTable = (place: Place): string =>
+const createTable = (place: DatabaseSchema): string =>
   `CREATE TABLE IF NOT EXISTS ${tableOf(place)} (position integer GENERATED ALWAYS AS IDENTITY, name text NOT NULL, collection text NOT NULL, bound text NOT NULL)`
 
-async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
+async function prepareSchema(run: RunStatement, place: DatabaseSchema): Promise<void> {
   const { rows } = await run(
     // Read from a table: a name alone is looked up in what this connection knew before it waited for the lock.
     'SELECT current_setting($1) AS encoding, EXISTS (SELECT FROM pg_namespace WHERE nspname = $2::text)::text AS exists',
@@ -79,7 +80,11 @@ async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
 }
 
 /** The SQL that a role with the rights has to run. */
-function describeMissing(place: Place, missing: readonly Structure[], lapses: readonly string[]): string {
+function describeMissing(
+  place: DatabaseSchema,
+  missing: readonly Structure[],
+  lapses: readonly string[],
+): string {
   const quote = (value: Value): string => `'${String(value).replaceAll("'", "''")}'`
   const belongsToNew = isOfNewTable(missing)
   const statements = missing.flatMap((structure) => [

@@ -4,26 +4,26 @@ import type { CollectionPlan, WriteStep } from '../../../storage.js'
 import { nameWhileBuilt } from '../../sql/create-structures.js'
 import { quoteName } from '../../sql/dialect.js'
 import { structuresOf } from '../../sql/structures.js'
-import type { Caller, Connections } from '../connection/connections.js'
+import type { Connections, WorkCaller } from '../connection/connections.js'
 import type { RunStatement } from '../connection/session.js'
 import { ENTRY_ID, isNamedElements } from '../elements.js'
 import { unavailable } from '../faults.js'
 import { build } from './build-indexes.js'
 import { dropElements } from './fill-elements.js'
 import { workInTurn } from './in-turn.js'
-import { type Place, tableOf } from './place.js'
+import { type DatabaseSchema, tableOf } from './place.js'
 
 /**
  * Drops the indexes over texts in the collections of some steps that no plan asks for, because they refuse long texts. Others
  * then read without a table of elements. What
  * a unique one binds, another binds by digests. It goes on when its caller leaves.
  */
-export type DropSurplus = (steps: readonly WriteStep[], caller: Caller) => Promise<void>
+export type DropSurplus = (steps: readonly WriteStep[], caller: WorkCaller) => Promise<void>
 
 /** Creates what drops indexes. Where this role may not, they stay. */
 export function createDropSurplus(
   use: Connections['use'],
-  place: Place,
+  place: DatabaseSchema,
   plans: ReadonlyMap<string, CollectionPlan>,
 ): DropSurplus {
   let turn = Promise.resolve()
@@ -36,7 +36,7 @@ export function createDropSurplus(
 
 function dropFrom(
   use: Connections['use'],
-  place: Place,
+  place: DatabaseSchema,
   plans: readonly CollectionPlan[],
   steps: readonly WriteStep[],
 ): Promise<void> {
@@ -49,20 +49,21 @@ function dropFrom(
   })
 }
 
-const findSurplus = (place: Place): string => `${findIndexes(place)} UNION ALL ${findElements(place)}`
+const findSurplus = (place: DatabaseSchema): string =>
+  `${findIndexes(place)} UNION ALL ${findElements(place)}`
 
-const findIndexes = (place: Place): string =>
+const findIndexes = (place: DatabaseSchema): string =>
   `SELECT indexname::text AS name, collection, bound, 'false' AS "isOfElements" FROM ${tableOf(place)} JOIN pg_indexes ON schemaname = $1 AND indexname = replace(name, $2, '')
 WHERE collection = ANY($3) AND NOT indexname = ANY($4) AND replace(indexdef, '"', '') LIKE '%''string''::text THEN (%' AND replace(indexdef, '"', '') NOT LIKE '%sha256(%'`
 
 /** The tables of elements that have texts. */
-const findElements = (place: Place): string =>
+const findElements = (place: DatabaseSchema): string =>
   `SELECT relname::text, collection, bound, 'true' FROM ${tableOf(place)} JOIN pg_class ON relname = replace(name, $2, '') AND relnamespace = quote_ident($1)::regnamespace
 WHERE ${isNamedElements('relname::text')} AND collection = ANY($3) AND NOT relname = ANY($4) AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname <> '${ENTRY_ID}' AND attnum > 0 AND atttypid = 'text'::regtype)`
 
 async function drop(
   run: RunStatement,
-  place: Place,
+  place: DatabaseSchema,
   { name, collection, bound, isOfElements }: { readonly [column: string]: unknown },
 ): Promise<void> {
   if (isOfElements === 'true')

@@ -5,7 +5,7 @@ import { inTransaction } from '../connection/transaction.js'
 import { createElements } from '../elements.js'
 import { isLockTimeout } from '../faults.js'
 import { BEGIN_STRUCTURES } from './lease.js'
-import { forget, noteBuilding, type Place, rename } from './place.js'
+import { type DatabaseSchema, forget, noteBuilding, rename } from './place.js'
 import { areKept } from './read-missing.js'
 
 /** The documents whose entries are added in one transaction, and such transactions of one step. */
@@ -32,7 +32,7 @@ export type FillElements = (run: RunStatement, structure: Structure) => Promise<
  * their transaction ends. Adding one twice changes nothing, so a process that resumes the work of another begins at the first
  * document.
  */
-export function createFillElements(place: Place): FillElements {
+export function createFillElements(place: DatabaseSchema): FillElements {
   /** The last documents whose entries were added, by table. */
   const done = new Map<string, string>()
 
@@ -90,7 +90,7 @@ export function createFillElements(place: Place): FillElements {
 /** Drops a table of elements, with what keeps it up to date. */
 export async function dropElements(
   run: RunStatement,
-  place: Place,
+  place: DatabaseSchema,
   { name, collection }: Pick<Structure, 'name' | 'collection'>,
 ): Promise<void> {
   const { drop } = createElements(place.schema, { name, collection, fields: [] })

@@ -1,13 +1,13 @@
 import type { Connections } from '../connection/connections.js'
 import type { RunStatement } from '../connection/session.js'
 import { createLease } from './lease.js'
-import type { Place } from './place.js'
+import type { DatabaseSchema } from './place.js'
 
 /** The milliseconds between two looks at what another process does. */
 const LOOK = 200
 
 /** Work on structures. */
-export type Work = (run: RunStatement) => Promise<void>
+export type StructureWork = (run: RunStatement) => Promise<void>
 
 /**
  * Does what `findNext` finds to do, one after another, by one process at a time, while others write. Resolves when nothing
@@ -15,8 +15,8 @@ export type Work = (run: RunStatement) => Promise<void>
  */
 export async function workInTurn(
   use: Connections['use'],
-  place: Place,
-  findNext: (run: RunStatement) => Promise<Work | undefined>,
+  place: DatabaseSchema,
+  findNext: (run: RunStatement) => Promise<StructureWork | undefined>,
 ): Promise<void> {
   const lease = createLease(place)
   let isHeld = false
@@ -27,7 +27,7 @@ export async function workInTurn(
       const wasHeld = isHeld
       isHeld = await use(({ run }) => lease.take(run), {})
       // What was found before it was taken may be done by now.
-      if (isHeld && wasHeld) await use(({ run }) => next(run), {}, { mayBeLong: true, mayOutlast: true })
+      if (isHeld && wasHeld) await use(({ run }) => next(run), {}, { mayBeLong: true, mayKeepAlive: true })
       else if (!isHeld) await new Promise((resolve) => later(resolve, LOOK))
     }
   } finally {

@@ -3,7 +3,7 @@ import { quoteName, STRUCTURES } from '../../sql/dialect.js'
 import type { RunStatement } from '../connection/session.js'
 import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
 import { isUndefined } from '../faults.js'
-import type { Place } from './place.js'
+import type { DatabaseSchema } from './place.js'
 
 /**
  * Who may build indexes. It is a row that the others look at from time to time: a process that waits for a lock keeps a
@@ -22,11 +22,11 @@ const LASTS = '15 seconds'
 export const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_IDLE}`
 
 /** Waits until nobody else creates structures without a lease; ends with the transaction. */
-export const lockStructures = (run: RunStatement, { schema }: Place): Promise<unknown> =>
+export const lockStructures = (run: RunStatement, { schema }: DatabaseSchema): Promise<unknown> =>
   run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${schema}`])
 
 /** Creates a lease of the place. */
-export function createLease(place: Place): Lease {
+export function createLease(place: DatabaseSchema): Lease {
   const holder = randomUUID()
   const table = `${quoteName(place.schema)}.${quoteName(`${STRUCTURES}_lease`)}`
   const building = `SELECT FROM pg_stat_progress_create_index AS building JOIN pg_class AS indexed ON indexed.oid = building.relid WHERE building.datname = current_database() AND indexed.relnamespace = to_regnamespace($2)`

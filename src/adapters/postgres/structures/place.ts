@@ -5,24 +5,28 @@ import type { Structure } from '../../sql/structures.js'
 import type { RunStatement } from '../connection/session.js'
 
 /** A schema of PostgreSQL, and the names of its tables. */
-export interface Place {
+export interface DatabaseSchema {
   readonly schema: string
   readonly engine: SqlEngine
 }
 
 /** The table that records structures. */
-export const tableOf = ({ engine }: Place): string => engine.dialect.structures.table
+export const tableOf = ({ engine }: DatabaseSchema): string => engine.dialect.structures.table
 
 /** Records a structure under another name; false where it is not recorded. */
 export const rename = async (
   run: RunStatement,
-  place: Place,
+  place: DatabaseSchema,
   [from, to]: readonly [from: string, to: string],
 ): Promise<boolean> =>
   (await run(`UPDATE ${tableOf(place)} SET name = $1 WHERE name = $2`, [to, from])).rowCount > 0
 
 /** Records that a structure is being built. */
-export async function noteBuilding(run: RunStatement, place: Place, structure: Structure): Promise<void> {
+export async function noteBuilding(
+  run: RunStatement,
+  place: DatabaseSchema,
+  structure: Structure,
+): Promise<void> {
   const { dialect } = place.engine
   const building = { ...structure, name: nameWhileBuilt(structure.name) }
   const isNoted =
@@ -34,5 +38,5 @@ export async function noteBuilding(run: RunStatement, place: Place, structure: S
 }
 
 /** Records a structure no more. */
-export const forget = (run: RunStatement, place: Place, name: string): Promise<unknown> =>
+export const forget = (run: RunStatement, place: DatabaseSchema, name: string): Promise<unknown> =>
   run(`DELETE FROM ${tableOf(place)} WHERE name = $1`, [name])

@@ -5,12 +5,12 @@ import { namesOf, type Recorded } from '../../sql/warn-of-left.js'
 import type { RunStatement } from '../connection/session.js'
 import { isNamedElements, markOf, TRIGGERS } from '../elements.js'
 import { isUndefined } from '../faults.js'
-import { type Place, tableOf } from './place.js'
+import { type DatabaseSchema, tableOf } from './place.js'
 
 /** The wanted structures that are missing, or indexes that are not valid; all where there is no schema. */
 export const readMissing = async (
   run: RunStatement,
-  place: Place,
+  place: DatabaseSchema,
   wanted: readonly Structure[],
 ): Promise<readonly Structure[]> => lacking(wanted, namesOf(await readRecorded(run, place, wanted)))
 
@@ -20,7 +20,7 @@ export const readMissing = async (
  */
 export async function readRecorded(
   run: RunStatement,
-  place: Place,
+  place: DatabaseSchema,
   wanted: readonly Structure[],
 ): Promise<readonly Recorded[]> {
   try {
@@ -33,7 +33,7 @@ export async function readRecorded(
 
 async function readRows(
   run: RunStatement,
-  place: Place,
+  place: DatabaseSchema,
   wanted: readonly Structure[],
 ): Promise<readonly Recorded[]> {
   const placed = placedIn(place)
@@ -57,12 +57,12 @@ async function readRows(
 }
 
 const placedIn =
-  ({ schema }: Place) =>
+  ({ schema }: DatabaseSchema) =>
   (name: string): string =>
     `to_regclass(quote_ident('${schema}') || '.' || quote_ident(${name}))`
 
 /** Whether a table of elements is there, and its triggers keep it up to date. */
-function writeAreKept(place: Place, name: string, collection: string): string {
+function writeAreKept(place: DatabaseSchema, name: string, collection: string): string {
   const placed = placedIn(place)
   const triggers = `SELECT count(*) = ${TRIGGERS} FROM pg_trigger WHERE tgrelid = ${placed(collection)} AND tgenabled IN ('O', 'A') AND starts_with(tgname::text, ${name} || '_${markOf(place.schema)}_')`
   return `${placed(name)} IS NOT NULL AND (${triggers})`
@@ -71,7 +71,7 @@ function writeAreKept(place: Place, name: string, collection: string): string {
 /** Whether a table of elements is there, and its triggers keep it up to date. */
 export async function areKept(
   run: RunStatement,
-  place: Place,
+  place: DatabaseSchema,
   { name, collection }: Structure,
 ): Promise<boolean> {
   const text = `SELECT (${writeAreKept(place, '$1::text', '$2::text')})::text AS "areKept"`

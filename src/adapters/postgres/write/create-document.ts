@@ -1,13 +1,13 @@
 import type { LogPlan, StoredDocument, WriteOptions, WriteStep } from '../../../storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
-import type { Outcome } from '../../sql/apply-steps.js'
+import type { StepsOutcome } from '../../sql/apply-steps.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { printBy } from '../../sql/log/recorder.js'
-import { createBatches, type Work } from '../connection/batch.js'
-import type { Caller, Connections } from '../connection/connections.js'
+import { type BatchWork, createBatches } from '../connection/batch.js'
+import type { Connections, WorkCaller } from '../connection/connections.js'
 import type { RowsRead } from '../connection/row-query.js'
-import type { Session } from '../connection/session.js'
+import type { DatabaseSession } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { explainWrite, isLost, isRepeatable, outcomeUnknown, unavailable } from '../faults.js'
 import { INSERTED, recordInserted } from '../log/recording.js'
@@ -22,8 +22,8 @@ const PATIENCE = 50
 /** Creates a document. */
 export type Create = (
   step: Extract<WriteStep, { readonly insert: StoredDocument }>,
-  caller: Caller & Pick<WriteOptions, 'by'>,
-) => Promise<Outcome>
+  caller: WorkCaller & Pick<WriteOptions, 'by'>,
+) => Promise<StepsOutcome>
 
 /** A document that will be created. */
 interface Fresh {
@@ -37,9 +37,9 @@ interface Fresh {
 const printCallers = (fresh: readonly Fresh[]): string =>
   JSON.stringify(Object.fromEntries(fresh.flatMap(({ id, by }) => (by === null ? [] : [[id, by]]))))
 
-const DONE: Outcome = { ok: true, removed: 0 }
+const DONE: StepsOutcome = { ok: true, removed: 0 }
 
-const done = (): Outcome => DONE
+const done = (): StepsOutcome => DONE
 
 /** The statements that create a document, and several; with `plan` they record it. */
 function writeCreates(dialect: SqlDialect, collection: string, plan: LogPlan | undefined) {
@@ -66,7 +66,7 @@ function createIn(
   { dialect, takenBy }: SqlEngine,
   use: Connections['use'],
   plans: LogPlans,
-): Work<Fresh, Outcome> {
+): BatchWork<Fresh, StepsOutcome> {
   let known = plans.of(collection)
   let texts = writeCreates(dialect, collection, known)
   /** The plan changes where the adapter is opened again. */
@@ -78,15 +78,15 @@ function createIn(
   }
   return {
     leaving: (cause, isSent) => (isSent ? outcomeUnknown(cause) : unavailable(cause)),
-    async together(fresh, crowd) {
+    async together(fresh, shared) {
       const { all, isRecorded } = write()
       const list = `[${fresh.map(({ text }) => text).join(',')}]`
       const values = isRecorded ? [list, printCallers(fresh)] : [list]
-      const send = ({ write }: Session): Promise<RowsRead> => {
-        crowd.isSent = true
+      const send = ({ write }: DatabaseSession): Promise<RowsRead> => {
+        shared.isSent = true
         return write(all, values, PATIENCE)
       }
-      const creating = use(send, crowd, { writes: true })
+      const creating = use(send, shared, { writes: true })
       const { rows } = await creating.catch((thrown: unknown) => {
         throw isLost(thrown) ? explainWrite(thrown) : thrown
       })
@@ -96,7 +96,7 @@ function createIn(
       return fresh.map(({ id }) => (created.delete(id) ? DONE : undefined))
     },
     alone({ id, text, by, mayBeLong = false }, caller) {
-      const toOutcome = (thrown: unknown): Outcome => {
+      const toOutcome = (thrown: unknown): StepsOutcome => {
         const index = takenBy(thrown)
         if (index === undefined) throw isRepeatable(thrown) ? thrown : explainWrite(thrown)
         const document = JSON.parse(text) as StoredDocument
@@ -104,7 +104,8 @@ function createIn(
       }
       const { one, isRecorded } = write()
       const values = isRecorded ? [id, text, printBy(by)] : [id, text]
-      const creating = ({ write }: Session): Promise<Outcome> => write(one, values).then(done, toOutcome)
+      const creating = ({ write }: DatabaseSession): Promise<StepsOutcome> =>
+        write(one, values).then(done, toOutcome)
       return use(creating, caller, { mayBeLong, writes: true })
     },
   }
@@ -117,7 +118,8 @@ export function createCreate(
   watch: Watch,
   plans: LogPlans,
 ): Create {
-  const workOf = (collection: string): Work<Fresh, Outcome> => createIn(collection, engine, use, plans)
+  const workOf = (collection: string): BatchWork<Fresh, StepsOutcome> =>
+    createIn(collection, engine, use, plans)
   const batches = createBatches(watch, workOf)
   return (step, caller) => {
     const { in: collection, insert } = step

@@ -1,13 +1,13 @@
 import { compareText } from '../../../json/compare-text.js'
 import type { Turn, WriteStep } from '../../../storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
-import { applySteps, type Outcome, type Taken } from '../../sql/apply-steps.js'
+import { applySteps, type StepsOutcome, type TakenValue } from '../../sql/apply-steps.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
 import { drive } from '../connection/drive.js'
-import { HEARD, LOCK_MILLISECONDS, type RunStatement, type Session } from '../connection/session.js'
+import { type DatabaseSession, HEARD, LOCK_MILLISECONDS, type RunStatement } from '../connection/session.js'
 import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
 import { explain, explainWrite, isRepeatable } from '../faults.js'
 import { createRecording } from '../log/recording.js'
@@ -47,11 +47,11 @@ function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
 
 /** Applies steps in turn: inserts together, or one by one where one of them is refused. */
 export async function writeSteps(
-  session: Session,
+  session: DatabaseSession,
   plain: SqlEngine,
   { steps, by }: { readonly steps: readonly WriteStep[]; readonly by: string | null },
   plans: LogPlans,
-): Promise<Outcome> {
+): Promise<StepsOutcome> {
   const recording = plans.records(steps)
     ? createRecording(plain, plans, { isOneStatement: isOneStatement(steps), by })
     : undefined
@@ -70,13 +70,13 @@ export async function writeSteps(
 
 /** Applies steps in a transaction, unless they are a single statement. */
 async function writeOnce(
-  { run, write }: Session,
+  { run, write }: DatabaseSession,
   engine: SqlEngine,
   steps: readonly WriteStep[],
-): Promise<Outcome> {
+): Promise<StepsOutcome> {
   // Before a commit nothing has happened, even if the connection is lost.
   let mayHaveHappened = isOneStatement(steps)
-  const applyAll = async (): Promise<Outcome> => {
+  const applyAll = async (): Promise<StepsOutcome> => {
     const outcome = await drive(run, applySteps(engine, steps))
     mayHaveHappened = isOk(outcome)
     return outcome
@@ -94,7 +94,7 @@ export async function explainTaken(
   run: RunStatement,
   engine: SqlEngine,
   steps: readonly WriteStep[],
-  taken: Taken,
+  taken: TakenValue,
 ): Promise<readonly string[]> {
   const before = steps.slice(0, taken.step)
   const find = (): Promise<readonly string[]> => drive(run, findTaken(engine, taken))
@@ -112,7 +112,7 @@ export async function explainTaken(
   return fields ?? find()
 }
 
-const isOk = (outcome: Outcome): boolean => 'ok' in outcome && outcome.ok
+const isOk = (outcome: StepsOutcome): boolean => 'ok' in outcome && outcome.ok
 
 /** Whether there is one step, which affects one document by its `_id` and depends on no other. */
 function isOneStatement([step, ...others]: readonly WriteStep[]): boolean {

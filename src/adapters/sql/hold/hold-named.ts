@@ -1,12 +1,12 @@
 import { and, type Filter, isId, or } from '../../../filter/filter.js'
 import { compileFilter } from '../../../filter/matches.js'
 import type { StoredDocument, WriteStep } from '../../../storage.js'
-import type { Asking, SqlEngine } from '../engine.js'
+import type { DatabaseWork, SqlEngine } from '../engine.js'
 import { pinnedIds } from '../pinned-ids.js'
 import { nameDocuments } from './name-documents.js'
 
 /** The places of the `require` steps that were judged, and the first of them that is refused. */
-export interface Held {
+export interface HeldSteps {
   readonly places: ReadonlySet<number>
   readonly refused?: { readonly step: number; readonly reason: 'missing' | 'changed' }
 }
@@ -15,7 +15,7 @@ export interface Held {
  * Holds the documents that steps name before any of them is applied, in one order for all writes, and judges
  * what is required: ten thousand references then take few questions.
  */
-export function* holdNamed(engine: SqlEngine, steps: readonly WriteStep[]): Asking<Held> {
+export function* holdNamed(engine: SqlEngine, steps: readonly WriteStep[]): DatabaseWork<HeldSteps> {
   const { dialect, statements } = engine
   const versions = new Map<string, number | null>()
   for (const statement of statements.hold(nameDocuments(steps, dialect.hold)))
@@ -42,7 +42,7 @@ interface Matching {
 function judgeRequired(
   steps: readonly WriteStep[],
   versions: Map<string, number | null>,
-): Held & { readonly matching: readonly Matching[] } {
+): HeldSteps & { readonly matching: readonly Matching[] } {
   const places = new Set<number>()
   const matching: Matching[] = []
   const written = new Map<string, StoredDocument>()
@@ -77,7 +77,7 @@ function judgeRequired(
 function* findUnmatched(
   { statements }: SqlEngine,
   matching: readonly Matching[],
-): Asking<number | undefined> {
+): DatabaseWork<number | undefined> {
   for (const { collection, byId } of joinMatching(matching)) {
     const filter = or(Array.from(byId.values(), ({ id, where }) => and([isId(id), where])))
     const query = { filter, sort: [], skip: 0, limit: null }

@@ -1,8 +1,8 @@
 import { compare } from '../../../filter/compare.js'
 import type { WriteStep } from '../../../storage.js'
-import { type SqlDialect, USES, type Use } from '../dialect.js'
+import { type LockUse, type SqlDialect, USES } from '../dialect.js'
 import { pinnedIds } from '../pinned-ids.js'
-import type { Named } from '../statements.js'
+import type { NamedDocuments } from '../statements.js'
 
 /** After so many parts of a collection, held each in its own way, the rest is one, held in the strongest. */
 const MOST_PARTS = 16
@@ -14,16 +14,16 @@ const MOST_PARTS = 16
 export function nameDocuments(
   steps: readonly WriteStep[],
   { endings }: SqlDialect['hold'],
-): readonly Named[] {
+): readonly NamedDocuments[] {
   const lastLook = steps.findLastIndex(isLook)
-  const named = new Map<string, Map<string, Use>>()
+  const named = new Map<string, Map<string, LockUse>>()
   let needsHolding = false
   for (const [place, step] of steps.entries()) {
     const isLookedBehind = place < lastLook
     const [use, ids] = useOf(step, isLookedBehind)
     if (ids.length === 0 || endings[use] === undefined) continue
     needsHolding ||= 'require' in step || ('replace' in step && isLookedBehind)
-    const uses = named.get(step.in) ?? new Map<string, Use>()
+    const uses = named.get(step.in) ?? new Map<string, LockUse>()
     for (const id of ids) uses.set(id, strongerOf(uses.get(id) ?? use, use))
     named.set(step.in, uses)
   }
@@ -39,7 +39,7 @@ const isLook = (step: WriteStep): boolean =>
   'refuse' in step || ('remove' in step && pinnedIds(step.remove) === undefined)
 
 /** What a step does with the documents that it names. */
-function useOf(step: WriteStep, isLookedBehind: boolean): readonly [Use, readonly string[]] {
+function useOf(step: WriteStep, isLookedBehind: boolean): readonly [LockUse, readonly string[]] {
   if ('require' in step) {
     const isBare = step.version === undefined && step.where === undefined
     return [isBare ? 'require' : 'require state', [step.require]]
@@ -49,15 +49,15 @@ function useOf(step: WriteStep, isLookedBehind: boolean): readonly [Use, readonl
   return ['remove', ('remove' in step && pinnedIds(step.remove)) || []]
 }
 
-const strongerOf = (a: Use, b: Use): Use => (USES.indexOf(a) > USES.indexOf(b) ? a : b)
+const strongerOf = (a: LockUse, b: LockUse): LockUse => (USES.indexOf(a) > USES.indexOf(b) ? a : b)
 
 /** Neighbours that are held in the same way are held together. */
 function partsOf(
   collection: string,
-  uses: ReadonlyMap<string, Use>,
-  endingOf: (use: Use) => string | undefined,
-): readonly Named[] {
-  const parts: { ids: string[]; use: Use }[] = []
+  uses: ReadonlyMap<string, LockUse>,
+  endingOf: (use: LockUse) => string | undefined,
+): readonly NamedDocuments[] {
+  const parts: { ids: string[]; use: LockUse }[] = []
   for (const [id, use] of [...uses].sort(([a], [b]) => compare(a, b))) {
     const last = parts.at(-1)
     if (last && (parts.length > MOST_PARTS || endingOf(last.use) === endingOf(use))) {

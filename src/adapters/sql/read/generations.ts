@@ -1,7 +1,7 @@
 import type { StoredDocument } from '../../../storage.js'
 
 /** A document, the bytes of its text, and those that it takes in memory. */
-export interface Kept {
+export interface CachedDocument {
   readonly document: StoredDocument
   readonly size: number
   readonly held: number
@@ -30,7 +30,7 @@ type Collections<K> = Map<string, Map<unknown, K>>
  * Documents that were read, up to some bytes, in two generations: those that were used since the last change of
  * generations, and others. What is not used for a whole one is forgotten.
  */
-export class Generations<K extends Kept> {
+export class Generations<K extends CachedDocument> {
   #young: Collections<K> = new Map()
   #old: Collections<K> = new Map()
   #bytes = 0

@@ -13,13 +13,13 @@ export function parseDocument(text: string, slice: Slice): StoredDocument {
 }
 
 /** Receives the matches in order, with the bytes of their text, and returns whether to continue. */
-export type Take = (document: StoredDocument, size: number) => boolean
+export type ReceiveMatch = (document: StoredDocument, size: number) => boolean
 
 /** Gives the matches among texts to `take` until it has enough; returns whether to continue. */
 export function* judgeTexts(
   texts: readonly string[],
   judge: Judge,
-  take: Take,
+  take: ReceiveMatch,
   slice: Slice,
 ): Sliced<boolean> {
   for (const text of texts) {

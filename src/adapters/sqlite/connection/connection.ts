@@ -2,7 +2,7 @@ import type BetterSqlite3 from 'better-sqlite3'
 import { createBoundedMap } from '../../../kept/bounded-map.js'
 import { CACHES } from '../../../kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
-import type { Answer } from '../../sql/engine.js'
+import type { DatabaseResult } from '../../sql/engine.js'
 import { UnusableStorage } from '../../sql/faults.js'
 import { warnOfVersion } from './sqlite-version.js'
 import { whileBusy } from './while-busy.js'
@@ -20,7 +20,7 @@ export interface Connection {
   /** All columns of the first row. */
   row(text: string, values: readonly Value[]): readonly unknown[]
   /** The first column of every row, and the number of changed rows. */
-  ask(text: string, values: readonly Value[]): Answer
+  ask(text: string, values: readonly Value[]): DatabaseResult
   /** The number of rows that a statement changed. */
   run(text: string, values: readonly Value[]): number
   /** Runs statements without values. */

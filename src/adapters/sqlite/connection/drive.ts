@@ -1,5 +1,5 @@
 import type { Slice, Sliced } from '../../../slices.js'
-import type { Answer, Asking, Question } from '../../sql/engine.js'
+import type { DatabaseQuery, DatabaseResult, DatabaseWork } from '../../sql/engine.js'
 import { findMatching } from '../../sql/read/judge-texts.js'
 import type { Connection } from './connection.js'
 
@@ -13,14 +13,14 @@ const CHARACTERS = 4
 /** Runs the statements of work; it may pause after each. `isSpread`: what triggers change counts too. */
 export function* drive<T>(
   connection: Connection,
-  asking: Asking<T>,
+  asking: DatabaseWork<T>,
   slice: Slice,
   isSpread = false,
 ): Sliced<T> {
   const countChanges = (): number => (isSpread ? Number(connection.first('SELECT total_changes()', [])) : 0)
   let next = asking.next()
   while (!next.done) {
-    let answer: Answer
+    let answer: DatabaseResult
     try {
       const before = countChanges()
       answer = ask(connection, next.value, slice)
@@ -37,7 +37,7 @@ export function* drive<T>(
   return next.value
 }
 
-function ask(connection: Connection, { text, values }: Question, slice: Slice): Answer {
+function ask(connection: Connection, { text, values }: DatabaseQuery, slice: Slice): DatabaseResult {
   for (const value of values) if (typeof value === 'string') slice.left -= value.length / CHARACTERS
   const answer = connection.ask(text, values)
   slice.left -= STATEMENT * Math.max(1, answer.changed) + answer.rows.length * ROW

@@ -5,7 +5,7 @@ import { unavailable } from '../faults.js'
 import { type Connection, openReader } from './connection.js'
 
 /** A read on a connection, in slices. */
-export type Reading<T> = (connection: Connection, slice: Slice) => Sliced<T>
+export type SlicedRead<T> = (connection: Connection, slice: Slice) => Sliced<T>
 
 /** The signal of a query, created when it is first needed. */
 export interface Abortable {
@@ -15,7 +15,7 @@ export interface Abortable {
 }
 
 /** A read that waits for a connection. */
-interface Waiting {
+interface QueuedRead {
   start(connection: Connection): void
   refuse(reason: unknown): void
 }
@@ -26,7 +26,7 @@ export interface Readers {
    * Reads as soon as a connection is free, in turn of the callers. Rejects where too many wait, and with the signal's
    * reason when it aborts.
    */
-  read<T>(reading: Reading<T>, query: Abortable): MaybePromise<T>
+  read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T>
   /** Closes all connections once they are free; with a reason, ends with it what is read. */
   close(reason?: unknown): Promise<void>
 }
@@ -52,7 +52,7 @@ export async function openReaders(file: string, cache: number): Promise<Readers>
 class OpenReaders implements Readers {
   readonly #all: readonly Connection[]
   readonly #free: Connection[]
-  readonly #waiting = new FairQueue<Waiting>(MAX_WAITING)
+  readonly #waiting = new FairQueue<QueuedRead>(MAX_WAITING)
   readonly #ending = new AbortController()
   #onFree: (() => void) | undefined
 
@@ -61,7 +61,7 @@ class OpenReaders implements Readers {
     this.#free = [...all]
   }
 
-  read<T>(reading: Reading<T>, query: Abortable): MaybePromise<T> {
+  read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
     const connection = this.#free.pop()
     if (connection) return this.#use(connection, reading, query)
     return waitIn(this.#waiting, query).then((freed) => this.#use(freed, reading, query))
@@ -77,7 +77,7 @@ class OpenReaders implements Readers {
     for (const connection of this.#all) connection.close()
   }
 
-  #use<T>(connection: Connection, reading: Reading<T>, query: Abortable): MaybePromise<T> {
+  #use<T>(connection: Connection, reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
     const ending = this.#ending.signal
     let result: MaybePromise<T> | undefined
     try {
@@ -100,9 +100,9 @@ class OpenReaders implements Readers {
 }
 
 /** Waits for a connection. */
-const waitIn = (waiting: FairQueue<Waiting>, { signal, caller }: Abortable): Promise<Connection> =>
+const waitIn = (waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): Promise<Connection> =>
   new Promise((resolve, reject) => {
-    const entry: Waiting = {
+    const entry: QueuedRead = {
       start(connection) {
         signal?.removeEventListener('abort', giveUp)
         resolve(connection)

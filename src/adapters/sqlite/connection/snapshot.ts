@@ -21,7 +21,7 @@ export function* inSnapshot<T>(seat: Seat, work: Sliced<T>): Sliced<T> {
 }
 
 /** Work that has begun, and the slice that it takes its steps from. */
-export interface Begun<T> {
+export interface BegunRead<T> {
   readonly seat: Seat
   readonly slice: Slice
   readonly work: Sliced<T>
@@ -33,7 +33,7 @@ export interface Begun<T> {
  * Moves work that pauses in a snapshot to another connection, with the same snapshot. `false` where the file has another one
  * now: the work has then lost its own.
  */
-export function moveTo(connection: Connection, { seat, version }: Begun<unknown>): boolean {
+export function moveTo(connection: Connection, { seat, version }: BegunRead<unknown>): boolean {
   const former = seat.connection
   connection.run('BEGIN', [])
   try {
@@ -54,7 +54,7 @@ export function moveTo(connection: Connection, { seat, version }: Begun<unknown>
 }
 
 /** Goes on with work that has begun. */
-export function* goOn<T>({ work, slice: own }: Begun<T>, slice: Slice): Sliced<T> {
+export function* goOn<T>({ work, slice: own }: BegunRead<T>, slice: Slice): Sliced<T> {
   try {
     for (;;) {
       own.left = slice.left

@@ -9,11 +9,11 @@ import { sqliteEngine } from '../sqlite-engine.js'
 import {
   BEHIND,
   bytesUpTo,
+  type ChangeKey,
   comparePlaces,
   dropUpTo,
   findBytes,
   isPlace,
-  type Place,
   readBytes,
   readHead,
   storeBytes,
@@ -74,8 +74,8 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     const oldest = connection.first(`SELECT time ${BEHIND} LIMIT 1`, dropped)
     if (oldest === undefined || Number(oldest) >= unmarked) return 0
     const columns = `write, time, octet_length(coalesce(before, '')) + octet_length(coalesce(after, '')), id, collection`
-    let mark: Place | null | undefined
-    let end: Place | undefined
+    let mark: ChangeKey | null | undefined
+    let end: ChangeKey | undefined
     let bytes = 0
     const rows = connection.all(`SELECT json_array(${columns}) ${BEHIND} LIMIT ?`, [...dropped, most])
     for (const row of rows) {
@@ -87,7 +87,7 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
         string,
       ]
       if (time >= unmarked || bytes > MOST_BYTES) break
-      const place: Place = [write, id, collection]
+      const place: ChangeKey = [write, id, collection]
       mark ??= findMark(log)
       if (mark && comparePlaces(place, mark) > 0 && time >= any) break
       end = place
@@ -111,8 +111,8 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     return freed
   }
   /** The first mark; `null` where there is none. */
-  const findMark = (log: string): Place | null => {
-    let first: Place | null = null
+  const findMark = (log: string): ChangeKey | null => {
+    let first: ChangeKey | null = null
     for (const [collection, property] of plans.marks) {
       const { text, values } = sqliteEngine.statements.list(collection, {
         filter: everything,

@@ -5,7 +5,7 @@ import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
 import type { Connection } from '../connection/connection.js'
 
 /** A change: the number of its write, its `_id` and its collection. Changes lie in this order. */
-export type Place = readonly [write: number, id: string, collection: string]
+export type ChangeKey = readonly [write: number, id: string, collection: string]
 
 const TABLE = quoteName(LOG)
 const HEAD = quoteName(LOG_HEAD)
@@ -17,26 +17,26 @@ export const BEHIND = `FROM ${TABLE} WHERE (${PLACE}) > (?, ?, ?) ORDER BY ${PLA
 /** The place of a row, as JSON. */
 const PLACE_TEXT = `json_array(${PLACE})`
 
-export function isPlace(value: unknown): value is Place {
+export function isPlace(value: unknown): value is ChangeKey {
   const [write, id, collection, ...others] = Array.isArray(value) ? (value as readonly unknown[]) : []
   return isWhole(write) && typeof id === 'string' && typeof collection === 'string' && others.length === 0
 }
 
 /** Compares two places. */
-export const comparePlaces = (a: Place, b: Place): number =>
+export const comparePlaces = (a: ChangeKey, b: ChangeKey): number =>
   a[0] - b[0] || compareText(a[1], b[1]) || compareText(a[2], b[2])
 
 /** What holds for a log. */
-export interface Head {
+export interface LogBounds {
   readonly log: string
   /** The last change that is gone. */
-  readonly dropped: Place
+  readonly dropped: ChangeKey
   /** The last change; the last that is gone where there is none. */
-  readonly last: Place
+  readonly last: ChangeKey
 }
 
 /** Reads what holds for the log. */
-export function readHead(connection: Connection): Head {
+export function readHead(connection: Connection): LogBounds {
   const last = `SELECT ${PLACE_TEXT} FROM ${TABLE} ORDER BY write DESC, id DESC, collection DESC LIMIT 1`
   const [log, dropped, lastPlace] = connection.row(`SELECT log, dropped, (${last}) FROM ${HEAD}`, [])
   const gone = parsePlace(dropped)
@@ -71,16 +71,16 @@ export function storeBytes(connection: Connection, bytes: number): void {
 }
 
 /** The bytes of the oldest changes, up to a place. */
-export const bytesUpTo = (connection: Connection, dropped: Place, end: Place): number =>
+export const bytesUpTo = (connection: Connection, dropped: ChangeKey, end: ChangeKey): number =>
   total(connection, `(${PLACE}) > (?, ?, ?) AND (${PLACE}) <= (?, ?, ?)`, [...dropped, ...end])
 
 /** The change with which the oldest have so many bytes, among so many, and before the last write. */
 export function findBytes(
   connection: Connection,
-  { dropped, last }: Head,
+  { dropped, last }: LogBounds,
   bytes: number,
   most: number,
-): Place | undefined {
+): ChangeKey | undefined {
   const summed = `SELECT ${PLACE}, ${SIZE} AS size, sum(${SIZE}) OVER (ORDER BY ${PLACE} ROWS UNBOUNDED PRECEDING) AS total ${BEHIND.replace('ORDER BY', 'AND write < ? ORDER BY')} LIMIT ?`
   const found = connection.first(
     `SELECT ${PLACE_TEXT} FROM (${summed}) WHERE total - size < ? ORDER BY write DESC, id DESC, collection DESC LIMIT 1`,
@@ -90,19 +90,19 @@ export function findBytes(
 }
 
 /** When the change at a place was made; `null` where there is none. */
-export function readTime(connection: Connection, place: Place): number | null {
+export function readTime(connection: Connection, place: ChangeKey): number | null {
   const time = connection.first(`SELECT time FROM ${TABLE} WHERE (${PLACE}) = (?, ?, ?)`, place)
   return time === undefined ? null : Number(time)
 }
 
-function parsePlace(text: unknown): Place {
+function parsePlace(text: unknown): ChangeKey {
   const place: unknown = JSON.parse(String(text))
   if (!isPlace(place)) throw new Error('the log of changes has no place')
   return place
 }
 
 /** Deletes changes up to a place, and says so. */
-export function dropUpTo(connection: Connection, place: Place): void {
+export function dropUpTo(connection: Connection, place: ChangeKey): void {
   connection.run(`DELETE FROM ${TABLE} WHERE (${PLACE}) <= (?, ?, ?)`, place)
   connection.run(`UPDATE ${HEAD} SET dropped = ?`, [JSON.stringify(place)])
 }

@@ -4,7 +4,7 @@ import { isKept, type Position, parsePosition, printPosition } from '../../log/p
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
-import { BEHIND, comparePlaces, isPlace, type Place, readHead, readTime } from './place.js'
+import { BEHIND, type ChangeKey, comparePlaces, isPlace, readHead, readTime } from './place.js'
 
 /** What is read: changes behind a position, or none behind the last. */
 export interface LogQuery extends ChangeQuery {
@@ -22,8 +22,8 @@ export interface LogFiles {
 /** A row as one text: cheaper than columns, and parsed at once. */
 const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || json_quote(caller) || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
 
-type Row = readonly [
-  ...place: Place,
+type ChangeRow = readonly [
+  ...place: ChangeKey,
   time: number,
   by: string | null,
   before: StoredDocument | null,
@@ -40,7 +40,7 @@ function* readPage(
   slice: Slice,
 ): Sliced<ChangePage> {
   const { log, dropped, last } = readHead(connection)
-  const end: Position<Place> = { log, place: last, time: Date.now(), files }
+  const end: Position<ChangeKey> = { log, place: last, time: Date.now(), files }
   const given = after === null ? end : parsePosition(after, isPlace)
   const made = given?.log === log ? readTime(connection, given.place) : null
   const isKnown = given?.log === log && isKept(given, made, comparePlaces(given.place, dropped) === 0)
@@ -55,8 +55,14 @@ function* readPage(
     if (more) break
     slice.left -= text.length / CHARACTERS
     if (slice.left <= 0) yield
-    const [write, id, collection, time, by, before, became] = JSON.parse(text) as Row
-    const position = printPosition({ log, place: [write, id, collection] as Place, time, made: time, files })
+    const [write, id, collection, time, by, before, became] = JSON.parse(text) as ChangeRow
+    const position = printPosition({
+      log,
+      place: [write, id, collection] as ChangeKey,
+      time,
+      made: time,
+      files,
+    })
     changes.push({ in: collection, id, before, after: became, write, time, by, position })
   }
   const here = { log, place: start, time: Date.now(), made: isKnown ? made : null, files }

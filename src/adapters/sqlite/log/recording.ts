@@ -63,8 +63,8 @@ function createRecorder(collection: string, { omit }: LogPlan): RecorderOf {
         return [{ text: replaced, values: [...place, ...replace.values] }, replace]
       },
       remove(removal) {
-        const doomed = removal.text.replace(/^DELETE/, 'SELECT _id, document')
-        return [{ text: found(doomed, 'NULL'), values: [...place, ...removal.values] }, removal]
+        const selection = removal.text.replace(/^DELETE/, 'SELECT _id, document')
+        return [{ text: found(selection, 'NULL'), values: [...place, ...removal.values] }, removal]
       },
     }
   }

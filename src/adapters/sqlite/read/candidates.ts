@@ -4,18 +4,18 @@ import { type Equalities, joinEqualities } from '../../../filter/join-equalities
 import type { Slice } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { Seat } from '../connection/snapshot.js'
-import type { ReadPath, Way } from './read-path.js'
+import type { CollectionPath, ReadPath } from './read-path.js'
 import {
-  type Asked,
-  type Column,
   type Literal,
+  type Prefilter,
   rangeStatement,
+  type SelectedColumn,
   scanStatement,
   walkStatement,
 } from './read-statements.js'
 
 /** Documents that may match, one after another. */
-export interface Candidates {
+export interface CandidateCursor {
   /**
    * The text of the next one; or the number that were only counted, perhaps zero, when the slice is used up
    * or a piece of the collection ends; `undefined` at the end.
@@ -90,15 +90,15 @@ export function divide(conditions: readonly Filter[]): Division {
  */
 export function findCandidates(
   seat: Seat,
-  { collection, path }: Way,
+  { collection, path }: CollectionPath,
   { isCounting }: { readonly isCounting: boolean },
-): Candidates {
+): CandidateCursor {
   const ranges = path.ranges ?? [path]
   const divisions = new Map(ranges.map((range) => [range, divide(range.rest)]))
-  const column: Column = isCounting ? 'match' : 'document'
+  const column: SelectedColumn = isCounting ? 'match' : 'document'
   const weight = Math.max(...[...divisions.values()].map(({ weight }) => weight))
   const cost = ROW + weight * CONDITION
-  const askedOf = (range: ReadPath): Asked => {
+  const askedOf = (range: ReadPath): Prefilter => {
     const { asked, judged } = divisions.get(range) ?? divide(range.rest)
     return { conditions: asked, literal: literalOf(judged[0]) }
   }
@@ -123,7 +123,7 @@ function literalOf(filter: Filter | undefined): Literal | undefined {
 export const costOf = (bytes: number): number => (bytes / 1024) * KILOBYTE
 
 /** Follows an index, row by row. */
-function walk(seat: Seat, { text, values }: Statement, cost: number): Candidates {
+function walk(seat: Seat, { text, values }: Statement, cost: number): CandidateCursor {
   let passed = 0
   let rows: IterableIterator<unknown> | undefined
   // On another connection with the same snapshot, the rows are the same, in the same order.
@@ -161,7 +161,7 @@ const MIN_ROWS = 32
 const MAX_ROWS = 512
 
 /** Scans a collection in its stored order, in pieces that take about the same time. */
-function scan(seat: Seat, collection: string, { text, values }: Statement, cost: number): Candidates {
+function scan(seat: Seat, collection: string, { text, values }: Statement, cost: number): CandidateCursor {
   const range = rangeStatement(collection)
   let place = 0
   let size = MIN_ROWS

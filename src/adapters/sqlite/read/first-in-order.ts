@@ -2,17 +2,17 @@ import { bounds } from '../../../bounds.js'
 import { mergeSort } from '../../../filter/order.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { HeldKeys } from './held-keys.js'
-import type { Match } from './matches.js'
+import type { MatchingDocument } from './matches.js'
 
 /** Finds the first documents in an order. It holds the keys of each, and as many documents as are small together. */
 export interface FirstInOrder {
-  add(match: Match, slice: Slice): void
+  add(match: MatchingDocument, slice: Slice): void
   /** Whether it holds so many more than needed that it should drop some. */
   isFull(): boolean
   /** Drops those that are not among the first. */
   drop(slice: Slice): Sliced<void>
   /** The first matches; of one that it does not hold, the id. */
-  finish(slice: Slice): Sliced<readonly (Match | string)[]>
+  finish(slice: Slice): Sliced<readonly (MatchingDocument | string)[]>
 }
 
 /** Below this number, dropping is not worthwhile. */
@@ -25,7 +25,7 @@ export function createFirstInOrder({ ids, put, order }: HeldKeys, count: number)
   let slots = 0
   /** Documents after this one are not among the first. */
   let last: number | undefined
-  const matches = new Map<number, Match>()
+  const matches = new Map<number, MatchingDocument>()
   let characters = 0
   const capacity = Math.max(2 * count, MIN_HELD)
   const release = (slot: number): void => {

@@ -1,5 +1,5 @@
 import type { WriteStep } from '../../../storage.js'
-import { Generations, type Kept } from '../../sql/read/generations.js'
+import { type CachedDocument, Generations } from '../../sql/read/generations.js'
 import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
 
@@ -9,9 +9,9 @@ import { readDataVersion } from '../connection/data-version.js'
  */
 export interface KeptDocuments {
   /** The documents of ids; `undefined` where one of them is not kept. */
-  find(collection: string, ids: readonly unknown[]): readonly Kept[] | undefined
+  find(collection: string, ids: readonly unknown[]): readonly CachedDocument[] | undefined
   /** Keeps a document unless it is large. */
-  put(collection: string, kept: Kept): Kept
+  put(collection: string, kept: CachedDocument): CachedDocument
   /** Forgets what steps are about to change. */
   forget(steps: readonly WriteStep[]): void
   /**
@@ -24,12 +24,12 @@ export interface KeptDocuments {
 /** Creates the documents that are kept of the file of a connection. */
 export function createKeptDocuments(connection: Connection): KeptDocuments {
   let version = readDataVersion(connection)
-  let documents = new Generations<Kept>()
+  let documents = new Generations<CachedDocument>()
 
   return {
     find(collection, ids) {
       const find = documents.finder(collection)
-      const found: Kept[] = []
+      const found: CachedDocument[] = []
       for (const id of ids) {
         const kept = find(id)
         if (!kept) return undefined

@@ -5,12 +5,12 @@ import { compileJudge } from '../../../filter/matches.js'
 import { freezeDeep } from '../../../json/freeze-deep.js'
 import type { Slice } from '../../../slices.js'
 import type { Listed } from '../../../storage.js'
-import { type Kept, measure } from '../../sql/read/generations.js'
+import { type CachedDocument, measure } from '../../sql/read/generations.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import type { KeptDocuments } from './kept-documents.js'
-import { capOf, type ListPlan, limitOf, type Page, readNamed, readPage } from './read-list.js'
-import { MAX_BOUNDED, type Way } from './read-path.js'
+import { capOf, type ListPlan, limitOf, type PageBounds, readNamed, readPage } from './read-list.js'
+import { type CollectionPath, MAX_BOUNDED } from './read-path.js'
 import { idsStatement } from './read-statements.js'
 
 /** Where lists of kept documents are read. */
@@ -55,9 +55,9 @@ function findFirst(
   plan: ListPlan,
   count: number,
   slice: Slice,
-): readonly Kept[] | undefined {
+): readonly CachedDocument[] | undefined {
   const judge = compileJudge(and(plan.path.rest))
-  const found: Kept[] = []
+  const found: CachedDocument[] = []
   if (count === 0) return found
   // Documents that a statement can pass over by a text are not worth reading.
   const isSearch = hasPattern(and(plan.path.rest))
@@ -81,10 +81,10 @@ function findFirst(
 /** Finds some documents of a path, where all of them are kept. */
 function findSome(
   { connection, kept }: KeptSource,
-  { collection, path }: Way,
-  page: Page,
+  { collection, path }: CollectionPath,
+  page: PageBounds,
   slice: Slice,
-): readonly Kept[] | undefined {
+): readonly CachedDocument[] | undefined {
   const ids = readIds(connection, { collection, path }, page)
   slice.left -= ids.length * DOCUMENT
   return kept.find(collection, ids)
@@ -93,10 +93,10 @@ function findSome(
 /** Reads some documents of a path; all of them, where one is not kept. */
 function readSome(
   source: KeptSource,
-  { collection, path }: Way,
-  page: Page,
+  { collection, path }: CollectionPath,
+  page: PageBounds,
   slice: Slice,
-): readonly Kept[] | undefined {
+): readonly CachedDocument[] | undefined {
   const { connection, kept } = source
   const ids = readIds(connection, { collection, path }, page)
   slice.left -= ids.length * DOCUMENT
@@ -112,8 +112,8 @@ function readSome(
 /** Reads the texts of documents on a path; of several ranges, by their ids. */
 function readTexts(
   connection: Connection,
-  way: Way,
-  page: Page,
+  way: CollectionPath,
+  page: PageBounds,
   ids: readonly unknown[],
 ): readonly string[] | undefined {
   if (!way.path.ranges) return readPage(connection, way, page)
@@ -121,7 +121,11 @@ function readTexts(
 }
 
 /** The ids on a path; those that a query names may be of no document. */
-function readIds(connection: Connection, { collection, path }: Way, page: Page): readonly unknown[] {
+function readIds(
+  connection: Connection,
+  { collection, path }: CollectionPath,
+  page: PageBounds,
+): readonly unknown[] {
   const [bound] = path.bounds
   if (bound?.kind === 'eq' && isOn(bound.field, ID) && page.skip === 0 && page.limit > 0) return [bound.value]
   const { text, values } = idsStatement(collection, path, page)

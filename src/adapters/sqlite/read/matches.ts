@@ -5,10 +5,10 @@ import type { StoredDocument } from '../../../storage.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Seat } from '../connection/snapshot.js'
 import { divide, findCandidates } from './candidates.js'
-import type { ReadPath, Way } from './read-path.js'
+import type { CollectionPath, ReadPath } from './read-path.js'
 
 /** A matching document, and its text. */
-export interface Match {
+export interface MatchingDocument {
   readonly document: StoredDocument
   readonly text: string
 }
@@ -16,12 +16,16 @@ export interface Match {
 /** Matching documents, one after another. */
 export interface Matches {
   /** The next one; or the number that were counted when the slice is used up; `undefined` at the end. */
-  next(slice: Slice): Match | number | undefined
+  next(slice: Slice): MatchingDocument | number | undefined
   close(): void
 }
 
 /** Finds the documents on a path that match; conditions that no statement checks are checked here. */
-export function findMatches(seat: Seat, way: Way, options: { readonly isCounting: boolean }): Matches {
+export function findMatches(
+  seat: Seat,
+  way: CollectionPath,
+  options: { readonly isCounting: boolean },
+): Matches {
   const { path } = way
   const ranges = path.ranges ?? [path]
   const isAsked = ranges.every(({ rest }) => divide(rest).judged.length === 0)
@@ -30,7 +34,7 @@ export function findMatches(seat: Seat, way: Way, options: { readonly isCounting
   const candidates = findCandidates(seat, way, { isCounting })
   const judge = isAsked ? () => true : compileJudge(and(path.ranges ? path.rest : divide(path.rest).judged))
   const isNew = path.isOverlapping ? createIsNew(path) : () => true
-  let judged: Match | undefined
+  let judged: MatchingDocument | undefined
   return {
     next(slice) {
       while (slice.left > 0) {

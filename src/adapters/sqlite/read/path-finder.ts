@@ -19,7 +19,7 @@ import {
 export type FindPath = (query: PathQuery) => ReadPath
 
 /** The paths of a filter, and the place of each of its parts, with which those of another one are found. */
-interface Kept {
+interface CachedPath {
   readonly choice: Choice
   readonly places: ReadonlyMap<Filter, number>
 }
@@ -32,7 +32,7 @@ const MAX_KEPT = 256
  * and with it the texts of its statements; what is stored decides for each query.
  */
 export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: CountUpTo): FindPath {
-  const known = createBoundedMap<string, Kept>(CACHES.paths, MAX_KEPT)
+  const known = createBoundedMap<string, CachedPath>(CACHES.paths, MAX_KEPT)
   return (query) => {
     const conditions = conditionsOf(query.filter)
     const shape = shapeOf(conditions, query)

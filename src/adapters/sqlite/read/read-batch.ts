@@ -18,7 +18,7 @@ export interface Batch {
 }
 
 /** The rest of a list. */
-export interface Rest {
+export interface ListRest {
   readonly collection: string
   readonly filter: Filter
   readonly ids: readonly string[]
@@ -30,7 +30,7 @@ export interface Rest {
  */
 export function* readBatch(
   connect: () => Connection,
-  { collection, filter, ids }: Rest,
+  { collection, filter, ids }: ListRest,
   slice: Slice,
 ): Sliced<Batch> {
   const judge = compileJudge(filter)

@@ -3,7 +3,7 @@ import type { Connection } from '../connection/connection.js'
 import { inSnapshot, type Seat } from '../connection/snapshot.js'
 import { divide } from './candidates.js'
 import { findMatches } from './matches.js'
-import { MAX_BOUNDED, type Way } from './read-path.js'
+import { type CollectionPath, MAX_BOUNDED } from './read-path.js'
 import { countAllStatement, countCoveredStatement, countStatement, isCovered } from './read-statements.js'
 
 /**
@@ -14,7 +14,10 @@ const MAX_ROWS = 200_000
 const MAX_DOCUMENTS = 4_000_000
 
 /** Counts by one statement over a range of an index; `undefined` where there is none, or it is large. */
-export function countDirectly(connection: Connection, { collection, path }: Way): number | undefined {
+export function countDirectly(
+  connection: Connection,
+  { collection, path }: CollectionPath,
+): number | undefined {
   if (path.rest.length > 0) return countCovered(connection, { collection, path })
   if (
     path.isOverlapping &&
@@ -31,7 +34,7 @@ export function countDirectly(connection: Connection, { collection, path }: Way)
 }
 
 /** Counts the documents of a range whose index has all fields of its other conditions; `undefined` where it is long. */
-function countCovered(connection: Connection, { collection, path }: Way): number | undefined {
+function countCovered(connection: Connection, { collection, path }: CollectionPath): number | undefined {
   const { asked, judged } = divide(path.rest)
   if (path.index === null || path.ranges || judged.length > 0 || !isCovered(path, asked)) return undefined
   const { text, values } = countCoveredStatement(collection, path, asked, MAX_BOUNDED)
@@ -40,16 +43,20 @@ function countCovered(connection: Connection, { collection, path }: Way): number
 }
 
 /** Counts the documents on a path, up to `most`. */
-export function countUpTo(connection: Connection, { collection, path }: Way, most: number): number {
+export function countUpTo(
+  connection: Connection,
+  { collection, path }: CollectionPath,
+  most: number,
+): number {
   const { text, values } = countStatement(collection, path, most)
   return Number(connection.first(text, values))
 }
 
 /** Counts in slices, on a snapshot of the collection. */
-export const countInSlices = (seat: Seat, way: Way, slice: Slice): Sliced<number> =>
+export const countInSlices = (seat: Seat, way: CollectionPath, slice: Slice): Sliced<number> =>
   inSnapshot(seat, count(seat, way, slice))
 
-function* count(seat: Seat, way: Way, slice: Slice): Sliced<number> {
+function* count(seat: Seat, way: CollectionPath, slice: Slice): Sliced<number> {
   const matches = findMatches(seat, way, { isCounting: true })
   try {
     let total = 0

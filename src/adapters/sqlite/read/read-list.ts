@@ -9,12 +9,12 @@ import { sqliteDialect } from '../sqlite-dialect.js'
 import { costOf } from './candidates.js'
 import { createFirstInOrder } from './first-in-order.js'
 import { createHeldKeys } from './held-keys.js'
-import { findMatches, type Match } from './matches.js'
-import { MAX_BOUNDED, type ReadPath, type Way } from './read-path.js'
+import { findMatches, type MatchingDocument } from './matches.js'
+import { type CollectionPath, MAX_BOUNDED, type ReadPath } from './read-path.js'
 import { namedStatement, pageStatement } from './read-statements.js'
 
 /** A list, and the path to its documents. */
-export interface ListPlan extends Way {
+export interface ListPlan extends CollectionPath {
   readonly query: ListQuery
 }
 
@@ -43,7 +43,7 @@ export function listDirectly(
 export const limitOf = ({ limit }: ListQuery, { most }: ReadPath): number => Math.min(most, limit ?? most)
 
 /** Some documents of a path, and the most bytes of them. */
-export interface Page {
+export interface PageBounds {
   readonly skip: number
   readonly limit: number
   readonly bytes: number
@@ -52,8 +52,8 @@ export interface Page {
 /** Reads the texts of some documents of a path; `undefined` where they are large. */
 export function readPage(
   connection: Connection,
-  { collection, path }: Way,
-  page: Page,
+  { collection, path }: CollectionPath,
+  page: PageBounds,
 ): readonly string[] | undefined {
   const { text, values } = pageStatement(collection, path, { ...page, cap: capOf(page) })
   const texts = connection.all(text, values)
@@ -61,7 +61,7 @@ export function readPage(
 }
 
 /** The most bytes of each document of a page; one is returned whatever its size. */
-export const capOf = ({ limit, bytes }: Page): number =>
+export const capOf = ({ limit, bytes }: PageBounds): number =>
   limit > 1 ? Math.min(bounds.pageBytes, bytes) / limit : Number.MAX_SAFE_INTEGER
 
 /** Reads the texts of documents of one moment by their ids, in their order; `undefined` where one is large. */
@@ -91,7 +91,7 @@ function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
   const rest: string[] = []
   let held = 0
   return {
-    add({ document, text }: Match): void {
+    add({ document, text }: MatchingDocument): void {
       held += Buffer.byteLength(text)
       if (rest.length === 0 && (documents.length === 0 || held <= bytes)) documents.push(document)
       else rest.push(document._id)

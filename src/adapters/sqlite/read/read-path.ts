@@ -84,7 +84,7 @@ export interface ReadPath {
 export type PathQuery = Pick<ListQuery, 'filter' | 'sort' | 'limit'>
 
 /** A collection, and the path to its documents. */
-export interface Way {
+export interface CollectionPath {
   readonly collection: string
   readonly path: ReadPath
 }

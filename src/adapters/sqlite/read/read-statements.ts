@@ -10,15 +10,18 @@ import { idOfLacking, sqliteDialect, writeBounds, writeColumns, writeIdAs } from
 import type { ReadPath } from './read-path.js'
 
 /** The text of a statement. Values must be bound in the order of their placeholders. */
-type Text = (bind: Bind, where: (filters: readonly Filter[], dialect?: SqlDialect) => string) => string
+type StatementText = (
+  bind: Bind,
+  where: (filters: readonly Filter[], dialect?: SqlDialect) => string,
+) => string
 
-const write = (text: Text): Statement =>
+const write = (text: StatementText): Statement =>
   writeStatement(sqliteDialect, (bind) =>
     text(bind, (filters, dialect = sqliteDialect) => compileCondition(and(filters), dialect, bind).sql),
   )
 
 /** Writes a statement; where the path keeps texts, once for all values. */
-function writeOnce(path: ReadPath, name: string, values: readonly Value[], text: Text): Statement {
+function writeOnce(path: ReadPath, name: string, values: readonly Value[], text: StatementText): Statement {
   if (!CACHES.statements.isOn || !path.texts) return write(text)
   const known = path.texts.get(name) ?? write(text).text
   path.texts.set(name, known)
@@ -134,12 +137,12 @@ function select(
 const joinOf = ({ isOverlapping }: ReadPath): string => (isOverlapping ? 'UNION' : 'UNION ALL')
 
 /** What a statement selects for each match: its text, or that it matches. */
-export type Column = 'document' | 'match'
+export type SelectedColumn = 'document' | 'match'
 
 const SIZE = 'octet_length(document)'
 
 /** What is asked of each row of a range, before its document is read where the index has all fields. */
-export interface Asked {
+export interface Prefilter {
   readonly conditions: readonly Filter[]
   /** A text that what the core judges next requires, and its field. */
   readonly literal?: Literal | undefined
@@ -181,8 +184,8 @@ export function isCovered(
 export const walkStatement = (
   collection: string,
   path: ReadPath,
-  askedOf: (range: ReadPath) => Asked,
-  column: Column,
+  askedOf: (range: ReadPath) => Prefilter,
+  column: SelectedColumn,
 ): Statement => {
   const asked = new Map(rangesOf(path).map((range) => [range, askedOf(range)]))
   const values = [...asked].flatMap(([{ bounds }, { conditions, literal }]) => [
@@ -313,7 +316,11 @@ export const rangeStatement = (collection: string): string =>
  * Selects the documents between two places that meet a condition, or their number; the places are bound
  * first.
  */
-export const scanStatement = (collection: string, asked: readonly Filter[], column: Column): Statement =>
+export const scanStatement = (
+  collection: string,
+  asked: readonly Filter[],
+  column: SelectedColumn,
+): Statement =>
   write((_, where) => {
     const columns = column === 'document' ? 'document' : 'count(*)'
     const table = sqliteDialect.table(collection)

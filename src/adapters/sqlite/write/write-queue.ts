@@ -47,7 +47,7 @@ export interface WriteListener {
   failed(): void
 }
 
-interface Waiting extends QueuedWrite {
+interface WaitingWrite extends QueuedWrite {
   readonly since: number
   state: 'waiting' | 'begun' | 'left'
   leave?: () => void
@@ -66,11 +66,11 @@ const MAX_WAIT = 5000
 const PAUSE = 15
 
 /** Creates the queue of a connection. */
-export function createWriteQueue(target: Target): WriteQueue {
+export function createWriteQueue(target: WriterResources): WriteQueue {
   const { connection, files } = target
   // A write leaves at its deadline, or after `MAX_WAIT`.
-  const waiting = new FairQueue<Waiting>()
-  let running: readonly Waiting[] = []
+  const waiting = new FairQueue<WaitingWrite>()
+  let running: readonly WaitingWrite[] = []
   let isScheduled = false
   const onDrained: (() => void)[] = []
   const watches = createWatches(connection)
@@ -138,7 +138,7 @@ export function createWriteQueue(target: Target): WriteQueue {
 
   const dropHopeless = (): void => {
     const now = performance.now()
-    const isHopeless = ({ signal, since, state }: Waiting): boolean =>
+    const isHopeless = ({ signal, since, state }: WaitingWrite): boolean =>
       state === 'left' || signal?.aborted === true || now - since > MAX_WAIT
     for (const write of waiting) {
       if (!isHopeless(write)) continue
@@ -164,7 +164,7 @@ export function createWriteQueue(target: Target): WriteQueue {
 }
 
 /** Lets a write that has to wait leave when its signal aborts: until its first step nothing of it can happen. */
-function hear(write: Waiting): void {
+function hear(write: WaitingWrite): void {
   const { signal, reject } = write
   if (!signal || write.leave || write.state !== 'waiting') return
   write.leave = () => {
@@ -176,14 +176,14 @@ function hear(write: Waiting): void {
 }
 
 /** From now on a write goes on to its end. */
-function begin(write: Waiting): void {
+function begin(write: WaitingWrite): void {
   write.state = 'begun'
   if (write.leave) write.signal?.removeEventListener('abort', write.leave)
 }
 
 /** Takes the first writes, as many as may share a transaction. */
-function takeShared(waiting: FairQueue<Waiting>): readonly Waiting[] {
-  const taken: Waiting[] = []
+function takeShared(waiting: FairQueue<WaitingWrite>): readonly WaitingWrite[] {
+  const taken: WaitingWrite[] = []
   let steps = 0
   for (let next = waiting.peek(); next && taken.length < MAX_SHARED; next = waiting.peek()) {
     steps += next.steps.length
@@ -194,10 +194,10 @@ function takeShared(waiting: FairQueue<Waiting>): readonly Waiting[] {
   return taken
 }
 
-type Outcome = readonly [write: Waiting, result: WriteResult | { readonly thrown: unknown }]
+type WriteOutcome = readonly [write: WaitingWrite, result: WriteResult | { readonly thrown: unknown }]
 
 /** Where writes are made, and how they are recorded. */
-export interface Target {
+export interface WriterResources {
   readonly connection: Connection
   readonly engine: SqlEngine
   readonly files: OpenFiles
@@ -206,11 +206,11 @@ export interface Target {
 }
 
 /** Runs writes in the open transaction. No result is reported before all of them are on disk. */
-function* commitShared(target: Target, writes: readonly Waiting[], slice: Slice): Sliced<void> {
+function* commitShared(target: WriterResources, writes: readonly WaitingWrite[], slice: Slice): Sliced<void> {
   const { connection, files, log, listener } = target
   let isCommitted = false
   try {
-    const outcomes: Outcome[] = []
+    const outcomes: WriteOutcome[] = []
     for (const { steps } of writes) listener.begins(steps)
     const isOnly = writes.length === 1
     for (const write of writes) outcomes.push([write, yield* runAlone(target, { write, isOnly }, slice)])
@@ -271,8 +271,8 @@ const isOneStatement = (steps: readonly WriteStep[]): boolean =>
  * it. Throws only where the whole transaction is lost.
  */
 function* runAlone(
-  { connection, engine, log }: Target,
-  { write, isOnly }: { readonly write: Waiting; readonly isOnly: boolean },
+  { connection, engine, log }: WriterResources,
+  { write, isOnly }: { readonly write: WaitingWrite; readonly isOnly: boolean },
   slice: Slice,
 ): Sliced<WriteResult | { readonly thrown: unknown }> {
   const { steps, by, suspects, verify, signal } = write

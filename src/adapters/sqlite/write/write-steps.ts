@@ -7,7 +7,7 @@ import type { Connection } from '../connection/connection.js'
 import { drive } from '../connection/drive.js'
 
 /** What a write does, and by which engine. */
-export interface Work {
+export interface WriteWork {
   readonly steps: readonly WriteStep[]
   readonly suspects: Suspects
   /** It records the write where its collections are logged. */
@@ -17,7 +17,7 @@ export interface Work {
 /** Applies steps in turn, inside a transaction that the caller rolls back where the result is not ok. */
 export function* writeSteps(
   connection: Connection,
-  { steps, suspects, engine }: Work,
+  { steps, suspects, engine }: WriteWork,
   slice: Slice,
 ): Sliced<WriteResult> {
   const isSpread = steps.some((step) => engine.isSpread?.(step.in) === true)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type Candidates,
+  type CandidateList,
   candidatesIn,
   candidatesInAll,
   candidatesMerged,
@@ -20,7 +20,7 @@ import fc from '../../../support/fast-check.js'
 const index = createSortedIndex([])
 for (let i = 0; i < 30; i++) index.documents.insert({ _id: String(i).padStart(2, '0'), _version: 1 })
 
-const walkAll = (candidates: Candidates, skip: number, most: number): readonly string[] => {
+const walkAll = (candidates: CandidateList, skip: number, most: number): readonly string[] => {
   const seen: string[] = []
   candidates.walk(skip, ({ _id }) => seen.push(_id) < most)
   return seen

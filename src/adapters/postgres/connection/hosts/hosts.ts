@@ -6,7 +6,7 @@ import type { Pg, PgPool, PooledClient } from './pg.js'
 import type { HostList } from './split-hosts.js'
 
 /** The connections to one host. */
-interface Place {
+interface HostPool {
   readonly url: string
   readonly pool: PgPool
   /** The connections in use. */
@@ -31,9 +31,9 @@ const BACKGROUND = 500
  * single host is not asked.
  */
 export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }: Pg): PoolSource {
-  let current: Place | undefined
+  let current: HostPool | undefined
   let isTrusted = false
-  let looking: Promise<Place> | undefined
+  let looking: Promise<HostPool> | undefined
   let lookingBehind: Promise<void> | undefined
   let looked = Number.NEGATIVE_INFINITY
   let failure: unknown
@@ -58,7 +58,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     client.once('end', () => asking.delete(client))
     return client
   }
-  const open = (url: string): Place => {
+  const open = (url: string): HostPool => {
     const pool = new Pool({
       connectionString: url,
       connectionTimeoutMillis: mustTakeWrites ? ANSWER_MILLISECONDS : CONNECT_MILLISECONDS,
@@ -66,7 +66,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
       allowExitOnIdle: true,
       application_name: 'collection-service',
     })
-    const place: Place = { url, pool, given: new Set(), asked: new WeakSet() }
+    const place: HostPool = { url, pool, given: new Set(), asked: new WeakSet() }
     pool.on('connect', pooled.add)
     pool.on('remove', pooled.delete)
     pool.on('acquire', (client) => void place.given.add(client))
@@ -77,7 +77,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     })
     return place
   }
-  const leave = (place: Place | undefined): void => {
+  const leave = (place: HostPool | undefined): void => {
     if (place === current) current = undefined
     if (!place) return
     const end = place.pool
@@ -86,7 +86,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
       .finally(() => leaving.delete(end))
     leaving.add(end)
   }
-  const take = (url: string): Place => {
+  const take = (url: string): HostPool => {
     if (isEnded) throw new Error('the pool is closed')
     const before = current
     if (before?.url !== url) {
@@ -96,9 +96,9 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     }
     isTrusted = true
     failure = undefined
-    return current as Place
+    return current as HostPool
   }
-  const lookFor = async (): Promise<Place> => {
+  const lookFor = async (): Promise<HostPool> => {
     const end = performance.now() + PATIENCE
     for (;;) {
       try {
@@ -109,7 +109,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
       await Promise.race([pause(PAUSE), ended])
     }
   }
-  const look = (): Promise<Place> => {
+  const look = (): Promise<HostPool> => {
     looking ??= lookFor()
       .catch((thrown: unknown) => {
         isTrusted = false
@@ -134,7 +134,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
   const lookBehind = (): void => {
     if (!isEnded) lookingBehind ??= lookUntilFound()
   }
-  const settle = async (): Promise<Place> => {
+  const settle = async (): Promise<HostPool> => {
     if (isEnded) throw new Error('the pool is closed')
     if (!mustTakeWrites) {
       current ??= open(urls[0] ?? '')
@@ -145,7 +145,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     return look()
   }
   const isCurrent = (client: PostgresClient): boolean => current?.given.has(client as PooledClient) === true
-  const connectTo = async (place: Place): Promise<PostgresClient> => {
+  const connectTo = async (place: HostPool): Promise<PostgresClient> => {
     const client = await place.pool.connect()
     try {
       if (mustTakeWrites && !place.asked.has(client)) await askWriter(client)

@@ -1,9 +1,9 @@
 import type { ServiceError } from '../../../errors.js'
-import { type Caller, isUnhurried } from './connections.js'
+import { isUnhurried, type WorkCaller } from './connections.js'
 
-/** One of a crowd. */
-export interface CrowdMember {
-  readonly caller: Caller
+/** A caller for whom a shared statement is run. */
+export interface SharingCaller {
+  readonly caller: WorkCaller
   readonly reject: (thrown: unknown) => void
 }
 
@@ -11,20 +11,20 @@ export interface CrowdMember {
 export type Leaving = (cause: unknown, isSent: boolean) => ServiceError
 
 /**
- * Those for whom one statement is run: it is given up when the last of them has left, or they disband. A class: engines
+ * Those for whom one statement is run: it is given up when the last of them has left, or it is abandoned. A class: engines
  * keep an object with a getter of its own, and with it the members, until they clean up everything.
  */
-export class Crowd implements Caller {
-  readonly #members: readonly CrowdMember[]
+export class SharedStatement implements WorkCaller {
+  readonly #members: readonly SharingCaller[]
   readonly #leaving: Leaving
   readonly #listening: (readonly [signal: AbortSignal, leave: () => void])[] = []
-  readonly #gone = new Set<CrowdMember>()
+  readonly #gone = new Set<SharingCaller>()
   #controller: AbortController | undefined
   #isDisbanded = false
   /** Whether the statement may have been sent. */
   isSent = false
 
-  constructor(members: readonly CrowdMember[], leaving: Leaving) {
+  constructor(members: readonly SharingCaller[], leaving: Leaving) {
     this.#members = members
     this.#leaving = leaving
   }
@@ -61,17 +61,17 @@ export class Crowd implements Caller {
   }
 
   /** Whether the statement was given up though somebody still waits. */
-  get isDisbanded(): boolean {
+  get isAbandoned(): boolean {
     return this.#isDisbanded
   }
 
   /** Gives the statement up. */
-  disband(): void {
+  abandon(): void {
     this.#isDisbanded = true
     void this.signal
   }
 
-  hasLeft(member: CrowdMember): boolean {
+  hasLeft(member: SharingCaller): boolean {
     return this.#gone.has(member)
   }
 

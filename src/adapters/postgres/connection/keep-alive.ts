@@ -5,8 +5,8 @@ import { ignore, toRows } from './session.js'
 /** The milliseconds between two looks at what goes on. */
 const LOOK = 1000
 
-/** What outlasts those who have asked for it. */
-export interface Outlast {
+/** Keeps the connection of work that outlasts its caller. */
+export interface KeepAlive {
   /** Waits until a write that was given up has ended. Returns false where nobody can say that it goes on. */
   wait(client: PostgresClient, writing: Promise<unknown>): Promise<boolean>
   /** Whether the server is busy with what a client has sent; `undefined` where nobody can say. */
@@ -20,7 +20,7 @@ export interface Outlast {
  * the server would keep it nevertheless, and each further write would need another. A connection of which the server knows
  * nothing is dead, or of another server.
  */
-export function createOutlast(pool: PostgresPool): Outlast {
+export function createKeepAlive(pool: PostgresPool): KeepAlive {
   // One at a time: where all connections are held, the first that is dropped makes room for this question.
   let turn: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(look: () => Promise<T>): Promise<T> => {

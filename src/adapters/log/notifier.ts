@@ -1,28 +1,28 @@
 import type { ChangePage, ChangeQuery } from '../../storage.js'
 
 /** Tells those who wait for changes that there may be some. */
-export interface Bell {
+export interface Notifier {
   /** Nothing happens where nobody waits. */
-  ring(): void
+  notify(): void
   /**
    * Reads until there is something to tell, or the time to wait is over. Rejects with the reason of an aborted
    * signal.
    */
-  readWhenRung(read: () => Promise<ChangePage>, query: ChangeQuery): Promise<ChangePage>
+  readWhenNotified(read: () => Promise<ChangePage>, query: ChangeQuery): Promise<ChangePage>
 }
 
 /**
- * Creates a bell. `look`: the milliseconds after which a reader that waits reads without having heard it, because other
+ * Creates a notifier. `look`: the milliseconds after which a reader that waits reads without being notified, because other
  * processes write as well.
  */
-export function createBell(look = Number.POSITIVE_INFINITY): Bell {
+export function createNotifier(look = Number.POSITIVE_INFINITY): Notifier {
   const listening = new Set<() => void>()
 
   return {
-    ring() {
-      for (const hear of listening) hear()
+    notify() {
+      for (const wakeUp of listening) wakeUp()
     },
-    async readWhenRung(read, { wait = 0, signal }) {
+    async readWhenNotified(read, { wait = 0, signal }) {
       const end = performance.now() + wait
       for (;;) {
         signal?.throwIfAborted()
@@ -51,29 +51,29 @@ const MAX_PAUSE = 2 ** 31 - 1
 const later = setTimeout
 const cancel = clearTimeout
 
-/** Begins to listen; the result waits until the bell has rung since. */
+/** Begins to listen; the result waits until `notify` was called since. */
 function listen(listening: Set<() => void>, look: number) {
-  let hasRung = false
+  let isNotified = false
   let wake: (() => void) | undefined
-  const hear = (): void => {
-    hasRung = true
+  const wakeUp = (): void => {
+    isNotified = true
     wake?.()
   }
-  listening.add(hear)
+  listening.add(wakeUp)
   return {
-    end: () => void listening.delete(hear),
+    end: () => void listening.delete(wakeUp),
     async wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-      if (hasRung || signal?.aborted) return
+      if (isNotified || signal?.aborted) return
       let timer: ReturnType<typeof setTimeout> | undefined
       await new Promise<void>((resolve) => {
         wake = resolve
-        signal?.addEventListener('abort', hear, { once: true })
+        signal?.addEventListener('abort', wakeUp, { once: true })
         timer = later(resolve, Math.min(milliseconds, look, MAX_PAUSE))
         // Who waits alone keeps no process alive; not every runtime has this.
         timer.unref?.()
       })
       cancel(timer)
-      signal?.removeEventListener('abort', hear)
+      signal?.removeEventListener('abort', wakeUp)
     },
   }
 }

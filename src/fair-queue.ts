@@ -6,7 +6,7 @@ export const textOf = (caller: QueueCaller | undefined): string | undefined =>
   typeof caller === 'function' ? caller() : caller
 
 /** An entry, and when it came. */
-interface Place<T> {
+interface QueueEntry<T> {
   readonly entry: T
   readonly order: number
 }
@@ -20,7 +20,7 @@ interface Place<T> {
 export class FairQueue<T> {
   readonly #capacity: number
   /** By caller, the one that is served next first; no list is empty. */
-  readonly #lists = new Map<string, Place<T>[]>()
+  readonly #lists = new Map<string, QueueEntry<T>[]>()
   /** The caller that was served last: it comes after all others. */
   #last: string | undefined
   #length = 0
@@ -88,7 +88,7 @@ export class FairQueue<T> {
     for (const list of [...this.#lists.values()]) for (const { entry } of [...list]) yield entry
   }
 
-  #takeOf(caller: string, list: Place<T>[], mayGo: (entry: T) => boolean): Place<T> | undefined {
+  #takeOf(caller: string, list: QueueEntry<T>[], mayGo: (entry: T) => boolean): QueueEntry<T> | undefined {
     const at = list.findIndex(({ entry }) => mayGo(entry))
     if (at < 0) return undefined
     this.#lists.delete(caller)
@@ -108,8 +108,8 @@ export class FairQueue<T> {
   }
 
   #evict(): T | undefined {
-    let most: readonly [caller: string, list: Place<T>[]] | undefined
-    const isMore = (list: Place<T>[], than: Place<T>[]): boolean =>
+    let most: readonly [caller: string, list: QueueEntry<T>[]] | undefined
+    const isMore = (list: QueueEntry<T>[], than: QueueEntry<T>[]): boolean =>
       list.length === than.length
         ? (list.at(-1)?.order ?? 0) > (than.at(-1)?.order ?? 0)
         : list.length > than.length
@@ -117,7 +117,7 @@ export class FairQueue<T> {
     return most && this.#remove(...most, most[1].length - 1)[0]?.entry
   }
 
-  #remove(caller: string, list: Place<T>[], at: number): readonly Place<T>[] {
+  #remove(caller: string, list: QueueEntry<T>[], at: number): readonly QueueEntry<T>[] {
     const removed = list.splice(at, 1)
     this.#length -= removed.length
     if (list.length === 0) this.#lists.delete(caller)

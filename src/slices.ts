@@ -23,7 +23,7 @@ export const stepsToWrite = (characters: number): number =>
   10 + (characters > bounds.longText ? characters / 4 : characters / 16)
 
 /** Work that waits for its turn. */
-interface Waiting {
+interface TurnCounts {
   /** The slices that it has had. */
   had: number
   /** The turns in which it was first in line and did not run. */
@@ -31,9 +31,9 @@ interface Waiting {
 }
 
 /** The work with the fewest slices comes first, so that endless work does not hold up what is nearly done. */
-const waiting: Waiting[] = []
+const waiting: TurnCounts[] = []
 
-function standInLine(me: Waiting): void {
+function standInLine(me: TurnCounts): void {
   const place = waiting.findIndex(({ had }) => had > me.had)
   waiting.splice(place < 0 ? waiting.length : place, 0, me)
 }
@@ -102,7 +102,7 @@ async function runInTurns<T>(
   signalOf: () => AbortSignal | undefined,
 ): Promise<T> {
   const signal = signalOf()
-  const me: Waiting = { had: 0, missed: 0 }
+  const me: TurnCounts = { had: 0, missed: 0 }
   try {
     for (;;) {
       standInLine(me)
@@ -121,7 +121,7 @@ async function runInTurns<T>(
 }
 
 /** Waits until no other slice ran since the last turn and this work is first in line; it leaves the line. */
-async function waitForTurn(me: Waiting, signal: AbortSignal | undefined): Promise<void> {
+async function waitForTurn(me: TurnCounts, signal: AbortSignal | undefined): Promise<void> {
   for (;;) {
     const seen = slicesRun
     await nextTurn()

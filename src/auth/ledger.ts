@@ -28,12 +28,16 @@ export interface Ledger {
 export const nameLedger = (...parts: readonly string[]): string => digest(JSON.stringify(parts))
 
 /** A place: when it was taken, in milliseconds since 1970, and by whom. */
-type Taken = readonly [at: number, by: string | null]
+type LedgerPlace = readonly [at: number, by: string | null]
 
-const isTaken = (place: unknown): place is Taken => Array.isArray(place) && typeof place[0] === 'number'
+const isTaken = (place: unknown): place is LedgerPlace => Array.isArray(place) && typeof place[0] === 'number'
 
 /** The places that are taken at a time; also those of a clock that is ahead, but not of one that was far ahead. */
-function readPlaces(stored: StoredDocument | undefined, { window }: Ledger, now: number): readonly Taken[] {
+function readPlaces(
+  stored: StoredDocument | undefined,
+  { window }: Ledger,
+  now: number,
+): readonly LedgerPlace[] {
   const places = stored && readOwn(stored, 'places')
   if (!Array.isArray(places)) return []
   return places.filter(isTaken).filter(([at]) => Math.abs(now - at) < window)
@@ -56,7 +60,7 @@ export function waitForPlace(stored: StoredDocument | undefined, ledger: Ledger,
   const own = taker ? places.filter(([, by]) => by === taker.name) : []
   return Math.max(waitAmong(places, most), taker ? waitAmong(own, taker.most) : 0)
 
-  function waitAmong(among: readonly Taken[], limit: number): number {
+  function waitAmong(among: readonly LedgerPlace[], limit: number): number {
     const times = among.map(([at]) => at).sort((a, b) => a - b)
     const first = times[times.length - limit]
     return first === undefined ? 0 : first + window - now
@@ -90,7 +94,7 @@ export interface LedgerWrite {
 function writePlaces(
   stored: StoredDocument | undefined,
   { _id, window }: Ledger,
-  places: readonly Taken[],
+  places: readonly LedgerPlace[],
 ): LedgerWrite {
   const last = Math.max(0, ...places.map(([at]) => at))
   const expiresAt = formatTimestamp(last + window) ?? LAST_TIME

@@ -26,7 +26,7 @@ export interface Turns {
 const MAX_WAITING = 128
 
 /** An attempt that waits for its turn. */
-interface Waiting {
+interface QueuedAttempt {
   readonly ledger: Ledger
   start(): void
   refuse(reason: unknown): void
@@ -45,7 +45,7 @@ export const createTurns = (now: () => number): Turns => new LedgerTurns(now)
 class LedgerTurns implements Turns {
   readonly #now: () => number
   readonly #lanes = new Map<string, Lane>()
-  readonly #waiting = new FairQueue<Waiting>(MAX_WAITING)
+  readonly #waiting = new FairQueue<QueuedAttempt>(MAX_WAITING)
 
   constructor(now: () => number) {
     this.#now = now
@@ -72,7 +72,7 @@ class LedgerTurns implements Turns {
         this.#drop(ledger)
       }
       const giveUp = (): void => entry.refuse(overloaded())
-      const entry: Waiting = {
+      const entry: QueuedAttempt = {
         ledger,
         start: () => {
           this.#add(ledger, 1)
@@ -92,8 +92,8 @@ class LedgerTurns implements Turns {
 
   end(ledger: Ledger, stored: StoredDocument | undefined): void {
     this.#add(ledger, -1)
-    const isFull = (entry: Waiting): boolean => waitForPlace(stored, entry.ledger, this.#now()) > 0
-    const mayEnd = (entry: Waiting): boolean =>
+    const isFull = (entry: QueuedAttempt): boolean => waitForPlace(stored, entry.ledger, this.#now()) > 0
+    const mayEnd = (entry: QueuedAttempt): boolean =>
       entry.ledger._id === ledger._id && (isFull(entry) || this.#hasTurn(entry.ledger, stored))
     for (let next = this.#waiting.take(mayEnd); next; next = this.#waiting.take(mayEnd)) {
       const wait = waitForPlace(stored, next.ledger, this.#now())

@@ -18,14 +18,14 @@ export interface WorkQueue {
 }
 
 /** A task that waits. */
-interface Waiting {
+interface QueuedTask {
   start(): void
   refuse(): void
 }
 
 /** Creates a queue in which at most `capacity` tasks wait, and `width` run at once. */
 export function createWorkQueue(capacity: number, width = 1): WorkQueue {
-  const waiting = new FairQueue<Waiting>(capacity)
+  const waiting = new FairQueue<QueuedTask>(capacity)
   let running = 0
 
   return {
@@ -48,13 +48,13 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
   }
 }
 
-const waitForTurn = (waiting: FairQueue<Waiting>, { signal, caller }: TaskOptions): Promise<void> =>
+const waitForTurn = (waiting: FairQueue<QueuedTask>, { signal, caller }: TaskOptions): Promise<void> =>
   new Promise((resolve, reject) => {
     const leave = (): void => {
       waiting.delete(entry)
       entry.refuse()
     }
-    const entry: Waiting = {
+    const entry: QueuedTask = {
       start() {
         signal?.removeEventListener('abort', leave)
         resolve()

@@ -7,7 +7,7 @@ import type { JsonObject } from '../types.js'
 import { judgeSample } from './judge-sample.js'
 
 /** A place in a document, and in the configuration. */
-interface Place {
+interface ValueLocation {
   readonly pointer: string
   readonly report: ConfigReport
   /** A document that holds only this value, at this place. */
@@ -20,13 +20,13 @@ export function checkOwnValues(
   validate: BodyValidator,
   schema: ConfigReport,
 ): void {
-  const judge = (value: unknown, place: Place, report: ConfigReport): void => {
+  const judge = (value: unknown, place: ValueLocation, report: ConfigReport): void => {
     for (const { path, message } of judgeSample({ fields, validate }, place.wrap(value), place.pointer)) {
       const inside = path.slice(place.pointer.length)
       report.fault(`is not a value of the field: ${inside}${inside && ' '}${message}`)
     }
   }
-  const visit = (field: Field, place: Place): void => {
+  const visit = (field: Field, place: ValueLocation): void => {
     const { definition, properties, items } = field
     const written = field.defaultAt(null)
     const [variable] = findVariables(written)
@@ -38,11 +38,11 @@ export function checkOwnValues(
     for (const [i, value] of choices.entries()) judge(value, place, place.report.at('enum').at(i))
     visitAll(properties, { ...place, report: place.report.at('properties') })
     if (items) {
-      const wrap: Place['wrap'] = (value) => place.wrap([value])
+      const wrap: ValueLocation['wrap'] = (value) => place.wrap([value])
       visit(items, { pointer: `${place.pointer}/0`, report: place.report.at('items'), wrap })
     }
   }
-  const visitAll = (inner: readonly Field[], { pointer, report, wrap }: Place): void => {
+  const visitAll = (inner: readonly Field[], { pointer, report, wrap }: ValueLocation): void => {
     for (const field of inner) {
       visit(field, {
         pointer: pointer + toPointerPart(field.name),

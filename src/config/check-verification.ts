@@ -117,7 +117,7 @@ function judgeIdentifier(auth: AuthPlan, subject: string): readonly string[] {
 }
 
 /** A field whose value would tell of accounts, and what it tells. */
-interface Telling {
+interface RevealingField {
   readonly field: Field
   readonly what: string
 }
@@ -129,7 +129,7 @@ interface Telling {
 function findTelling(
   { users, identifier }: AuthPlan,
   { referrers, matches }: Requirement['references'],
-): readonly Telling[] {
+): readonly RevealingField[] {
   const holding = new Set(
     [
       ...[...referrers.values()]
@@ -146,7 +146,7 @@ function findTelling(
   })
 }
 
-function judgeRegistration(auth: AuthPlan, telling: readonly Telling[]): readonly string[] {
+function judgeRegistration(auth: AuthPlan, telling: readonly RevealingField[]): readonly string[] {
   const rule = auth.users.permissions.create.get(EVERYONE)
   return telling
     .filter(({ field }) => rule && writes(rule, field.name, auth))

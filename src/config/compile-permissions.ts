@@ -9,10 +9,10 @@ import {
   includesProperty,
   isRole,
   OPERATIONS,
-  type Operation,
   OWNER,
   type PropertySet,
   type Rule,
+  type RuleOperation,
 } from '../permissions/grants.js'
 import { claimIn, findVariables } from '../query/variable.js'
 import { ANYWHERE, bindWhere, narrowWhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
@@ -51,8 +51,8 @@ export function compilePermissions(
 }
 
 /** A rule as it is written, and its place. `null` refuses. */
-interface Written {
-  readonly operation: Operation
+interface ConfiguredRule {
+  readonly operation: RuleOperation
   readonly rule: RuleConfig | null
   readonly place: ConfigReport
   /** Whether it comes from a grant for all operations. */
@@ -65,18 +65,18 @@ const ruleOf = (rule: boolean | RuleConfig): RuleConfig | null =>
   typeof rule === 'object' ? rule : rule ? WITHOUT_CONDITIONS : null
 
 /** The rules that a grant stands for. */
-function expandGrant(grant: GrantConfig, place: ConfigReport): readonly Written[] {
+function expandGrant(grant: GrantConfig, place: ConfigReport): readonly ConfiguredRule[] {
   if (typeof grant === 'boolean') {
     return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), place, isWhole: grant }))
   }
   // Both forms at once are a fault that is noted already; each is still checked for its own faults.
-  const plain: readonly Written[] = isPlain(grant)
+  const plain: readonly ConfiguredRule[] = isPlain(grant)
     ? [
         { operation: 'read', rule: WITHOUT_CONDITIONS, place },
         { operation: 'create', rule: grant, place },
       ]
     : []
-  const byOperation = OPERATIONS.flatMap((operation): Written[] => {
+  const byOperation = OPERATIONS.flatMap((operation): ConfiguredRule[] => {
     const rule = readOwn(grant as JsonObject, operation) as boolean | RuleConfig | undefined
     return rule === undefined ? [] : [{ operation, rule: ruleOf(rule), place: place.at(operation) }]
   })
@@ -88,7 +88,7 @@ const isPlain = (grant: GrantConfig & object): grant is Pick<RuleConfig, 'pick' 
 
 function compileRule(
   subject: string,
-  { operation, rule, place, isWhole = false }: Written & { readonly rule: RuleConfig },
+  { operation, rule, place, isWhole = false }: ConfiguredRule & { readonly rule: RuleConfig },
   scope: RuleScope,
 ): Rule {
   for (const list of ['pick', 'omit'] as const) {
@@ -145,7 +145,7 @@ function compileSet(set: JsonObject, scope: RuleScope, report: ConfigReport): Re
 function judgeName(
   list: 'pick' | 'omit' | 'set',
   name: string,
-  operation: Operation,
+  operation: RuleOperation,
   { fields, additionalProperties, verifiedField }: RuleScope,
 ): string | undefined {
   if (list === 'set' && name === verifiedField) return `${name} is written by the service alone`

@@ -3,9 +3,9 @@ import {
   EVERYONE,
   includesProperty,
   isRole,
-  type Operation,
   OWNER,
   type Rule,
+  type RuleOperation,
   SIGNED_IN,
 } from '../permissions/grants.js'
 import { acceptsProperty } from '../permissions/write-rules.js'
@@ -104,7 +104,7 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
   }
 }
 
-const WRITES: readonly Operation[] = ['create', 'update', 'delete']
+const WRITES: readonly RuleOperation[] = ['create', 'update', 'delete']
 
 /** The most specific subject decides a write, so a grant to it may take away what everyone has. */
 function warnOfLesserRights({ permissions, fields }: Collection, report: WarningReport): void {

@@ -3,7 +3,7 @@ import { type FieldRef, type Filter, type Leaf, not, nothing, or, type Scalar } 
 import { prefixOf } from './pattern/prefix.js'
 
 /** A comparison that bounds a field on one side. */
-interface Bound {
+interface ComparisonBound {
   readonly kind: 'lt' | 'lte' | 'gt' | 'gte'
   readonly field: FieldRef
   readonly value: Scalar
@@ -15,14 +15,14 @@ export interface Constraint {
   /** The values that are allowed; `undefined` for all. */
   readonly values: ReadonlySet<Scalar> | undefined
   readonly excluded: ReadonlySet<Scalar>
-  readonly lower: Bound | undefined
-  readonly upper: Bound | undefined
+  readonly lower: ComparisonBound | undefined
+  readonly upper: ComparisonBound | undefined
   readonly isPresent: boolean
   readonly isMissing: boolean
 }
 
 /** What a condition says about one field; `isWhole`: it says nothing else. */
-export interface Reading {
+export interface FieldConstraint {
   readonly constraint: Constraint
   readonly isWhole: boolean
 }
@@ -43,7 +43,7 @@ const nothingSaid = (field: FieldRef): Constraint => ({
 export const nameOf = ({ path, type }: FieldRef): string => `${type} ${path}`
 
 /** What a condition says about one field; `undefined` for one on several fields, on elements, or on values without an order. */
-export function readConstraint(filter: Filter): Reading | undefined {
+export function readConstraint(filter: Filter): FieldConstraint | undefined {
   switch (filter.kind) {
     case 'and':
       return undefined
@@ -58,19 +58,19 @@ export function readConstraint(filter: Filter): Reading | undefined {
   }
 }
 
-const whole = (field: FieldRef, said: Partial<Constraint>): Reading => ({
+const whole = (field: FieldRef, said: Partial<Constraint>): FieldConstraint => ({
   constraint: { ...nothingSaid(field), ...said },
   isWhole: true,
 })
 
-function readNegation(filter: Filter): Reading | undefined {
+function readNegation(filter: Filter): FieldConstraint | undefined {
   if (filter.kind === 'present')
     return isPlain(filter.field) ? whole(filter.field, { isMissing: true }) : undefined
   const equal = readEqualities(filter)
   return equal && whole(equal.field, { excluded: equal.values })
 }
 
-function readLeaf(leaf: Leaf): Reading | undefined {
+function readLeaf(leaf: Leaf): FieldConstraint | undefined {
   const { kind, field } = leaf
   switch (kind) {
     case 'present':
@@ -79,8 +79,9 @@ function readLeaf(leaf: Leaf): Reading | undefined {
       const prefix = field.type === 'string' ? prefixOf(leaf.pattern) : undefined
       if (!prefix) return undefined
       const { from, below, isAll } = prefix
-      const lower: Bound = { kind: 'gte', field, value: from }
-      const upper: Bound | undefined = below === undefined ? undefined : { kind: 'lt', field, value: below }
+      const lower: ComparisonBound = { kind: 'gte', field, value: from }
+      const upper: ComparisonBound | undefined =
+        below === undefined ? undefined : { kind: 'lt', field, value: below }
       return { constraint: { ...nothingSaid(field), lower, upper }, isWhole: isAll }
     }
     case 'eq':
@@ -89,7 +90,7 @@ function readLeaf(leaf: Leaf): Reading | undefined {
     case 'gte':
     case 'lt':
     case 'lte': {
-      const bound: Bound = { kind, field, value: leaf.value }
+      const bound: ComparisonBound = { kind, field, value: leaf.value }
       if (!canHold(field.type, leaf.value)) return whole(field, { values: NO_VALUES })
       return whole(field, kind === 'gt' || kind === 'gte' ? { lower: bound } : { upper: bound })
     }
@@ -148,14 +149,18 @@ function intersect(a: ReadonlySet<Scalar>, b: ReadonlySet<Scalar>): ReadonlySet<
 }
 
 /** The bound that leaves less. `direction`: 1 for lower bounds, -1 for upper ones. */
-function stronger(a: Bound | undefined, b: Bound | undefined, direction: 1 | -1): Bound | undefined {
+function stronger(
+  a: ComparisonBound | undefined,
+  b: ComparisonBound | undefined,
+  direction: 1 | -1,
+): ComparisonBound | undefined {
   if (!a || !b) return a ?? b
   const order = compare(a.value, b.value) * direction
   if (order !== 0) return order > 0 ? a : b
   return isStrict(b) && !isStrict(a) ? b : a
 }
 
-const isStrict = ({ kind }: Bound): boolean => kind === 'gt' || kind === 'lt'
+const isStrict = ({ kind }: ComparisonBound): boolean => kind === 'gt' || kind === 'lt'
 
 /** Whether bounds and excluded values leave a value. */
 function allows({ excluded, lower, upper }: Constraint, value: Scalar): boolean {

@@ -10,13 +10,13 @@ export interface OrderKey {
 }
 
 /** Compares two items: negative, zero or positive. It takes its steps from the slice. */
-export type Compare<T> = (a: T, b: T, slice: Slice) => number
+export type CompareItems<T> = (a: T, b: T, slice: Slice) => number
 
 /** Compiles an order (CONTRACT.md §3.6); `readers[i]` gives an item's value for the `i`th key. */
 export function compileOrder<T>(
   sort: readonly { readonly descending: boolean }[],
   readers: readonly ((item: T) => Ordered)[],
-): Compare<T> {
+): CompareItems<T> {
   const signs = sort.map(({ descending }) => (descending ? -1 : 1))
   return (a, b, slice) => {
     for (let i = 0; i < readers.length; i++) {
@@ -32,7 +32,7 @@ export function compileOrder<T>(
 }
 
 /** Compiles the order of documents. A value that is not of its field's type counts as missing. */
-export const compileDocumentOrder = (sort: readonly OrderKey[]): Compare<JsonObject> =>
+export const compileDocumentOrder = (sort: readonly OrderKey[]): CompareItems<JsonObject> =>
   compileOrder(
     sort,
     sort.map(({ field }) => compileField(field)),
@@ -53,7 +53,7 @@ export interface Sorter<T> {
 }
 
 /** Creates a sorter. */
-export function createSorter<T>(order: Compare<T>, count: number): Sorter<T> {
+export function createSorter<T>(order: CompareItems<T>, count: number): Sorter<T> {
   const kept: T[] = []
   if (count > MAX_KEPT) {
     return {
@@ -75,7 +75,12 @@ export function createSorter<T>(order: Compare<T>, count: number): Sorter<T> {
 
 // These stand alone because a generator that is made for each list costs as much as a short list: see CONTRIBUTING.md.
 
-function* sortFirst<T>(items: T[], order: Compare<T>, count: number, slice: Slice): Sliced<readonly T[]> {
+function* sortFirst<T>(
+  items: T[],
+  order: CompareItems<T>,
+  count: number,
+  slice: Slice,
+): Sliced<readonly T[]> {
   const sorted = yield* mergeSort(items, order, slice)
   return count < sorted.length ? sorted.slice(0, count) : sorted
 }
@@ -86,7 +91,7 @@ function* giveAll<T>(items: readonly T[]): Sliced<readonly T[]> {
 }
 
 /** The index at which an item belongs among sorted ones. */
-function findPlace<T>(sorted: readonly T[], item: T, order: Compare<T>, slice: Slice): number {
+function findPlace<T>(sorted: readonly T[], item: T, order: CompareItems<T>, slice: Slice): number {
   let low = 0
   let high = sorted.length
   while (low < high) {
@@ -98,7 +103,7 @@ function findPlace<T>(sorted: readonly T[], item: T, order: Compare<T>, slice: S
 }
 
 /** Sorts from the bottom up, so that it can pause between any two comparisons. */
-export function* mergeSort<T>(all: T[], order: Compare<T>, slice: Slice): Sliced<readonly T[]> {
+export function* mergeSort<T>(all: T[], order: CompareItems<T>, slice: Slice): Sliced<readonly T[]> {
   let from = all
   let into: T[] = new Array(all.length)
   for (let width = 1; width < all.length; width *= 2) {

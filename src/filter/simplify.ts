@@ -1,9 +1,9 @@
 import {
   type Constraint,
+  type FieldConstraint,
   isImpossible,
   join,
   nameOf,
-  type Reading,
   readConstraint,
   writeConditions,
 } from './constraint.js'
@@ -91,12 +91,12 @@ function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[
 }
 
 /** What is said once stays as it is; a list with a value twice, or with one that cannot be, is written again. */
-function keepWhole(part: Filter, { constraint }: Reading): Filter {
+function keepWhole(part: Filter, { constraint }: FieldConstraint): Filter {
   const isShorter = part.kind === 'or' && constraint.values && constraint.values.size < part.filters.length
   return isShorter ? and(writeConditions(constraint, undefined)) : part
 }
 
-function gather(readings: readonly (Reading | undefined)[]): ReadonlyMap<string, Gathered> {
+function gather(readings: readonly (FieldConstraint | undefined)[]): ReadonlyMap<string, Gathered> {
   const own = new Map<string, Gathered>()
   for (const reading of readings) {
     if (!reading) continue

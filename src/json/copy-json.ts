@@ -23,13 +23,13 @@ type MustBe = (pointer: string) => boolean
 const nowhere: MustBe = () => false
 
 /** Where the value stands, and what holds of the whole. */
-interface Place {
+interface CopyContext {
   readonly report: ConfigReport
   readonly mustBe: MustBe
 }
 
 /** `outer`: the objects and arrays around the value. */
-function copy(value: unknown, { report, mustBe }: Place, outer: readonly object[]): unknown {
+function copy(value: unknown, { report, mustBe }: CopyContext, outer: readonly object[]): unknown {
   const fault = (message: string): null => {
     report.fault(message)
     return null

@@ -25,17 +25,19 @@ export type BodyReport = Report<[code: string, message: string]>
 /**
  * Creates the report of a value, or of its part at `path`. `note` returns false when there is no more room.
  */
-export const createReport = <What extends readonly string[]>(note: Note<What>, path = ''): Report<What> =>
-  new NotingReport(note, path)
+export const createReport = <What extends readonly string[]>(
+  note: NoteFault<What>,
+  path = '',
+): Report<What> => new NotingReport(note, path)
 
-type Note<What extends readonly string[]> = (path: string, ...what: What) => boolean
+type NoteFault<What extends readonly string[]> = (path: string, ...what: What) => boolean
 
 /** A class: every body has a report, which hardly any needs. */
 class NotingReport<What extends readonly string[]> implements Report<What> {
   readonly path: string
-  readonly #note: Note<What>
+  readonly #note: NoteFault<What>
 
-  constructor(note: Note<What>, path: string) {
+  constructor(note: NoteFault<What>, path: string) {
     this.#note = note
     this.path = path
   }

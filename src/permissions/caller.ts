@@ -20,7 +20,7 @@ export const fromHost = (caller: Caller): KnownCaller => ({
 export type Clock = () => string
 
 /** The caller of a request, and the values that the variables of the configuration have for it. */
-export interface Asking {
+export interface BoundCaller {
   readonly caller: KnownCaller | null
   readonly binding: Binding
 }

@@ -26,7 +26,7 @@ export function selectDeciding(rules: readonly Rule[]): readonly Rule[] {
 }
 
 /** The rules that decide about a document before claims are read. */
-export interface Undemanding {
+export interface ClaimlessRules {
   /** The rules without claims. */
   readonly free: readonly Rule[]
   /** Those of them that show as much as each rule with claims: where one of these holds, claims add nothing. */
@@ -34,7 +34,7 @@ export interface Undemanding {
 }
 
 /** Divides the rules that decide; nothing covers claims where no rule uses any. */
-export function selectUndemanding(rules: readonly Rule[]): Undemanding {
+export function selectUndemanding(rules: readonly Rule[]): ClaimlessRules {
   const free = rules.filter((rule) => !usesClaims(rule))
   const demanding = rules.filter(usesClaims)
   const covering = free.filter((rule) =>

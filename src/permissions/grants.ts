@@ -1,10 +1,10 @@
 import type { Where } from '../query/where.js'
 
 /** What a rule can allow. */
-export type Operation = 'create' | 'read' | 'update' | 'delete'
+export type RuleOperation = 'create' | 'read' | 'update' | 'delete'
 
 /** All operations. */
-export const OPERATIONS: readonly Operation[] = ['create', 'read', 'update', 'delete']
+export const OPERATIONS: readonly RuleOperation[] = ['create', 'read', 'update', 'delete']
 
 /** The subject that everyone is. This and the next two are not roles: a role of such a name is ignored. */
 export const EVERYONE = '*'
@@ -48,5 +48,5 @@ export interface Rule {
 
 /** For each operation, the subjects that mention it, in the configured order; `null` where they refuse it. */
 export type CompiledPermissions = {
-  readonly [operation in Operation]: ReadonlyMap<string, Rule | null>
+  readonly [operation in RuleOperation]: ReadonlyMap<string, Rule | null>
 }

@@ -3,7 +3,7 @@ import { readOwn } from '../json/own-properties.js'
 import { bindWhere, isAnywhere, type Where } from '../query/where.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
-import type { Asking } from './caller.js'
+import type { BoundCaller } from './caller.js'
 import { OWNER, type Rule } from './grants.js'
 
 /** Decides for one caller whether the conditions of rules hold for documents. */
@@ -15,7 +15,7 @@ export interface RuleJudge {
 }
 
 /** Creates the judge of a caller. It compiles each condition once. */
-export function createRuleJudge(asking: Asking): RuleJudge {
+export function createRuleJudge(asking: BoundCaller): RuleJudge {
   const compiled = new Map<Where, Predicate>()
   const test = (where: Where): Predicate => {
     const known = compiled.get(where)
@@ -32,5 +32,5 @@ export function createRuleJudge(asking: Asking): RuleJudge {
   }
 }
 
-const isCreator = ({ caller }: Asking, stored: StoredDocument): boolean =>
+const isCreator = ({ caller }: BoundCaller, stored: StoredDocument): boolean =>
   caller !== null && readOwn(stored, 'createdBy') === caller.id

@@ -5,8 +5,8 @@ import { CACHES } from '../kept/caches.js'
 import type { ReadableNames } from '../query/reading.js'
 import { type Binding, NOW, USER_ID } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
-import type { Asking, KnownCaller } from './caller.js'
-import { selectDeciding, selectUndemanding, type Undemanding } from './deciding-rules.js'
+import type { BoundCaller, KnownCaller } from './caller.js'
+import { type ClaimlessRules, selectDeciding, selectUndemanding } from './deciding-rules.js'
 import { type CompiledPermissions, EVERYONE, OWNER, type Rule, SIGNED_IN } from './grants.js'
 import type { KeepTexts } from './kept-texts.js'
 import {
@@ -27,7 +27,7 @@ export interface GatedCollection extends AccessibleCollection, ShownCollection {
 }
 
 /** Gives a caller's access, or `null` where no grant mentions the caller. Default: by all rules. */
-export type ReadGate = (asking: Asking, by?: keyof Undemanding) => ReadAccess | null
+export type ReadGate = (asking: BoundCaller, by?: keyof ClaimlessRules) => ReadAccess | null
 
 /** What the gates of a service share. */
 export interface GateOptions {
@@ -37,11 +37,11 @@ export interface GateOptions {
 }
 
 /** The rules of callers who are alike in what they are. */
-interface Standing {
+interface CallerRules {
   /** Stands for the rules. */
   readonly key: string
   readonly rules: readonly Rule[]
-  readonly undemanding: Undemanding
+  readonly undemanding: ClaimlessRules
   /** The variables of the caller that the rules depend on. */
   readonly variables: readonly string[]
   /** Whether they depend on the time too. */
@@ -51,7 +51,7 @@ interface Standing {
 /** The most standings that are kept: callers may have any of the roles together. */
 const MAX_STANDINGS = 256
 
-interface Kept {
+interface CachedAccess {
   readonly access: ReadAccess
   readonly size: number
 }
@@ -69,8 +69,8 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
   const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
   const findView = createViews(collection, rules, options.keepTexts)
   const compile = (
-    { rules: mine }: Standing,
-    asking: Asking,
+    { rules: mine }: CallerRules,
+    asking: BoundCaller,
     writeStanding: () => string,
     key?: number,
   ): ReadAccess =>
@@ -80,8 +80,8 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
       key,
       writeStanding,
     })
-  const standings = createBoundedMap<string, Standing>(CACHES.accesses, MAX_STANDINGS)
-  const standingFor = (mine: readonly Rule[]): Standing => {
+  const standings = createBoundedMap<string, CallerRules>(CACHES.accesses, MAX_STANDINGS)
+  const standingFor = (mine: readonly Rule[]): CallerRules => {
     const key = keyOf(rules, mine)
     const known = standings.get(key)
     if (known) return known
@@ -89,10 +89,10 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
     standings.set(key, standing)
     return standing
   }
-  const standingOf = (caller: KnownCaller | null): Standing =>
+  const standingOf = (caller: KnownCaller | null): CallerRules =>
     standingFor(rules.filter(({ subject }) => appliesTo(subject, caller)))
   const anonymous = standingOf(null)
-  const accesses = createBoundedMap<string, Kept>(CACHES.accesses, MAX_ACCESSES, ({ size }) => size)
+  const accesses = createBoundedMap<string, CachedAccess>(CACHES.accesses, MAX_ACCESSES, ({ size }) => size)
   return (asking, by) => {
     const whole = asking.caller === null ? anonymous : standingOf(asking.caller)
     const standing = by === undefined ? whole : standingFor(whole.undemanding[by])
@@ -107,7 +107,7 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
   }
 }
 
-function createStanding(key: string, rules: readonly Rule[]): Standing {
+function createStanding(key: string, rules: readonly Rule[]): CallerRules {
   const variables = rules.flatMap((rule) => [
     ...(rule.subject === OWNER ? [USER_ID] : []),
     ...(rule.where.kind === 'bound' ? rule.where.variables : []),
@@ -138,7 +138,7 @@ export function selectNames(collection: GatedCollection, caller: KnownCaller | n
   return rules.length > 0 ? namesOf(collection, rules) : null
 }
 
-const writeStanding = ({ key, variables }: Standing, binding: Binding): string =>
+const writeStanding = ({ key, variables }: CallerRules, binding: Binding): string =>
   variables.length === 0 ? key : key + writeValues(variables, binding)
 
 /** Whether a caller is such a subject; `owner` is every signed-in caller, of own documents. */
@@ -149,7 +149,7 @@ export function appliesTo(subject: string, caller: KnownCaller | null): boolean 
 }
 
 /** A rule's condition for a caller; that of `owner` holds only for documents that the caller created. */
-function bindRuleWhere(rule: Rule, { caller, binding }: Asking): Filter {
+function bindRuleWhere(rule: Rule, { caller, binding }: BoundCaller): Filter {
   const where = bindWhere(rule.where, binding)
   if (rule.subject !== OWNER) return where
   return createdBy && caller ? and([{ kind: 'eq', field: createdBy, value: caller.id }, where]) : nothing
@@ -157,4 +157,7 @@ function bindRuleWhere(rule: Rule, { caller, binding }: Asking): Filter {
 
 const createdBy = SYSTEM_FIELD_PLANS.find(({ name }) => name === 'createdBy')?.ref
 
-const bindRule = (rule: Rule, asking: Asking): BoundRule => ({ rule, where: bindRuleWhere(rule, asking) })
+const bindRule = (rule: Rule, asking: BoundCaller): BoundRule => ({
+  rule,
+  where: bindRuleWhere(rule, asking),
+})

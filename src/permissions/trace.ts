@@ -1,11 +1,11 @@
 import type { JsonObject } from '../types.js'
-import type { Asking } from './caller.js'
-import type { Operation, Rule } from './grants.js'
-import type { Kept } from './write-rules.js'
+import type { BoundCaller } from './caller.js'
+import type { Rule, RuleOperation } from './grants.js'
+import type { KeptProperties } from './write-rules.js'
 
 /** The rules under which a caller may try an operation. */
 export interface Permitted {
-  readonly operation: Operation
+  readonly operation: RuleOperation
   readonly collection: string
   readonly rules: readonly Rule[]
 }
@@ -13,11 +13,11 @@ export interface Permitted {
 /** A rule that a body is tried under. */
 export interface Attempted {
   readonly rule: Rule
-  readonly kept: Kept
+  readonly kept: KeptProperties
 }
 
 /** What came of a body under one rule. */
-export interface Outcome {
+export interface RuleOutcome {
   readonly kind: 'fits' | 'invalid' | 'refused'
   readonly faults?: readonly { readonly path: string; readonly code: string; readonly message: string }[]
 }
@@ -28,9 +28,9 @@ export interface Outcome {
  */
 export interface Trace {
   /** A caller asks for an operation; without rules, it is denied. */
-  permits(asking: Asking, permitted: Permitted): void
+  permits(asking: BoundCaller, permitted: Permitted): void
   /** A body will now be tried under rules, in this order. */
-  tries(asking: Asking, body: JsonObject, attempts: readonly Attempted[]): void
+  tries(asking: BoundCaller, body: JsonObject, attempts: readonly Attempted[]): void
   /** It was tried under one of them. */
-  tried(attempted: Attempted, outcome: Outcome): void
+  tried(attempted: Attempted, outcome: RuleOutcome): void
 }

@@ -2,7 +2,7 @@ import { pickOwn } from '../json/own-properties.js'
 import { bindValue } from '../query/variable.js'
 import { isSystemField } from '../schema/names.js'
 import type { JsonObject } from '../types.js'
-import type { Asking, KnownCaller } from './caller.js'
+import type { BoundCaller, KnownCaller } from './caller.js'
 import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from './grants.js'
 
 /**
@@ -34,7 +34,7 @@ function decideSubjects(mentions: ReadonlyMap<string, Rule | null>, caller: Know
 }
 
 /** What a rule leaves of a body. */
-export interface Kept {
+export interface KeptProperties {
   readonly body: JsonObject
   /** Whether the rule dropped nothing; system fields and properties that `set` replaces do not count. */
   readonly isWhole: boolean
@@ -65,7 +65,7 @@ export function keepProperties(
   accepts: (name: string) => boolean,
   set: ReadonlyMap<string, unknown> = new Map(),
   verifiedField: string | null = null,
-): Kept {
+): KeptProperties {
   const names = Object.keys(body)
   let isWhole = true
   const isKept = (name: string): boolean => {
@@ -78,7 +78,7 @@ export function keepProperties(
 }
 
 /** The values of a rule's `set` for a caller; `undefined` where the caller lacks one of them. */
-export function bindSet({ set }: Rule, asking: Asking): JsonObject | undefined {
+export function bindSet({ set }: Rule, asking: BoundCaller): JsonObject | undefined {
   if (set.size === 0) return NOTHING
   const entries: [string, unknown][] = []
   for (const [name, value] of set) {

@@ -2,7 +2,7 @@ import type { Field } from '../fields/field-type.js'
 import { suggest } from '../schema/names.js'
 import { ConditionFault, elementOf } from './condition.js'
 import { isTold, unknownField } from './query-string.js'
-import type { ReadableNames, Reading } from './reading.js'
+import type { QueryReading, ReadableNames } from './reading.js'
 
 /** A reference, or an array of them, that is replaced by the documents that it names. */
 export interface Expansion {
@@ -28,20 +28,20 @@ export interface Following {
 export const MAX_LEVELS = 3
 
 /** An expansion that others of the same query may go on from. */
-interface Growing extends Expansion {
-  readonly onward: Growing[]
+interface OpenExpansion extends Expansion {
+  readonly onward: OpenExpansion[]
 }
 
 /** Compiles the names of references; each is judged as in a query of the collection that has it. */
 export function compileExpand(
   paths: readonly string[],
-  { readable, faults, attempt }: Reading,
+  { readable, faults, attempt }: QueryReading,
   following: Following,
 ): readonly Expansion[] {
-  const root: Growing[] = []
+  const root: OpenExpansion[] = []
   for (const path of paths)
     attempt('expand', undefined, () => {
-      let [into, rest, here]: [Growing[], string | null, ReadableNames | null] = [root, path, readable]
+      let [into, rest, here]: [OpenExpansion[], string | null, ReadableNames | null] = [root, path, readable]
       for (let level = 1; rest !== null; level++) {
         const found = findReference(rest, here, following)
         if (!found) {

@@ -7,14 +7,14 @@ import type { Limits, OperatorName } from '../types.js'
 import { compileExpand, type Expansion, type Following } from './compile-expand.js'
 import { buildCondition, ConditionFault, isArrayText, readOperands } from './condition.js'
 import { joinRepeated, OPTIONS, OR, takes } from './operators.js'
-import { compilePage, type Page, type PageLimits } from './paging/page.js'
+import { compilePage, type PageLimits, type Paging } from './paging/page.js'
 import { createProjection, type Projection } from './projection.js'
 import { isTold, refuse, unknownField } from './query-string.js'
 import type { RawFilter, RawQuery } from './raw-query.js'
-import type { Readable, Reading } from './reading.js'
+import type { QueryReading, Readable } from './reading.js'
 
 /** A query, compiled for one caller (CONTRACT.md §3). */
-export interface Query extends Page {
+export interface Query extends Paging {
   readonly filter: Filter
   readonly projection: Projection | null
   /** The references, or arrays of them, that are replaced by the documents that they name. */
@@ -27,7 +27,7 @@ type CountLimits = Pick<Limits, 'conditions' | 'values' | 'patterns'>
 export type QueryLimits = CountLimits & PageLimits
 
 /** What one caller may read. */
-export interface Scope {
+export interface QueryScope {
   readonly readable: Readable
   readonly following: Following
 }
@@ -35,7 +35,7 @@ export interface Scope {
 /** Compiles a query for one caller. Throws `invalid_query` with every fault. */
 export function compileQuery(
   raw: RawQuery,
-  { readable, following }: Scope,
+  { readable, following }: QueryScope,
   idField: Field,
   limits: QueryLimits,
 ): Query {
@@ -82,7 +82,7 @@ const asCreator = (operand: unknown): readonly unknown[] => {
   return id === operand ? [operand] : [operand, id]
 }
 
-function createReading(readable: Readable, following: Following): Reading {
+function createReading(readable: Readable, following: Following): QueryReading {
   const faults: Fault[] = []
   return {
     readable,
@@ -109,7 +109,7 @@ function createReading(readable: Readable, following: Following): Reading {
 }
 
 /** Compiles all conditions, and one of the groups if any. `at` precedes a field in a parameter's name. */
-function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: Reading): Filter {
+function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: QueryReading): Filter {
   const filters: Filter[] = []
   for (const [path, operators] of conditions) {
     const parameter = `${at}[${path}]`
@@ -127,7 +127,7 @@ function compileField(
   field: Field,
   operators: ReadonlyMap<string, readonly string[]>,
   parameter: string,
-  reading: Reading,
+  reading: QueryReading,
 ): readonly Filter[] {
   const options = operators.get(OPTIONS)
   const hasPattern = options && [...operators.keys()].some((operator) => takes(operator, 'pattern'))
@@ -158,7 +158,7 @@ interface Comparison {
   readonly hasOptions: boolean
 }
 
-function compileComparison(comparison: Comparison, reading: Reading): Filter {
+function compileComparison(comparison: Comparison, reading: QueryReading): Filter {
   const { operator, texts } = comparison
   try {
     return buildComparison(comparison, texts, reading)
@@ -172,7 +172,7 @@ function compileComparison(comparison: Comparison, reading: Reading): Filter {
 function buildComparison(
   { field, operator, hasOptions }: Comparison,
   written: readonly string[],
-  { readable, spellings }: Reading,
+  { readable, spellings }: QueryReading,
 ): Filter {
   const spell = takes(operator, 'scalar') || takes(operator, 'list') ? spellings(field) : asWritten
   const patterns = { ignoreCase: hasOptions, parse: readable.parsePattern }

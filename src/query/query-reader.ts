@@ -37,11 +37,11 @@ const OVERHEAD = 8
 
 /** What is kept for a route. */
 interface OfRoute {
-  readonly queries: BoundedMap<string, Kept>
+  readonly queries: BoundedMap<string, CachedQuery>
   readonly forms: BoundedMap<string, QueryForm>
 }
 
-interface Kept {
+interface CachedQuery {
   readonly query: LinkedQuery
   readonly size: number
 }
@@ -59,7 +59,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
   const routes = new Map<readonly ParameterName[], OfRoute>()
   const addRoute = (allowed: readonly ParameterName[]): OfRoute => {
     const route = {
-      queries: createKept<Kept>(CACHES.queries, MAX_KEPT),
+      queries: createKept<CachedQuery>(CACHES.queries, MAX_KEPT),
       forms: createKept<QueryForm>(CACHES.parameters, MAX_FORMS),
     }
     routes.set(allowed, route)

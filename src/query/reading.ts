@@ -24,7 +24,7 @@ export interface Readable extends ReadableNames {
 }
 
 /** Reads the parameters of a query. It notes a fault and continues with the next parameter. */
-export interface Reading {
+export interface QueryReading {
   readonly readable: Readable
   readonly faults: Fault[]
   /** The field that a parameter names. */

@@ -72,7 +72,7 @@ export function claimIn(claims: { has(name: string): boolean }, variable: unknow
 }
 
 /** How much of a claim is needed: all of its values, or those that count. */
-export type Share = 'all' | 'some'
+export type ClaimShare = 'all' | 'some'
 
 /**
  * Replaces the variables in a value; `undefined` where the caller lacks one, has `null` for it, or does not
@@ -81,7 +81,7 @@ export type Share = 'all' | 'some'
 export function bindValue(
   value: unknown,
   binding: Binding,
-  share: Share = 'all',
+  share: ClaimShare = 'all',
 ): { readonly value: unknown } | undefined {
   if (isVariable(value)) {
     const { claims } = binding
@@ -105,7 +105,10 @@ export function bindValue(
 const isWithoutNull = (value: unknown): boolean =>
   value !== null && !(Array.isArray(value) && value.includes(null))
 
-const bindClaim = (claim: ClaimValues | undefined, share: Share): { readonly value: unknown } | undefined =>
+const bindClaim = (
+  claim: ClaimValues | undefined,
+  share: ClaimShare,
+): { readonly value: unknown } | undefined =>
   claim && (claim.isWhole || share === 'some') ? { value: claim.values } : undefined
 
 function readVariable(variable: string, { user, now }: Binding): unknown {

@@ -138,7 +138,7 @@ function parseField(
   return join(parts, 'and')
 }
 
-interface Condition {
+interface OperatorCondition {
   readonly operator: string
   readonly operand: unknown
   readonly ignoreCase?: boolean
@@ -146,7 +146,7 @@ interface Condition {
 
 function parseCondition(
   fields: readonly Field[],
-  { operator, operand, ignoreCase }: Condition,
+  { operator, operand, ignoreCase }: OperatorCondition,
   scope: WhereScope,
   report: ConfigReport,
 ): Where {

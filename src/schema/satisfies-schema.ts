@@ -5,14 +5,14 @@ import type { JsonSchema } from '../json/json-schema.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 
 /** The schema in which a keyword stands, and how those inside it are judged. */
-interface Place {
+interface KeywordContext {
   readonly schema: JsonSchema
   readonly definitions: JsonSchema
   readonly holds: (schema: unknown, value: unknown) => boolean
 }
 
 /** What a keyword demands of a value. */
-type Demand = (wanted: never, value: never, place: Place) => boolean
+type Demand = (wanted: never, value: never, place: KeywordContext) => boolean
 
 type Demands = readonly (readonly [keyword: string, Demand])[]
 type List = readonly unknown[]
@@ -108,7 +108,7 @@ const DEMANDS: ReadonlyMap<string, Demand> = new Map([
  */
 export function satisfiesSchema(root: JsonSchema, value: unknown): boolean {
   const definitions = isObject(root.$defs) ? root.$defs : {}
-  const holds: Place['holds'] = (schema, one) => {
+  const holds: KeywordContext['holds'] = (schema, one) => {
     if (!isObject(schema)) return schema === true
     return Object.entries(schema).every(([keyword, wanted]) => {
       const demand = DEMANDS.get(keyword)

@@ -219,13 +219,13 @@ const forbiddenName = (name: string): Fault => ({
 
 const count = (number: unknown, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`
 
-type Describe = (params: Violation['params']) => readonly [code: string, message: string]
+type DescribeKeyword = (params: Violation['params']) => readonly [code: string, message: string]
 
 /**
  * The message for each violated keyword of a body's schema. It does not list the values of an `enum`: not
  * every writer may know them.
  */
-const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
+const DESCRIPTIONS: { readonly [keyword: string]: DescribeKeyword } = {
   required: () => ['required', 'is required'],
   type: ({ type }) => ['wrong_type', `must be ${describeType(String(type))}`],
   enum: () => ['not_allowed', 'is not one of the allowed values'],

@@ -1,7 +1,7 @@
 import type { Session } from '../auth/sessions.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import type { KnownCaller } from '../permissions/caller.js'
-import { ALL_PROPERTIES, EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
+import { ALL_PROPERTIES, EVERYONE, type Rule, type RuleOperation } from '../permissions/grants.js'
 import { type ReadAccess, selectDecidingRules, selectReadRules } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
 import { isPromise, whenReady } from '../promises.js'
@@ -198,7 +198,7 @@ export function authorizeRegistration({ service: { accounts } }: Call): void {
   if (!accounts?.register) throw registrationClosed()
 }
 
-function trace(call: Call, collection: Collection, operation: Operation, rules: readonly Rule[]): void {
+function trace(call: Call, collection: Collection, operation: RuleOperation, rules: readonly Rule[]): void {
   call.service.trace?.permits(call, { operation, collection: collection.name, rules })
 }
 
@@ -212,7 +212,7 @@ function traceRead(call: Call, collection: Collection): void {
 export type Reader = KnownCaller | null | undefined
 
 /** The rules that may let a reader do something in a collection, by operation. */
-export type Rights = { readonly [operation in Operation]: readonly Rule[] }
+export type Rights = { readonly [operation in RuleOperation]: readonly Rule[] }
 
 /** The parts of a service on which rights depend. */
 export interface Governed {
@@ -239,7 +239,7 @@ export function findRights(service: Governed, collection: Collection, reader: Re
 
 function findAllRights({ accounts }: Governed, collection: Collection): Rights {
   const { permissions } = collection
-  const all = (operation: Operation): readonly Rule[] =>
+  const all = (operation: RuleOperation): readonly Rule[] =>
     [...permissions[operation].values()].filter((rule) => rule !== null)
   const isQuiet = accounts?.users === collection && accounts.requiresVerified
   const create = all('create').filter(({ subject }) => !(isQuiet && subject === EVERYONE))

@@ -1,7 +1,7 @@
 import type { Session } from '../auth/sessions.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import type { Field } from '../fields/field-type.js'
-import { type Asking, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
+import { type BoundCaller, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import { createRuleJudge, type RuleJudge } from '../permissions/judge-rule.js'
 import { createTextStore } from '../permissions/kept-texts.js'
@@ -70,7 +70,7 @@ export interface Service {
   readonly createId: () => string
   /** By collection. */
   readonly gates: ReadonlyMap<string, ReadGate>
-  readonly createRuleJudge: (asking: Asking) => RuleJudge
+  readonly createRuleJudge: (asking: BoundCaller) => RuleJudge
   readonly pages: KeptPages
   /** Reads the query strings of requests. */
   readonly readQuery: ReadQuery
@@ -137,7 +137,7 @@ export interface Unclaimed {
 }
 
 /** One request on its way through the service: its caller, its deadline, and its access. */
-export interface Call extends CallParts, Asking, Following {
+export interface Call extends CallParts, BoundCaller, Following {
   readonly service: Service
   readonly judge: RuleJudge
   /** What the caller may read of a collection; `null` for nothing. */

@@ -56,7 +56,7 @@ const MADE_ONCE: readonly string[] = [
   'src/adapters/postgres/connection/hosts/hosts.ts',
   'src/adapters/sqlite/connection/connection.ts',
   'src/filter/pattern/pattern-store.ts',
-  'src/filter/pattern/store.ts',
+  'src/filter/pattern/value-cache.ts',
   'src/service/changes/places.ts',
   'src/service/start/seed-when-empty.ts',
 ]

@@ -11,7 +11,7 @@ import { isDemandOn, leads } from '../leads.js'
 import type { Claim, Collection, ServicePlan } from '../plan.js'
 
 /** A claim, as it is written, and the collection of its documents. */
-interface Judged extends Pick<ClaimConfig, 'take'> {
+interface JudgedClaim extends Pick<ClaimConfig, 'take'> {
   readonly claim: Claim
   readonly collection: Collection
   /** The references that agree with the taken field, by a `match`: who may name one was let in by others. */
@@ -53,7 +53,7 @@ const eachWayHas = (ways: Ways, isWanted: (demand: Demand) => boolean): boolean 
 const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
 
 /** Warns of a `where` for which every document must be looked at. */
-function warnOfScan({ claim, collection }: Judged, place: WarningReport): void {
+function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): void {
   const { ways } = claim.where
   const [first = []] = ways
   const fixed = first.filter(
@@ -78,10 +78,10 @@ function warnOfScan({ claim, collection }: Judged, place: WarningReport): void {
     .fault('claim_without_index', `no index answers this, which is asked for again and again; ${mend}`)
 }
 
-type Judge = (judged: Judged, rule: Rule, operation: 'create' | 'update') => boolean
+type Judge = (judged: JudgedClaim, rule: Rule, operation: 'create' | 'update') => boolean
 
 /** The subjects with a rule like that. A role that may do everything may also do this. */
-function subjectsOf(judged: Judged, judge: Judge): ReadonlySet<string> {
+function subjectsOf(judged: JudgedClaim, judge: Judge): ReadonlySet<string> {
   const { permissions } = judged.collection
   const found = (['create', 'update'] as const).flatMap((operation) =>
     [...permissions[operation].values()].filter(

@@ -24,7 +24,7 @@ export function compileMatches(
     const written = (definition.type === 'reference' && definition.match) || undefined
     const [holder, held] = [collections.get(collection), collections.get(target)]
     if (!written || !holder || !held || !ref) continue
-    const sideOf = ({ name, fields }: Collection): Side => ({
+    const sideOf = ({ name, fields }: Collection): MatchSide => ({
       fields,
       isUnsure: isUnsure(`/collections${toPointerPart(name)}/schema`),
     })
@@ -44,7 +44,7 @@ export function compileMatches(
 }
 
 /** The declared fields of one side. */
-interface Side {
+interface MatchSide {
   readonly fields: readonly Field[]
   /** Whether there may be others, because the schema has a fault. */
   readonly isUnsure: boolean
@@ -52,7 +52,7 @@ interface Side {
 
 function compilePair(
   names: readonly [here: string, there: string],
-  sides: readonly [Side, Side],
+  sides: readonly [MatchSide, MatchSide],
   place: ConfigReport,
 ): readonly MatchPair[] {
   const here = findScalar(names[0], sides[0], place)
@@ -76,7 +76,7 @@ function compilePair(
 
 function findScalar(
   name: string,
-  { fields, isUnsure }: Side,
+  { fields, isUnsure }: MatchSide,
   place: ConfigReport,
 ): { readonly field: Field; readonly ref: FieldRef } | undefined {
   const field = fields.find((one) => one.name === name)

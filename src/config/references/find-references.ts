@@ -17,7 +17,7 @@ export interface FoundReference {
 }
 
 /** What lies around a field: `path` is that of the array around it, `undefined` inside two. */
-interface Around {
+interface FieldSurroundings {
   readonly collection: string
   readonly path: string | null | undefined
   readonly array: Field | null
@@ -30,7 +30,7 @@ export const findReferences = (
   place: ConfigReport,
 ): readonly FoundReference[] => find(field, place, { collection, path: null, array: null })
 
-function find(field: Field, place: ConfigReport, around: Around): readonly FoundReference[] {
+function find(field: Field, place: ConfigReport, around: FieldSurroundings): readonly FoundReference[] {
   const { definition, items, properties, path } = field
   const { collection, array } = around
   if (definition.type === 'reference')

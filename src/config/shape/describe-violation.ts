@@ -4,10 +4,10 @@ import { isObject } from '../../json/own-properties.js'
 import type { Violation } from '../../schema/json-schema.js'
 import { suggest } from '../../schema/names.js'
 
-type Describe = (violation: Required<Omit<Violation, 'isName'>>) => string
+type DescribeViolation = (violation: Required<Omit<Violation, 'isName'>>) => string
 
 /** The message for each violated keyword: what is allowed, and which name is near. */
-const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
+const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
   required: () => 'is required',
   additionalProperties: ({ params, schema }) => {
     const known = Object.keys(isObject(schema.properties) ? schema.properties : {})

@@ -64,11 +64,11 @@ const toSchema = (schema: unknown): JsonSchema => (isObject(schema) ? schema : {
 const resolve = (reference: string): JsonSchema =>
   toSchema(readOwn(toSchema(CONFIG_SCHEMA.$defs), reference.split('/').at(-1) ?? ''))
 
-type Alternative = JsonSchema & { readonly properties: { readonly type: { readonly const: string } } }
+type TypeAlternative = JsonSchema & { readonly properties: { readonly type: { readonly const: string } } }
 
 /** The schema for a definition's type; `undefined` for an unknown type. */
 const findAlternative = (
-  alternatives: readonly Alternative[],
+  alternatives: readonly TypeAlternative[],
   definition: unknown,
 ): JsonSchema | undefined =>
   isObject(definition)

@@ -1,8 +1,8 @@
 import { endless, type Slice } from '../../slices.js'
-import { createMachine, type Place } from './machine/machine.js'
+import { createMachine, type SearchState } from './machine/machine.js'
 import { createSieve } from './machine/sieve.js'
-import { createStore, type Store } from './store.js'
 import type { Pattern } from './syntax/pattern.js'
+import { createValueCache, type ValueCache } from './value-cache.js'
 
 /** Tests whether a text contains a match. */
 export interface Matcher {
@@ -20,16 +20,16 @@ export interface TextSearch {
 const MATCHER = Symbol('matcher')
 
 /** Attaches a matcher to a pattern. `machines` keeps the states that searches compute. */
-export function attachMatcher(pattern: Pattern, machines: Store): void {
+export function attachMatcher(pattern: Pattern, machines: ValueCache): void {
   Object.defineProperty(pattern, MATCHER, { value: createMatcher(pattern, machines) })
 }
 
 /** The matcher that a pattern carries, or a new one. Its time is linear in the text, for every pattern. */
 export const compilePattern = (pattern: Pattern): Matcher =>
   (pattern as { readonly [MATCHER]?: Matcher })[MATCHER] ??
-  createMatcher(pattern, createStore(Number.POSITIVE_INFINITY))
+  createMatcher(pattern, createValueCache(Number.POSITIVE_INFINITY))
 
-function createMatcher(pattern: Pattern, machines: Store): Matcher {
+function createMatcher(pattern: Pattern, machines: ValueCache): Matcher {
   const machine = machines.keep((onGrow) => createMachine(pattern, onGrow))
   const sieve = createSieve(pattern)
   const goOn = (search: Search, slice: Slice): boolean | undefined => {
@@ -56,6 +56,6 @@ const forever = endless()
 /**
  * The progress of a search: first for a literal that every match contains, which is cheap, then for a match.
  */
-interface Search extends Place {
+interface Search extends SearchState {
   isSifting: boolean
 }

@@ -2,8 +2,8 @@ import { createBoundedMap } from '../../kept/bounded-map.js'
 import { CACHES } from '../../kept/caches.js'
 import { attachMatcher } from './compile-pattern.js'
 import { type ParsePattern, parsePattern } from './parse-pattern.js'
-import { createStore } from './store.js'
 import type { Pattern } from './syntax/pattern.js'
+import { createValueCache } from './value-cache.js'
 
 /** The patterns of one service: the latest ones, and the states that their searches computed. */
 export interface PatternStore {
@@ -20,15 +20,19 @@ const MACHINES_BYTES = 16 * 1024 * 1024
 /** The bytes of a matcher, and of its entries in stores. */
 const EACH = 1500
 
-interface Kept {
+interface CachedPattern {
   readonly pattern: Pattern
   readonly bytes: number
 }
 
 /** Creates a store of patterns. Each pattern carries its matcher to the code that filters by it. */
 export function createPatternStore(): PatternStore {
-  const patterns = createBoundedMap<string, Kept>(CACHES.patterns, PATTERN_BYTES, ({ bytes }) => bytes)
-  const machines = createStore(MACHINES_BYTES)
+  const patterns = createBoundedMap<string, CachedPattern>(
+    CACHES.patterns,
+    PATTERN_BYTES,
+    ({ bytes }) => bytes,
+  )
+  const machines = createValueCache(MACHINES_BYTES)
   return {
     parse(source, options) {
       const key = `${options.ignoreCase ? 'i' : ''}/${source}`

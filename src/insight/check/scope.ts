@@ -1,7 +1,14 @@
 import type { Collection, ServicePlan } from '../../config/plan.js'
 import { isObject, readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
-import { EVERYONE, isRole, OPERATIONS, type Operation, OWNER, type Rule } from '../../permissions/grants.js'
+import {
+  EVERYONE,
+  isRole,
+  OPERATIONS,
+  OWNER,
+  type Rule,
+  type RuleOperation,
+} from '../../permissions/grants.js'
 import type { Demand, Ways } from '../../query/claims/demands.js'
 import { findVariables, USER, USER_ID, userPathOf } from '../../query/variable.js'
 import { USERS } from '../../schema/names.js'
@@ -12,7 +19,7 @@ import type { Situation } from './situation.js'
 /** A rule, and where it stands. */
 export interface Placed {
   readonly collection: Collection
-  readonly operation: Operation
+  readonly operation: RuleOperation
   readonly subject: string
   readonly rule: Rule
   /** A JSON pointer to it, or to the grant that it comes from. */
@@ -25,7 +32,7 @@ export interface Scope {
   /** The rules that somebody can have. */
   readonly rules: readonly Placed[]
   /** The place of what a subject is granted. */
-  readonly place: (collection: Collection, subject: string, operation?: Operation) => string
+  readonly place: (collection: Collection, subject: string, operation?: RuleOperation) => string
   /** Whether the host says who calls. */
   readonly authenticate: boolean
   /** Whether anybody can be signed in. */

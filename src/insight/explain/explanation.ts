@@ -1,5 +1,5 @@
 import type { Fault } from '../../errors.js'
-import type { Operation } from '../../permissions/grants.js'
+import type { RuleOperation } from '../../permissions/grants.js'
 import type { Caller, JsonObject, OperatorName, RuleConfig } from '../../types.js'
 import type { Difference } from '../diff/types.js'
 
@@ -51,7 +51,7 @@ export interface ExplainedAnswer {
 
 /** One operation on one document, or on what a body would make. */
 export interface Judgement {
-  readonly operation: Operation
+  readonly operation: RuleOperation
   readonly collection: string
   /** Where it stands in a batch or a bulk, as a JSON pointer into the body; else empty. */
   readonly place: string
@@ -132,7 +132,7 @@ export interface JudgedComparison {
 
 /** A right that a caller did not have. */
 export interface MissingRight {
-  readonly operation: Operation
+  readonly operation: RuleOperation
   readonly collection: string
   /** The `_id`; `null` where it is not about one document. */
   readonly document: string | null
@@ -143,7 +143,7 @@ export interface Suggestion {
   readonly collection: string
   readonly subject: string
   /** What the subject's rules become, by operation. */
-  readonly rules: { readonly [operation in Operation]?: true | RuleConfig }
+  readonly rules: { readonly [operation in RuleOperation]?: true | RuleConfig }
   /** The names that its rules did not accept before. */
   readonly names: readonly string[]
   /** How many conditions were added. */

@@ -1,6 +1,6 @@
 import { isObject, readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
-import type { Operation } from '../../permissions/grants.js'
+import type { RuleOperation } from '../../permissions/grants.js'
 import type { RuleConfig } from '../../types.js'
 
 /** What a configuration says of a subject and an operation: a rule, and its place. */
@@ -28,7 +28,7 @@ export function findRule(
   config: unknown,
   collection: string,
   subject: string,
-  operation: Operation,
+  operation: RuleOperation,
 ): WrittenRule | null {
   const grant = readOwn(grantsOf(config, collection), subject)
   const pointer = grantPointer(collection, subject)

@@ -2,7 +2,7 @@ import type { Collection } from '../../config/plan.js'
 import { matches } from '../../filter/matches.js'
 import { compilePath, isObject } from '../../json/own-properties.js'
 import { createReport } from '../../json/report.js'
-import type { Asking } from '../../permissions/caller.js'
+import type { BoundCaller } from '../../permissions/caller.js'
 import { isOperator, OPTIONS } from '../../query/operators.js'
 import { type Binding, bindValue, findVariables } from '../../query/variable.js'
 import { bindWhere, parseWhere, type WhereScope } from '../../query/where.js'
@@ -13,7 +13,7 @@ import type { Condition, JudgedComparison } from './explanation.js'
 export interface Judging {
   readonly collection: Collection
   readonly claims: WhereScope['claims']
-  readonly asking: Asking
+  readonly asking: BoundCaller
   readonly document: JsonObject
 }
 

@@ -1,5 +1,12 @@
-import type { Asking, KnownCaller } from '../../permissions/caller.js'
-import { EVERYONE, isRole, type Operation, OWNER, type Rule, SIGNED_IN } from '../../permissions/grants.js'
+import type { BoundCaller, KnownCaller } from '../../permissions/caller.js'
+import {
+  EVERYONE,
+  isRole,
+  OWNER,
+  type Rule,
+  type RuleOperation,
+  SIGNED_IN,
+} from '../../permissions/grants.js'
 import { appliesTo } from '../../permissions/read-gate.js'
 import { decidingSubjects } from '../../permissions/write-rules.js'
 import { bindValue, findVariables } from '../../query/variable.js'
@@ -78,7 +85,7 @@ function judgeRead(at: At, document: StoredDocument | null): Judgement {
 
 function judgementOf(
   { recorded: { collection }, place }: At,
-  operation: Operation,
+  operation: RuleOperation,
   document: StoredDocument | null,
   rules: readonly JudgedRule[],
 ): Judgement {
@@ -136,14 +143,14 @@ function judgeAttempt(
 /** The `check` of a rule; that of an update defaults to its `where` (CONTRACT.md §5). */
 export function placeOfCheck(
   { rule, pointer }: WrittenRule,
-  operation: Operation,
+  operation: RuleOperation,
 ): { readonly check: WhereConfig; readonly pointer: string } | null {
   if (rule?.check) return { check: rule.check, pointer: `${pointer}/check` }
   return rule?.where && operation === 'update' ? { check: rule.where, pointer: `${pointer}/where` } : null
 }
 
 /** The variables without which a rule's `set` cannot be made; all of them where one has another form. */
-function findLacking({ set }: Rule, asking: Asking): readonly string[] {
+function findLacking({ set }: Rule, asking: BoundCaller): readonly string[] {
   const variables = [...new Set(findVariables([...set.values()]))]
   const lacking = variables.filter((variable) => bindValue(variable, asking.binding) === undefined)
   return lacking.length > 0 ? lacking : variables
@@ -153,7 +160,7 @@ function findLacking({ set }: Rule, asking: Asking): readonly string[] {
 function subjectsOf(
   caller: KnownCaller | null,
   mentioned: Iterable<string>,
-  operation: Operation,
+  operation: RuleOperation,
 ): readonly string[] {
   const known = [...mentioned].filter((subject) => isRole(subject) && appliesTo(subject, caller))
   const roles = [...new Set([...known, ...(caller?.roles ?? []).filter(isRole)])]

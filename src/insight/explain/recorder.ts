@@ -1,17 +1,17 @@
 import type { Collection } from '../../config/plan.js'
 import type { AnyHooks } from '../../hooks.js'
 import { isObject } from '../../json/own-properties.js'
-import type { Asking } from '../../permissions/caller.js'
+import type { BoundCaller } from '../../permissions/caller.js'
 import type { Rule } from '../../permissions/grants.js'
 import type { ReadGate } from '../../permissions/read-gate.js'
-import type { Attempted, Outcome, Permitted, Trace } from '../../permissions/trace.js'
+import type { Attempted, Permitted, RuleOutcome, Trace } from '../../permissions/trace.js'
 import type { Service } from '../../service/call.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 
 /** A condition that was asked of a document, and for whom. */
 interface Asked {
-  readonly asking: Asking
+  readonly asking: BoundCaller
   readonly holds: boolean
 }
 
@@ -29,14 +29,14 @@ export interface Fit extends Asked {
 /** A body under one rule. */
 export interface RecordedAttempt extends Attempted {
   /** Absent for a rule that was not needed any more. */
-  outcome?: Outcome
+  outcome?: RuleOutcome
   /** The document as it would be stored, where the rule's `check` was asked. */
   checked?: Asked & { readonly document: JsonObject }
 }
 
 /** A body, and the rules that it was tried under, in this order. */
 export interface RecordedBody {
-  readonly asking: Asking
+  readonly asking: BoundCaller
   readonly body: JsonObject
   readonly attempts: readonly RecordedAttempt[]
 }
@@ -44,7 +44,7 @@ export interface RecordedBody {
 /** All that was asked for one operation. */
 export interface RecordedOperation extends Omit<Permitted, 'collection'> {
   readonly collection: Collection
-  readonly asking: Asking
+  readonly asking: BoundCaller
   readonly looks: Look[]
   readonly fits: Fit[]
   readonly bodies: RecordedBody[]

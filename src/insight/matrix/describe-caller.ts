@@ -1,6 +1,6 @@
 import type { AuthPlan } from '../../config/plan.js'
 import type { KnownCaller } from '../../permissions/caller.js'
-import { EVERYONE, type Operation, OWNER, type Rule } from '../../permissions/grants.js'
+import { EVERYONE, OWNER, type Rule, type RuleOperation } from '../../permissions/grants.js'
 import { selectReadRules } from '../../permissions/read-gate.js'
 import { selectWriteRules } from '../../permissions/write-rules.js'
 import type { Binding } from '../../query/variable.js'
@@ -71,7 +71,7 @@ function describeExisting(
 /** The rules that could run for a caller, in words. */
 const describeAll = (
   rules: readonly Rule[],
-  operation: Operation,
+  operation: RuleOperation,
   known: KnownCaller | null,
   { described, anonymous }: CallerScope,
 ): readonly MatrixRule[] =>

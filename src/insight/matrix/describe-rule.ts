@@ -1,7 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import { isObject, readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
-import { isRole, type Operation, type Rule } from '../../permissions/grants.js'
+import { isRole, type Rule, type RuleOperation } from '../../permissions/grants.js'
 import { isAnywhere } from '../../query/where.js'
 import { USERS } from '../../schema/names.js'
 import type { CollectionConfig, Config, JsonObject, RuleConfig, WhereConfig } from '../../types.js'
@@ -28,7 +28,7 @@ export function describedBy(config: Partial<Config>, collection: Collection): De
 }
 
 /** A rule in words. */
-export function describeRule(rule: Rule, operation: Operation, described: Described): MatrixRule {
+export function describeRule(rule: Rule, operation: RuleOperation, described: Described): MatrixRule {
   const { collection } = described
   const { pointer, written } = locate(rule.subject, operation, described)
   const where = conditionAt(`${pointer}/where`, written.where)
@@ -55,7 +55,7 @@ interface Located {
 /** Where the configuration grants or refuses an operation to a subject that it mentions. */
 export function locate(
   subject: string,
-  operation: Operation,
+  operation: RuleOperation,
   { collection, written: { permissions = {} } }: Pick<Described, 'collection' | 'written'>,
 ): Located {
   const at = `/collections${toPointerPart(collection.name)}/permissions${toPointerPart(subject)}`

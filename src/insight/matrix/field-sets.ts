@@ -1,5 +1,5 @@
 import type { Collection } from '../../config/plan.js'
-import { includesProperty, type Operation, type Rule } from '../../permissions/grants.js'
+import { includesProperty, type Rule, type RuleOperation } from '../../permissions/grants.js'
 import { acceptsProperty } from '../../permissions/write-rules.js'
 import { SYSTEM_FIELDS } from '../../schema/names.js'
 import type { MatrixFields } from './types.js'
@@ -15,7 +15,7 @@ export interface FieldScope {
 /** What a collection could show, or accept from a body. */
 export function scopeOf(
   { fields, additionalProperties, verifiedField }: Collection,
-  operation: Operation,
+  operation: RuleOperation,
 ): FieldScope {
   const declared = fields.filter(({ name, type }) =>
     operation === 'read' ? type !== 'hash' : name !== verifiedField,
@@ -26,7 +26,7 @@ export function scopeOf(
 }
 
 /** What a rule shows, or accepts from a body. */
-export function fieldsOf(rule: Rule, collection: Collection, operation: Operation): MatrixFields {
+export function fieldsOf(rule: Rule, collection: Collection, operation: RuleOperation): MatrixFields {
   const scope = scopeOf(collection, operation)
   const { pick, omit } = rule.properties
   const includes = (name: string): boolean =>

@@ -3,11 +3,11 @@ import type { SortKey } from '../../storage.js'
 import type { Limits } from '../../types.js'
 import { ConditionFault } from '../condition.js'
 import type { RawQuery } from '../raw-query.js'
-import type { Readable, Reading } from '../reading.js'
+import type { QueryReading, Readable } from '../reading.js'
 import { type Cursor, readCursor } from './cursor.js'
 
 /** The part of a list that a query asks for, and its order. */
-export interface Page {
+export interface Paging {
   readonly sort: readonly SortKey[]
   readonly skip: number
   readonly limit: number | null
@@ -23,10 +23,10 @@ export type PageLimits = Pick<Limits, 'defaultLimit' | 'maxLimit'>
 /** Reads `sort`, `skip`, `limit`, `after` and `total` (CONTRACT.md §3.6, §3.7). */
 export function compilePage(
   raw: RawQuery,
-  { find, attempt, readable }: Reading,
+  { find, attempt, readable }: QueryReading,
   idField: Field,
   limits: PageLimits,
-): Page {
+): Paging {
   const keys = [...raw.sort].flatMap(([path, direction]): SortKey[] => {
     const parameter = `sort[${path}]`
     const field = find(parameter, path)

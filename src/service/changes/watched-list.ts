@@ -1,7 +1,7 @@
 import type { Session } from '../../auth/sessions.js'
 import { digest } from '../../auth/token.js'
 import type { Collection } from '../../config/plan.js'
-import { type Asking, bindVariables, type KnownCaller } from '../../permissions/caller.js'
+import { type BoundCaller, bindVariables, type KnownCaller } from '../../permissions/caller.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { writeOthers } from '../../query/paging/link.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
@@ -119,5 +119,5 @@ function askedOf(claims: readonly AskedClaim[]): string {
   return timed.length === 0 ? '' : JSON.stringify(timed.map(({ asked }) => asked))
 }
 
-const readAccess = ({ gates }: Service, { name }: Collection, asking: Asking): ReadAccess | null =>
+const readAccess = ({ gates }: Service, { name }: Collection, asking: BoundCaller): ReadAccess | null =>
   gates.get(name)?.(asking) ?? null

@@ -1,5 +1,5 @@
 import { compileField, type Ordered } from '../../../filter/compare.js'
-import { type Compare, compileDocumentOrder, compileOrder } from '../../../filter/order.js'
+import { type CompareItems, compileDocumentOrder, compileOrder } from '../../../filter/order.js'
 import type { Slice } from '../../../slices.js'
 import type { SortKey, StoredDocument } from '../../../storage.js'
 
@@ -18,7 +18,7 @@ export interface HeldKeys {
   /** Puts a document's keys into a slot, in place of the old ones. */
   put(slot: number, document: StoredDocument): void
   /** Compares slots. Where two texts are cut and equal so far, it reads the documents. */
-  readonly order: Compare<number>
+  readonly order: CompareItems<number>
 }
 
 /**
@@ -33,7 +33,7 @@ export function createHeldKeys(
     const column: Ordered[] = []
     const held = compileOrder<number>([key], [(slot) => column[slot]])
     const whole = compileDocumentOrder([key])
-    const order: Compare<number> = (a, b, slice) =>
+    const order: CompareItems<number> = (a, b, slice) =>
       held(a, b, slice) || (isLong(column[a]) ? whole(readAgain(a, slice), readAgain(b, slice), slice) : 0)
     return { column, read: compileField(key.field), order }
   })

@@ -4,7 +4,7 @@ import { type Automaton, compileAutomaton } from './automaton.js'
 import { createStates, DEAD, FOUND, type States, UNKNOWN } from './states.js'
 
 /** The progress of a search: its text, the next unit, and the set of positions, which is absent at first. */
-export interface Place {
+export interface SearchState {
   readonly text: string
   at: number
   set: Int32Array | undefined
@@ -13,7 +13,7 @@ export interface Place {
 /** Runs searches for a pattern. */
 export interface Machine {
   /** Continues from a place until there is an answer; `undefined` when the slice is used up first. */
-  run(place: Place, slice: Slice): boolean | undefined
+  run(place: SearchState, slice: Slice): boolean | undefined
 }
 
 /** The most bytes of a machine, unless its automaton alone is larger. */
@@ -62,13 +62,13 @@ function createStateRun(automaton: Automaton, states: States, runSets: Machine['
   const { columns } = states
   const stepsPerState = STEPS_PER_STATE + automaton.cost / OPERATIONS_PER_STEP
 
-  const leave = (place: Place, at: number, state: number): void => {
+  const leave = (place: SearchState, at: number, state: number): void => {
     place.at = at
     place.set ??= new Int32Array(size)
     states.leave(state, place.set)
   }
 
-  return (place: Place, slice: Slice, first: number): boolean | undefined => {
+  return (place: SearchState, slice: Slice, first: number): boolean | undefined => {
     const { text } = place
     const { pages, cells } = classes
     let state = first

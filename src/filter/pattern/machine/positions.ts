@@ -30,7 +30,7 @@ export interface Positions {
 /** A position, and the contexts in which it can be the first or the last of a part. */
 type Reach = readonly [position: number, contexts: Contexts]
 
-interface Part {
+interface PatternFragment {
   readonly first: readonly Reach[]
   readonly last: readonly Reach[]
   /** The contexts in which it matches the empty text. */
@@ -39,9 +39,9 @@ interface Part {
   readonly isLoop: boolean
 }
 
-const nothing = (empty: Contexts): Part => ({ first: [], last: [], empty, isLoop: true })
+const nothing = (empty: Contexts): PatternFragment => ({ first: [], last: [], empty, isLoop: true })
 
-const hasPositions = ({ first }: Part): boolean => first.length > 0
+const hasPositions = ({ first }: PatternFragment): boolean => first.length > 0
 
 /** Finds the positions of a pattern. `onPair` is called for each successive pair, and may throw. */
 export const findPositions = (pattern: Pattern, onPair: () => void = () => {}): Positions =>
@@ -67,7 +67,7 @@ class PositionFinder {
     return { takes: this.#takes, follow: this.#follow, ends, asksForWords: this.#asksForWords }
   }
 
-  #build(pattern: Pattern): Part {
+  #build(pattern: Pattern): PatternFragment {
     switch (pattern.kind) {
       case 'text':
         return this.#takeText(pattern.text)
@@ -101,7 +101,7 @@ class PositionFinder {
     }
   }
 
-  #take(ranges: readonly Range[]): Part {
+  #take(ranges: readonly Range[]): PatternFragment {
     const position = this.#takes.push(ranges) - 1
     this.#follow.push(new Map())
     return {
@@ -112,7 +112,7 @@ class PositionFinder {
     }
   }
 
-  #takeText(text: string): Part {
+  #takeText(text: string): PatternFragment {
     let whole = nothing(ANYWHERE)
     for (const character of text) {
       const point = character.codePointAt(0) ?? 0
@@ -136,7 +136,7 @@ class PositionFinder {
     }
   }
 
-  #join(a: Part, b: Part): Part {
+  #join(a: PatternFragment, b: PatternFragment): PatternFragment {
     this.#connect(a.last, b.first)
     return {
       first: a.empty === NOWHERE ? a.first : [...a.first, ...restrict(b.first, a.empty)],
@@ -146,7 +146,7 @@ class PositionFinder {
     }
   }
 
-  #repeat(part: Pattern, min: number, max: number | null): Part {
+  #repeat(part: Pattern, min: number, max: number | null): PatternFragment {
     if (max === 0) return nothing(ANYWHERE)
     const copies = [this.#build(part)]
     // A part that may be empty everywhere can be empty in each repeat: its copies are optional.
@@ -161,7 +161,7 @@ class PositionFinder {
   }
 
   /** `a(b(b(b)?)?)?`: each copy is entered only from the one before it, which keeps the pairs few. */
-  #joinOptional(a: Part, copies: readonly Part[]): Part {
+  #joinOptional(a: PatternFragment, copies: readonly PatternFragment[]): PatternFragment {
     if (copies.length === 0) return a
     const first = [...a.first]
     const last = [...a.last]
@@ -175,7 +175,7 @@ class PositionFinder {
     return { first, last, empty: a.empty, isLoop: copies.length === 1 && !hasPositions(a) && before.isLoop }
   }
 
-  #loop(part: Part): Part {
+  #loop(part: PatternFragment): PatternFragment {
     if (!part.isLoop) this.#connect(part.last, part.first)
     return { ...part, isLoop: true }
   }

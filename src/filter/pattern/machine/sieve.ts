@@ -1,10 +1,10 @@
 import type { Slice } from '../../../slices.js'
 import type { Pattern } from '../syntax/pattern.js'
 import { findLiteral } from './literal.js'
-import type { Place } from './machine.js'
+import type { SearchState } from './machine.js'
 
 /** Answers for a text where a plain search suffices, or says `perhaps`. It moves the place. */
-export type Sieve = (place: Place, slice: Slice) => boolean | 'perhaps' | undefined
+export type PlainSearch = (place: SearchState, slice: Slice) => boolean | 'perhaps' | undefined
 
 /** The most units that are searched for: a runtime's own search may compare all of them at each place. */
 const MAX_SOUGHT = 6
@@ -22,7 +22,7 @@ export const isCheap = (text: string, literal: string): boolean => text.length *
 export const stepsToSearch = (text: string): number => 1 + text.length / UNITS_PER_STEP
 
 /** Creates the sieve of a pattern, if it has one: a text without the pattern's literal has no match. */
-export function createSieve(pattern: Pattern): Sieve | undefined {
+export function createSieve(pattern: Pattern): PlainSearch | undefined {
   const literal = isAnchored(pattern) ? '' : findLiteral(pattern)
   const isAll = pattern.kind === 'text'
   if (literal === '') return isAll ? () => true : undefined

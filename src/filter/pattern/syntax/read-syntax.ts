@@ -8,11 +8,11 @@ export class PatternFault extends Error {}
 /**
  * Reads a portable pattern (CONTRACT.md §3.5). Throws `PatternFault` for syntax outside the portable core.
  */
-export const readSyntax = (source: string, change?: Change): Pattern =>
+export const readSyntax = (source: string, change?: ChangeRanges): Pattern =>
   convertAlternatives(parseSyntax(source).alternatives, change)
 
 /** Changes the characters that a pattern names: to all their cases, for example. */
-type Change = (ranges: readonly Range[]) => readonly Range[]
+type ChangeRanges = (ranges: readonly Range[]) => readonly Range[]
 
 function parseSyntax(source: string): AST.Pattern {
   const escaped = source.replace(/\\(.?)/gsu, (sequence, character: string) => {
@@ -29,14 +29,17 @@ function parseSyntax(source: string): AST.Pattern {
   }
 }
 
-function convertAlternatives(alternatives: readonly AST.Alternative[], change: Change | undefined): Pattern {
+function convertAlternatives(
+  alternatives: readonly AST.Alternative[],
+  change: ChangeRanges | undefined,
+): Pattern {
   const parts = alternatives.map(({ elements }) =>
     joinText(elements.map((element) => convert(element, change))),
   )
   return (parts.length === 1 && parts[0]) || { kind: 'choice', parts }
 }
 
-function convert(node: AST.Element, change: Change | undefined): Pattern {
+function convert(node: AST.Element, change: ChangeRanges | undefined): Pattern {
   switch (node.type) {
     case 'Character':
       return convertCharacter(node.value, change)
@@ -68,7 +71,7 @@ function refuse(node: AST.Node): never {
   throw new PatternFault(`uses ${JSON.stringify(node.raw.slice(0, 20))}, which is not in the portable core`)
 }
 
-function convertCharacter(point: number, change: Change | undefined): Pattern {
+function convertCharacter(point: number, change: ChangeRanges | undefined): Pattern {
   refuseUnstored(point)
   const ranges = change?.([[point, point]]) ?? []
   const alone = !change || (ranges.length === 1 && ranges[0]?.[0] === point && ranges[0][1] === point)
@@ -80,7 +83,7 @@ function refuseUnstored(point: number): void {
     throw new PatternFault('contains NUL or a lone surrogate, which no stored text does')
 }
 
-function convertClass(node: AST.CharacterClass, change: Change | undefined): Pattern {
+function convertClass(node: AST.CharacterClass, change: ChangeRanges | undefined): Pattern {
   if (node.elements.length === 0) return refuse(node)
   const named: Range[] = []
   const sets: Range[] = []

@@ -1,12 +1,12 @@
 import { isObject, readOwn } from '../../../json/own-properties.js'
 import { toPointerPart, toPointerParts } from '../../../json/pointer.js'
-import { OPERATIONS, type Operation, OWNER } from '../../../permissions/grants.js'
+import { OPERATIONS, OWNER, type RuleOperation } from '../../../permissions/grants.js'
 import type { JsonObject, RuleConfig } from '../../../types.js'
 import type { Suggestion } from '../explanation.js'
 import { grantPointer, grantsOf, isPlain } from '../find-rule.js'
 
 /** Rules of one subject, by operation, that take the place of those it has. */
-export type Rules = { readonly [operation in Operation]?: RuleConfig }
+export type Rules = { readonly [operation in RuleOperation]?: RuleConfig }
 
 /** The change of a configuration that gives a subject some rules; its others stay. */
 export function patchOf(

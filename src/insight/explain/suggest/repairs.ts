@@ -1,6 +1,6 @@
 import type { Collection } from '../../../config/plan.js'
 import { compilePath } from '../../../json/own-properties.js'
-import type { Operation, Rule } from '../../../permissions/grants.js'
+import type { Rule, RuleOperation } from '../../../permissions/grants.js'
 import { selectReadRules } from '../../../permissions/read-gate.js'
 import type { JsonObject, RuleConfig, WhereConfig } from '../../../types.js'
 import { isKeepable } from '../dropped.js'
@@ -21,7 +21,7 @@ export interface Repaired {
 
 /** A rule as it is written, and compiled. */
 interface Broken {
-  readonly operation: Operation
+  readonly operation: RuleOperation
   readonly rule: RuleConfig
   readonly compiled: Rule
 }
@@ -116,7 +116,7 @@ function acceptNames(
 export function findDecisive(
   config: unknown,
   { operation: recorded }: Place,
-  operation: Operation,
+  operation: RuleOperation,
 ): RuleConfig | null {
   const { collection, asking, rules } = recorded
   const failed = recorded.bodies.find((body) => !isWhole(collection, body))
@@ -127,7 +127,7 @@ export function findDecisive(
   return decisive ? (findRule(config, collection.name, decisive.subject, operation)?.rule ?? null) : null
 }
 
-const FRESH: { readonly [operation in Operation]: RuleConfig } = {
+const FRESH: { readonly [operation in RuleOperation]: RuleConfig } = {
   create: { pick: [] },
   read: {},
   update: { pick: [] },
@@ -135,4 +135,4 @@ const FRESH: { readonly [operation in Operation]: RuleConfig } = {
 }
 
 /** A rule for who had none: it accepts nothing of a body yet. */
-export const freshRule = (operation: Operation): RuleConfig => FRESH[operation]
+export const freshRule = (operation: RuleOperation): RuleConfig => FRESH[operation]

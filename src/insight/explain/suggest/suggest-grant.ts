@@ -1,6 +1,6 @@
 import { ConfigError } from '../../../errors.js'
 import { readOwn } from '../../../json/own-properties.js'
-import { EVERYONE, isRole, type Operation, OWNER, SIGNED_IN } from '../../../permissions/grants.js'
+import { EVERYONE, isRole, OWNER, type RuleOperation, SIGNED_IN } from '../../../permissions/grants.js'
 import type { InsightOptions } from '../../options.js'
 import type { Suggestion } from '../explanation.js'
 import { findMissing, type Missing } from '../find-missing.js'
@@ -142,7 +142,7 @@ function* nextCandidates(
   }
   const dropping = missing ? undefined : findDropping(run, collection)
   if (dropping && !(dropping.operation in candidate.rules)) yield* addRight(subject, candidate, run, dropping)
-  for (const operation of Object.keys(candidate.rules) as Operation[]) {
+  for (const operation of Object.keys(candidate.rules) as RuleOperation[]) {
     const rule = candidate.rules[operation]
     if (rule)
       for (const repaired of repairsOf(run, collection, { subject, operation, rule }))
@@ -178,7 +178,7 @@ function* addRight(
   yield join(candidate, operation, { rule, names: [], conditions: 0 })
 }
 
-const forSubject = (_: string, operation: Operation, rule: ReturnType<typeof findDecisive>) =>
+const forSubject = (_: string, operation: RuleOperation, rule: ReturnType<typeof findDecisive>) =>
   rule ?? freshRule(operation)
 
 function* repairsOf(
@@ -188,7 +188,7 @@ function* repairsOf(
     subject,
     operation,
     rule,
-  }: { readonly subject: string; readonly operation: Operation; readonly rule: Repaired['rule'] },
+  }: { readonly subject: string; readonly operation: RuleOperation; readonly rule: Repaired['rule'] },
 ): Generator<Repaired> {
   for (const place of placesOf(run)) {
     const recorded = place.operation
@@ -201,7 +201,7 @@ function* repairsOf(
 
 const join = (
   candidate: Candidate,
-  operation: Operation,
+  operation: RuleOperation,
   { rule, names, conditions }: Repaired,
 ): Candidate => ({
   rules: { ...candidate.rules, [operation]: rule },

@@ -4,7 +4,7 @@ import { pickOwn } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import type { Rule } from '../../../permissions/grants.js'
 import { listIgnored } from '../../../permissions/ignored-properties.js'
-import { acceptsProperty, type Kept, keepProperties } from '../../../permissions/write-rules.js'
+import { acceptsProperty, type KeptProperties, keepProperties } from '../../../permissions/write-rules.js'
 import { findVariables } from '../../../query/variable.js'
 import { addNearNames } from '../../../schema/near-names.js'
 import { MAX_FAULTS } from '../../../schema/validator.js'
@@ -19,7 +19,7 @@ import { type Asker, createNaming, type IsNamed, invalidFor } from './veil.js'
 export interface Trial {
   readonly collection: Collection
   readonly rule: Rule
-  readonly kept: Kept
+  readonly kept: KeptProperties
 }
 
 /** The result of a body under one rule. */
@@ -83,7 +83,7 @@ export function* chooseRule<T>(
 export function takeIgnored(
   { isStrict }: Pick<Call, 'isStrict'>,
   body: JsonObject,
-  kept: Kept,
+  kept: KeptProperties,
 ): readonly string[] {
   const ignored = listIgnored(body, kept.body)
   if (isStrict && ignored.length > 0) throw ignoredNames(ignored)

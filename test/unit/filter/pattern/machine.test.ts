@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { compilePattern } from '../../../../src/filter/pattern/compile-pattern.js'
-import { createMachine, MACHINE_BYTES, type Place } from '../../../../src/filter/pattern/machine/machine.js'
+import {
+  createMachine,
+  MACHINE_BYTES,
+  type SearchState,
+} from '../../../../src/filter/pattern/machine/machine.js'
 import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
 import { createPatternStore } from '../../../../src/filter/pattern/pattern-store.js'
 import type { Pattern } from '../../../../src/filter/pattern/syntax/pattern.js'
@@ -9,7 +13,7 @@ import { createRandom } from '../../../../src/testing/adapter/fuzz/random.js'
 
 const parse = (source: string): Pattern => parsePattern(source, { ignoreCase: false })
 
-const begin = (text: string): Place => ({ text, at: 0, set: undefined })
+const begin = (text: string): SearchState => ({ text, at: 0, set: undefined })
 
 /** A text without a rhythm. */
 function draw(letters: string, length: number, seed = 1): string {

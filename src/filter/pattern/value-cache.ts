@@ -1,5 +1,5 @@
 /** Keeps values that can be made again, up to a number of bytes in total. */
-export interface Store {
+export interface ValueCache {
   /**
    * Returns a getter of a value that is kept, or made anew. `make` reports how many bytes it takes, at first
    * and whenever it takes more.
@@ -17,7 +17,7 @@ interface Entry {
 }
 
 /** Creates a store. When it is full, it drops entries that were not used for some time (second chance). */
-export function createStore(maxBytes: number): Store {
+export function createValueCache(maxBytes: number): ValueCache {
   const entries = new Set<Entry>()
   let total = 0
 

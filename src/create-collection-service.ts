@@ -12,11 +12,11 @@ import type { Answer } from './http/answer.js'
 import { runWithDeadline } from './http/deadline.js'
 import { type PlainEdge, RESPOND } from './http/edge.js'
 import { createFetchHandler } from './http/fetch-edge.js'
-import { createDoors } from './http/hooks/doors.js'
+import { createHookPort } from './http/hooks/hook-port.js'
 import { createAskHost, createIdentify, identifyAs } from './http/identify.js'
 import { internalProblem } from './http/problem.js'
 import { createRespond, type RespondOptions } from './http/respond.js'
-import type { Describe } from './http/routes/create-exchange.js'
+import type { DescribeService } from './http/routes/create-exchange.js'
 import { createRoutes } from './http/routes/find-route.js'
 import type { CollectionName, FilledBy } from './infer/collections.js'
 import { attachSessions } from './service/accounts/sessions.js'
@@ -201,7 +201,7 @@ export function assembleService<C>(
   }
   const hooks = readHooks(options.hooks ?? {})
   const service =
-    hooks.size > 0 ? { ...plain, hooks: createHooks(plain, hooks, createDoors(shared, fail)) } : plain
+    hooks.size > 0 ? { ...plain, hooks: createHooks(plain, hooks, createHookPort(shared, fail)) } : plain
   const createHandler = (
     identity: Pick<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'>,
   ): Handler<C> => {
@@ -231,10 +231,10 @@ const DEFAULT_COST = 12
  * Describes a service with what `load` loads when the first request asks for the description. A load that fails is the
  * error of the requests that wait for it; the next request tries again.
  */
-function describeOnceLoaded(load: () => Promise<Describe>): Describe {
-  let describe: Describe | undefined
-  let loading: Promise<Describe> | undefined
-  const loadFirst: Describe = async (call, found) => {
+function describeOnceLoaded(load: () => Promise<DescribeService>): DescribeService {
+  let describe: DescribeService | undefined
+  let loading: Promise<DescribeService> | undefined
+  const loadFirst: DescribeService = async (call, found) => {
     call.deadline.enter('describe')
     loading ??= load()
     try {

@@ -35,7 +35,7 @@ type Lacking<D, F> = [F] extends [never]
     >
 
 /** A type that the compiler has inferred; it infers `unknown` where a hook fills nothing. */
-type Known<F> = unknown extends F ? never : F
+type InferredType<F> = unknown extends F ? never : F
 
 /** The names of the fields that each document has. */
 type NameThere<D> = string extends keyof D
@@ -97,7 +97,7 @@ export interface CollectionHooks<C = unknown, N extends CollectionName<C> = Coll
   readonly before: [N] extends [never]
     ? never
     : // biome-ignore lint/suspicious/noConfusingVoidType: most hooks return nothing
-      (change: HookChange<C, N, Known<F>>) => MaybePromise<HookResult<C, N> | undefined | void>
+      (change: HookChange<C, N, InferredType<F>>) => MaybePromise<HookResult<C, N> | undefined | void>
 }
 
 /** Hooks of a configuration whose type is not known, by collection. */

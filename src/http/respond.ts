@@ -21,7 +21,7 @@ import { APPLIED, prefersStrict } from './prefer.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
 import { nameClient, nameUser } from './queue-caller.js'
 import { NO_STORE, REVALIDATE } from './routes/answers.js'
-import { createExchange, type Describe, type ExchangeOptions } from './routes/create-exchange.js'
+import { createExchange, type DescribeService, type ExchangeOptions } from './routes/create-exchange.js'
 import type { Routes } from './routes/find-route.js'
 import { observeStream } from './send-stream.js'
 import { joinPrefix, splitTarget } from './target.js'
@@ -37,7 +37,7 @@ export interface RespondOptions {
   /** The streams of changes; `undefined` where no collection has any. */
   readonly streams: ChangeStreams | undefined
   /** Describes the service; `undefined` where it does not describe itself. */
-  readonly describe: Describe | undefined
+  readonly describe: DescribeService | undefined
   /** Begins with a slash and does not end in one, or is empty. */
   readonly basePath: string
   readonly host: ServiceOptions

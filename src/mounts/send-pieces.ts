@@ -5,14 +5,14 @@ import { IDLE_MILLISECONDS, piecesOf } from '../http/send-stream.js'
 import type { Bytes } from '../json/bytes.js'
 
 /** Texts or bytes, one after another. */
-type Parts = (Iterable<string | Bytes> | AsyncIterable<string | Bytes>) & Pick<TextStream, 'isEndless'>
+type BodyPieces = (Iterable<string | Bytes> | AsyncIterable<string | Bytes>) & Pick<TextStream, 'isEndless'>
 
 /**
  * Writes texts or bytes as fast as their client takes them, in small pieces, which show whether the client
  * still reads. False where the client has disconnected, or reads nothing for long of what has an end: the connection
  * is then broken.
  */
-export async function sendPieces(response: ServerResponse, parts: Parts): Promise<boolean> {
+export async function sendPieces(response: ServerResponse, parts: BodyPieces): Promise<boolean> {
   for await (const part of parts) {
     for (const piece of typeof part === 'string' ? piecesOf(part) : bytesOf(part)) {
       // What the system has taken at once needs no waiting.
@@ -33,7 +33,7 @@ function* bytesOf(bytes: Bytes): Generator<Bytes, void, undefined> {
  * Waits until a client has taken what was written; false where it has disconnected, or reads nothing for
  * long. What waits for the client of an endless stream is bounded by itself.
  */
-function isTaken(response: ServerResponse, parts: Parts): Promise<boolean> {
+function isTaken(response: ServerResponse, parts: BodyPieces): Promise<boolean> {
   return new Promise((resolve) => {
     let left = leftIn(response)
     const finish = (isTaken: boolean): void => {

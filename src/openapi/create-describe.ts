@@ -1,5 +1,5 @@
 import { etagOfText } from '../http/etag.js'
-import type { Describe, Found } from '../http/routes/create-exchange.js'
+import type { DescribeService, MountPoint } from '../http/routes/create-exchange.js'
 import type { Bytes } from '../json/bytes.js'
 import { createBoundedMap } from '../kept/bounded-map.js'
 import { CACHES } from '../kept/caches.js'
@@ -15,11 +15,11 @@ import type { Described } from './scope.js'
 const MAX_KEPT = 32 * 1024 * 1024
 
 /** Creates what describes a service to its callers. Callers with the same subjects share a document, which is kept. */
-export function createDescribe(service: Omit<Described, 'hasAccountRoutes'>): Describe {
+export function createDescribe(service: Omit<Described, 'hasAccountRoutes'>): DescribeService {
   const kept = createBoundedMap<string, KeptText>(CACHES.descriptions, MAX_KEPT, ({ bytes }) => bytes.length)
   const subjects = findSubjects(service)
   let underWay: Promise<unknown> | undefined
-  const make = async (call: Call, found: Found, key: string): Promise<KeptText> => {
+  const make = async (call: Call, found: MountPoint, key: string): Promise<KeptText> => {
     const own = { ...service, hasAccountRoutes: found.hasAccountRoutes }
     const document = await runWithin(call, function* (slice) {
       return yield* joinInSlices(yield* writeDescription(own, call.caller, found.prefix, slice), slice)
@@ -28,7 +28,7 @@ export function createDescribe(service: Omit<Described, 'hasAccountRoutes'>): De
     return document
   }
   /** One at a time: what is half done takes several times what is kept of it. */
-  const makeInTurn = async (call: Call, found: Found, key: string): Promise<KeptText> => {
+  const makeInTurn = async (call: Call, found: MountPoint, key: string): Promise<KeptText> => {
     call.deadline.enter('describe')
     while (underWay) await underWay
     call.deadline.signal.throwIfAborted()

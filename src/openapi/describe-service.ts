@@ -2,11 +2,11 @@ import type { AuthPlan, Collection } from '../config/plan.js'
 import type { ErrorCode } from '../errors.js'
 import { nameOperation } from '../http/observe/operation-name.js'
 import { isIn } from '../http/routes/find-route.js'
-import type { Endpoint, Route, Place as RoutePlace } from '../http/routes/route.js'
+import type { Endpoint, Route, NamedByPath as RoutePlace } from '../http/routes/route.js'
 import { ROUTES } from '../http/routes/table.js'
 import type { Bytes } from '../json/bytes.js'
 import type { JsonSchema } from '../json/json-schema.js'
-import type { Reader } from '../service/authorize.js'
+import type { RightsHolder } from '../service/authorize.js'
 import { runAtOnce, type Slice, type Sliced, stepsToWrite } from '../slices.js'
 import type { Kind } from './components.js'
 import { OF_ACCOUNTS } from './operations/accounts.js'
@@ -40,7 +40,7 @@ interface Parts {
 const KINDS: readonly Kind[] = ['schemas', 'parameters', 'responses', 'headers']
 
 /** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"): what no right of the reader concerns is not there. */
-export function describeService(service: Described, reader: Reader, prefix = ''): ApiDocument {
+export function describeService(service: Described, reader: RightsHolder, prefix = ''): ApiDocument {
   const paths: { [path: string]: ApiDocument['paths'][string] } = {}
   const components: { [kind: string]: { [name: string]: JsonSchema } } = Object.fromEntries(
     KINDS.map((kind) => [kind, {}]),
@@ -61,7 +61,7 @@ export function describeService(service: Described, reader: Reader, prefix = '')
 
 function* describeInSlices(
   service: Described,
-  reader: Reader,
+  reader: RightsHolder,
   { prefix, parts }: { readonly prefix: string; readonly parts: Parts },
   slice: Slice,
 ): Sliced<Head> {
@@ -143,7 +143,7 @@ class WrittenObject {
 /** The same document as JSON in UTF-8, in pieces that are the same for the same document. */
 export function* writeDescription(
   service: Described,
-  reader: Reader,
+  reader: RightsHolder,
   prefix: string,
   slice: Slice,
 ): Sliced<readonly Bytes[]> {

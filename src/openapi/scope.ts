@@ -7,7 +7,7 @@ import { targetOf } from '../query/compile-expand.js'
 import type { ParameterName } from '../query/raw-query.js'
 import type { ReadableNames } from '../query/reading.js'
 import { USERS } from '../schema/names.js'
-import { findRights, type Reader, type Rights } from '../service/authorize.js'
+import { findRights, type Rights, type RightsHolder } from '../service/authorize.js'
 import type { Service } from '../service/call.js'
 import { type Components, createComponents } from './components.js'
 import { describeAny } from './schemas/scalars.js'
@@ -26,7 +26,7 @@ export interface Described extends Pick<Service, 'plan' | 'accounts' | 'deliver'
 /** What is described, to whom, and the parts that there are so far. */
 export interface Scope {
   readonly service: Described
-  readonly reader: Reader
+  readonly reader: RightsHolder
   readonly components: Components
   rights(collection: Collection): Rights
   /** What the reader may read of a collection; empty for nothing. */
@@ -42,7 +42,7 @@ export interface Scope {
 }
 
 /** Creates the scope of a description. */
-export function createScope(service: Described, reader: Reader): Scope {
+export function createScope(service: Described, reader: RightsHolder): Scope {
   const rights = new Map<Collection, Rights>()
   const names = new Map<Collection, ReadableNames>()
   const parameters = new Map<string, readonly JsonSchema[]>()

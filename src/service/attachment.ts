@@ -2,11 +2,11 @@ import type { Session } from '../auth/sessions.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 import type { Deadline } from './deadline.js'
-import type { InSession, Keeping } from './kept-sessions.js'
+import type { InSession, SessionSources } from './kept-sessions.js'
 import type { Store } from './store.js'
 
 /** What else a write of a document changes. */
-export interface Taken {
+export interface AttachedSteps {
   /** A new stamp for the document (see `write/stored-document.ts`). */
   readonly stamp?: string
   readonly steps: readonly WriteStep[]
@@ -28,9 +28,13 @@ export interface Attachment {
   /** The fields of a document that an update leaves. `renewed`: those that count as new, whatever was there. Default: none. */
   settle(before: JsonObject, fields: JsonObject, renewed?: ReadonlyMap<string, unknown>): JsonObject
   /** The changes that go with an update of these hash fields. Called in each attempt. */
-  takeWithUpdate(by: Writer, stored: StoredDocument, hashes: ReadonlyMap<string, unknown>): Promise<Taken>
+  takeWithUpdate(
+    by: Writer,
+    stored: StoredDocument,
+    hashes: ReadonlyMap<string, unknown>,
+  ): Promise<AttachedSteps>
   /** Who calls in a session, as the account is now. Throws `invalid_token` where it is over. */
-  resume(by: Keeping, store: Store, session: Session): MaybePromise<InSession>
+  resume(by: SessionSources, store: Store, session: Session): MaybePromise<InSession>
   /** What goes with the delete of documents. */
-  takeWithDelete(by: Pick<Writer, 'deadline'>, ids: readonly string[]): MaybePromise<Taken>
+  takeWithDelete(by: Pick<Writer, 'deadline'>, ids: readonly string[]): MaybePromise<AttachedSteps>
 }

@@ -209,7 +209,7 @@ function traceRead(call: Call, collection: Collection): void {
 }
 
 /** Whose rights are asked for: a caller's, those of nobody who is signed in (`null`), or of all callers together (`undefined`). */
-export type Reader = KnownCaller | null | undefined
+export type RightsHolder = KnownCaller | null | undefined
 
 /** The rules that may let a reader do something in a collection, by operation. */
 export type Rights = { readonly [operation in RuleOperation]: readonly Rule[] }
@@ -221,7 +221,7 @@ export interface Governed {
 }
 
 /** The rights of a reader; those of all callers together are all that anybody has. */
-export function findRights(service: Governed, collection: Collection, reader: Reader): Rights {
+export function findRights(service: Governed, collection: Collection, reader: RightsHolder): Rights {
   const { permissions } = collection
   if (reader === undefined) return findAllRights(service, collection)
   const asking = { caller: reader, service }

@@ -126,7 +126,7 @@ interface CallParts {
   /** Whether a body of which a rule would drop a property is refused (CONTRACT.md §6, "Headers"). */
   readonly isStrict?: boolean | undefined
   /** The call whose caller learns of what this one writes. Default: this one. */
-  readonly eyes?: Call | undefined
+  readonly reportTo?: Call | undefined
 }
 
 /** What a caller may read by rules without claims. */
@@ -171,7 +171,7 @@ class RequestCall implements Call {
   #claims: ReadClaims | undefined
   readonly isInBatch: boolean | undefined
   readonly isStrict: boolean | undefined
-  readonly eyes: Call | undefined
+  readonly reportTo: Call | undefined
   readonly #read: CallParts['claims']
   #binding: Binding | undefined
   #judge: RuleJudge | undefined
@@ -179,7 +179,7 @@ class RequestCall implements Call {
 
   constructor(
     service: Service,
-    { deadline, store, caller, session, claims, shared, now, isInBatch, isStrict, eyes }: CallParts,
+    { deadline, store, caller, session, claims, shared, now, isInBatch, isStrict, reportTo }: CallParts,
   ) {
     this.service = service
     this.deadline = deadline
@@ -191,7 +191,7 @@ class RequestCall implements Call {
     this.#now = now
     this.isInBatch = isInBatch
     this.isStrict = isStrict
-    this.eyes = eyes
+    this.reportTo = reportTo
   }
 
   get binding(): Binding {
@@ -277,7 +277,7 @@ class RequestCall implements Call {
   }
 
   get #parts(): CallParts {
-    const { deadline, store, caller, session, shared, isInBatch, isStrict, eyes } = this
-    return { deadline, store, caller, session, shared, isInBatch, isStrict, eyes }
+    const { deadline, store, caller, session, shared, isInBatch, isStrict, reportTo } = this
+    return { deadline, store, caller, session, shared, isInBatch, isStrict, reportTo }
   }
 }

@@ -77,7 +77,10 @@ const sizeOf = ({ values }: ClaimValues): number =>
   values.reduce<number>((sum, value) => sum + VALUE + (typeof value === 'string' ? value.length : 0), 0)
 
 /** Creates what keeps claims for as long as the storage holds the same documents; none that depends on the time. */
-function createKeptClaims(): (asked: Asked, read: () => ReturnType<ReadClaim>) => ReturnType<ReadClaim> {
+function createKeptClaims(): (
+  asked: ClaimRequest,
+  read: () => ReturnType<ReadClaim>,
+) => ReturnType<ReadClaim> {
   const kept = createBoundedMap<string, KeptClaim>(CACHES.claims, MAX_KEPT, ({ size }) => size)
   return ({ claim: { name, from, where }, binding, store }, read) => {
     const variables = where.kind === 'bound' ? where.variables : []
@@ -93,7 +96,7 @@ function createKeptClaims(): (asked: Asked, read: () => ReturnType<ReadClaim>) =
   }
 }
 
-interface Asked {
+interface ClaimRequest {
   readonly claim: Claim
   readonly binding: Binding
   readonly store: Store

@@ -13,7 +13,7 @@ export interface Wanted {
 }
 
 /** A document that the caller may read, and the access that shows it. */
-export interface Shown {
+export interface ReadableDocument {
   readonly document: StoredDocument
   readonly access: ReadAccess
 }
@@ -26,7 +26,7 @@ export const findShown = (
   call: Call,
   unclaimed: Unclaimed,
   { collection, id }: Wanted,
-): MaybePromise<Shown | undefined> =>
+): MaybePromise<ReadableDocument | undefined> =>
   whenReady(call.store.own(collection.name).find(id), (document) => {
     if (document && unclaimed.shows(document)) return { document, access: unclaimed.access }
     return whenReady(call.learnToRead(collection), () => {

@@ -20,7 +20,7 @@ export interface PlannedDocument {
 }
 
 /** What a hook has made of a write. */
-export interface Settled {
+export interface SettledWrite {
   /** The fields to store. */
   readonly fields: JsonObject
   /** What will be done behind the write (see `Attempt`). */
@@ -49,7 +49,7 @@ export interface Hooks<Call> {
   /** The same of deletes, which may delete documents of other collections. */
   hasBelow(collection: string): boolean
   /** Asks the hook of a collection that has one. Throws `refused`, and what the hook throws. */
-  ask(call: Call, write: PlannedWrite): Promise<Settled>
+  ask(call: Call, write: PlannedWrite): Promise<SettledWrite>
   /**
    * Runs several writes that take effect together, or not at all. Each sees the ones before it. `operations`:
    * how many of them the client has asked for.
@@ -86,7 +86,7 @@ export function whereHooked<Call extends Hooked<Call>, T>(
 export function askHook<Call extends Hooked<Call>>(
   call: Call,
   write: PlannedWrite,
-): Promise<Settled> | undefined {
+): Promise<SettledWrite> | undefined {
   const { hooks } = call.service
   return hooks?.has(write.collection.name) ? hooks.ask(call, write) : undefined
 }

@@ -27,7 +27,7 @@ export interface KeptSession {
 export type KeptSessions = BoundedMap<string, KeptSession>
 
 /** The means of finding sessions: a clock, the kept ones, and the claims that are read with them. */
-export interface Keeping {
+export interface SessionSources {
   now(): number
   readonly sessions: KeptSessions
   readonly along: FindAlong

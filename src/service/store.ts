@@ -111,7 +111,7 @@ class DeadlineStore implements Store {
   linked(asked: Linked): MaybePromise<LinkedFound> | undefined {
     if (!this.#adapter.readLinked) return undefined
     this.#deadline.enter('read')
-    return this.#adapter.readLinked(asked, new Asked(this.#deadline))
+    return this.#adapter.readLinked(asked, new StoreCallOptions(this.#deadline))
   }
 
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts = MAX_ATTEMPTS): MaybePromise<T> {
@@ -138,18 +138,21 @@ class DeadlineStore implements Store {
         if (taken.length > 0) return new LeftToOthers(taken)
       }
       this.#deadline.enter(isTrial ? 'read' : 'write')
-      return whenReady(this.#adapter.write(all, new AskedWrite(this.#deadline, this.#caller)), (result) => {
-        if (result.ok) {
-          attempted.after?.()
-          return done
-        }
-        const broken = judging[result.step - steps.length]
-        // The next attempt evaluates its own references again, where the body can name them.
-        if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
-        return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
-          this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),
-        )
-      })
+      return whenReady(
+        this.#adapter.write(all, new StoreWriteOptions(this.#deadline, this.#caller)),
+        (result) => {
+          if (result.ok) {
+            attempted.after?.()
+            return done
+          }
+          const broken = judging[result.step - steps.length]
+          // The next attempt evaluates its own references again, where the body can name them.
+          if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
+          return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
+            this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),
+          )
+        },
+      )
     })
   }
 
@@ -209,7 +212,7 @@ class StoreReader implements Reader {
   count(filter: Filter): MaybePromise<number> {
     const { storage, restrict } = this.#allowed
     this.#deadline.enter('read')
-    return this.#adapter.count(storage.name, restrict(filter), new Asked(this.#deadline))
+    return this.#adapter.count(storage.name, restrict(filter), new StoreCallOptions(this.#deadline))
   }
 
   isOrdered(query: StoreQuery): boolean {
@@ -242,7 +245,7 @@ const DEADLINE = Symbol('deadline')
  * the object, so that a copy has it, but all share one getter: engines keep a getter of its own, and with it
  * the request, until they clean up everything.
  */
-class Asked {
+class StoreCallOptions {
   declare readonly signal?: AbortSignal
   declare readonly caller?: string
   readonly [DEADLINE]: Deadline
@@ -255,7 +258,7 @@ class Asked {
   }
 }
 
-class AskedWrite extends Asked {
+class StoreWriteOptions extends StoreCallOptions {
   readonly by: string | null
 
   constructor(deadline: Deadline, by: string | null) {
@@ -264,14 +267,14 @@ class AskedWrite extends Asked {
   }
 }
 
-const SIGNAL: PropertyDescriptor & ThisType<Asked> = {
+const SIGNAL: PropertyDescriptor & ThisType<StoreCallOptions> = {
   enumerable: true,
   get() {
     return this[DEADLINE].signal
   },
 }
 
-const CALLER: PropertyDescriptor & ThisType<Asked> = {
+const CALLER: PropertyDescriptor & ThisType<StoreCallOptions> = {
   enumerable: true,
   get() {
     return textOf(this[DEADLINE].caller)
@@ -279,7 +282,7 @@ const CALLER: PropertyDescriptor & ThisType<Asked> = {
 }
 
 const ask = (deadline: Deadline, query: StoreQuery, filter: Filter): ListQuery =>
-  Object.assign(new Asked(deadline), {
+  Object.assign(new StoreCallOptions(deadline), {
     filter,
     sort: query.sort ?? UNSORTED,
     skip: query.skip ?? 0,

@@ -11,7 +11,7 @@ export interface Throttle {
    * answered; one that resolves gives back what its client took. Rejects with `too_many_attempts` where no
    * place is left, whatever came of the attempt, and with `overloaded` where too many wait.
    */
-  run<T>(by: Attempting, from: AttemptOrigin, attempt: () => Promise<T>): Promise<T>
+  run<T>(by: AttemptContext, from: AttemptOrigin, attempt: () => Promise<T>): Promise<T>
 }
 
 /** The account and the client of an attempt; `client` is `undefined` where it is not known. */
@@ -22,7 +22,7 @@ export interface AttemptOrigin {
 }
 
 /** The call that tries. */
-export interface Attempting {
+export interface AttemptContext {
   readonly store: Store
   readonly deadline: Deadline
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createMemoryAdapter } from '../../src/index.js'
 import type * as ChooseRule from '../../src/service/write/rules/choose-rule.js'
-import type * as Veil from '../../src/service/write/rules/veil.js'
+import type * as Redact from '../../src/service/write/rules/redact.js'
 import { checkHiddenFaults, hiddenFaults } from '../support/hidden-faults.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
@@ -9,9 +9,9 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 /** Faults that tell of others which are hidden: what guards the real ones has to notice. */
 
 const CHOOSE_RULE = '../../src/service/write/rules/choose-rule.js'
-const VEIL = '../../src/service/write/rules/veil.js'
+const REDACT = '../../src/service/write/rules/redact.js'
 
-type Sieve = InstanceType<typeof ChooseRule.Sieve>
+type Sieve = InstanceType<typeof ChooseRule.FaultCollector>
 
 const breakSieve =
   (break_: (sieve: Sieve) => Partial<Sieve>) =>
@@ -19,8 +19,8 @@ const breakSieve =
     const real = (await original()) as typeof ChooseRule
     return {
       ...real,
-      Sieve: class extends real.Sieve {
-        constructor(...args: ConstructorParameters<typeof real.Sieve>) {
+      Sieve: class extends real.FaultCollector {
+        constructor(...args: ConstructorParameters<typeof real.FaultCollector>) {
           super(...args)
           Object.assign(this, break_(this))
         }
@@ -42,9 +42,9 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'the place inside what is hidden is told',
-    VEIL,
+    REDACT,
     async (original) => {
-      const real = (await original()) as typeof Veil
+      const real = (await original()) as typeof Redact
       return {
         ...real,
         faultSeen: (...[reference]: Parameters<typeof real.faultSeen>) =>

@@ -89,8 +89,8 @@ const mutants: readonly Mutant[] = [
     replacing<typeof OwnRight>((real) => ({
       createOwnRight(service) {
         const inOwnRight = real.createOwnRight(service)
-        return (eyes, blame) => {
-          const own = inOwnRight(eyes, blame)
+        return (reportTo, blame) => {
+          const own = inOwnRight(reportTo, blame)
           for (const [name, collection] of own.service.plan.collections)
             Object.assign(collection, { fills: service.plan.collections.get(name)?.fills })
           return own

@@ -14,7 +14,7 @@ import type * as AskHook from '../../src/service/hooks.js'
 import type { PlannedWrite } from '../../src/service/hooks.js'
 import type { Store } from '../../src/service/store.js'
 import type * as CreateBulk from '../../src/service/write/create-bulk.js'
-import type * as FindDoomed from '../../src/service/write/find-doomed.js'
+import type * as FindCascade from '../../src/service/write/find-cascade.js'
 import type * as References from '../../src/service/write/references.js'
 import type * as Written from '../../src/service/write/written.js'
 import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
@@ -179,8 +179,8 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what goes with a delete goes, wherever a hook has led it',
-    `${SERVICE}/write/find-doomed.js`,
-    replacing<typeof FindDoomed>(({ keyOf }) => ({
+    `${SERVICE}/write/find-cascade.js`,
+    replacing<typeof FindCascade>(({ keyOf }) => ({
       findGoing: async (_, __, left) => new Set(left.map(keyOf)),
     })),
   ],
@@ -249,8 +249,8 @@ const leaks: readonly Mutant[] = [
     replacing<typeof OwnRight>((real) => ({
       createOwnRight: (service) => {
         const inOwnRight = real.createOwnRight(service)
-        return (eyes, blame) => {
-          const own = inOwnRight(eyes, blame)
+        return (reportTo, blame) => {
+          const own = inOwnRight(reportTo, blame)
           const { deadline, store, caller, session, shared, isInBatch, binding } = own
           const parts = { deadline, store, caller, session, shared, isInBatch }
           return createCall(own.service, { ...parts, now: binding.now })

@@ -196,7 +196,7 @@ const breakNext = (break_: (next: Next, all: number) => Next) => async (original
   }
 }
 
-type Next = NonNullable<ListDocuments.Page['next']>
+type Next = NonNullable<ListDocuments.ListedPage['next']>
 
 /** The place of the next page tells more than the documents before it. */
 const placeMutants: readonly Mutant[] = [

@@ -124,8 +124,8 @@ const breakUnset = (
   change: (steps: readonly WriteStep[], call: Call) => readonly WriteStep[] | Promise<readonly WriteStep[]>,
 ) =>
   replacing<typeof UnsetReferences>((real) => ({
-    async planUnset(call, doomed, count) {
-      const { steps, agreements } = await real.planUnset(call, doomed, count)
+    async planUnset(call, cascade, count) {
+      const { steps, agreements } = await real.planUnset(call, cascade, count)
       return { steps: await change(steps, call), agreements }
     },
   }))

@@ -6,7 +6,7 @@ import {
   type Spot,
 } from '../../src/openapi/describe-service.js'
 import { createScope, type Described } from '../../src/openapi/scope.js'
-import type { Reader } from '../../src/service/authorize.js'
+import type { RightsHolder } from '../../src/service/authorize.js'
 import { createJudge, findIn, type Judge } from './json-schema.js'
 
 /** An answer. */
@@ -32,7 +32,7 @@ export interface Description {
  * Describes a service as `describeService` does. That makes everything at once, which costs more than the few answers
  * of most services that tests create.
  */
-export function createDescription(service: Described, reader: Reader): Description {
+export function createDescription(service: Described, reader: RightsHolder): Description {
   const scope = createScope(service, reader)
   const paths = new Map(pathsOf(service))
   const described = new Map<Spot, Responses | undefined>()

@@ -3,7 +3,7 @@ import { createRespond as create, type RespondOptions } from '../../src/http/res
 import { joinPrefix, splitTarget } from '../../src/http/target.js'
 import type { Described } from '../../src/openapi/scope.js'
 import { whenReady } from '../../src/promises.js'
-import type { Reader } from '../../src/service/authorize.js'
+import type { RightsHolder } from '../../src/service/authorize.js'
 import type { Service } from '../../src/service/call.js'
 import type { TextStream } from '../../src/service/read/text-stream.js'
 import { createDescription, type Description, judgeAnswer, type Responses } from './described.js'
@@ -17,7 +17,7 @@ import { judgePlace } from './page-headers.js'
  */
 export function createRespond(service: Service, options: RespondOptions): Respond {
   if (isUnjudged(options.host)) return create(service, options)
-  const readers = new WeakMap<IncomingRequest, Reader>()
+  const readers = new WeakMap<IncomingRequest, RightsHolder>()
   const { identify } = options
   const respond = create(service, {
     ...options,
@@ -42,7 +42,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
 
 interface Told {
   readonly incoming: IncomingRequest
-  readonly reader: Reader
+  readonly reader: RightsHolder
   readonly answer: Answer
 }
 
@@ -71,7 +71,7 @@ function findDescription(
   service: Service,
   options: RespondOptions,
   { method, target, mountPath }: IncomingRequest,
-  reader: Reader,
+  reader: RightsHolder,
 ): Found | undefined {
   const path = splitTarget(target, joinPrefix(mountPath, options.basePath))?.path
   if (path === undefined || (path.startsWith('/_openapi.json') && !options.describe)) return undefined
@@ -85,7 +85,7 @@ function findDescription(
 
 const descriptions = new WeakMap<Service, Map<string, Description>>()
 
-function descriptionOf(service: Service, options: RespondOptions, reader: Reader): Description {
+function descriptionOf(service: Service, options: RespondOptions, reader: RightsHolder): Description {
   const known = descriptions.get(service) ?? new Map<string, Description>()
   descriptions.set(service, known)
   const key = `${options.hasAccountRoutes} ${reader ? JSON.stringify(reader.roles) : reader}`

@@ -1,6 +1,6 @@
 import type { Collection } from '../../config/plan.js'
 import type { Text } from '../../service/read/text-stream.js'
-import type { Written } from '../../service/write/written.js'
+import type { WrittenDocument } from '../../service/write/written.js'
 import type { Answer } from '../answer.js'
 import { etagOfText } from '../etag.js'
 import type { Exchange } from './route.js'
@@ -32,14 +32,14 @@ export const tellIgnored = (names: readonly string[]): Answer['headers'] =>
 const NO_HEADERS: Answer['headers'] = {}
 
 /** The answer with a document that was changed. */
-export const answerWritten = ({ text, ignored }: Written): Answer =>
+export const answerWritten = ({ text, ignored }: WrittenDocument): Answer =>
   answerText(200, text, Object.assign({ etag: etagOfText(text) }, tellIgnored(ignored)))
 
 /** The answer with a document that was created. */
 export function answerCreated(
   { prefix }: Exchange,
   { name }: Collection,
-  { _id, text, ignored }: Written,
+  { _id, text, ignored }: WrittenDocument,
 ): Answer {
   const headers = {
     'content-type': 'application/json',

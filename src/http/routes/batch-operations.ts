@@ -22,7 +22,7 @@ const METHODS = {
 type MethodName = keyof typeof METHODS
 
 /** The operation of a batch: a method at a place, with its conditions and its body. */
-export interface Operation {
+export interface BatchOperation {
   readonly method: MethodName
   readonly collection: Collection
   /** Empty for a POST. */
@@ -136,7 +136,7 @@ function readPath(
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 /** Reads an operation without faults. */
-export function readOperation(operation: JsonObject, { plan }: Service): Operation {
+export function readOperation(operation: JsonObject, { plan }: Service): BatchOperation {
   const { method, path, body, ifMatch, ifNoneMatch } = operation
   const [name = '', id = ''] = readPath(String(path), plan) ?? []
   const collection = plan.collections.get(name)

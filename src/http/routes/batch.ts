@@ -9,13 +9,13 @@ import type { Call } from '../../service/call.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { type Answer, isStream } from '../answer.js'
 import { answerText } from './answers.js'
-import { judgeOperations, OPERATION_SCHEMA, type Operation, readOperation } from './batch-operations.js'
+import { type BatchOperation, judgeOperations, OPERATION_SCHEMA, readOperation } from './batch-operations.js'
 import { create } from './collection.js'
 import { patch, put, read, remove } from './document.js'
 import type { Endpoint, Exchange } from './route.js'
 
 /** What runs an operation: the endpoint that would answer it alone. */
-const ENDPOINTS: { readonly [method in Operation['method']]: Endpoint<'collection' | 'id'> } = {
+const ENDPOINTS: { readonly [method in BatchOperation['method']]: Endpoint<'collection' | 'id'> } = {
   GET: read,
   POST: create,
   PUT: put,
@@ -48,11 +48,11 @@ export const batch: Endpoint = {
   },
 }
 
-const answerOperation = (call: Call, prefix: string, operation: Operation): MaybePromise<string> =>
+const answerOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<string> =>
   whenReady(runOperation(call, prefix, operation), printResult)
 
 /** Runs an operation by the endpoint that would answer it alone. */
-export const runOperation = (call: Call, prefix: string, operation: Operation): MaybePromise<Answer> =>
+export const runOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<Answer> =>
   ENDPOINTS[operation.method].run(new OperationExchange(call, prefix, operation), operation)
 
 /** An answer as a part of the batch's answer. */
@@ -79,9 +79,9 @@ class OperationExchange implements Exchange {
   readonly call: Call
   readonly prefix: string
   readonly accountPaths: readonly string[] = NO_PARAMETERS
-  readonly #operation: Operation
+  readonly #operation: BatchOperation
 
-  constructor(call: Call, prefix: string, operation: Operation) {
+  constructor(call: Call, prefix: string, operation: BatchOperation) {
     this.call = call
     this.prefix = prefix
     this.#operation = operation

@@ -5,7 +5,7 @@ import { writeOthers } from '../../query/paging/link.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import { envelope } from '../../schema/envelope.js'
 import { authorizeCreate, authorizeList } from '../../service/authorize.js'
-import { countDocuments, listDocuments, type Page } from '../../service/read/list-documents.js'
+import { countDocuments, type ListedPage, listDocuments } from '../../service/read/list-documents.js'
 import { createBulk } from '../../service/write/create-bulk.js'
 import { createDocument } from '../../service/write/create-document.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
@@ -41,7 +41,7 @@ function headPage(
   { call, prefix }: Exchange,
   collection: Collection,
   { sort, text }: LinkedQuery,
-  { next, total, kept }: Page,
+  { next, total, kept }: ListedPage,
 ): Answer['headers'] {
   const headers = total === undefined ? {} : { 'x-total-count': String(total) }
   if (!next) return headers

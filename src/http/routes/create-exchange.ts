@@ -12,10 +12,10 @@ import type { JsonObject, MaybePromise } from '../../types.js'
 import type { IncomingRequest } from '../answer.js'
 import { checkMediaType, parseInTurn } from '../body.js'
 import type { Routes } from './find-route.js'
-import type { Endpoint, Exchange, Place } from './route.js'
+import type { Endpoint, Exchange, NamedByPath } from './route.js'
 
 /** Where a service is found. */
-export interface Found {
+export interface MountPoint {
   /** The part of the URL's path before the service's own paths. */
   readonly prefix: string
   /** Whether the routes of accounts are there. */
@@ -23,7 +23,7 @@ export interface Found {
 }
 
 /** Describes a service to the caller of a request: an OpenAPI document, in JSON. */
-export type Describe = (call: Call, found: Found) => MaybePromise<KeptText>
+export type DescribeService = (call: Call, found: MountPoint) => MaybePromise<KeptText>
 
 /** What all exchanges of a handler share. */
 export interface ExchangeOptions {
@@ -34,7 +34,7 @@ export interface ExchangeOptions {
   /** The streams of changes; `undefined` where no collection has any. */
   readonly streams: ChangeStreams | undefined
   /** Describes the service; `undefined` where it does not describe itself. */
-  readonly describe: Describe | undefined
+  readonly describe: DescribeService | undefined
   /** Asks the host who sends a request; `undefined` where the host has no say, or has said it already. */
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
   /** The address of a request's client. */
@@ -46,7 +46,7 @@ type Own = Pick<Exchange, 'call' | 'prefix'> & {
   readonly incoming: IncomingRequest
   /** The query string as it was sent, without the question mark. */
   readonly query: string
-  readonly endpoint: Endpoint<keyof Place>
+  readonly endpoint: Endpoint<keyof NamedByPath>
 }
 
 /** Creates the exchange of a request with its endpoint. */
@@ -61,7 +61,7 @@ class RequestExchange implements Exchange {
   readonly prefix: string
   readonly #incoming: IncomingRequest
   readonly #query: string
-  readonly #endpoint: Endpoint<keyof Place>
+  readonly #endpoint: Endpoint<keyof NamedByPath>
   readonly #options: ExchangeOptions
 
   constructor({ call, incoming, query, prefix, endpoint }: Own, options: ExchangeOptions) {

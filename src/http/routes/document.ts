@@ -1,19 +1,24 @@
 import { whenReady } from '../../promises.js'
 import { authorizeClaim, authorizeRead, authorizeWrite } from '../../service/authorize.js'
-import { type Read, readDocument, readExpanded, readUnclaimed } from '../../service/read/read-document.js'
+import {
+  type DocumentTexts,
+  readDocument,
+  readExpanded,
+  readUnclaimed,
+} from '../../service/read/read-document.js'
 import { notFound, unexpected } from '../../service/refusals.js'
 import { createClaimed } from '../../service/write/create-document.js'
 import { deleteDocument } from '../../service/write/delete-document.js'
 import { refuseUnauthorized } from '../../service/write/find-target.js'
-import { type Change, updateDocument } from '../../service/write/update-document.js'
+import { type UpdateRequest, updateDocument } from '../../service/write/update-document.js'
 import type { MaybePromise } from '../../types.js'
 import type { Answer } from '../answer.js'
 import { etagOfText, expectsNothing, isKnown, isMatched, readExpectation, readMatch } from '../etag.js'
 import { answerCreated, answerText, answerWritten, NOTHING } from './answers.js'
-import type { Endpoint, Exchange, Place } from './route.js'
+import type { Endpoint, Exchange, NamedByPath } from './route.js'
 
 type DocumentEndpoint = Endpoint<'collection' | 'id'>
-type DocumentPlace = Pick<Place, 'collection' | 'id'>
+type DocumentPlace = Pick<NamedByPath, 'collection' | 'id'>
 
 /** `GET /:collection/:id`. */
 export const read: DocumentEndpoint = {
@@ -49,7 +54,7 @@ const absent = (): never => {
   throw notFound()
 }
 
-function answerRead(exchange: Exchange, { whole, asked }: Read): Answer {
+function answerRead(exchange: Exchange, { whole, asked }: DocumentTexts): Answer {
   const etag = etagOfText(whole)
   if (!isMatched(exchange.header('if-match'), etag)) throw unexpected()
   if (isKnown(exchange, etag)) return { status: 304, headers: { etag }, body: null }
@@ -85,7 +90,7 @@ export const remove: DocumentEndpoint = {
 function update(
   exchange: Exchange,
   { collection, id }: DocumentPlace,
-  mode: Change['mode'],
+  mode: UpdateRequest['mode'],
 ): MaybePromise<Answer> {
   const { call } = exchange
   const permit = authorizeWrite(call, collection, 'update')

@@ -6,7 +6,7 @@ import { MAX_FAULTS } from '../../schema/validator.js'
 import type { Service } from '../../service/call.js'
 import type { JsonObject } from '../../types.js'
 import { decodePart } from '../target.js'
-import type { Endpoint, Place, Route, Routed } from './route.js'
+import type { Endpoint, NamedByPath, Route, Routed } from './route.js'
 import { ROUTES } from './table.js'
 
 /** The route of a path. */
@@ -18,8 +18,8 @@ export interface FoundRoute {
   /** The value of the `Allow` header. */
   readonly allow: string
   /** The endpoints by method; what the path names is in `place`. */
-  readonly methods: ReadonlyMap<string, Endpoint<keyof Place>>
-  readonly place: Place
+  readonly methods: ReadonlyMap<string, Endpoint<keyof NamedByPath>>
+  readonly place: NamedByPath
 }
 
 /** The table of routes, for one service. */
@@ -27,22 +27,22 @@ export interface Routes {
   /** Finds the route of a path below the base path; the empty path is the root. `undefined` for none. */
   find(path: string, options: { readonly hasAccountRoutes: boolean }): FoundRoute | undefined
   /** The faults of a body against its endpoint's envelope. */
-  judgeBody(endpoint: Endpoint<keyof Place>, body: JsonObject): readonly Fault[]
+  judgeBody(endpoint: Endpoint<keyof NamedByPath>, body: JsonObject): readonly Fault[]
   /** The open paths below `/auth`. */
   readonly accountPaths: readonly string[]
 }
 
 /** The paths that begin alike. */
-interface Branch {
+interface RouteNode {
   /** The paths that go on with a name. */
-  readonly names: Map<string, Branch>
+  readonly names: Map<string, RouteNode>
   /** Those that go on with anything, which is the document's `_id`. */
-  rest?: Branch
+  rest?: RouteNode
   /** What is at the end of this path. */
   found?: FoundRoute
 }
 
-const createBranch = (): Branch => ({ names: new Map() })
+const createBranch = (): RouteNode => ({ names: new Map() })
 
 /** Creates the routes of a service. */
 export function createRoutes(service: Service, { isDescribed }: Pick<Routed, 'isDescribed'>): Routes {
@@ -79,7 +79,10 @@ export function createRoutes(service: Service, { isDescribed }: Pick<Routed, 'is
 type JudgeBody = (body: JsonObject) => readonly Fault[]
 
 /** Compiles the check of a body that is not a document: against its schema, then for what that cannot say. */
-function compileJudge({ envelope, judge }: Endpoint<keyof Place>, service: Service): JudgeBody | undefined {
+function compileJudge(
+  { envelope, judge }: Endpoint<keyof NamedByPath>,
+  service: Service,
+): JudgeBody | undefined {
   const validate = envelope && compileEnvelope(envelope(service))
   if (!validate || !judge) return validate
   return (body) => {
@@ -109,14 +112,14 @@ function expandRoute(
   if (!route.path.startsWith('/:collection')) {
     // The endpoints of a route receive only what its path names.
     const shown = showPath(route.path)
-    return [[route.path, { ...common, route: shown, place: { auth: accounts } as Place }]]
+    return [[route.path, { ...common, route: shown, place: { auth: accounts } as NamedByPath }]]
   }
   return [...plan.collections.values()]
     .map((collection): [Collection, boolean] => [collection, route.isIn?.(collection) !== false])
     .filter(([, isIn]) => isIn || route.isReserved)
     .map(([collection, isIn]) => {
       const path = route.path.replace(':collection', collection.name)
-      const place = { collection, auth: accounts } as Place
+      const place = { collection, auth: accounts } as NamedByPath
       return [path, isIn ? { ...common, route: showPath(path), place } : undefined]
     })
 }
@@ -124,7 +127,7 @@ function expandRoute(
 const showPath = (path: string): string => path.replace(':id', '{id}')
 
 /** The tree of some routes. Of two with one path, the first is taken. */
-function plant(routes: readonly Route[], service: Service): Branch {
+function plant(routes: readonly Route[], service: Service): RouteNode {
   const root = createBranch()
   for (const [path, found] of routes.flatMap((route) => expandRoute(route, service))) {
     const branch = path.split('/').slice(1).reduce(grow, root)
@@ -133,7 +136,7 @@ function plant(routes: readonly Route[], service: Service): Branch {
   return root
 }
 
-function grow(branch: Branch, part: string): Branch {
+function grow(branch: RouteNode, part: string): RouteNode {
   if (part === ':id') {
     branch.rest ??= createBranch()
     return branch.rest
@@ -144,8 +147,8 @@ function grow(branch: Branch, part: string): Branch {
 }
 
 /** Walks along a path, whose parts are decoded. A slash at its end is ignored. */
-function findIn(root: Branch, path: string): FoundRoute | undefined {
-  let branch: Branch | undefined = root
+function findIn(root: RouteNode, path: string): FoundRoute | undefined {
+  let branch: RouteNode | undefined = root
   let id: string | undefined
   if (path === '' || path === '/') return root.names.get('')?.found
   const end = path.endsWith('/') ? path.length - 1 : path.length
@@ -154,7 +157,7 @@ function findIn(root: Branch, path: string): FoundRoute | undefined {
     const stop = slash < 0 || slash > end ? end : slash
     const part = decodePart(path.slice(start, stop))
     if (!part) return undefined
-    const next: Branch | undefined = branch.names.get(part)
+    const next: RouteNode | undefined = branch.names.get(part)
     if (!next) id = lowerUuid(part)
     branch = next ?? branch.rest
     if (!branch) return undefined

@@ -16,7 +16,7 @@ import type { Answer } from '../answer.js'
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
 /** What a path can name. */
-export interface Place {
+export interface NamedByPath {
   /** Named by `:collection`. */
   readonly collection: Collection
   /** Named by `:id`. */
@@ -62,7 +62,7 @@ export interface Exchange {
 }
 
 /** What one method does at one path. */
-export interface Endpoint<Named extends keyof Place = never> {
+export interface Endpoint<Named extends keyof NamedByPath = never> {
   /** The query parameters that it takes. Default: none. */
   readonly parameters?: readonly ParameterName[]
   /** The JSON Schema of the body, where the body is not a document. */
@@ -76,7 +76,7 @@ export interface Endpoint<Named extends keyof Place = never> {
   /** How deep in the body documents begin. Default: the body is one. */
   readonly depth?: number
   /** Answers the request, in the order of faults of CONTRACT.md §2. */
-  run(exchange: Exchange, place: Pick<Place, Named>): MaybePromise<Answer>
+  run(exchange: Exchange, place: Pick<NamedByPath, Named>): MaybePromise<Answer>
 }
 
 /** A service, as far as its routes depend on it. */
@@ -85,13 +85,13 @@ export interface Routed extends Pick<Service, 'accounts' | 'deliver' | 'page'> {
   readonly isDescribed: boolean
 }
 
-type Endpoints<Named extends keyof Place> = { readonly [method in Method]?: Endpoint<Named> }
+type Endpoints<Named extends keyof NamedByPath> = { readonly [method in Method]?: Endpoint<Named> }
 
 /** A path and its endpoints. */
 export interface Route {
   /** The path, with `:collection` and `:id` as placeholders. */
   readonly path: string
-  readonly methods: Endpoints<keyof Place>
+  readonly methods: Endpoints<keyof NamedByPath>
   /** Whether a collection has this route. Default: each has it. */
   readonly isIn?: (collection: Collection) => boolean
   /** Whether a service has this route. Default: yes; without accounts, none below `/auth`. */

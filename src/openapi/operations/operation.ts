@@ -1,6 +1,6 @@
 import type { AuthPlan, Collection } from '../../config/plan.js'
 import type { ErrorCode } from '../../errors.js'
-import type { Endpoint, Place } from '../../http/routes/route.js'
+import type { Endpoint, NamedByPath } from '../../http/routes/route.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { envelope } from '../../schema/envelope.js'
 import { type HeaderName, referToHeader } from '../headers.js'
@@ -24,7 +24,7 @@ export interface Operation {
 
 /** Where an operation is described. */
 export interface OperationPlace {
-  readonly endpoint: Endpoint<keyof Place>
+  readonly endpoint: Endpoint<keyof NamedByPath>
   /** Below `/:collection`. */
   readonly collection: Collection
   /** Below `/auth`. */

@@ -6,7 +6,7 @@ import { toPointerPart } from '../../json/pointer.js'
 import { normalise } from '../../schema/normalise.js'
 import { steadily } from '../authorize.js'
 import type { Call } from '../call.js'
-import { type Settled, whereHooked } from '../hooks.js'
+import { type SettledWrite, whereHooked } from '../hooks.js'
 import { invalidToken } from '../refusals.js'
 import type { Attempt } from '../store/attempt.js'
 import { hashSecrets } from '../write/hash-secrets.js'
@@ -65,7 +65,7 @@ async function planChange(
   // Another secret came first, of another session, which has ended this one, or of this.
   if (readStamp(user) !== readStamp(session.user)) throw invalidCredentials()
   const planned = { fields: readFields(user), now: service.clock() }
-  const { fields, behind }: Settled = await (askUpdateHook(call, users, user, planned) ?? planned)
+  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
   const stamp = createStamp()
   const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)

@@ -30,7 +30,7 @@ const ROUNDS = 5
 type Ender = Pick<Service, 'beside' | 'background' | 'clock'>
 
 /** The part of a write that ends sessions. */
-export interface Ending {
+export interface EndedSessions {
   readonly steps: readonly WriteStep[]
   /** Called once the write has taken effect. */
   readonly after?: (() => void) | undefined
@@ -45,7 +45,7 @@ export function endSessions(
   { auth, deadline }: { readonly auth: AuthPlan; readonly deadline: Deadline },
   ids: readonly string[],
   kept?: string,
-): MaybePromise<Ending> {
+): MaybePromise<EndedSessions> {
   const all = or(ids.map(sessionsOf))
   // A batch does not require that their number stays: it is read from the storage itself.
   return whenReady(by.beside.within(deadline).own(SESSIONS).count(all), (count) =>
@@ -63,7 +63,7 @@ export const makeRoom = (
   { service, store }: Pick<Call, 'service' | 'store'>,
   auth: AuthPlan,
   user: StoredDocument,
-): MaybePromise<Ending> =>
+): MaybePromise<EndedSessions> =>
   whenReady(
     store.own(SESSIONS).list({
       filter: countingSessions(user._id, readStamp(user), service.clock()),

@@ -53,13 +53,13 @@ export async function listSessions(
 }
 
 /** Sessions after a place. */
-interface Found {
+interface FoundSessions {
   readonly found: readonly StoredDocument[]
   /** Those before them that began when the last one before them did. */
   readonly passed: number
 }
 
-const NONE: Found = { found: [], passed: 0 }
+const NONE: FoundSessions = { found: [], passed: 0 }
 
 /** The place after sessions that follow others. */
 function placeBehind(found: readonly StoredDocument[], before: string, passed: number): SessionPlace {
@@ -93,7 +93,7 @@ async function readSessions(
   { user }: Session,
   { began, passed, name }: SessionPlace,
   limit: number,
-): Promise<Found> {
+): Promise<FoundSessions> {
   const counting = countingSessions(user._id, readStamp(user), service.clock())
   const filter = began === '' ? counting : and([counting, begunSince(began)])
   // The last one before may have ended, or another one that began when it did: then the next one has its place.

@@ -15,7 +15,7 @@ import { buildDocument, createSystemFields, planInsert } from '../write/new-docu
 import { findReferable, judgeAll } from '../write/references.js'
 import { applyCreate } from '../write/rules/apply-create.js'
 import { explain, type Ignoring, type Tells, takeIgnored } from '../write/rules/choose-rule.js'
-import { invalidFor } from '../write/rules/veil.js'
+import { invalidFor } from '../write/rules/redact.js'
 import { readStamp } from '../write/stored-document.js'
 import { checkDocumentSize, findAgain } from '../write/written.js'
 import { showAccount, showAgain } from './account.js'

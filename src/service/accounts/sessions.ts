@@ -12,7 +12,7 @@ import type { Attachment } from '../attachment.js'
 import { boundBytes } from '../byte-budget.js'
 import type { Call, Service } from '../call.js'
 import type { Along } from '../claims-along.js'
-import type { InSession, Keeping } from '../kept-sessions.js'
+import type { InSession, SessionSources } from '../kept-sessions.js'
 import { invalidToken, isRefusal } from '../refusals.js'
 import type { Store } from '../store.js'
 import { readStamp, renewStamp } from '../write/stored-document.js'
@@ -36,14 +36,14 @@ export function findSession(
 
 /** The same of the session with an id. */
 export const resumeSession = (
-  by: Keeping,
+  by: SessionSources,
   store: Store,
   auth: AuthPlan,
   id: string,
 ): MaybePromise<InSession> => findHeld({ by, store, auth, id })
 
-interface Sought {
-  readonly by: Keeping
+interface SoughtSession {
+  readonly by: SessionSources
   readonly store: Store
   readonly auth: AuthPlan
   readonly id: string
@@ -54,7 +54,7 @@ interface Sought {
 }
 
 /** `known` is the version of the session that was read with another stamp than its user's. */
-function findHeld(sought: Sought, known?: number): MaybePromise<InSession> {
+function findHeld(sought: SoughtSession, known?: number): MaybePromise<InSession> {
   const { by, store, auth, id } = sought
   const state = store.state([SESSIONS, auth.users.name])
   const kept = state === undefined ? undefined : by.sessions.get(id)
@@ -69,7 +69,13 @@ function findHeld(sought: Sought, known?: number): MaybePromise<InSession> {
 }
 
 /** The same where the storage reads a session, its user and claims at one moment; `undefined` where it cannot. */
-function findLinked({ by, store, auth, id, along }: Sought): MaybePromise<InSession | undefined> | undefined {
+function findLinked({
+  by,
+  store,
+  auth,
+  id,
+  along,
+}: SoughtSession): MaybePromise<InSession | undefined> | undefined {
   const { link, lists, take } = along ?? by.along.none()
   const own: LinkedList = { in: auth.users.name, filter: isId(link), limit: 1 }
   const reading = store.linked({ in: SESSIONS, id, field: 'user', link, lists: [own, ...lists] })
@@ -84,7 +90,11 @@ function findLinked({ by, store, auth, id, along }: Sought): MaybePromise<InSess
   })
 }
 
-function findInTurn(sought: Sought, state: string | undefined, known?: number): MaybePromise<InSession> {
+function findInTurn(
+  sought: SoughtSession,
+  state: string | undefined,
+  known?: number,
+): MaybePromise<InSession> {
   const { by, store, auth, id, userId } = sought
   const users = store.own(auth.users.name)
   const finding = userId === undefined ? undefined : users.find(userId)
@@ -129,7 +139,7 @@ export async function resumeSessions(
 }
 
 /** A session that did not hold the stamp of its user, if it was only read before it had changed. */
-async function findAlone(sought: Sought): Promise<Session | undefined> {
+async function findAlone(sought: SoughtSession): Promise<Session | undefined> {
   try {
     return (await findHeld(sought)).session
   } catch (thrown) {

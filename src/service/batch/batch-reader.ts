@@ -12,14 +12,14 @@ import { idsIn } from './pending-writes.js'
 export type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAccess, 'show'>>
 
 /** A query whose filter is all that counts. */
-export type Asked = Pick<StoreQuery, 'sort' | 'skip' | 'limit' | 'bytes'> & { readonly filter: Filter }
+export type BatchQuery = Pick<StoreQuery, 'sort' | 'skip' | 'limit' | 'bytes'> & { readonly filter: Filter }
 
 /** The storage behind the writes that wait. */
 export interface Stage {
   /** The documents with some ids, where they stand, as far as they may be read. */
   find(collection: string, ids: readonly string[], allowed: Allowed): MaybePromise<readonly StoredDocument[]>
   /** The documents that match, in order. */
-  list(collection: string, asked: Asked): MaybePromise<Listed>
+  list(collection: string, asked: BatchQuery): MaybePromise<Listed>
   /** Whether the storage itself can be asked for a list of a collection. */
   isAside(collection: string): boolean
 }

@@ -11,17 +11,17 @@ import { type ByteBudget, boundBytes } from '../byte-budget.js'
 import { readByIds } from '../read-by-ids.js'
 import type { Attempt, WriteFailure } from '../store/attempt.js'
 import { type Reader, refuseTaken, type Store } from '../store.js'
-import { type Allowed, type Asked, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
+import { type Allowed, type BatchQuery, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
 import { Conditions } from './conditions.js'
 import { createHold } from './hold.js'
 import { type FindStored, PendingWrites } from './pending-writes.js'
 import { ReadBudget } from './read-budget.js'
 
 /** Gives the error of an operation, as that of the write that it is a part of. */
-type Blame = (operation: number, thrown: unknown) => unknown
+type BlameOperation = (operation: number, thrown: unknown) => unknown
 
 /** How a store reads. */
-interface Reading {
+interface BatchReadOptions {
   /** Whether it remembers all that is read, so that the write can require it unchanged. */
   readonly isWatchful: boolean
   /** The collections whose lists are of callers, so that no other write adds to them at the same time. Default: none. */
@@ -53,7 +53,7 @@ export class BatchStore implements Store, Stage {
   #isOver = false
   #work = 0
 
-  constructor(base: Store, budget: ByteBudget, { isWatchful, turnsIn = new Set() }: Reading) {
+  constructor(base: Store, budget: ByteBudget, { isWatchful, turnsIn = new Set() }: BatchReadOptions) {
     this.#base = base
     this.#budget = budget
     this.#reads = new ReadBudget(budget)
@@ -77,7 +77,7 @@ export class BatchStore implements Store, Stage {
   }
 
   /** Lets the operation of a failed step refuse the write; where none does, it is judged anew. */
-  async refuse(failure: WriteFailure, blame: Blame): Promise<void> {
+  async refuse(failure: WriteFailure, blame: BlameOperation): Promise<void> {
     const write = this.pending.writeOf(failure.step)
     if (!write) return
     this.rewind(write.operation)
@@ -181,7 +181,7 @@ export class BatchStore implements Store, Stage {
 
   list(
     collection: string,
-    { filter, sort = [], skip = 0, limit = null, bytes }: Asked,
+    { filter, sort = [], skip = 0, limit = null, bytes }: BatchQuery,
   ): MaybePromise<Listed> {
     const end = limit === null ? null : skip + limit
     const touched = this.pending.touched(collection)
@@ -247,7 +247,7 @@ export class BatchStore implements Store, Stage {
   /** Reads what the storage has, and gives it in batches. */
   #readAll(
     collection: string,
-    asked: Asked,
+    asked: BatchQuery,
     take: (batch: readonly StoredDocument[]) => void,
   ): MaybePromise<void> {
     const base = this.#base.own(collection)

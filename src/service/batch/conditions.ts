@@ -1,6 +1,6 @@
 import { and, type Filter, or } from '../../filter/filter.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
-import { requireFound } from '../write/find-doomed.js'
+import { requireFound } from '../write/find-cascade.js'
 import { idsIn, type PendingWrites } from './pending-writes.js'
 import { takeTurns } from './take-turns.js'
 

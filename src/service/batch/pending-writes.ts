@@ -7,14 +7,14 @@ import type { Agreement, Attempt } from '../store/attempt.js'
 import { documentOf, idOf } from '../store/document-of.js'
 
 /** What waits. */
-interface Waiting extends Pick<Attempt<unknown>, 'steps'> {
+interface PendingAttempt extends Pick<Attempt<unknown>, 'steps'> {
   readonly agreements?: Attempt<unknown>['agreements'] | undefined
   readonly refuse?: Attempt<unknown>['refuse'] | undefined
   readonly after?: Attempt<unknown>['after']
 }
 
 /** A write that waits, and the operation that made it. */
-interface PendingWrite extends Waiting {
+interface PendingWrite extends PendingAttempt {
   readonly operation: number
   /** The number of steps before its first one. */
   readonly start: number
@@ -53,7 +53,7 @@ export class PendingWrites {
     return this.#steps
   }
 
-  add(operation: number, { steps, agreements, refuse, after }: Waiting): void {
+  add(operation: number, { steps, agreements, refuse, after }: PendingAttempt): void {
     this.#writes.push({ operation, start: this.#steps.length, steps, agreements, refuse, after })
     for (const step of steps) {
       this.#steps.push(step)

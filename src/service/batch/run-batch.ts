@@ -19,7 +19,7 @@ import { BatchStore } from './batch-store.js'
 import type { PendingAgreement } from './pending-writes.js'
 
 /** One operation of a batch, which answers with a JSON text as it would alone. */
-export type Operation = (call: Call) => MaybePromise<string>
+export type RunOperation = (call: Call) => MaybePromise<string>
 
 /** The steps of an operation beside those that are counted: some 10 µs. */
 const STEPS_AN_OPERATION = 200
@@ -32,7 +32,7 @@ const BYTES_A_STEP = 24
  * at once, or none (CONTRACT.md §2, "Batch"). Returns their answers. Throws the error of the first operation
  * that is refused, with its index, and `overloaded` where others keep changing what was read.
  */
-export function runBatch(call: Call, operations: readonly Operation[]): MaybePromise<readonly string[]> {
+export function runBatch(call: Call, operations: readonly RunOperation[]): MaybePromise<readonly string[]> {
   const now = call.service.now()
   const service: Service = { ...call.service, now: () => now, clock: createClock(() => now) }
   return call.store.write(() => judgeAll(call, service, operations))
@@ -41,7 +41,7 @@ export function runBatch(call: Call, operations: readonly Operation[]): MaybePro
 async function judgeAll(
   call: Call,
   service: Service,
-  operations: readonly Operation[],
+  operations: readonly RunOperation[],
 ): Promise<Attempt<readonly string[]>> {
   const budget = createByteBudget(
     bounds.writtenBytes,
@@ -114,7 +114,7 @@ const at = (operation: number, refusal: ServiceError): ServiceError =>
   relocate(refusal, `/operations/${operation}/body`, operation)
 
 /** What a batch asks of the storage beside its own writes. */
-interface Asked {
+interface BatchRequirements {
   readonly absences?: readonly WriteStep[]
   readonly agreements?: readonly PendingAgreement[]
 }
@@ -123,7 +123,7 @@ interface Asked {
 function plan(
   store: BatchStore,
   answers: readonly string[],
-  { absences = [], agreements = [] }: Asked = {},
+  { absences = [], agreements = [] }: BatchRequirements = {},
 ): Attempt<readonly string[]> {
   const first = [...store.conditions.steps(store.pending), ...absences]
   const { steps } = store.pending

@@ -2,9 +2,9 @@ import type { ChangePage } from '../../storage.js'
 import { createEachPace } from '../pace.js'
 import { pageOfLog } from './log/log-reader.js'
 import { changesOfUsers, checkStandings, type IsKnown } from './standing/check-standings.js'
-import { Look } from './standing/look.js'
-import type { Outcome, Subscriber } from './subscriber.js'
-import { END, type Telling, tellChanges, writeReset } from './tell.js'
+import { StandingReview } from './standing/standing-review.js'
+import type { Subscriber, SubscriberOutcome } from './subscriber.js'
+import { END, type EventSources, tellChanges, writeReset } from './tell.js'
 
 /**
  * What subscribers are told of the log, page by page. What was written by the time that it is read counts as one burst,
@@ -28,10 +28,10 @@ export class Bursts {
 
   /** Finds out what becomes of subscribers by a page. What throws can be done again. */
   async tell(
-    telling: Telling,
+    telling: EventSources,
     subscribers: ReadonlySet<Subscriber>,
     page: ChangePage,
-  ): Promise<ReadonlyMap<Subscriber, Outcome>> {
+  ): Promise<ReadonlyMap<Subscriber, SubscriberOutcome>> {
     const newest = page.changes.at(-1)
     if (newest) this.#lead = Math.max(this.#lead, newest.time - Date.now())
     const { length, anew, ahead, isKnown } =
@@ -47,10 +47,10 @@ export class Bursts {
 }
 
 /** A burst, and what becomes of those whose standing was another within it, or is over. */
-interface Ahead {
+interface BurstOutcome {
   /** The number of its changes. */
   readonly length: number
-  readonly anew: readonly (readonly [Subscriber, Outcome])[]
+  readonly anew: readonly (readonly [Subscriber, SubscriberOutcome])[]
   readonly ahead: ReadonlySet<Subscriber>
   readonly isKnown: IsKnown
 }
@@ -66,12 +66,12 @@ const STEPS_A_LOOK = 50
  * as fast as it is read.
  */
 async function lookAhead(
-  telling: Telling,
+  telling: EventSources,
   subscribers: ReadonlySet<Subscriber>,
   first: ChangePage,
   until: number,
-): Promise<Ahead> {
-  const looks = Array.from(subscribers, (one) => new Look(one)).filter(({ isOpen }) => isOpen)
+): Promise<BurstOutcome> {
+  const looks = Array.from(subscribers, (one) => new StandingReview(one)).filter(({ isOpen }) => isOpen)
   let page = first
   let { length } = first.changes
   let isEnd = false
@@ -93,7 +93,7 @@ async function lookAhead(
     length += page.changes.length
   }
   const asked = new Map(looks.filter(({ hasClues }) => hasClues).map((look) => [look.subscriber, look.clues]))
-  const anew: (readonly [Subscriber, Outcome])[] = []
+  const anew: (readonly [Subscriber, SubscriberOutcome])[] = []
   for (const [subscriber, verdict] of await checkStandings(telling, asked)) {
     if (verdict.kind === 'over') anew.push([subscriber, { kind: 'over', text: END }])
     if (verdict.kind !== 'another') continue

@@ -3,7 +3,7 @@ import { callerOf } from '../accounts/account.js'
 import { Bursts } from './bursts.js'
 import { type LogReader, pageOfLog } from './log/log-reader.js'
 import { createPatience } from './outbox.js'
-import type { Mark } from './sealed-ids.js'
+import type { SealedPosition } from './sealed-ids.js'
 import {
   changesOfUsers,
   checkStandings,
@@ -15,18 +15,18 @@ import {
   OVER,
 } from './standing/check-standings.js'
 import { ClaimHistory } from './standing/claim-history.js'
-import type { Outcome, Subscriber } from './subscriber.js'
-import { END, type Telling, writeReset } from './tell.js'
+import type { Subscriber, SubscriberOutcome } from './subscriber.js'
+import { END, type EventSources, writeReset } from './tell.js'
 
 /** The milliseconds after which a client that takes its time is looked at again before it is told more. */
 const FRESH = 1000
 
 /** A subscriber who comes back, and the event behind which the stream goes on. */
-interface Missed {
-  readonly telling: Telling
+interface CatchUpRequest {
+  readonly telling: EventSources
   readonly reader: LogReader
   readonly subscriber: Subscriber
-  readonly mark: Mark
+  readonly mark: SealedPosition
   /** Lets the subscriber be told of what the reader takes from now on. */
   readonly join: () => void
 }
@@ -35,7 +35,7 @@ interface Missed {
  * Tells a subscriber what was missed, as fast as the client takes it, until it stands where all others do. Begins
  * anew where the mark is too old, its place is gone, or the standing has changed since.
  */
-export async function catchUp(missed: Missed): Promise<void> {
+export async function catchUp(missed: CatchUpRequest): Promise<void> {
   const { telling, reader, subscriber, join } = missed
   const isWhole = (await isUnbroken(missed)) && (await tellMissed(missed))
   if (isWhole) return
@@ -54,7 +54,7 @@ export async function catchUp(missed: Missed): Promise<void> {
  * Whether the standing has stayed the same since the mark, whose time still counts. Makes the subscriber who it was there:
  * its claims may have asked for something else.
  */
-async function isUnbroken({ telling, subscriber, mark }: Missed): Promise<boolean> {
+async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promise<boolean> {
   const { service, log } = telling
   const { accounts, plan } = service
   if (service.now() - mark.time > plan.limits.changesHours * 3_600_000) return false
@@ -103,7 +103,7 @@ async function isUnbroken({ telling, subscriber, mark }: Missed): Promise<boolea
 }
 
 /** Tells all that was missed, then joins the others; false where the subscriber has to begin anew. */
-async function tellMissed({ telling, reader, subscriber, mark, join }: Missed): Promise<boolean> {
+async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRequest): Promise<boolean> {
   const { outbox } = subscriber
   const bursts = new Bursts()
   let position = mark.position
@@ -137,7 +137,7 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: Missed): 
  * Whether a subscriber still stands as it was judged. Whose session is over is told so: what is sent to it from then on is
  * lost.
  */
-async function isSame(telling: Telling, subscriber: Subscriber): Promise<boolean> {
+async function isSame(telling: EventSources, subscriber: Subscriber): Promise<boolean> {
   const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
   const verdict = verdicts.get(subscriber) ?? OVER
   if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
@@ -147,9 +147,9 @@ async function isSame(telling: Telling, subscriber: Subscriber): Promise<boolean
 
 /** False where the subscriber has another standing now. `pause` comes before each event. */
 async function tellPart(
-  telling: Telling,
+  telling: EventSources,
   subscriber: Subscriber,
-  outcome: Outcome | undefined,
+  outcome: SubscriberOutcome | undefined,
   pause: () => Promise<void>,
 ): Promise<boolean> {
   switch (outcome?.kind) {

@@ -4,7 +4,7 @@ import { readOwn } from '../../json/own-properties.js'
 import { type Slice, type Sliced, stepsToWrite } from '../../slices.js'
 import type { Change, StoredDocument } from '../../storage.js'
 import type { Service } from '../call.js'
-import { printOne, type Reading } from '../read/print-documents.js'
+import { type ListRequest, printOne } from '../read/print-documents.js'
 import type { EventName } from './frames.js'
 import type { WatchedList } from './watched-list.js'
 
@@ -18,7 +18,7 @@ export interface ListEvent {
 
 /** How a list is seen: its documents, as they are shown. */
 interface View {
-  readonly reading: Reading
+  readonly reading: ListRequest
   readonly judge: Judge
 }
 
@@ -28,7 +28,7 @@ interface View {
  */
 export function* judgeChanges(
   { collection }: Pick<WatchedList, 'collection'>,
-  reading: Reading,
+  reading: ListRequest,
   changes: readonly Change[],
   slice: Slice,
 ): Sliced<readonly ListEvent[]> {
@@ -46,7 +46,7 @@ export function* judgeChanges(
   return events
 }
 
-const openView = (reading: Reading): View => ({
+const openView = (reading: ListRequest): View => ({
   reading,
   judge: compileJudge(reading.access.restrict(reading.query.filter)),
 })

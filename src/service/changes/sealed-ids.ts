@@ -2,7 +2,7 @@ import { decodeBase64url, encodeBase64url } from '../../json/base64url.js'
 import type { Bytes } from '../../json/bytes.js'
 
 /** Where in the log an event stands, and of which stream it is. */
-export interface Mark {
+export interface SealedPosition {
   /** The position in the log. */
   readonly position: string
   /** When that change was made: milliseconds since 1970. */
@@ -13,9 +13,9 @@ export interface Mark {
 
 /** Writes the ids of events, and reads those that clients bring back. */
 export interface SealedIds {
-  seal(mark: Mark): Promise<string>
+  seal(mark: SealedPosition): Promise<string>
   /** `undefined` for whatever this key has not sealed. */
-  unseal(id: string): Promise<Mark | undefined>
+  unseal(id: string): Promise<SealedPosition | undefined>
 }
 
 /** A position is text of 256 characters at most, beside an `_id` and the name of a collection. */
@@ -110,7 +110,7 @@ const AT = {
   position: CONTENT - BYTES.position,
 } as const
 
-function writeMark({ position, time, digest }: Mark): Bytes {
+function writeMark({ position, time, digest }: SealedPosition): Bytes {
   const bytes = new Uint8Array(CONTENT)
   const view = new DataView(bytes.buffer)
   const text = new TextEncoder().encode(position)
@@ -123,7 +123,7 @@ function writeMark({ position, time, digest }: Mark): Bytes {
   return bytes
 }
 
-function readMark(bytes: Bytes): Mark {
+function readMark(bytes: Bytes): SealedPosition {
   const view = new DataView(bytes.buffer)
   const hex = Array.from(bytes.subarray(AT.digest, AT.length), (byte) => byte.toString(16).padStart(2, '0'))
   const end = AT.position + view.getUint16(AT.length)

@@ -16,8 +16,8 @@ import { createPatience, type Outbox } from './outbox.js'
 import { createPlaces, type Places } from './places.js'
 import { createSealedIds } from './sealed-ids.js'
 import { checkStanding, checkStandings, NO_CLUES, OVER, type Verdict } from './standing/check-standings.js'
-import { type Outcome, Subscriber } from './subscriber.js'
-import { END, type Telling, writeReset } from './tell.js'
+import { Subscriber, type SubscriberOutcome } from './subscriber.js'
+import { END, type EventSources, writeReset } from './tell.js'
 import { type Subscription, type WatchedList, watchList } from './watched-list.js'
 
 /** The streams of changes of a service. */
@@ -50,7 +50,7 @@ class OpenStreams implements ChangeStreams {
   /** Those who stand where the reader stands. */
   readonly #joined = new Set<Subscriber>()
   #bursts = new Bursts()
-  #preparing: Promise<Telling> | undefined
+  #preparing: Promise<EventSources> | undefined
   #isClosed = false
 
   constructor(service: Service, changes: ReadLog, store: Store) {
@@ -205,7 +205,7 @@ class OpenStreams implements ChangeStreams {
   }
 
   /** A storage that failed is asked again. */
-  #telling(): Promise<Telling> {
+  #telling(): Promise<EventSources> {
     this.#preparing ??= this.#prepare().catch((thrown) => {
       this.#preparing = undefined
       throw thrown
@@ -213,7 +213,7 @@ class OpenStreams implements ChangeStreams {
     return this.#preparing
   }
 
-  async #prepare(): Promise<Telling> {
+  async #prepare(): Promise<EventSources> {
     const service = this.#service
     const key = await findEventKey(this.#store)
     const purpose = digest(`event ids ${service.plan.log?.configuration}`)
@@ -226,14 +226,14 @@ class OpenStreams implements ChangeStreams {
 const beginAgain = (verdict: Verdict, subscriber: Subscriber): Verdict =>
   verdict.kind === 'same' ? { kind: 'another', as: verdict.as ?? subscriber } : verdict
 
-const beginAnew = async (told: Telling, { outbox, list }: Subscriber, position: string): Promise<void> =>
+const beginAnew = async (told: EventSources, { outbox, list }: Subscriber, position: string): Promise<void> =>
   outbox.send(await writeReset(told, list, position))
 
 /** The steps of handing one event to one client, with what the reading of its stream does at once. */
 const STEPS_A_TEXT = 200
 
 /** Tells all, each as its client takes it: who takes time holds up nobody but the next page. */
-async function tellAll(outcomes: ReadonlyMap<Subscriber, Outcome>): Promise<void> {
+async function tellAll(outcomes: ReadonlyMap<Subscriber, SubscriberOutcome>): Promise<void> {
   const patience = createPatience()
   const pace = createEachPace()
   const telling: Promise<void>[] = []
@@ -266,7 +266,7 @@ function inTime<T>(answer: Promise<T>, seconds: number): Promise<T> {
 }
 
 /** Finds out again who asks, where the service keeps the account. Throws `invalid_token`. */
-async function identify({ service, store }: Telling, asked: Subscription): Promise<Subscription> {
+async function identify({ service, store }: EventSources, asked: Subscription): Promise<Subscription> {
   const { accounts } = service
   if (!asked.session || !accounts) return asked
   return { ...asked, ...(await resumeSession(service, store, accounts, asked.session.id)) }

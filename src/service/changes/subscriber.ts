@@ -22,14 +22,14 @@ export class Subscriber {
     this.caller = subscription.caller
   }
 
-  become({ list, caller, version }: Standing): void {
+  become({ list, caller, version }: SubscriberStanding): void {
     this.list = list
     this.caller = caller
     this.version = version
   }
 
   /** Tells what was found, as the client takes it. */
-  async tell(outcome: Outcome, patience: Patience): Promise<void> {
+  async tell(outcome: SubscriberOutcome, patience: Patience): Promise<void> {
     if (outcome.kind === 'on') {
       if (outcome.as) this.become(outcome.as)
       return this.outbox.sendAll(outcome.texts, patience)
@@ -39,7 +39,7 @@ export class Subscriber {
   }
 
   /** Carries out another standing, or the end. */
-  apply(outcome: Exclude<Outcome, { readonly kind: 'on' }>): void {
+  apply(outcome: Exclude<SubscriberOutcome, { readonly kind: 'on' }>): void {
     const { outbox } = this
     if (outcome.kind === 'anew') this.become(outcome)
     outbox.send(outcome.text)
@@ -48,13 +48,13 @@ export class Subscriber {
 }
 
 /** Who listens, and to what: the list, the caller, and the version of the user document. */
-export type Standing = Pick<Subscriber, 'list' | 'caller' | 'version'>
+export type SubscriberStanding = Pick<Subscriber, 'list' | 'caller' | 'version'>
 
 /**
  * What becomes of a subscriber: it is told of changes, and is perhaps somebody whose claims ask for something else; it
  * begins anew, or is over.
  */
-export type Outcome =
-  | { readonly kind: 'on'; readonly texts: readonly Bytes[]; readonly as?: Standing | undefined }
-  | ({ readonly kind: 'anew'; readonly text: Bytes } & Standing)
+export type SubscriberOutcome =
+  | { readonly kind: 'on'; readonly texts: readonly Bytes[]; readonly as?: SubscriberStanding | undefined }
+  | ({ readonly kind: 'anew'; readonly text: Bytes } & SubscriberStanding)
   | { readonly kind: 'over'; readonly text: Bytes }

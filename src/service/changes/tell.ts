@@ -12,18 +12,18 @@ import {
   type IsKnown,
   type Verdict,
 } from './standing/check-standings.js'
-import { Look } from './standing/look.js'
+import { StandingReview } from './standing/standing-review.js'
 import type { Sources } from './standing/watched-claims.js'
-import type { Outcome, Subscriber } from './subscriber.js'
+import type { Subscriber, SubscriberOutcome } from './subscriber.js'
 import type { WatchedList } from './watched-list.js'
 
 /** What is needed to tell of changes. */
-export interface Telling extends Sources {
+export interface EventSources extends Sources {
   readonly ids: SealedIds
 }
 
 /** A part of the log. */
-export interface Part {
+export interface LogPart {
   readonly changes: readonly Change[]
   /** Behind all of them. */
   readonly position: string
@@ -39,10 +39,10 @@ const encoder = new TextEncoder()
 export const END: Bytes = encoder.encode(writeFrame('end', '{}'))
 
 /** Writes a `reset` of a list at a place of the log. */
-export const writeReset = (telling: Telling, list: WatchedList, position: string): Promise<Bytes> =>
+export const writeReset = (telling: EventSources, list: WatchedList, position: string): Promise<Bytes> =>
   writeEvent(telling, list, { name: 'reset', data: '{}', position, time: telling.service.now() })
 
-interface Placed {
+interface PositionedEvent {
   readonly name: EventName
   readonly data: string
   readonly position: string
@@ -50,9 +50,9 @@ interface Placed {
 }
 
 async function writeEvent(
-  { ids }: Telling,
+  { ids }: EventSources,
   { digest }: WatchedList,
-  { name, data, position, time }: Placed,
+  { name, data, position, time }: PositionedEvent,
 ): Promise<Bytes> {
   return encoder.encode(writeFrame(name, data, await ids.seal({ position, time, digest })))
 }
@@ -62,11 +62,11 @@ async function writeEvent(
  * subscribers get the same bytes. Whose standing changed within the part, or since, begins anew behind it.
  */
 export async function tellChanges(
-  telling: Telling,
+  telling: EventSources,
   subscribers: Iterable<Subscriber>,
-  part: Part,
+  part: LogPart,
   isKnown: IsKnown,
-): Promise<ReadonlyMap<Subscriber, Outcome>> {
+): Promise<ReadonlyMap<Subscriber, SubscriberOutcome>> {
   const { service } = telling
   const events = new Map<string, readonly ListEvent[]>()
   const ofUsers = changesOfUsers(service, part.changes)
@@ -78,7 +78,7 @@ export async function tellChanges(
     const known = events.get(list.key)
     const found = known ?? (await judge(telling, list, part.changes))
     if (!known) events.set(list.key, found)
-    const look = new Look(subscriber)
+    const look = new StandingReview(subscriber)
     await look.read(telling, part, ofUsers)
     if (found.length > 0 || look.hasClues) asked.set(subscriber, look.clues)
     const pause = pace(known ? STEPS_A_SUBSCRIBER : STEPS_A_LIST)
@@ -87,7 +87,7 @@ export async function tellChanges(
   const verdicts = await checkStandings(telling, asked, isKnown)
   const texts = await writeTexts(telling, { asked: asked.keys(), verdicts, events })
   const resets = new Map<string, Bytes>()
-  const outcomes = new Map<Subscriber, Outcome>()
+  const outcomes = new Map<Subscriber, SubscriberOutcome>()
   for (const subscriber of asked.keys()) {
     const verdict = verdicts.get(subscriber)
     if (verdict?.kind === 'over') outcomes.set(subscriber, { kind: 'over', text: END })
@@ -106,7 +106,7 @@ export async function tellChanges(
 
 /** Those of a list that depends on the time are judged one by one. */
 async function judge(
-  { service }: Telling,
+  { service }: EventSources,
   list: WatchedList,
   changes: readonly Change[],
 ): Promise<readonly ListEvent[]> {
@@ -121,7 +121,7 @@ async function judge(
 }
 
 /** What was found out before texts are written. */
-interface Found {
+interface PendingEvents {
   readonly asked: Iterable<Subscriber>
   readonly verdicts: ReadonlyMap<Subscriber, Verdict>
   /** The events of each list, by its key. */
@@ -132,7 +132,10 @@ interface Found {
  * Writes the texts of the lists of those who go on, once for each list, and gives them by its key. All events of all
  * lists at once would hold up others for seconds.
  */
-async function writeTexts(telling: Telling, found: Found): Promise<ReadonlyMap<string, readonly Bytes[]>> {
+async function writeTexts(
+  telling: EventSources,
+  found: PendingEvents,
+): Promise<ReadonlyMap<string, readonly Bytes[]>> {
   const texts = new Map<string, Bytes[]>()
   for (const group of inGroups(eventsToTell(found))) {
     const writing = group.map(async ([list, { name, data, change }]) => {
@@ -148,7 +151,11 @@ async function writeTexts(telling: Telling, found: Found): Promise<ReadonlyMap<s
   return texts
 }
 
-function* eventsToTell({ asked, verdicts, events }: Found): Generator<readonly [WatchedList, ListEvent]> {
+function* eventsToTell({
+  asked,
+  verdicts,
+  events,
+}: PendingEvents): Generator<readonly [WatchedList, ListEvent]> {
   const seen = new Set<string>()
   for (const subscriber of asked) {
     const { list } = subscriber
@@ -173,5 +180,5 @@ function* inGroups<T>(all: Iterable<T>): Generator<readonly T[]> {
 }
 
 /** When a change was made, by the service's clock: the storage has its own. */
-const timeIn = ({ service }: Telling, { time }: Change): number =>
+const timeIn = ({ service }: EventSources, { time }: Change): number =>
   service.now() - Math.max(0, Date.now() - time)

@@ -1,5 +1,5 @@
 import type { Logger } from '../../types/host.js'
-import type { ConsumerRecord, Progress, Records } from './records.js'
+import type { ConsumerProgress, ConsumerRecord, Records } from './records.js'
 import type { Timing } from './timing.js'
 
 /** The milliseconds after which the holder raises the lease (CONTRACT.md §9, "Consumers"). */
@@ -48,7 +48,7 @@ export class Lease {
   }
 
   /** How far the consumer was when it was last written. */
-  get progress(): Progress {
+  get progress(): ConsumerProgress {
     return this.#record
   }
 
@@ -68,7 +68,7 @@ export class Lease {
   }
 
   /** Raises it, and writes how far the consumer is, until it is lost or given back. */
-  async keep(progress: () => Progress): Promise<void> {
+  async keep(progress: () => ConsumerProgress): Promise<void> {
     const { timing } = this.#options
     const ended = new AbortController()
     this.#end = () => ended.abort()
@@ -88,7 +88,7 @@ export class Lease {
   }
 
   /** Gives it back, so that another process need not wait. */
-  async release(progress: Progress): Promise<void> {
+  async release(progress: ConsumerProgress): Promise<void> {
     this.#end()
     await this.#inTurn(async () => {
       if (!this.isHeld || (this.#isUnsure && !(await this.#findOut()))) return
@@ -107,7 +107,7 @@ export class Lease {
     return this.#turn
   }
 
-  async #save(progress: Progress): Promise<void> {
+  async #save(progress: ConsumerProgress): Promise<void> {
     if (!this.isHeld) return this.#lose()
     if (this.#isUnsure && !(await this.#findOut())) return
     const { records, timing } = this.#options

@@ -26,14 +26,14 @@ export interface WaitingChange {
 }
 
 /** How far a consumer is: all that lies before `position` is handled, but for what is waiting. */
-export interface Progress {
+export interface ConsumerProgress {
   readonly position: string
   /** In the order of the log. */
   readonly waiting: readonly WaitingChange[]
 }
 
 /** What is stored of a consumer. */
-export interface ConsumerRecord extends Progress {
+export interface ConsumerRecord extends ConsumerProgress {
   readonly version: number
   /** Grows with every write. */
   readonly lease: number
@@ -49,7 +49,7 @@ export interface Records {
   /** Replaces it, unless somebody else has written since it was `known`; gives the new one. */
   replace(
     known: ConsumerRecord,
-    next: Progress & Pick<ConsumerRecord, 'holder'>,
+    next: ConsumerProgress & Pick<ConsumerRecord, 'holder'>,
   ): Promise<ConsumerRecord | undefined>
 }
 

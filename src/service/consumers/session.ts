@@ -7,7 +7,7 @@ import type { Logger } from '../../types/host.js'
 import type { ReadLog } from '../store.js'
 import { DocumentQueue, type QueuedChange } from './document-queue.js'
 import type { Lease } from './lease.js'
-import type { Progress } from './records.js'
+import type { ConsumerProgress } from './records.js'
 import { isNamed, nameChange, tellChange } from './tell-change.js'
 import type { Timing } from './timing.js'
 
@@ -50,8 +50,8 @@ export class ConsumerSession {
   #begun = 0
   /** Behind all that was read. */
   #position: string
-  /** Where to begin again, with nothing waiting, because what waits can no longer be found. */
-  #astray = false
+  /** Whether the next session begins again with nothing waiting, because what waits can no longer be found. */
+  #isDisplaced = false
   #wake = (): void => {}
 
   constructor(options: ConsumerOptions, lease: Lease) {
@@ -89,9 +89,9 @@ export class ConsumerSession {
     }
   }
 
-  get #progress(): Progress {
+  get #progress(): ConsumerProgress {
     const { waiting } = this.#queue
-    return this.#astray
+    return this.#isDisplaced
       ? { position: waiting[0]?.after ?? this.#position, waiting: [] }
       : { position: this.#position, waiting }
   }
@@ -231,7 +231,7 @@ export class ConsumerSession {
     if (!page) return undefined
     const [change] = page.changes
     if (change && isNamed(change, id)) return change
-    this.#astray = true
+    this.#isDisplaced = true
     this.#over.abort()
     return undefined
   }

@@ -4,7 +4,7 @@ import type { HookApi, HookChange } from '../../hooks.js'
 import { isObject } from '../../json/own-properties.js'
 import type { JsonObject } from '../../types.js'
 import type { Call, Service } from '../call.js'
-import type { Hooks, PlannedWrite, Settled } from '../hooks.js'
+import type { Hooks, PlannedWrite, SettledWrite } from '../hooks.js'
 import { invalid } from '../refusals.js'
 import { MAX_CASCADE } from '../write/unset-references.js'
 import { applySet } from './apply-set.js'
@@ -16,8 +16,8 @@ import { showCaller, showChange } from './show-change.js'
 /** A host's function that is told of a write before it is made. */
 export type Before = (change: HookChange) => unknown
 
-/** What hooks need of those who know requests. */
-export interface Doors {
+/** The port through which hooks use requests: the HTTP layer implements it. */
+export interface HookPort {
   /** The service for the caller of a write, behind the writes before it. `reenter` is called after each answer. */
   openApi(call: Call, reenter: () => void): HookApi
   /** The faults of operations, as those of a batch. */
@@ -26,16 +26,16 @@ export interface Doors {
    * Finds out what the caller of a write may read where operations write or have entity tags: a call for
    * `perform`. The write itself may change it.
    */
-  openEyes(call: Call, operations: readonly JsonObject[]): Promise<Call>
-  /** Does an operation in the right of `own`, with the entity tags that `seeing` has seen. */
-  perform(own: Call, operation: JsonObject, seeing: Call): Promise<void>
+  openReportTo(call: Call, operations: readonly JsonObject[]): Promise<Call>
+  /** Does an operation in the right of `own`, with the entity tags that `reportTo` has seen. */
+  perform(own: Call, operation: JsonObject, reportTo: Call): Promise<void>
 }
 
 /** Creates the hooks of a service (CONTRACT.md §9, "Before a write"), by collection. */
 export function createHooks(
   service: Service,
   before: ReadonlyMap<string, Before>,
-  doors: Doors,
+  port: HookPort,
 ): Hooks<Call> {
   const inOwnRight = createOwnRight(service)
   const above = findAbove(service.plan, before)
@@ -47,7 +47,7 @@ export function createHooks(
       const { name } = write.collection
       const hook = before.get(name)
       if (!hook) throw new Error(`there is no hook for ${name}`)
-      return askHook(call, write, { name: `options.hooks.${name}.before`, before: hook, doors, inOwnRight })
+      return askHook(call, write, { name: `options.hooks.${name}.before`, before: hook, port, inOwnRight })
     },
   }
 }
@@ -73,26 +73,26 @@ interface Hook {
   /** Its name in errors. */
   readonly name: string
   readonly before: Before
-  readonly doors: Doors
+  readonly port: HookPort
   readonly inOwnRight: InOwnRight
 }
 
-async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Settled> {
+async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<SettledWrite> {
   const returned = await runHook(call, write, hook)
   try {
     const { set, also } = readResult(returned, write.after === null)
     const most = call.service.plan.limits.added
     if (also.length > most) throw new TypeError(`also has more than ${most} operations (limits.added)`)
-    const faults = hook.doors.judge(also)
+    const faults = hook.port.judge(also)
     if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
     // They were checked: they are objects.
     const operations = also as readonly JsonObject[]
     for (const given of [set, ...operations.map(({ body }) => body)])
       for (const name of isObject(given) ? Object.keys(given) : []) call.shared?.chosen.add(name)
-    const seeing = await hook.doors.openEyes(call, operations)
+    const reportTo = await hook.port.openReportTo(call, operations)
     return {
       fields: await settle(call, write, set),
-      behind: also.length > 0 ? () => performAll(call, operations, seeing, hook) : undefined,
+      behind: also.length > 0 ? () => performAll(call, operations, reportTo, hook) : undefined,
     }
   } catch (thrown) {
     throw isServiceError(thrown) ? thrown : new Error(`${hook.name} failed`, { cause: thrown })
@@ -117,7 +117,7 @@ const settle = async (
 const NO_FIELDS: JsonObject = {}
 
 /** Runs a hook until it ends. What it throws is answered only if it comes from `refuse`. */
-async function runHook(call: Call, write: PlannedWrite, { name, before, doors }: Hook): Promise<unknown> {
+async function runHook(call: Call, write: PlannedWrite, { name, before, port }: Hook): Promise<unknown> {
   const { deadline, caller } = call
   let isOver = false
   const stopListening = deadline.onOver(() => {
@@ -132,7 +132,7 @@ async function runHook(call: Call, write: PlannedWrite, { name, before, doors }:
     const change = {
       ...showChange(write),
       caller: showCaller(caller),
-      api: doors.openApi(call, reenter),
+      api: port.openApi(call, reenter),
       signal: deadline.signal,
     }
     // The operation says which of the documents there are.
@@ -152,12 +152,17 @@ const isRefusal = (thrown: unknown): boolean =>
   REFUSAL_STATUSES.includes(thrown.status)
 
 /** Does what a hook wants done, behind the write that it was asked about. */
-async function performAll(call: Call, also: readonly JsonObject[], seeing: Call, hook: Hook): Promise<void> {
+async function performAll(
+  call: Call,
+  also: readonly JsonObject[],
+  reportTo: Call,
+  hook: Hook,
+): Promise<void> {
   countAdded(call, also.length)
   for (const [i, operation] of also.entries()) {
     const blame = (thrown: unknown): unknown => blameHook(`${hook.name}: also/${i}`, thrown)
     try {
-      await hook.doors.perform(hook.inOwnRight(seeing, blame), operation, seeing)
+      await hook.port.perform(hook.inOwnRight(reportTo, blame), operation, reportTo)
     } catch (thrown) {
       throw blame(thrown)
     }

@@ -26,11 +26,11 @@ const grants: ReadonlyMap<string, Rule> = new Map([[EVERYONE, EVERYTHING]])
 const NOTHING: ReadonlySet<string> = new Set()
 const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }
 
-/** Gives the call of a service in its own right, within another call, by the same caller and under its eyes. */
-export type InOwnRight = (eyes: Call, blame: Blame) => Call
+/** Gives the call of a service in its own right, within another call and by the same caller; errors are told to that call. */
+export type InOwnRight = (reportTo: Call, blame: BlameHook) => Call
 
 /** Gives the error of what was done in the service's own right. */
-export type Blame = (thrown: unknown) => unknown
+export type BlameHook = (thrown: unknown) => unknown
 
 /**
  * Creates the calls that no permission restricts and no hook hears of. Schemas, references, unique fields and
@@ -46,8 +46,8 @@ export function createOwnRight(service: Service): InOwnRight {
   const plan: ServicePlan = { ...service.plan, collections }
   const { hooks, trace, ...unhooked } = service
   const right: Service = { ...unhooked, plan, ...compileRules(plan, service.logger) }
-  return (eyes, blame) => {
-    const { service, deadline, store, caller, shared, binding } = eyes
+  return (reportTo, blame) => {
+    const { service, deadline, store, caller, shared, binding } = reportTo
     const { now, clock } = service
     return createCall(
       { ...right, now, clock },
@@ -58,7 +58,7 @@ export function createOwnRight(service: Service): InOwnRight {
         shared,
         isInBatch: true,
         now: binding.now,
-        eyes,
+        reportTo,
         store: new BlamingStore(store, blame),
       },
     )
@@ -68,9 +68,9 @@ export function createOwnRight(service: Service): InOwnRight {
 /** A store whose writes are refused with other errors. */
 class BlamingStore implements Store {
   readonly #store: Store
-  readonly #blame: Blame
+  readonly #blame: BlameHook
 
-  constructor(store: Store, blame: Blame) {
+  constructor(store: Store, blame: BlameHook) {
     this.#store = store
     this.#blame = blame
   }

@@ -5,20 +5,20 @@ import { reportTo } from '../../json/report.js'
 import type { JsonObject } from '../../types.js'
 
 /** What a hook wants done. */
-export interface Wish {
+export interface ParsedHookResult {
   /** The properties to put over the document. */
   readonly set: JsonObject | undefined
   /** The operations to do behind the write; they are not judged yet. */
   readonly also: readonly unknown[]
 }
 
-const NOTHING: Wish = { set: undefined, also: [] }
+const NOTHING: ParsedHookResult = { set: undefined, also: [] }
 
 /** Left out, what the hook sets would stay what the client wrote. */
 const isSet = (pointer: string): boolean => pointer.startsWith('/set/')
 
 /** Reads what a hook has returned, into a copy. Throws for anything but `undefined`, and `set` and `also`. */
-export function readResult(result: unknown, isDelete: boolean): Wish {
+export function readResult(result: unknown, isDelete: boolean): ParsedHookResult {
   if (result === undefined) return NOTHING
   const faults: ConfigFault[] = []
   const copy = copyJson(result, reportTo(faults), isSet)

@@ -10,17 +10,17 @@ import { createExpandedTexts, type ExpandedTexts } from './expanded-texts.js'
 import { createLookAhead } from './look-ahead.js'
 
 /** The properties of a document that are expanded, as a whole or in part. */
-export type Expansions<T> = Map<string, Expansions<T> | Texts<T>>
+export type Expansions<T> = Map<string, Expansions<T> | ReferenceTexts<T>>
 
 /** The texts of what one property names. */
-interface Texts<T> {
+interface ReferenceTexts<T> {
   readonly texts: T
   /** Whether an array of references is declared there. */
   readonly isList: boolean
 }
 
 /** How many expansions there is still room for. */
-interface Room {
+interface ExpansionBudget {
   left: number
 }
 
@@ -28,11 +28,11 @@ interface Room {
 interface Slot<T> {
   readonly texts: T
   readonly id: string
-  readonly room: Room
+  readonly room: ExpansionBudget
 }
 
 /** Known text, or a reference whose text is not yet found. */
-export type Part<T> = string | Slot<T>
+export type TextOrSlot<T> = string | Slot<T>
 
 /**
  * Creates a printer that replaces the ids of references by their documents, as the caller may read them
@@ -84,7 +84,7 @@ export function fill({ id, room }: Slot<unknown>, texts: Pick<ExpandedTexts, 'ge
 export function place<T>(
   expansions: Expansions<T>,
   [name = '', ...rest]: readonly string[],
-  texts: Texts<T>,
+  texts: ReferenceTexts<T>,
 ): void {
   if (rest.length === 0) {
     expansions.set(name, texts)
@@ -101,7 +101,7 @@ export function* writeAll<T>(
   documents: Iterable<JsonObject>,
   expansions: Expansions<T>,
   limit: number,
-): Generator<Part<T>, void, undefined> {
+): Generator<TextOrSlot<T>, void, undefined> {
   let separator = ''
   for (const document of documents) {
     yield separator
@@ -114,7 +114,7 @@ function* writeObject<T>(
   value: JsonObject,
   expansions: Expansions<T>,
   limit: number,
-): Generator<Part<T>, void, undefined> {
+): Generator<TextOrSlot<T>, void, undefined> {
   let text = '{'
   let separator = ''
   for (const [name, inner] of Object.entries(value)) {
@@ -135,8 +135,12 @@ function* writeObject<T>(
 }
 
 /** Writes one reference, or an array of them. */
-function* writeReferences<T>(value: unknown, texts: T, limit: number): Generator<Part<T>, void, undefined> {
-  const writeOne = (one: unknown, room: Room): Part<T> =>
+function* writeReferences<T>(
+  value: unknown,
+  texts: T,
+  limit: number,
+): Generator<TextOrSlot<T>, void, undefined> {
+  const writeOne = (one: unknown, room: ExpansionBudget): TextOrSlot<T> =>
     typeof one === 'string' && isUuid(one) ? { texts, id: one, room } : JSON.stringify(one)
   if (!Array.isArray(value)) {
     yield writeOne(value, { left: 1 })
@@ -155,7 +159,7 @@ function* writeReferences<T>(value: unknown, texts: T, limit: number): Generator
 /** The next ids to ask for, at most `count`, in the order in which they are needed. */
 function findIds(
   first: Slot<ExpandedTexts>,
-  ahead: Iterable<Part<ExpandedTexts>>,
+  ahead: Iterable<TextOrSlot<ExpandedTexts>>,
   count: number,
 ): readonly string[] {
   const { texts } = first

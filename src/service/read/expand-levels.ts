@@ -6,14 +6,14 @@ import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
 import { createPace, type Pace } from '../pace.js'
 import {
+  type ArrayBudget,
   type Branch,
   compileBranches,
   createLibrary,
+  type ExpandedReference,
   idsAt,
   LEAF,
   type Library,
-  type Place,
-  type Room,
   STEPS_AN_EXPANSION,
   STEPS_AN_ID,
 } from './expand-library.js'
@@ -32,12 +32,13 @@ export function createLevelPrinter(
   const levels = countLevels(branches)
   return async function* (documents) {
     const roots = Array.from(documents)
-    const growing: Growing = {
+    const growing: LevelContext = {
       library: createLibrary(call, branches, pace),
       limit: call.service.plan.limits.expanded,
       pace,
     }
-    const rootOf = (value: JsonObject): Place => placeOf({ ...LEAF, id: '', value }, branches, undefined)
+    const rootOf = (value: JsonObject): ExpandedReference =>
+      placeOf({ ...LEAF, id: '', value }, branches, undefined)
     for (let level = 0; level < levels; level++) {
       for (const value of roots) await growing.library.note(await grow(rootOf(value), level, growing))
       await growing.library.learn()
@@ -64,7 +65,11 @@ export function createLevelPrinter(
 const countLevels = (branches: readonly Branch[]): number =>
   branches.length === 0 ? 0 : 1 + Math.max(...branches.map(({ onward }) => countLevels(onward)))
 
-const placeOf = ({ text, ...leaf }: Place, branches: readonly Branch[], room: Room | undefined): Place => ({
+const placeOf = (
+  { text, ...leaf }: ExpandedReference,
+  branches: readonly Branch[],
+  room: ArrayBudget | undefined,
+): ExpandedReference => ({
   ...leaf,
   branches,
   room,
@@ -72,7 +77,7 @@ const placeOf = ({ text, ...leaf }: Place, branches: readonly Branch[], room: Ro
 })
 
 /** What places grow from. */
-interface Growing {
+interface LevelContext {
   readonly library: Library
   /** The most expansions under one array of a document. */
   readonly limit: number
@@ -81,13 +86,13 @@ interface Growing {
 
 /** Expands a document over some levels; returns the places in which there is more to expand. */
 async function grow(
-  root: Place,
+  root: ExpandedReference,
   levels: number,
-  { library, limit, pace }: Growing,
-): Promise<readonly Place[]> {
-  let level: readonly Place[] = [root]
+  { library, limit, pace }: LevelContext,
+): Promise<readonly ExpandedReference[]> {
+  let level: readonly ExpandedReference[] = [root]
   for (let left = levels; left > 0 && level.length > 0; left--) {
-    const next: Place[] = []
+    const next: ExpandedReference[] = []
     for (const place of level)
       for (const branch of place.branches) {
         const found = expandOne(place, branch, library, limit)
@@ -103,11 +108,11 @@ async function grow(
 
 /** What stands in place of the ids at one place of a document, as far as there is room. */
 function expandOne(
-  { value, room: around }: Place,
+  { value, room: around }: ExpandedReference,
   { read, target, onward }: Branch,
   library: Library,
   limit: number,
-): readonly (Place | undefined)[] {
+): readonly (ExpandedReference | undefined)[] {
   const named = read(value)
   const room = around ?? (Array.isArray(named) ? { left: limit } : undefined)
   return idsAt(named).map((id) => {
@@ -119,9 +124,13 @@ function expandOne(
 }
 
 /** Text, or a document that is read again first. */
-type Part = string | Place
+type TextOrReference = string | ExpandedReference
 
-function* writeObject(value: JsonObject, at: string, place: Place): Generator<Part, void, undefined> {
+function* writeObject(
+  value: JsonObject,
+  at: string,
+  place: ExpandedReference,
+): Generator<TextOrReference, void, undefined> {
   let text = '{'
   let separator = ''
   for (const [name, inner] of Object.entries(value)) {
@@ -144,8 +153,8 @@ function* writeObject(value: JsonObject, at: string, place: Place): Generator<Pa
 
 function* writeReferences(
   value: unknown,
-  inside: readonly (Place | undefined)[],
-): Generator<Part, void, undefined> {
+  inside: readonly (ExpandedReference | undefined)[],
+): Generator<TextOrReference, void, undefined> {
   const isList = Array.isArray(value)
   if (isList) yield '['
   for (const [i, id] of idsAt(value).entries()) {
@@ -161,7 +170,7 @@ function* writeReferences(
 }
 
 /** The text of a document that was not held whole; its `_id` where it is gone by now. */
-async function writeAnew(call: Call, { from = '', ...place }: Place): Promise<string> {
+async function writeAnew(call: Call, { from = '', ...place }: ExpandedReference): Promise<string> {
   const access = call.access({ name: from })
   const document = access && (await call.store.read(access).find(place.id))
   if (!access || !document) return JSON.stringify(place.id)

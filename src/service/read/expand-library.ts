@@ -10,7 +10,7 @@ import type { Pace } from '../pace.js'
 import { textOf } from './kept-text.js'
 
 /** How many expansions there is still room for under one array of a document. */
-export interface Room {
+export interface ArrayBudget {
   left: number
 }
 
@@ -35,7 +35,7 @@ export const compileBranches = (expansions: readonly Expansion[]): readonly Bran
   })
 
 /** A document that is written: one of the answer, or one that stands in place of its `_id`. */
-export interface Place {
+export interface ExpandedReference {
   readonly id: string
   readonly value: JsonObject
   /** The document as JSON, where nothing is expanded in it. */
@@ -43,9 +43,9 @@ export interface Place {
   /** Where it can be read again, if `value` has only what is expanded in it. */
   readonly from?: string
   readonly branches: readonly Branch[]
-  readonly room: Room | undefined
+  readonly room: ArrayBudget | undefined
   /** What stands in place of the ids, in their order; a hole where the `_id` stays. */
-  readonly inside: Map<string, readonly (Place | undefined)[]>
+  readonly inside: Map<string, readonly (ExpandedReference | undefined)[]>
 }
 
 /** What all documents have in which nothing is expanded: they can stand at any number of places. */
@@ -77,20 +77,20 @@ function collectNeeded(
 /** The documents that a batch needs. */
 export interface Library {
   /** Notes the documents that some places name. */
-  note(places: readonly Place[]): Promise<void>
+  note(places: readonly ExpandedReference[]): Promise<void>
   /** Finds those that were noted. */
   learn(): Promise<void>
-  find(target: string, id: unknown): Place | undefined
+  find(target: string, id: unknown): ExpandedReference | undefined
 }
 
 export function createLibrary(call: Call, branches: readonly Branch[], pace: Pace): Library {
   const needed = collectNeeded(branches)
   /** `null`: the document does not exist, or the caller may not read it. */
-  const known = new Map<string, Map<unknown, Place | null>>()
+  const known = new Map<string, Map<unknown, ExpandedReference | null>>()
   const asked = new Map<string, Set<string>>()
   let held = 0
 
-  const keep = (target: string, value: JsonObject, text: string): Place => {
+  const keep = (target: string, value: JsonObject, text: string): ExpandedReference => {
     const id = String(value._id)
     held += text.length
     if (held <= bounds.heldCharacters) return { ...LEAF, id, value, text }
@@ -102,7 +102,7 @@ export function createLibrary(call: Call, branches: readonly Branch[], pace: Pac
     const learning = call.learnToRead({ name: target })
     if (learning) await learning
     const access = call.access({ name: target })
-    const found = known.get(target) ?? new Map<unknown, Place | null>()
+    const found = known.get(target) ?? new Map<unknown, ExpandedReference | null>()
     known.set(target, found)
     for (const id of ids) found.set(id, null)
     if (!access) return

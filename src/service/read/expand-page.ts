@@ -6,7 +6,7 @@ import type { LinkedQuery } from '../../query/query-reader.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
-import { type Expansions, fill, type Part, place, writeAll } from './expand-documents.js'
+import { type Expansions, fill, place, type TextOrSlot, writeAll } from './expand-documents.js'
 import { textOf } from './kept-text.js'
 
 /** The most documents of a short page, and the most that it names at one place: with more, one is seldom like the last. */
@@ -53,7 +53,7 @@ function write(call: Call, { query, selected }: Expanding): MaybePromise<string 
     shelves.push(shelf)
     place(expansions, path.split('.'), { texts: shelf, isList })
   }
-  const parts: Part<Shelf>[] = []
+  const parts: TextOrSlot<Shelf>[] = []
   let length = 0
   for (const part of writeAll(selected, expansions, call.service.plan.limits.expanded)) {
     parts.push(part)
@@ -93,7 +93,7 @@ function lookUp(
 }
 
 /** Puts the texts into their places; `undefined` where that is too long. */
-function join(parts: readonly Part<Shelf>[]): string | undefined {
+function join(parts: readonly TextOrSlot<Shelf>[]): string | undefined {
   let text = '['
   for (const part of parts) {
     text += typeof part === 'string' ? part : fill(part, part.texts.texts)

@@ -7,7 +7,7 @@ import type { MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import type { KeptPage } from '../kept-pages.js'
 import { holdOrStream, printArray } from './hold-or-stream.js'
-import { createPrinter, printShort, type Reading } from './print-documents.js'
+import { createPrinter, type ListRequest, printShort } from './print-documents.js'
 import {
   type PageOfWalk,
   readBatches,
@@ -20,7 +20,7 @@ import {
 import type { Text } from './text-stream.js'
 
 /** A page of a list. */
-export interface Page {
+export interface ListedPage {
   /** The documents, a JSON array. */
   readonly json: Text
   /** What is kept of the page. */
@@ -35,7 +35,7 @@ export interface Page {
 const MAX_PAGE = 1000
 
 /** Lists the documents that a caller asks for and may read, in order (CONTRACT.md §2 and §3). */
-export function listDocuments(call: Call, reading: Reading): MaybePromise<Page> {
+export function listDocuments(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
   const { access, query } = reading
   if (!query.isTotalAsked) return listPage(call, reading)
   return whenReady(countDocuments(call, access, query.filter), (total) =>
@@ -43,7 +43,7 @@ export function listDocuments(call: Call, reading: Reading): MaybePromise<Page> 
   )
 }
 
-function listPage(call: Call, reading: Reading): MaybePromise<Page> {
+function listPage(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
   const { access, query } = reading
   const { limit, after, skip } = query
   if (limit === 0) return { json: '[]' }
@@ -57,10 +57,10 @@ function listPage(call: Call, reading: Reading): MaybePromise<Page> {
 
 function printPage(
   call: Call,
-  reading: Reading,
+  reading: ListRequest,
   page: PageOfWalk,
-  next: Pick<Page, 'next'> | undefined,
-): MaybePromise<Page> {
+  next: Pick<ListedPage, 'next'> | undefined,
+): MaybePromise<ListedPage> {
   const { access, query } = reading
   const printing = page.rest.length === 0 ? printShort(call, page.documents, reading) : undefined
   return whenReady(printing, (short) => {
@@ -73,9 +73,9 @@ function printPage(
 }
 
 /** A list without an end that turns out short is written like a page. */
-function listAll(call: Call, reading: Reading): MaybePromise<Page> {
+function listAll(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
   const { access, query } = reading
-  const writeBehind = (start?: Start): Promise<Page> =>
+  const writeBehind = (start?: Start): Promise<ListedPage> =>
     write(call, reading, true, (current) => readBatches(current.store.read(access), query, start)).then(
       (json) => ({ json }),
     )
@@ -88,12 +88,12 @@ function listAll(call: Call, reading: Reading): MaybePromise<Page> {
   })
 }
 
-const hold = (short: string | Bytes | KeptPage): Page =>
+const hold = (short: string | Bytes | KeptPage): ListedPage =>
   typeof short === 'object' && 'json' in short ? { json: short.json, kept: short } : { json: short }
 
 const write = (
   call: Call,
-  reading: Reading,
+  reading: ListRequest,
   isOnce: boolean,
   read: (current: Call) => AsyncIterable<readonly StoredDocument[]>,
 ): Promise<Text> =>

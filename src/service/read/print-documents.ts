@@ -16,7 +16,7 @@ import { createLevelPrinter } from './expand-levels.js'
 import { expandPage } from './expand-page.js'
 
 /** An access and a query. */
-export interface Reading {
+export interface ListRequest {
   readonly access: ReadAccess
   readonly query: LinkedQuery
 }
@@ -25,17 +25,17 @@ export interface Reading {
 export type PrintDocuments = (documents: readonly StoredDocument[]) => AsyncGenerator<string, void, undefined>
 
 /** The selected part of a document, before anything is expanded. */
-const select = (document: StoredDocument, { access, query: { projection } }: Reading): JsonObject =>
+const select = (document: StoredDocument, { access, query: { projection } }: ListRequest): JsonObject =>
   projection ? project(access.show(document, projection), projection) : access.show(document)
 
 /** The text of a document without expansion. */
-export const printOne = (document: StoredDocument, reading: Reading): string =>
+export const printOne = (document: StoredDocument, reading: ListRequest): string =>
   reading.query.projection ? JSON.stringify(select(document, reading)) : reading.access.write(document)
 
 /** Prints documents. With `isOnce`, their texts are not kept. */
 export function createPrinter(
   call: Call,
-  reading: Reading,
+  reading: ListRequest,
   { isOnce }: { readonly isOnce: boolean },
 ): PrintDocuments {
   const { expand } = reading.query
@@ -61,7 +61,7 @@ export function createPrinter(
   }
 }
 
-function* selectAll(documents: readonly StoredDocument[], reading: Reading): Generator<JsonObject> {
+function* selectAll(documents: readonly StoredDocument[], reading: ListRequest): Generator<JsonObject> {
   for (const document of documents) yield select(document, reading)
 }
 
@@ -72,7 +72,7 @@ function* selectAll(documents: readonly StoredDocument[], reading: Reading): Gen
 export function printShort(
   call: Call,
   documents: readonly StoredDocument[],
-  reading: Reading,
+  reading: ListRequest,
 ): MaybePromise<string | Bytes | KeptPage | undefined> {
   const { pages } = call.service
   const { query, access } = reading
@@ -109,7 +109,7 @@ const encoder = new TextEncoder()
 /** The text of a few documents; of more the bytes, for a long text costs as much again to join as to write. */
 function* joinTexts(
   documents: readonly StoredDocument[],
-  reading: Reading,
+  reading: ListRequest,
   slice: Slice,
 ): Sliced<string | Bytes | undefined> {
   const parts: Bytes[] = []
@@ -133,7 +133,7 @@ function* joinTexts(
 }
 
 /** The next documents that are written at once, as they are shown, with the most bytes that they can have. */
-function showTogether(documents: readonly StoredDocument[], from: number, reading: Reading) {
+function showTogether(documents: readonly StoredDocument[], from: number, reading: ListRequest) {
   const shown: JsonObject[] = []
   let bytes = 0
   for (const document of documents.slice(from, from + TOGETHER)) {

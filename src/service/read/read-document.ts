@@ -7,24 +7,28 @@ import type { Call, Unclaimed } from '../call.js'
 import { findShown, type Wanted } from '../find-shown.js'
 import { unexpected } from '../refusals.js'
 import { holdOrStream, printAlone } from './hold-or-stream.js'
-import { createPrinter, printOne, type Reading } from './print-documents.js'
+import { createPrinter, type ListRequest, printOne } from './print-documents.js'
 import type { Text } from './text-stream.js'
 
 /** The JSON texts of a document: whole, as the caller may read it, and as it was asked for. */
-export interface Read {
+export interface DocumentTexts {
   readonly whole: KeptText | string
   readonly asked: string | undefined
 }
 
 /** Reads one document; `undefined` where it does not exist or the caller may not read it. */
-export const readDocument = (call: Call, reading: Reading, id: string): MaybePromise<Read | undefined> => {
+export const readDocument = (
+  call: Call,
+  reading: ListRequest,
+  id: string,
+): MaybePromise<DocumentTexts | undefined> => {
   return whenReady(
     call.store.read(reading.access).find(id),
     (document) => document && print(document, reading),
   )
 }
 
-const print = (document: StoredDocument, reading: Reading): Read => ({
+const print = (document: StoredDocument, reading: ListRequest): DocumentTexts => ({
   whole: reading.access.keep(document, endless()) ?? reading.access.write(document),
   asked: reading.query.projection ? printOne(document, reading) : undefined,
 })
@@ -32,9 +36,9 @@ const print = (document: StoredDocument, reading: Reading): Read => ({
 /** The same where rules without claims may decide. */
 export const readUnclaimed = (
   call: Call,
-  { query, ...unclaimed }: Unclaimed & Pick<Reading, 'query'>,
+  { query, ...unclaimed }: Unclaimed & Pick<ListRequest, 'query'>,
   place: Wanted,
-): MaybePromise<Read | undefined> =>
+): MaybePromise<DocumentTexts | undefined> =>
   whenReady(
     findShown(call, unclaimed, place),
     (shown) => shown && print(shown.document, { access: shown.access, query }),
@@ -46,7 +50,7 @@ export const readUnclaimed = (
  */
 export async function readExpanded(
   call: Call,
-  reading: Reading,
+  reading: ListRequest,
   id: string,
   isExpected: (shown: Document) => boolean,
 ): Promise<Text | undefined> {

@@ -47,7 +47,7 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
   if (!isPlainObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
   const faults: Fault[] = []
   const report = reportFirst(faults, MAX_FAULTS)
-  const drafts: Draft[] = []
+  const drafts: SeedDraft[] = []
   const seeding = { call, accounts: findAccounts(call.service, seed) }
   for (const [name, documents] of Object.entries(seed)) {
     const collection = plan.collections.get(name)
@@ -89,7 +89,7 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
 }
 
 /** A document that may be stored once its secrets are hashed. */
-interface Draft {
+interface SeedDraft {
   readonly collection: Collection
   /** Made at once where there is nothing to hash: of a million documents, no second copies are held. */
   readonly document: MaybePromise<StoredDocument> | (() => MaybePromise<StoredDocument>)
@@ -119,7 +119,7 @@ function judge(
   collection: Collection,
   document: unknown,
   report: BodyReport,
-): Draft | undefined {
+): SeedDraft | undefined {
   if (!isObject(document)) {
     report.fault('wrong_type', 'must be an object')
     return undefined

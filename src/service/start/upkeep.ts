@@ -13,7 +13,7 @@ const SLICE = 100
 const ROUNDS = 50
 
 /** The parts of a service that upkeep uses. */
-interface Upkept {
+interface UpkeepOptions {
   readonly background: Background
   readonly now: () => number
   readonly clock: () => string
@@ -26,7 +26,7 @@ interface Upkept {
  * have expired are removed after an answer, in slices (CONTRACT.md §6, "What grows"). Without a timer: a service that is
  * asked nothing adds nothing.
  */
-export function createUpkeep({ background, now, clock, hasDeliveries }: Upkept): () => void {
+export function createUpkeep({ background, now, clock, hasDeliveries }: UpkeepOptions): () => void {
   let last: number | undefined
   const expiring = [SESSIONS, LEDGERS, ...(hasDeliveries ? [DELIVERIES] : [])]
   /** Removes what had expired at a time in stored form: that of the request. */

@@ -26,7 +26,7 @@ const LOOK = 1000
 /** Who writes a document; known by nothing but itself. */
 type Writer = object
 
-interface Waiter {
+interface WaitingWriter {
   readonly writer: Writer
   readonly letIn: () => void
   readonly refuse: () => void
@@ -38,7 +38,7 @@ export const MAX_WAITING = 1000
 /** Those who write one document, in turn of their callers. */
 export class Line {
   #holder: Writer
-  readonly #waiting = new FairQueue<Waiter>(MAX_WAITING)
+  readonly #waiting = new FairQueue<WaitingWriter>(MAX_WAITING)
   readonly #onEmpty: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
   /** How often somebody has got the turn, or has used it. */

@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../../types.js'
-import type { Ending, Turn, Turns } from './turns.js'
+import type { Turn, TurnLimit, Turns } from './turns.js'
 
 /** An attempt that took no effect; another may. */
 export class Lost {
@@ -27,7 +27,7 @@ export class Lost {
 export class LeftToOthers extends Lost {}
 
 /** The deadline of a write that waits. */
-interface Waiting extends Ending {
+interface TurnDeadline extends TurnLimit {
   enter(wait: 'turn'): void
 }
 
@@ -48,7 +48,7 @@ export async function tryInTurn<T>(
   turns: Turns,
   attempt: (last: Lost) => MaybePromise<T | Lost>,
   first: Lost,
-  { attempts, deadline }: { readonly attempts: number; readonly deadline: Waiting },
+  { attempts, deadline }: { readonly attempts: number; readonly deadline: TurnDeadline },
 ): Promise<T | Lost> {
   const contended = new Set<string>()
   let turn: Turn | undefined

@@ -8,7 +8,7 @@ const COURTESY = 8
 const MAX_PAUSE = 50
 
 /** The deadline of who waits. */
-export interface Ending {
+export interface TurnLimit {
   /** The caller, who is served in turn with others. */
   readonly caller?: QueueCaller | undefined
   /** Calls `listener` when the time is over; returns a function that stops that. */
@@ -33,7 +33,7 @@ export class Turns {
    * Resolves when it is one's turn, or the time is over: at the document for which most wait, and at those others for which
    * nobody does. So nobody keeps one document while waiting for another. Rejects with `overloaded` where too many wait.
    */
-  async take(documents: Iterable<string>, ending: Ending): Promise<Turn> {
+  async take(documents: Iterable<string>, ending: TurnLimit): Promise<Turn> {
     const turn = new Turn(this.lines, [...documents].sort())
     const stop = ending.onOver(() => turn.end())
     try {
@@ -68,7 +68,7 @@ export class Turn {
     return this.#held().length === this.#documents.length
   }
 
-  async begin({ caller }: Pick<Ending, 'caller'>): Promise<void> {
+  async begin({ caller }: Pick<TurnLimit, 'caller'>): Promise<void> {
     const [busiest] = this.#known().sort((a, b) => b.length - a.length)
     // Otherwise it is taken at once: all who have lost to the same one come in the same turn of the event loop.
     if (busiest) await busiest.enter(this, textOf(caller))

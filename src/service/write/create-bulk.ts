@@ -8,7 +8,7 @@ import type { JsonObject, MaybePromise } from '../../types.js'
 import { attempt, type Permit } from '../authorize.js'
 import { boundBytes } from '../byte-budget.js'
 import type { Call } from '../call.js'
-import { askHook, type PlannedDocument, type PlannedWrite, type Settled } from '../hooks.js'
+import { askHook, type PlannedDocument, type PlannedWrite, type SettledWrite } from '../hooks.js'
 import { createPace, type Pace } from '../pace.js'
 import { invalid, relocate } from '../refusals.js'
 import type { Attempt } from '../store/attempt.js'
@@ -18,13 +18,13 @@ import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-
 import { eachOnce, findReferable, type Referable, referencesToHold, requireReference } from './references.js'
 import type { Created } from './rules/apply-create.js'
 import type { Ignoring } from './rules/choose-rule.js'
-import { conflictFor } from './rules/veil.js'
+import { conflictFor } from './rules/redact.js'
 import { readFields, type SystemFields } from './stored-document.js'
-import { checkStoredSize, prepareWritten, tellAgain, type Writing, type Written } from './written.js'
+import { checkStoredSize, prepareWritten, tellAgain, type Writing, type WrittenDocument } from './written.js'
 
 /** Documents that were written together, and what was dropped from any of their bodies. */
 export interface WrittenAll extends Ignoring {
-  readonly documents: readonly Written[]
+  readonly documents: readonly WrittenDocument[]
 }
 
 /**
@@ -51,7 +51,7 @@ export const createBulk = (
 async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObject[]): Promise<WrittenAll> {
   const { collection } = permit
   const before = call.shared?.added
-  const all: Written[] = []
+  const all: WrittenDocument[] = []
   for (const { system, at, ...writing } of await prepareAll(call, permit, bodies)) {
     const after = { fields: readFields(writing.document), system }
     const written = await call.store.write(async () => {
@@ -72,7 +72,7 @@ async function askAt(
   at: string,
   call: Call,
   write: PlannedWrite & { readonly after: PlannedDocument },
-): Promise<Settled> {
+): Promise<SettledWrite> {
   try {
     return (await askHook(call, write)) ?? write.after
   } catch (thrown) {
@@ -95,7 +95,7 @@ async function planBulk(
 ): Promise<Attempt<WrittenAll>> {
   const { collection } = permit
   const pace = createPace(() => call.deadline.signal)
-  const written: Written[] = []
+  const written: WrittenDocument[] = []
   const documents: StoredDocument[] = []
   for (const writing of await prepareAll(call, permit, bodies, pace)) {
     written.push(prepareWritten(call, writing))

@@ -5,26 +5,26 @@ import { runWithin, type Slice, type Sliced } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { attempt, type Permit } from '../authorize.js'
 import type { Call } from '../call.js'
-import { askHook, type Settled, whereHooked } from '../hooks.js'
+import { askHook, type SettledWrite, whereHooked } from '../hooks.js'
 import { notFound, unexpected } from '../refusals.js'
 import type { Attempt } from '../store/attempt.js'
 import { refuseSecrets } from './hash-secrets.js'
 import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-document.js'
 import { findReferable, judgeAll, type Referable } from './references.js'
-import { applyCreate, type Created, type Draft } from './rules/apply-create.js'
-import { chooseRule, type Fitting, type Ignoring } from './rules/choose-rule.js'
+import { applyCreate, type CreateDraft, type Created } from './rules/apply-create.js'
+import { type AcceptedBody, chooseRule, type Ignoring } from './rules/choose-rule.js'
 import type { SystemFields } from './stored-document.js'
-import { prepareWritten, tellOneAgain, type Written } from './written.js'
+import { prepareWritten, tellOneAgain, type WrittenDocument } from './written.js'
 
 /**
  * Creates a document with a new `_id` under the first rule that fits (CONTRACT.md §4, §5). Returns it as the
  * caller may read it. Throws `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`,
  * `overloaded`.
  */
-export const createDocument = (call: Call, permit: Permit, body: JsonObject): MaybePromise<Written> =>
+export const createDocument = (call: Call, permit: Permit, body: JsonObject): MaybePromise<WrittenDocument> =>
   whereHooked(call, permit.collection, (all) => createWithNewId(all, permit, body), tellOneAgain)
 
-const createWithNewId = (call: Call, permit: Permit, body: JsonObject): MaybePromise<Written> =>
+const createWithNewId = (call: Call, permit: Permit, body: JsonObject): MaybePromise<WrittenDocument> =>
   call.store.write(() =>
     attempt(call, permit, (own, present) =>
       planCreate(own, present, { id: own.service.createId(), isNamed: false }, body),
@@ -32,7 +32,7 @@ const createWithNewId = (call: Call, permit: Permit, body: JsonObject): MaybePro
   )
 
 /** An `_id` of the client's choice, and whether the request's conditions allow a create. */
-export interface Claim {
+export interface ClaimedId {
   readonly id: string
   /** False where the request also expects an existing document: both can never hold. */
   readonly isExpected: boolean
@@ -46,9 +46,9 @@ export interface Claim {
 export async function createClaimed(
   call: Call,
   permit: Permit,
-  claim: Claim,
+  claim: ClaimedId,
   body: JsonObject,
-): Promise<Written> {
+): Promise<WrittenDocument> {
   if (!isUuid(claim.id)) throw notFound('A document has a UUID as its _id.')
   const { collection } = permit
   return whereHooked(call, collection, (own) => createUnder(own, permit, claim, body), tellOneAgain)
@@ -57,9 +57,9 @@ export async function createClaimed(
 async function createUnder(
   call: Call,
   permit: Permit,
-  { id, isExpected }: Claim,
+  { id, isExpected }: ClaimedId,
   body: JsonObject,
-): Promise<Written> {
+): Promise<WrittenDocument> {
   const isTaken = async (): Promise<boolean> =>
     (await call.store.own(permit.collection.name).find(id)) !== undefined
   return call.store.write(async () => {
@@ -82,18 +82,18 @@ async function createUnder(
 }
 
 /** The plan of a create. */
-type Insert = Pick<Attempt<Written>, 'behind'> &
-  Required<Pick<Attempt<Written>, 'steps' | 'done' | 'agreements' | 'refuse'>>
+type Insert = Pick<Attempt<WrittenDocument>, 'behind'> &
+  Required<Pick<Attempt<WrittenDocument>, 'steps' | 'done' | 'agreements' | 'refuse'>>
 
 /** The `_id` of a new document. */
-interface Named {
+interface ChosenId {
   readonly id: string
   /** Whether the client has chosen it. */
   readonly isNamed: boolean
 }
 
 /** Applies the rules to a body and plans its insert. */
-function planCreate(call: Call, permit: Permit, named: Named, body: JsonObject): MaybePromise<Insert> {
+function planCreate(call: Call, permit: Permit, named: ChosenId, body: JsonObject): MaybePromise<Insert> {
   const { collection } = permit
   const system = createSystemFields(call, collection, named.id)
   return whenReady(findReferable(call, permit, [body]), (referable) =>
@@ -111,7 +111,7 @@ function planCreate(call: Call, permit: Permit, named: Named, body: JsonObject):
 function planAsked(
   call: Call,
   collection: Collection,
-  judged: Judged,
+  judged: JudgedDocument,
   fields: JsonObject,
 ): MaybePromise<Insert> {
   const asked = askHook(call, { collection, before: null, after: { fields, system: judged.system } })
@@ -121,7 +121,7 @@ function planAsked(
 }
 
 /** A new document that was judged. */
-interface Judged extends Pick<Created, 'given'>, Ignoring, Pick<Named, 'isNamed'> {
+interface JudgedDocument extends Pick<Created, 'given'>, Ignoring, Pick<ChosenId, 'isNamed'> {
   readonly system: SystemFields
 }
 
@@ -129,8 +129,8 @@ interface Judged extends Pick<Created, 'given'>, Ignoring, Pick<Named, 'isNamed'
 const planJudged = (
   call: Call,
   collection: Collection,
-  { system, given, ignored, isNamed }: Judged,
-  { fields, behind }: Settled,
+  { system, given, ignored, isNamed }: JudgedDocument,
+  { fields, behind }: SettledWrite,
 ): MaybePromise<Insert> =>
   whenReady(buildDocument(call, collection, { system, fields }), (document) => {
     const done = prepareWritten(call, { collection, document, given, ignored })
@@ -139,7 +139,7 @@ const planJudged = (
   })
 
 /** A new document, and the references that it may have. */
-interface Birth {
+interface CreateContext {
   readonly system: SystemFields
   readonly referable: Referable
   /** The slice for the steps of judging. */
@@ -151,9 +151,9 @@ export const judgeNew = (
   call: Call,
   permit: Permit,
   body: JsonObject,
-  { system, referable, slice }: Birth,
-): Sliced<Fitting<Created & Ignoring>> => {
-  const judgeReferences: Draft['judgeReferences'] = (fields, tells) =>
+  { system, referable, slice }: CreateContext,
+): Sliced<AcceptedBody<Created & Ignoring>> => {
+  const judgeReferences: CreateDraft['judgeReferences'] = (fields, tells) =>
     judgeAll(call, permit.collection, fields, { referable, tells })
   return chooseRule(call, permit, body, {
     slice,

@@ -7,16 +7,16 @@ import { createPace } from '../pace.js'
 import {
   type Candidate,
   createCount,
-  findDoomed,
+  findCascade,
   findGoing,
   keyOf,
   planReferrers,
   requireFound,
   takeWithDelete,
-} from './find-doomed.js'
-import { findTarget, type Target } from './find-target.js'
+} from './find-cascade.js'
+import { findTarget, type WriteTarget } from './find-target.js'
 import { readFields, updateStoredDocument } from './stored-document.js'
-import { type Doomed, findUnset, type Holder, withoutDoomed } from './unset-references.js'
+import { type Cascade, findUnset, type Holder, withoutCascade } from './unset-references.js'
 import { askUpdateHook, planReplace } from './update-document.js'
 
 /**
@@ -24,14 +24,14 @@ import { askUpdateHook, planReplace } from './update-document.js'
  * sees what the ones before have left, in an order that is the same on every storage. Only where writes are held back:
  * together they take effect.
  */
-export async function deleteAsked(call: Call, target: Target): Promise<void> {
+export async function deleteAsked(call: Call, target: WriteTarget): Promise<void> {
   const { store } = call
   const { collection } = target
   const count = createCount(call)
-  const { doomed, isLed } = await store.write(async () => {
+  const { cascade, isLed } = await store.write(async () => {
     const { stored } = await findTarget(call, target)
     const asked = await askHook(call, { collection, before: stored, after: null })
-    const done = await findDoomed(call, { collection, stored, count })
+    const done = await findCascade(call, { collection, stored, count })
     const taken = await takeWithDelete(call, collection.name, [stored._id])
     const steps = [
       // One that changes meanwhile may refer elsewhere by then.
@@ -40,11 +40,11 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
       ...taken.steps,
     ]
     const isLed = asked?.behind !== undefined
-    return { steps, done: { doomed: done, isLed }, behind: asked?.behind, after: taken.after }
+    return { steps, done: { cascade: done, isLed }, behind: asked?.behind, after: taken.after }
   })
-  const kept = await deleteAllBelow(call, target, doomed, isLed)
+  const kept = await deleteAllBelow(call, target, cascade, isLed)
   const gone = new Map(
-    Array.from(doomed, ([name, versions]) => [
+    Array.from(cascade, ([name, versions]) => [
       name,
       new Map([...versions].filter(([id]) => !kept.has(`${name}/${id}`))),
     ]),
@@ -69,7 +69,7 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
 }
 
 /** What hooks have put where a document was deleted. */
-async function findStanding({ store }: Call, gone: Doomed): Promise<ReadonlySet<string>> {
+async function findStanding({ store }: Call, gone: Cascade): Promise<ReadonlySet<string>> {
   const standing = new Set<string>()
   for (const [name, versions] of gone)
     for (const id of versions.keys()) if (await store.own(name).find(id)) standing.add(`${name}/${id}`)
@@ -82,11 +82,11 @@ async function findStanding({ store }: Call, gone: Doomed): Promise<ReadonlySet<
  */
 async function deleteAllBelow(
   call: Call,
-  target: Target,
-  doomed: Doomed,
+  target: WriteTarget,
+  cascade: Cascade,
   isLed: boolean,
 ): Promise<ReadonlySet<string>> {
-  const all = [...doomed].flatMap(([name, versions]): Candidate[] => {
+  const all = [...cascade].flatMap(([name, versions]): Candidate[] => {
     const collection = call.service.plan.collections.get(name)
     return collection ? [...versions.keys()].sort().map((id) => ({ collection, id })) : []
   })
@@ -123,12 +123,12 @@ const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<bo
   })
 
 /** Takes the references to what was deleted from a document; a hook may have changed it before. */
-const unsetAsked = (call: Call, collection: Collection, id: string, doomed: Doomed): MaybePromise<void> =>
+const unsetAsked = (call: Call, collection: Collection, id: string, cascade: Cascade): MaybePromise<void> =>
   call.store.write(async () => {
     const { name } = collection
     const before = await call.store.own(name).find(id)
     if (!before) return NOTHING
-    const fields = withoutDoomed(collection, readFields(before), doomed)
+    const fields = withoutCascade(collection, readFields(before), cascade)
     const { now } = call.binding
     const asked = await askUpdateHook(call, collection, before, { fields, now })
     const after = updateStoredDocument(before, asked?.fields ?? fields, now, { hashes: new Map() })

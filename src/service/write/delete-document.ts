@@ -7,14 +7,14 @@ import type { Attempt } from '../store/attempt.js'
 import { deleteAsked } from './delete-asked.js'
 import {
   createCount,
-  findDoomed,
+  findCascade,
   planReferrers,
   type Removal,
   takeWithDelete,
   versionFilter,
-} from './find-doomed.js'
-import { findTarget, type Target } from './find-target.js'
-import { type Doomed, planUnset } from './unset-references.js'
+} from './find-cascade.js'
+import { findTarget, type WriteTarget } from './find-target.js'
+import { type Cascade, planUnset } from './unset-references.js'
 
 /**
  * Deletes a document in the version for which its rule was checked, with all that depends on it: documents
@@ -22,7 +22,7 @@ import { type Doomed, planUnset } from './unset-references.js'
  * them with `unset` lose the reference. It is one write. Throws what `findTarget` does, and `reference_in_use`,
  * `cascade_too_large`, `document_too_large`, `overloaded`.
  */
-export const deleteDocument = (call: Call, target: Target): MaybePromise<void> => {
+export const deleteDocument = (call: Call, target: WriteTarget): MaybePromise<void> => {
   const { hooks } = call.service
   if (hooks?.hasBelow(target.collection.name))
     return hooks.together(call, (all) => attempt(all, target, deleteAsked))
@@ -30,8 +30,8 @@ export const deleteDocument = (call: Call, target: Target): MaybePromise<void> =
     attempt(call, target, async (own, present) => {
       const { stored } = await findTarget(own, present)
       const count = createCount(own)
-      const doomed = await findDoomed(own, { collection: target.collection, stored, count })
-      return planRemoval(own, { collection: target.collection, stored, doomed, count })
+      const cascade = await findCascade(own, { collection: target.collection, stored, count })
+      return planRemoval(own, { collection: target.collection, stored, cascade, count })
     }),
   )
 }
@@ -39,14 +39,14 @@ export const deleteDocument = (call: Call, target: Target): MaybePromise<void> =
 /** The steps that delete all of them, and then require that nothing refers to any of them. */
 async function planRemoval(
   call: Call,
-  { collection, stored, doomed, count }: Removal & { readonly doomed: Doomed },
+  { collection, stored, cascade, count }: Removal & { readonly cascade: Cascade },
 ): Promise<Attempt<void>> {
   const { service } = call
-  const unsetting = await planUnset(call, doomed, count)
+  const unsetting = await planUnset(call, cascade, count)
   const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
   /** Accounts are the only collection with something to do then. */
   let after: Attempt<void>['after']
-  for (const [name, versions] of doomed) {
+  for (const [name, versions] of cascade) {
     const others = [...versions].filter(([id]) => name !== collection.name || id !== stored._id)
     // One that has changed may refer elsewhere by now.
     steps.push(...others.map(([id, version]) => ({ in: name, require: id, version })))
@@ -57,7 +57,7 @@ async function planRemoval(
     if (taken.after) after = taken.after
   }
   steps.push(...unsetting.steps)
-  const behind = planReferrers(service.plan, doomed)
+  const behind = planReferrers(service.plan, cascade)
   return {
     steps: [...steps, ...behind.steps],
     agreements: unsetting.agreements,

@@ -8,14 +8,14 @@ import type { Call } from '../call.js'
 import { denied, notFound, unexpected } from '../refusals.js'
 
 /** The document that a request changes, and the rules for it. */
-export interface Target extends Permit {
+export interface WriteTarget extends Permit {
   readonly id: string
   /** Whether the document, as the caller may read it, is in the state that the request expects. */
   readonly isExpected: (shown: Document) => boolean
 }
 
 /** A document that exists, is readable, and is covered by at least one rule. */
-export interface Found {
+export interface FoundTarget {
   readonly stored: StoredDocument
   readonly access: ReadAccess
   /** The document as the caller may read it. */
@@ -27,7 +27,7 @@ export interface Found {
  * Finds the document and checks the caller's right to change it, in the order of CONTRACT.md §2: 404 · 403 ·
  * 412. Throws `not_found`, `forbidden` (`unauthenticated` for an anonymous caller) and `precondition_failed`.
  */
-export function findTarget(call: Call, target: Target): MaybePromise<Found> {
+export function findTarget(call: Call, target: WriteTarget): MaybePromise<FoundTarget> {
   const access = call.access(target.collection)
   // An answer about nothing takes as long.
   const reader = access ? call.store.read(access) : call.store.own(target.collection.name)

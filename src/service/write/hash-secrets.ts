@@ -6,7 +6,7 @@ import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
-import { invalidFor } from './rules/veil.js'
+import { invalidFor } from './rules/redact.js'
 
 /** Hashes a valid secret, in NFC. Throws `overloaded`. */
 async function hashSecret({ deadline, service }: Call, secret: string): Promise<string> {

@@ -6,10 +6,10 @@ import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { brokenReference, disagreeing, unknownReference } from '../refusals.js'
 import type { Agreement } from '../store/attempt.js'
-import { type Asker, faultSeen, invalidFor, type Seen } from './rules/veil.js'
+import { type Asker, faultSeen, invalidFor, type Seen } from './rules/redact.js'
 
 /** A write of one document; a new one has no `before`. */
-interface Written {
+interface MatchedWrite {
   readonly before?: StoredDocument
   /** The values of properties that count as new, whatever was there; `undefined` for none. Default: none. */
   readonly renewed?: ReadonlyMap<string, unknown>
@@ -27,7 +27,7 @@ interface Written {
 const UNSEEN: Seen = { given: {}, isShown: () => false }
 
 /** The sides of a write that are judged before it is planned. */
-interface Changed extends Pick<Written, 'renewed'> {
+interface Changed extends Pick<MatchedWrite, 'renewed'> {
   readonly before?: JsonObject
   readonly after: JsonObject
 }
@@ -97,7 +97,7 @@ const collectMatched = (
 export function planAgreements(
   { matches }: ServicePlan,
   collection: Collection,
-  written: Written,
+  written: MatchedWrite,
 ): readonly Agreement[] {
   const from = matches.from.get(collection.name)
   const to = matches.to.get(collection.name)
@@ -114,7 +114,7 @@ const NONE: readonly Agreement[] = []
 function planReferring(
   match: Match,
   collection: Collection,
-  { before, after, renewed: names, at = '', asker, seen = UNSEEN }: Written,
+  { before, after, renewed: names, at = '', asker, seen = UNSEEN }: MatchedWrite,
 ): readonly Agreement[] {
   const own = { in: collection.name, id: after._id }
   const keyOf = (id: string): string => JSON.stringify([own, '>', placeOf(match.ref), id])
@@ -142,7 +142,7 @@ function planReferring(
 /** No document that refers to it may disagree with what it has become. */
 function planReferred(
   match: Match,
-  { before, after, renewed = NOTHING, isNamed = false }: Written,
+  { before, after, renewed = NOTHING, isNamed = false }: MatchedWrite,
 ): readonly Agreement[] {
   const isChanged = !before
     ? isNamed

@@ -9,7 +9,7 @@ import type { Attempt } from '../store/attempt.js'
 import { hashSecrets } from './hash-secrets.js'
 import { planAgreements } from './matches.js'
 import { referencesToHold, requireReference } from './references.js'
-import { conflictFor } from './rules/veil.js'
+import { conflictFor } from './rules/redact.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
 import { checkStoredSize } from './written.js'
 
@@ -48,7 +48,7 @@ export function buildDocument(
 }
 
 /** How a document is made. */
-interface Birth {
+interface InsertOptions {
   /** The steps for what belongs to it. */
   readonly others?: readonly WriteStep[]
   /** Whether the client has chosen its `_id`, to which others may already refer. */
@@ -66,7 +66,7 @@ export function planInsert(
   call: Call,
   collection: Collection,
   document: StoredDocument,
-  { others = [], isNamed = false, at }: Birth = {},
+  { others = [], isNamed = false, at }: InsertOptions = {},
 ): Required<Pick<Attempt<never>, 'steps' | 'agreements' | 'refuse'>> {
   checkStoredSize([document])
   const references = referencesToHold(collection, {}, document)

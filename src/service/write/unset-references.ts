@@ -18,7 +18,7 @@ import { readFields, updateStoredDocument } from './stored-document.js'
 export const MAX_CASCADE = 1000
 
 /** The versions of the documents to delete, by collection and `_id`. */
-export type Doomed = ReadonlyMap<string, ReadonlyMap<string, number>>
+export type Cascade = ReadonlyMap<string, ReadonlyMap<string, number>>
 
 /** The next versions of the documents that lose references. */
 interface Unsetting {
@@ -36,7 +36,7 @@ const BYTES_A_STEP = 24
  */
 export async function planUnset(
   call: Call,
-  doomed: Doomed,
+  cascade: Cascade,
   count: (documents: number) => void,
 ): Promise<Unsetting> {
   const { plan } = call.service
@@ -47,8 +47,8 @@ export async function planUnset(
   )
   const steps: WriteStep[] = []
   const agreements: Agreement[] = []
-  for await (const { collection, before } of findUnset(call, doomed, count)) {
-    const fields = withoutDoomed(collection, readFields(before), doomed)
+  for await (const { collection, before } of findUnset(call, cascade, count)) {
+    const fields = withoutCascade(collection, readFields(before), cascade)
     const after = updateStoredDocument(before, fields, call.binding.now, { hashes: new Map() })
     budget.take(after)
     steps.push({ in: collection.name, replace: after, version: before._version })
@@ -68,14 +68,14 @@ export interface Holder {
 /** Finds the documents that lose references; `count` is called for them, and throws where they are too many. */
 export async function* findUnset(
   call: Call,
-  doomed: Doomed,
+  cascade: Cascade,
   count: (documents: number) => void,
 ): AsyncGenerator<Holder, void, undefined> {
-  for (const [name, filter] of findUnsetting(call, doomed)) {
+  for (const [name, filter] of findUnsetting(call, cascade)) {
     const collection = call.service.plan.collections.get(name)
     if (!collection) continue
-    for await (const batch of readAll(call, name, filter, doomed.get(name)?.size ?? 0)) {
-      const others = batch.filter(({ _id }) => !isDoomed(doomed, name, _id))
+    for await (const batch of readAll(call, name, filter, cascade.get(name)?.size ?? 0)) {
+      const others = batch.filter(({ _id }) => !isInCascade(cascade, name, _id))
       count(others.length)
       for (const before of others) yield { collection, before }
     }
@@ -83,16 +83,16 @@ export async function* findUnset(
 }
 
 /** The fields of a document without its references to what will be deleted. */
-export const withoutDoomed = ({ fields }: Collection, values: JsonObject, doomed: Doomed): JsonObject =>
-  withoutReferences(fields, values, (collection, id) => isDoomed(doomed, collection, id))
+export const withoutCascade = ({ fields }: Collection, values: JsonObject, cascade: Cascade): JsonObject =>
+  withoutReferences(fields, values, (collection, id) => isInCascade(cascade, collection, id))
 
-const isDoomed = (doomed: Doomed, collection: string, id: unknown): boolean =>
-  typeof id === 'string' && doomed.get(collection)?.has(id) === true
+const isInCascade = (cascade: Cascade, collection: string, id: unknown): boolean =>
+  typeof id === 'string' && cascade.get(collection)?.has(id) === true
 
 /** What documents match that refer with `unset` to one that will be deleted, by their collection. */
-function findUnsetting({ service }: Call, doomed: Doomed): ReadonlyMap<string, Filter> {
+function findUnsetting({ service }: Call, cascade: Cascade): ReadonlyMap<string, Filter> {
   const found = new Map<string, Filter>()
-  for (const [name, versions] of doomed)
+  for (const [name, versions] of cascade)
     for (const { collection, field, onDelete } of service.plan.referrers.get(name) ?? []) {
       if (onDelete !== 'unset' || versions.size === 0) continue
       const refers = Array.from(versions.keys(), (value): Filter => ({ kind: 'eq', field, value }))

@@ -6,9 +6,9 @@ import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { attempt, type Permit } from '../authorize.js'
 import type { Call } from '../call.js'
-import { askHook, type Settled, whereHooked } from '../hooks.js'
+import { askHook, type SettledWrite, whereHooked } from '../hooks.js'
 import type { Attempt } from '../store/attempt.js'
-import { type Found, findTarget, type Target } from './find-target.js'
+import { type FoundTarget, findTarget, type WriteTarget } from './find-target.js'
 import { hashSecrets, refuseSecrets } from './hash-secrets.js'
 import { planAgreements } from './matches.js'
 import {
@@ -21,12 +21,18 @@ import {
 } from './references.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-update.js'
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
-import { conflictFor, faultSeen, type Seen } from './rules/veil.js'
+import { conflictFor, faultSeen, type Seen } from './rules/redact.js'
 import { readStamp, updateStoredDocument } from './stored-document.js'
-import { checkStoredSize, prepareWritten, tellOneAgain, type Written, writeBefore } from './written.js'
+import {
+  checkStoredSize,
+  prepareWritten,
+  tellOneAgain,
+  type WrittenDocument,
+  writeBefore,
+} from './written.js'
 
 /** An update: its mode and its body. */
-export interface Change {
+export interface UpdateRequest {
   readonly mode: UpdateDraft['mode']
   readonly body: JsonObject
 }
@@ -36,25 +42,29 @@ export interface Change {
  * until no other write comes first. Throws what `findTarget` does, and `validation_failed`, `forbidden`,
  * `document_too_large`, `unique_violation`, `overloaded`.
  */
-export function updateDocument(call: Call, target: Target, change: Change): MaybePromise<Written> {
+export function updateDocument(
+  call: Call,
+  target: WriteTarget,
+  change: UpdateRequest,
+): MaybePromise<WrittenDocument> {
   const hashed = new Map<string, string>()
   return whereHooked(call, target.collection, (all) => updateIn(all, target, change, hashed), tellOneAgain)
 }
 
 const updateIn = (
   call: Call,
-  target: Target,
-  change: Change,
+  target: WriteTarget,
+  change: UpdateRequest,
   hashed: Map<string, string>,
-): MaybePromise<Written> =>
+): MaybePromise<WrittenDocument> =>
   call.store.write(() => attempt(call, target, (own, present) => planUpdate(own, present, change, hashed)))
 
 const planUpdate = (
   call: Call,
-  target: Target,
-  change: Change,
+  target: WriteTarget,
+  change: UpdateRequest,
   hashed: Map<string, string>,
-): MaybePromise<Attempt<Written>> =>
+): MaybePromise<Attempt<WrittenDocument>> =>
   whenReady(findTarget(call, target), (found) => {
     const { now } = call.binding
     return whenReady(judgeChange(call, target, { found, now, ...change }), (updated) =>
@@ -65,10 +75,10 @@ const planUpdate = (
 /** Plans a change that was granted, as its hook has settled it, with its secrets as hashes. */
 function settle(
   call: Call,
-  target: Target,
+  target: WriteTarget,
   hashed: Map<string, string>,
   granted: Omit<Replacement, 'hashes'> & Pick<Updated, 'writes' | 'secrets'>,
-): MaybePromise<Attempt<Written>> {
+): MaybePromise<Attempt<WrittenDocument>> {
   const { found, now, fields, secrets, ignored } = granted
   const { stored, access } = found
   if (!granted.writes) return { steps: [], done: { _id: stored._id, text: access.write(stored), ignored } }
@@ -85,7 +95,7 @@ export function askUpdateHook(
   collection: Collection,
   stored: StoredDocument,
   { fields, now }: { readonly fields: JsonObject; readonly now: string },
-): Promise<Settled> | undefined {
+): Promise<SettledWrite> | undefined {
   if (!call.service.hooks?.has(collection.name)) return undefined
   const { _id, createdAt, createdBy } = stored
   const system = { _id, createdAt, updatedAt: now, createdBy }
@@ -137,15 +147,15 @@ export function planReplace(
 const NO_HASHES: ReadonlyMap<string, string | null> = new Map()
 
 /** A change of a document that was found. */
-interface FoundChange extends Change {
-  readonly found: Found
+interface FoundChange extends UpdateRequest {
+  readonly found: FoundTarget
   /** In stored form. */
   readonly now: string
 }
 
 const judgeChange = (
   call: Call,
-  { collection }: Target,
+  { collection }: WriteTarget,
   change: FoundChange,
 ): MaybePromise<Updated & Ignoring> => {
   const { mode, body, found } = change
@@ -193,17 +203,17 @@ function draftUpdate(
 }
 
 /** What replaces the version that was read. */
-interface Replacement extends Pick<Updated, 'given' | 'unseen'>, Ignoring, Settled {
-  readonly found: Found
+interface Replacement extends Pick<Updated, 'given' | 'unseen'>, Ignoring, SettledWrite {
+  readonly found: FoundTarget
   readonly hashes: ReadonlyMap<string, string | null>
   readonly now: string
 }
 
 function planReplacement(
   call: Call,
-  { collection }: Target,
+  { collection }: WriteTarget,
   { found: { stored, access }, fields, behind, given, unseen, ignored, hashes, now }: Replacement,
-): MaybePromise<Attempt<Written>> {
+): MaybePromise<Attempt<WrittenDocument>> {
   const attachment = call.service.attachments.get(collection.name)
   return whenReady(attachment?.takeWithUpdate(call, stored, hashes), (taken) => {
     // A host that keeps the accounts by now may not keep them for ever: what the old secret opened stays closed.

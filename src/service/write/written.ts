@@ -16,7 +16,7 @@ import type { Ignoring } from './rules/choose-rule.js'
  * A written document, as its writer may read it: with `_id`, and with the other properties that a grant
  * shows.
  */
-export interface Written extends Ignoring {
+export interface WrittenDocument extends Ignoring {
   readonly _id: string
   /** The document as JSON. */
   readonly text: string
@@ -41,7 +41,7 @@ export interface Writing extends Ignoring {
 export function prepareWritten(
   call: Call,
   { collection, document, given, ignored, before, at }: Writing,
-): Written {
+): WrittenDocument {
   const { _id } = document
   const access = accessOf(call, collection)
   const isReadable = access?.isReadable(document) ?? false
@@ -59,7 +59,7 @@ export function prepareWritten(
 
 /** The access of who learns of a size: the writer, or who has asked for what the service writes in its own right. */
 const accessOf = (call: Call, collection: Collection): ReadAccess | null =>
-  (call.eyes ?? call).access(collection)
+  (call.reportTo ?? call).access(collection)
 
 /** The text of a document that is written, as it was, for who learns of its size. */
 export const writeBefore =
@@ -124,20 +124,23 @@ async function resumeOrLeave(call: Call): Promise<Call> {
 export async function tellAgain(
   call: Call,
   collection: Collection,
-  all: readonly Written[],
-): Promise<readonly Written[]> {
+  all: readonly WrittenDocument[],
+): Promise<readonly WrittenDocument[]> {
   const own = (await resumeOrLeave(call)).renew()
   await own.learnToRead(collection)
   const access = own.access(collection)
-  const told: Written[] = []
+  const told: WrittenDocument[] = []
   for (const { _id, ignored } of all)
     told.push({ _id, ignored, text: writeText(access, await findAgain(own, collection, _id)) })
   return told
 }
 
 /** The same of one. */
-export const tellOneAgain = async (call: Call, written: Written, collection: Collection): Promise<Written> =>
-  (await tellAgain(call, collection, [written]))[0] ?? written
+export const tellOneAgain = async (
+  call: Call,
+  written: WrittenDocument,
+  collection: Collection,
+): Promise<WrittenDocument> => (await tellAgain(call, collection, [written]))[0] ?? written
 
 /**
  * Throws `document_too_large` where the documents of one write, with hidden parts, are too large together.

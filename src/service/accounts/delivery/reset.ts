@@ -3,7 +3,7 @@ import { issueSession } from '../../../auth/sessions.js'
 import { createStamp } from '../../../auth/token.js'
 import type { AuthPlan } from '../../../config/plan.js'
 import type { Call } from '../../call.js'
-import { type Settled, whereHooked } from '../../hooks.js'
+import { type SettledWrite, whereHooked } from '../../hooks.js'
 import type { Attempt } from '../../store/attempt.js'
 import { hashSecrets } from '../../write/hash-secrets.js'
 import { updateStoredDocument } from '../../write/stored-document.js'
@@ -45,7 +45,7 @@ async function planReset(
   const { delivered, user } = await findDelivered(call, auth, token, ['reset'])
   const [stamp, now] = [createStamp(), service.clock()]
   const planned = { fields: verifiedFields(auth, user, now), now }
-  const { fields, behind }: Settled = await (askUpdateHook(call, users, user, planned) ?? planned)
+  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
   const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })

@@ -4,7 +4,7 @@ import { normalise } from '../../../schema/normalise.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
-import { type Settled, whereHooked } from '../../hooks.js'
+import { type SettledWrite, whereHooked } from '../../hooks.js'
 import type { Attempt } from '../../store/attempt.js'
 import { readFields, readHash, readStamp, updateStoredDocument } from '../../write/stored-document.js'
 import { askUpdateHook, planReplace } from '../../write/update-document.js'
@@ -66,7 +66,7 @@ async function planVerification(
       ? verifiedFields(auth, user, now)
       : renamed(auth, user, delivered.to, now)
   const planned = { fields: verified, now }
-  const { fields, behind }: Settled = await (askUpdateHook(call, users, user, planned) ?? planned)
+  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes: new Map() })
   const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
   return {

@@ -7,7 +7,7 @@ import type { StoredDocument } from '../../../storage.js'
 import type { Logger } from '../../../types/host.js'
 import { createClock } from '../../clock.js'
 import type { Store } from '../../store.js'
-import type { Attempting, AttemptOrigin, Throttle } from '../../throttle.js'
+import type { AttemptContext, AttemptOrigin, Throttle } from '../../throttle.js'
 import { PATIENCE, readLedger, removeExpiredLedgers } from './places.js'
 
 const WINDOW = 15 * 60 * 1000
@@ -34,7 +34,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
 
   /** Begins an attempt in its turn. */
   const begin = async (
-    { store, deadline }: Attempting,
+    { store, deadline }: AttemptContext,
     ledger: Ledger,
   ): Promise<StoredDocument | undefined> => {
     const stored = await readLedger(store, ledger)
@@ -45,7 +45,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
   }
 
   /** Writes what came of an attempt, unless the last place is taken by now; returns the ledger behind it. */
-  const settle = (store: Store, ledger: Ledger, change: Change) =>
+  const settle = (store: Store, ledger: Ledger, change: ChangeLedger) =>
     store.write(async () => {
       const stored = await readLedger(store, ledger)
       refuseFull(ledger, stored, now())
@@ -54,7 +54,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
       const expired = await removeExpiredLedgers(store, clock())
       return { steps: [write.step, ...expired], done: write.after, refuse: tryAgain }
     }, PATIENCE)
-  const settleInTurn = (store: Store, ledger: Ledger, change: Change) =>
+  const settleInTurn = (store: Store, ledger: Ledger, change: ChangeLedger) =>
     settling(ledger._id, async () => settle(store, ledger, change))
 
   return {
@@ -68,7 +68,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
       }
       // An attempt that never ends must not keep its turn.
       const stopListening = by.deadline.onOver(end)
-      const finish = async (change: Change): Promise<void> => {
+      const finish = async (change: ChangeLedger): Promise<void> => {
         known = await settleInTurn(by.store, ledger, change)
       }
       try {
@@ -87,7 +87,11 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
 }
 
 /** What an attempt changes in its ledger. */
-type Change = (stored: StoredDocument | undefined, ledger: Ledger, now: number) => LedgerWrite | undefined
+type ChangeLedger = (
+  stored: StoredDocument | undefined,
+  ledger: Ledger,
+  now: number,
+) => LedgerWrite | undefined
 
 const UNKNOWN_CLIENT =
   'the address of a client that signs in is not known, so failed logins are counted by identifier alone, not by client: set options.clientAddress'

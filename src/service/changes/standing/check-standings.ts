@@ -6,9 +6,9 @@ import { callerOf } from '../../accounts/account.js'
 import { resumeSessions } from '../../accounts/sessions.js'
 import type { Service } from '../../call.js'
 import { createEachPace } from '../../pace.js'
-import type { Standing, Subscriber } from '../subscriber.js'
+import type { Subscriber, SubscriberStanding } from '../subscriber.js'
 import { hasStanding, type WatchedList, watchList } from '../watched-list.js'
-import type { Asking, ClaimHistory } from './claim-history.js'
+import type { ClaimHistory, ClaimsAtWrite } from './claim-history.js'
 import { type AskedClaim, claimsToRead, type Sources, type WatchedClaim } from './watched-claims.js'
 
 /**
@@ -17,8 +17,8 @@ import { type AskedClaim, claimsToRead, type Sources, type WatchedClaim } from '
  */
 export type Verdict =
   | { readonly kind: 'over' }
-  | { readonly kind: 'same'; readonly as?: Standing | undefined }
-  | { readonly kind: 'another'; readonly as: Standing }
+  | { readonly kind: 'same'; readonly as?: SubscriberStanding | undefined }
+  | { readonly kind: 'another'; readonly as: SubscriberStanding }
 
 export const OVER: Verdict = { kind: 'over' }
 const SAME: Verdict = { kind: 'same' }
@@ -54,7 +54,7 @@ export function findAskings(
   { service }: Sources,
   { collection, version }: Pick<KnownStanding, 'collection' | 'version'>,
   own: readonly Change[],
-): readonly Asking[] {
+): readonly ClaimsAtWrite[] {
   const { accounts } = service
   if (!accounts) return []
   return own.flatMap(({ write, after }) => {
@@ -161,7 +161,7 @@ async function follow(
   sources: Sources,
   { subscription, list, version }: Subscriber,
   own: readonly Change[],
-): Promise<Standing | undefined> {
+): Promise<SubscriberStanding | undefined> {
   const { accounts } = sources.service
   const last = own.at(-1)?.after
   if (!accounts || !last || last._version <= version || list.claims.length === 0) return undefined

@@ -7,18 +7,18 @@ import { timeOf } from '../judge-changes.js'
 import { pageOfLog } from '../log/log-reader.js'
 import {
   type AskedClaim,
+  type ClaimChange,
   findTouches,
   type Sources,
-  type Touch,
   type WatchedClaim,
 } from './watched-claims.js'
 
 /** What a claim asked for behind some write, and what was done to those documents since. */
-interface Era {
+interface ClaimPeriod {
   readonly asked: AskedClaim
   /** The write that began it, by changing the caller; `undefined` for what was asked before. */
   readonly write: number | undefined
-  readonly touches: Touch[]
+  readonly touches: ClaimChange[]
   /** How many of the touches, the first ones, are of its own time; `undefined` while it lasts. */
   counted: number | undefined
 }
@@ -27,7 +27,7 @@ interface Era {
 const MAX_ERAS = 8
 
 /** What claims ask for behind a write of their caller's document. */
-export interface Asking {
+export interface ClaimsAtWrite {
   readonly write: number
   readonly claims: readonly AskedClaim[]
 }
@@ -35,7 +35,7 @@ export interface Asking {
 /** What a claim asks for, and what a part of the log did to those documents. */
 export class ClaimHistory {
   readonly #watched: WatchedClaim
-  readonly #eras: Era[]
+  readonly #eras: ClaimPeriod[]
   /** The changes of such documents, of a claim that depends on the time. */
   readonly #changes: Change[] = []
   #position = ''
@@ -54,7 +54,7 @@ export class ClaimHistory {
   async read(
     sources: Pick<Sources, 'service'>,
     { changes, position }: Pick<ChangePage, 'changes' | 'position'>,
-    askings: readonly Asking[],
+    askings: readonly ClaimsAtWrite[],
   ): Promise<void> {
     let from = 0
     for (const { write, claims } of askings) {
@@ -130,10 +130,10 @@ async function touchesOf(
   { service }: Pick<Sources, 'service'>,
   watched: AskedClaim,
   changes: readonly Change[],
-): Promise<readonly Touch[]> {
+): Promise<readonly ClaimChange[]> {
   const mine = changes.filter((change) => change.in === watched.claim.from)
   const parts = watched.isTimed ? mine.map((change) => [change]) : [mine]
-  const found: Touch[] = []
+  const found: ClaimChange[] = []
   for (const part of parts) {
     const filter = part[0] && watched.filterAt(timeOf(part[0], service))
     found.push(...(await runSliced((slice) => findTouches(watched, filter, part, slice))))
@@ -146,7 +146,7 @@ type IsOther = (values: ClaimValues, isBefore: boolean) => boolean
 
 interface History {
   readonly filter: Filter | undefined
-  readonly touches: readonly Touch[]
+  readonly touches: readonly ClaimChange[]
   /** How many of the touches, the first ones, are of writes that count. */
   readonly counted: number
   /** Whether what was there before all of them counts. */
@@ -185,8 +185,8 @@ async function readSince(
   watched: AskedClaim,
   filter: Filter,
   position: string,
-): Promise<readonly Touch[] | undefined> {
-  const touches: Touch[] = []
+): Promise<readonly ClaimChange[] | undefined> {
+  const touches: ClaimChange[] = []
   for (let [after, more] = [position, true]; more; ) {
     const page = await log(after, pageOfLog())
     if (page.gap) return undefined
@@ -199,7 +199,7 @@ async function readSince(
 /** Whether what a claim was is another in one of the states, from the last to the first. */
 function* takeBack(
   { claimed, isAll }: Oldest,
-  touches: readonly Touch[],
+  touches: readonly ClaimChange[],
   { counted, isOther }: { readonly counted: number; readonly isOther: IsOther },
   slice: Slice,
 ): Sliced<boolean> {

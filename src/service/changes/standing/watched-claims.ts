@@ -113,7 +113,7 @@ export async function readTimed(
 }
 
 /** What a write made of a document of a claim. */
-export interface Touch {
+export interface ClaimChange {
   readonly write: number
   readonly id: string
   readonly before: Claimed | undefined
@@ -126,8 +126,8 @@ export function* findTouches(
   filter: Filter | undefined,
   changes: readonly Change[],
   slice: Slice,
-): Sliced<readonly Touch[]> {
-  const touches: Touch[] = []
+): Sliced<readonly ClaimChange[]> {
+  const touches: ClaimChange[] = []
   if (!filter) return touches
   const read = claimFrom(claim)
   let judge: Judge | undefined

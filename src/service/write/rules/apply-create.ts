@@ -13,7 +13,7 @@ import { runAtOnce, type Slice, type Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
 import type { SystemFields } from '../stored-document.js'
-import { type Applied, cutUndeclared, Sieve, type Tells, type Trial } from './choose-rule.js'
+import { type Applied, cutUndeclared, FaultCollector, type Tells, type Trial } from './choose-rule.js'
 
 /** The fields of a new document. */
 export interface Created {
@@ -23,7 +23,7 @@ export interface Created {
 }
 
 /** What a create needs beside the fields. */
-export interface Draft {
+export interface CreateDraft {
   readonly system: SystemFields
   /** The slice for the steps of judging. */
   readonly slice: Slice
@@ -37,13 +37,13 @@ export interface Draft {
  * Puts a rule's `set` over the properties that it kept of a body, completes and validates the document, and
  * applies the `check` (CONTRACT.md §4, §5).
  */
-export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<Applied<Created>> {
+export function* applyCreate(call: Call, trial: Trial, draft: CreateDraft): Sliced<Applied<Created>> {
   const { collection, rule, kept } = trial
   const set = bindSet(rule, call)
   if (!set) return { kind: 'refused' }
   const body = cutUndeclared(collection, kept.body)
   const given = rule.set.size > 0 ? { ...body, ...set } : body
-  const sieve = new Sieve(call, trial)
+  const sieve = new FaultCollector(call, trial)
   // A hook may still give what it fills.
   const tells: Tells = (fault) => !isFilledLater(collection, fault) && sieve.tells(fault)
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft, tells)
@@ -61,25 +61,25 @@ const isFilledLater = ({ fills }: Collection, { path, code }: Fault): boolean =>
 const NONE: readonly Fault[] = []
 
 /** A body as it would be stored, and its faults, of which one path may have two. */
-interface Judged {
+interface CheckedBody {
   readonly fields: JsonObject
   readonly faults: readonly Fault[]
 }
 
 /** Normalises a body, adds defaults and validates the result. `now` is in stored form. */
-export const judgeBody = (collection: Collection, body: JsonObject, now: string): Judged =>
+export const judgeBody = (collection: Collection, body: JsonObject, now: string): CheckedBody =>
   runAtOnce((slice) => judgeInSlices(collection, body, { system: { createdAt: now }, slice }))
 
-interface Judging extends Pick<Draft, 'required' | 'slice'> {
+interface CreateJudging extends Pick<CreateDraft, 'required' | 'slice'> {
   readonly system: Pick<SystemFields, 'createdAt'>
 }
 
 function* judgeInSlices(
   { fields: declared, validate }: Collection,
   body: JsonObject,
-  { system, required = [], slice }: Judging,
+  { system, required = [], slice }: CreateJudging,
   isRelevant?: Tells,
-): Sliced<Judged> {
+): Sliced<CheckedBody> {
   const now = system.createdAt
   // What is short is soon done: nothing is made that could pause.
   const normalised =

@@ -14,7 +14,14 @@ import type { StoredDocument } from '../../../storage.js'
 import type { Document, JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
 import { readFields } from '../stored-document.js'
-import { type Applied, cutUndeclared, firstOfEach, Sieve, type Tells, type Trial } from './choose-rule.js'
+import {
+  type Applied,
+  cutUndeclared,
+  FaultCollector,
+  firstOfEach,
+  type Tells,
+  type Trial,
+} from './choose-rule.js'
 
 /** What an update needs beside the fields. */
 export interface UpdateDraft {
@@ -79,7 +86,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const after = updateFields(collection.fields, readFields(stored), update)
   const unseen = findUnseen(collection, given, update, draft)
   const next = { after, unseen }
-  const sieve = new Sieve(call, trial)
+  const sieve = new FaultCollector(call, trial)
   const faults = yield* judgeUpdate(collection, given, update, { next, tells: sieve.tells, ...draft })
   const unfitting = sieve.judge(faults)
   if (unfitting) return unfitting
@@ -121,7 +128,7 @@ interface Next extends Pick<Updated, 'unseen'> {
   readonly after: JsonObject
 }
 
-interface Judging extends UpdateDraft {
+interface UpdateJudging extends UpdateDraft {
   readonly next: Next
   readonly tells: Tells
 }
@@ -131,7 +138,7 @@ function* judgeUpdate(
   collection: Collection,
   given: JsonObject,
   update: Update,
-  { next, shown, isShown, judgeReferences, judgeMatches, mode, slice, tells }: Judging,
+  { next, shown, isShown, judgeReferences, judgeMatches, mode, slice, tells }: UpdateJudging,
 ): Sliced<readonly Fault[]> {
   const { fields } = collection
   const unseen = fields.filter(

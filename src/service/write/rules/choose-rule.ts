@@ -13,7 +13,7 @@ import type { JsonObject } from '../../../types.js'
 import type { Permit } from '../../authorize.js'
 import type { Call } from '../../call.js'
 import { ignoredNames, refused } from '../../refusals.js'
-import { type Asker, createNaming, type IsNamed, invalidFor } from './veil.js'
+import { type Asker, createNaming, type IsNamed, invalidFor } from './redact.js'
 
 /** A rule, and the properties that it keeps of a body. */
 export interface Trial {
@@ -23,10 +23,10 @@ export interface Trial {
 }
 
 /** The result of a body under one rule. */
-export type Applied<T> = Fitting<T> | Unfitting
+export type Applied<T> = AcceptedBody<T> | RejectedBody
 
 /** A body that a rule does not accept. */
-type Unfitting =
+type RejectedBody =
   | {
       readonly kind: 'invalid'
       readonly faults: readonly Fault[]
@@ -36,7 +36,7 @@ type Unfitting =
   | { readonly kind: 'refused' }
 
 /** A body that a rule accepts. */
-export type Fitting<T> = { readonly kind: 'fits' } & T
+export type AcceptedBody<T> = { readonly kind: 'fits' } & T
 
 /** The names that the rule dropped from a body. */
 export interface Ignoring {
@@ -53,7 +53,7 @@ export function* chooseRule<T>(
   { collection, rules }: Permit,
   body: JsonObject,
   { slice, apply }: Trying<T>,
-): Sliced<Fitting<T> & Ignoring> {
+): Sliced<AcceptedBody<T> & Ignoring> {
   const order = rules.length === 1 ? rules : yield* putWholeFirst(collection, rules, body, slice)
   const { trace } = call.service
   trace?.tries(
@@ -152,7 +152,7 @@ export type Tells = (fault: Fault) => boolean
  * Sorts the faults of a body under a rule while they are found: only those of which its caller may learn are counted. So
  * those that are hidden take no room from others, and nothing tells how many they are (CONTRACT.md §5, "No leak").
  */
-export class Sieve {
+export class FaultCollector {
   readonly #asker: Asker
   readonly #trial: Trial
   #isNamed: IsNamed | undefined
@@ -182,7 +182,7 @@ export class Sieve {
    * What a body comes to with the faults that are told, of which a path has the first; `undefined` where it has none.
    * Those that are hidden are one, the last.
    */
-  judge(told: readonly Fault[]): Unfitting | undefined {
+  judge(told: readonly Fault[]): RejectedBody | undefined {
     // The rule does not run.
     if (told.length === 0 && this.#hidden.length === 0)
       return this.#hasVariable ? { kind: 'refused' } : undefined

@@ -1,13 +1,21 @@
 import { expect, test } from 'vitest'
-import { createSealedIds, ID_LENGTH, type Mark } from '../../../../src/service/changes/sealed-ids.js'
+import {
+  createSealedIds,
+  ID_LENGTH,
+  type SealedPosition,
+} from '../../../../src/service/changes/sealed-ids.js'
 
 const secret = (fill: number) => new Uint8Array(32).fill(fill)
 const create = (fill = 1, purpose = 'a', now = () => 0) => createSealedIds(secret(fill), { purpose, now })
-const mark: Mark = { position: '["log",12,1700000000000]', time: 1_700_000_000_000, digest: 'ab'.repeat(16) }
+const mark: SealedPosition = {
+  position: '["log",12,1700000000000]',
+  time: 1_700_000_000_000,
+  digest: 'ab'.repeat(16),
+}
 
 test('what is sealed is read again, whatever it holds', async () => {
   const ids = create()
-  const marks: readonly Mark[] = [
+  const marks: readonly SealedPosition[] = [
     mark,
     { position: '', time: 0, digest: '0'.repeat(32) },
     { position: 'é'.repeat(100), time: -1.5, digest: 'f'.repeat(32) },

@@ -44,7 +44,7 @@ const UNNAMED = 'properties that you may neither read nor write'
  * The faults of a body as its caller may learn of them: those of properties that they may neither read nor write
  * become one, of the whole, which names nothing (CONTRACT.md §6).
  */
-function veil(asker: Asker, collection: Collection, faults: readonly Fault[]): readonly Fault[] {
+function redact(asker: Asker, collection: Collection, faults: readonly Fault[]): readonly Fault[] {
   const isNamed = createNaming(asker, collection)
   const hidden = faults.find((fault) => !isNamed(fault))
   if (!hidden) return faults
@@ -79,7 +79,7 @@ export const invalidFor = (
   faults: readonly Fault[],
   at = '',
 ): ServiceError => {
-  const known = veil(asker, collection, faults)
+  const known = redact(asker, collection, faults)
   return invalid(at === '' ? known : known.map((fault) => ({ ...fault, path: at + fault.path })))
 }
 

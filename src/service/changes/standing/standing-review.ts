@@ -5,7 +5,7 @@ import { ClaimHistory } from './claim-history.js'
 import type { Sources } from './watched-claims.js'
 
 /** What the log tells of the standing of a subscriber, page by page. */
-export class Look {
+export class StandingReview {
   readonly subscriber: Subscriber
   readonly #own: Change[] = []
   readonly #histories: readonly ClaimHistory[]

@@ -1,22 +1,22 @@
 import type { Fault } from '../../errors.js'
 import type { HookApi } from '../../hooks.js'
 import type { Call } from '../../service/call.js'
-import type { Doors } from '../../service/hooks/create-hooks.js'
+import type { HookPort } from '../../service/hooks/create-hooks.js'
 import { requireUnchanged } from '../../service/hooks/require-unchanged.js'
 import type { Answer } from '../answer.js'
 import { etagOfText } from '../etag.js'
 import { createFetchHandler } from '../fetch-edge.js'
 import { createRespond, type RespondOptions } from '../respond.js'
 import { batch, runOperation } from '../routes/batch.js'
-import { type Operation, readOperation } from '../routes/batch-operations.js'
+import { type BatchOperation, readOperation } from '../routes/batch-operations.js'
 import type { Routes } from '../routes/find-route.js'
 import { readOnly } from './read-only.js'
 
 /** Creates what hooks need of requests. `fail` answers a call without a valid request. */
-export function createDoors(
+export function createHookPort(
   options: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes' | 'streams' | 'observe'>,
   fail: (cause: unknown) => Answer,
-): Doors {
+): HookPort {
   const routes = readOnly(options.routes)
   const openApi = (call: Call, reenter: () => void): HookApi => {
     const { caller, session, service, binding } = call
@@ -48,20 +48,20 @@ export function createDoors(
   return {
     openApi,
     judge: (operations) => judgeAlso(options.routes, operations),
-    async openEyes(call, operations) {
+    async openReportTo(call, operations) {
       if (operations.length === 0) return call
       // What the caller claims is read as for each request to the api.
-      const seeing = call.renew()
+      const reportTo = call.renew()
       for (const written of operations) {
         const { collection, method, ifMatch, ifNoneMatch } = readOperation(written, call.service)
-        if (method !== 'GET' || (ifMatch ?? ifNoneMatch) !== undefined) await seeing.learnToRead(collection)
+        if (method !== 'GET' || (ifMatch ?? ifNoneMatch) !== undefined) await reportTo.learnToRead(collection)
       }
-      return seeing
+      return reportTo
     },
-    async perform(own, written, seeing) {
+    async perform(own, written, reportTo) {
       const operation = readOperation(written, own.service)
       const { collection, id, method } = operation
-      await runOperation(own, '', await translateTags(own, operation, seeing))
+      await runOperation(own, '', await translateTags(own, operation, reportTo))
       if (method === 'GET') await requireUnchanged(own, collection, id)
     },
   }
@@ -80,7 +80,7 @@ const judgeAlso = (routes: Routes, operations: readonly unknown[]): readonly Fau
  * The operation with other entity tags: a hook has those of documents as its caller sees them, but what it
  * wants is done by someone who sees them whole.
  */
-async function translateTags(own: Call, operation: Operation, call: Call): Promise<Operation> {
+async function translateTags(own: Call, operation: BatchOperation, call: Call): Promise<BatchOperation> {
   const { collection, id, ifMatch, ifNoneMatch } = operation
   if (ifMatch === undefined && ifNoneMatch === undefined) return operation
   const whole = own.access(collection)

@@ -4,13 +4,13 @@ import { and, type FieldRef, type Filter, isId, or } from '../../filter/filter.j
 import { collectReferences } from '../../schema/references.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
-import type { Taken } from '../attachment.js'
+import type { AttachedSteps } from '../attachment.js'
 import type { Call, Service } from '../call.js'
 import type { Pace } from '../pace.js'
 import { inUse } from '../refusals.js'
 import type { WriteFailure } from '../store/attempt.js'
 import type { Store } from '../store.js'
-import { type Doomed, MAX_CASCADE, readAll } from './unset-references.js'
+import { type Cascade, MAX_CASCADE, readAll } from './unset-references.js'
 
 /** Counts the other documents that a delete removes or changes, in a batch those of its deletes together. */
 export type Count = (documents: number) => void
@@ -36,18 +36,18 @@ export interface Removal {
  * Finds the documents that refer to a document with `cascade`, and those that refer to them, and so on. Reads
  * with the service's own authority.
  */
-export async function findDoomed(
+export async function findCascade(
   call: Call,
   { collection: { name }, stored: { _id, _version }, count }: Removal,
-): Promise<Doomed> {
-  const doomed = new Map([[name, new Map([[_id, _version]])]])
+): Promise<Cascade> {
+  const cascade = new Map([[name, new Map([[_id, _version]])]])
   let wave: readonly (readonly [collection: string, ids: readonly string[]])[] = [[name, [_id]]]
   while (wave.length > 0) {
     const next: [string, string[]][] = []
     for (const [collection, ids] of wave) {
       for (const { collection: from, field } of referrersOf(call.service, collection, 'cascade')) {
-        const known = doomed.get(from) ?? new Map<string, number>()
-        doomed.set(from, known)
+        const known = cascade.get(from) ?? new Map<string, number>()
+        cascade.set(from, known)
         const fresh: string[] = []
         for await (const found of readAll(call, from, refersTo(field, ids), known.size)) {
           const others = found.filter((document) => !known.has(document._id))
@@ -62,7 +62,7 @@ export async function findDoomed(
     }
     wave = next
   }
-  return doomed
+  return cascade
 }
 
 const referrersOf = (
@@ -123,7 +123,7 @@ export async function findGoing(
 }
 
 /** The steps that require documents in the versions in which they were found. */
-export const requireFound = (found: Doomed): readonly WriteStep[] =>
+export const requireFound = (found: Cascade): readonly WriteStep[] =>
   [...found].flatMap(([collection, versions]) =>
     Array.from(versions, ([id, version]) => ({ in: collection, require: id, version })),
   )
@@ -140,12 +140,12 @@ interface Referrers {
  */
 export function planReferrers(
   { referrers }: ServicePlan,
-  doomed: Doomed,
+  cascade: Cascade,
   isStanding: (collection: string, id: string) => boolean = () => false,
 ): Referrers {
   const steps: WriteStep[] = []
   const restricts = new Set<number>()
-  for (const [name, versions] of doomed) {
+  for (const [name, versions] of cascade) {
     const all = [...versions.keys()]
     const gone = all.filter((id) => !isStanding(name, id))
     for (const { collection: from, field, onDelete } of referrers.get(name) ?? []) {
@@ -169,9 +169,9 @@ export const takeWithDelete = (
   { service, deadline }: Call,
   name: string,
   ids: readonly string[],
-): MaybePromise<Taken> => service.attachments.get(name)?.takeWithDelete({ deadline }, ids) ?? NOTHING
+): MaybePromise<AttachedSteps> => service.attachments.get(name)?.takeWithDelete({ deadline }, ids) ?? NOTHING
 
-const NOTHING: Taken = { steps: [] }
+const NOTHING: AttachedSteps = { steps: [] }
 
 const tooLarge = (): ServiceError =>
   new ServiceError(

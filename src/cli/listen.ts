@@ -7,7 +7,7 @@ import type { NodeHandler } from '../mounts/node.js'
 export class ListenError extends Error {}
 
 /** Where to listen. */
-export interface Place {
+export interface ListenAddress {
   readonly port: number
   readonly host: string
 }
@@ -22,7 +22,7 @@ export interface Listening {
 
 /** Listens, and prints a line for every request. Rejects with `ListenError`. */
 export async function listen(
-  place: Place,
+  place: ListenAddress,
   answer: NodeHandler,
   print: (line: string) => void,
 ): Promise<Listening> {
@@ -55,7 +55,7 @@ function nameHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-function explainListening({ port, host }: Place, cause: NodeJS.ErrnoException): ListenError {
+function explainListening({ port, host }: ListenAddress, cause: NodeJS.ErrnoException): ListenError {
   const noHost = `There is no host ${host}. --host takes an address of this machine; 0.0.0.0 stands for all.`
   const reasons: { readonly [code: string]: string } = {
     EADDRINUSE: `Port ${port} is taken: something else listens there. Stop that, or name another one with --port; --port 0 takes a free one.`,

@@ -24,7 +24,7 @@ export interface Started {
 }
 
 /** What outlasts a service that is started anew. */
-export interface Lasting {
+export interface ReusedParts {
   /** Creates the hasher of a bcrypt cost. */
   readonly createHasher: (cost: number) => Hasher
   readonly deliver: Deliver | undefined
@@ -33,10 +33,10 @@ export interface Lasting {
 /** Starts the service of a command line. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`. */
 export async function startService(
   args: ServeArguments,
-  { createHasher, deliver }: Lasting,
+  { createHasher, deliver }: ReusedParts,
 ): Promise<Started> {
   const config = (await readJsonFile(args.config)) as Parameters<typeof createCollectionService>[0]
-  const documents = args.seed === undefined ? undefined : ((await readJsonFile(args.seed)) as Documents)
+  const documents = args.seed === undefined ? undefined : ((await readJsonFile(args.seed)) as SeedDocuments)
   const plan = compileConfig(config, { production: false, hasAuthenticate: false })
   const { adapter, describe } = prepareStorage(args, documents)
   const options: ServiceOptions = {
@@ -57,7 +57,7 @@ export async function startService(
   }
 }
 
-type Documents = NonNullable<StorageAdapter['seed']>
+type SeedDocuments = NonNullable<StorageAdapter['seed']>
 
 /** A storage, and how to describe it once it is open. */
 interface Prepared {
@@ -66,7 +66,7 @@ interface Prepared {
   describe(): string
 }
 
-function prepareStorage({ storage, seed }: ServeArguments, documents: Documents | undefined): Prepared {
+function prepareStorage({ storage, seed }: ServeArguments, documents: SeedDocuments | undefined): Prepared {
   if (!storage) {
     return {
       adapter: createMemoryAdapter(documents === undefined ? {} : { documents }),

@@ -7,7 +7,9 @@ export interface CallOptions {
 }
 
 /** The type of a part of `users`. */
-type Part<M, P extends keyof CollectionTypes> = M extends { readonly users: { readonly [K in P]: infer T } }
+type UsersType<M, P extends keyof CollectionTypes> = M extends {
+  readonly users: { readonly [K in P]: infer T }
+}
   ? T
   : JsonObject
 
@@ -23,7 +25,7 @@ export type Identified<M> =
 export type Credentials<M> =
   Account<M> extends { readonly identifier: infer N extends string; readonly secret: infer S extends string }
     ? { readonly [name in N | S]: string }
-    : Partial<Part<M, 'create'>>
+    : Partial<UsersType<M, 'create'>>
 
 /**
  * What a registration gives: with `requireVerified` nothing, for the account counts only once its owner has
@@ -33,8 +35,8 @@ export type Registered<M> =
   Account<M> extends { readonly requireVerified: infer B extends boolean }
     ? B extends true
       ? undefined
-      : SignedIn<Part<M, 'document'>>
-    : SignedIn<Part<M, 'document'>>
+      : SignedIn<UsersType<M, 'document'>>
+    : SignedIn<UsersType<M, 'document'>>
 
 /** A new session; the client has taken its token. */
 export interface SignedIn<User> {
@@ -55,9 +57,9 @@ export interface SessionView {
 /** The accounts of a service. */
 export interface AuthClient<M> {
   /** Creates an account and signs in; with `requireVerified` it signs in nobody, and gives nothing. */
-  register(body: Part<M, 'create'>, options?: CallOptions): Promise<Registered<M>>
+  register(body: UsersType<M, 'create'>, options?: CallOptions): Promise<Registered<M>>
   /** Signs in by identifier and secret. */
-  login(body: Credentials<M>, options?: CallOptions): Promise<SignedIn<Part<M, 'document'>>>
+  login(body: Credentials<M>, options?: CallOptions): Promise<SignedIn<UsersType<M, 'document'>>>
   /** Ends this session and forgets its token. */
   logout(options?: CallOptions): Promise<void>
   /** Ends every session of this user, and forgets the token. */
@@ -69,14 +71,14 @@ export interface AuthClient<M> {
   changeSecret(
     body: { readonly current: string; readonly new: string },
     options?: CallOptions,
-  ): Promise<SignedIn<Part<M, 'document'>>>
+  ): Promise<SignedIn<UsersType<M, 'document'>>>
   /** Asks that a token for a new secret be delivered. Nothing tells whether there is such an account. */
   requestReset(body: Identified<M>, options?: CallOptions): Promise<void>
   /** Gives an account a new secret, with a delivered token. It ends every session, and signs in. */
   reset(
     body: { readonly token: string; readonly new: string },
     options?: CallOptions,
-  ): Promise<SignedIn<Part<M, 'document'>>>
+  ): Promise<SignedIn<UsersType<M, 'document'>>>
   /** Asks that a token which verifies the identifier be delivered. */
   requestVerification(body: Identified<M>, options?: CallOptions): Promise<void>
   /** Verifies an identifier, or puts a new one in, with a delivered token and the secret. */
@@ -91,5 +93,5 @@ export interface AuthClient<M> {
   /** Ends the session with the `_id` of a list. */
   endSession(id: string, options?: CallOptions): Promise<void>
   /** The signed-in user's own document. */
-  me(options?: CallOptions): Promise<Part<M, 'document'>>
+  me(options?: CallOptions): Promise<UsersType<M, 'document'>>
 }

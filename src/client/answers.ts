@@ -1,19 +1,19 @@
 /** An answer; the service ensures that its JSON body has the form that the types promise. */
-export interface Answer {
+export interface ClientAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is the service's promise
   readonly body: any
   readonly headers: Headers
 }
 
 /** What a request sends, and what its answer must be. */
-export interface Asked {
+export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   /** Ends with the request, which is given up where no answer begins for as long as a stream may be silent. */
   readonly connection?: AbortController
   readonly headers?: { readonly [name: string]: string | undefined }
   readonly body?: unknown
   /** Whether a body has the expected form. Default: `isDone`. */
-  readonly isRight?: ((body: Answer['body'], status: number) => boolean) | undefined
+  readonly isRight?: ((body: ClientAnswer['body'], status: number) => boolean) | undefined
   /** Whether it asks without a token: a stale one must not prevent it. */
   readonly isPublic?: boolean
 }
@@ -29,10 +29,10 @@ export const placeOf = (headers: Headers) => {
 }
 
 /** Whether a body is a document. */
-export const isDocument = (body: Answer['body']): boolean => typeof body?._id === 'string'
+export const isDocument = (body: ClientAnswer['body']): boolean => typeof body?._id === 'string'
 
 /** Whether a body has a new session. */
-export const isSignedIn = (body: Answer['body']): boolean => typeof body?.token === 'string'
+export const isSignedIn = (body: ClientAnswer['body']): boolean => typeof body?.token === 'string'
 
 /** What was taken, or is done, has nothing to say. */
 export const isDone = (_: unknown, status: number): boolean => status === 202 || status === 204

@@ -1,5 +1,14 @@
 import type { CallOptions } from './account-types.js'
-import { type Answer, type Asked, isDocument, isDone, isSignedIn, join, namesIn, placeOf } from './answers.js'
+import {
+  type ClientAnswer,
+  isDocument,
+  isDone,
+  isSignedIn,
+  join,
+  namesIn,
+  placeOf,
+  type RequestOptions,
+} from './answers.js'
 import { type Build, listOperations } from './batch.js'
 import { watch } from './changes.js'
 import { ClientError } from './client-error.js'
@@ -80,7 +89,7 @@ export function createClient<C = unknown>(
       ? `http://localhost${target.basePath ?? ''}`
       : String(target).replace(/\/+$/, '')
 
-  async function reach(method: string, path: string, asked: Asked): Promise<Response> {
+  async function reach(method: string, path: string, asked: RequestOptions): Promise<Response> {
     const { connection, signal = connection?.signal ?? null, body } = asked
     signal?.throwIfAborted()
     const headers = new Headers(fixed)
@@ -98,7 +107,7 @@ export function createClient<C = unknown>(
     return watch(reached, () => connection?.abort())
   }
 
-  async function ask(method: string, path: string, asked: Asked = {}): Promise<Answer> {
+  async function ask(method: string, path: string, asked: RequestOptions = {}): Promise<ClientAnswer> {
     const answer = await read(await reach(method, path, asked), asked)
     tell(namesIn(answer.headers), { method, path })
     return answer
@@ -109,11 +118,14 @@ export function createClient<C = unknown>(
     return names
   }
 
-  async function read(response: Response, { signal, isRight = isDone }: Asked): Promise<Answer> {
+  async function read(
+    response: Response,
+    { signal, isRight = isDone }: RequestOptions,
+  ): Promise<ClientAnswer> {
     const text = await response.text()
     // A handler also answers clients that have disconnected.
     signal?.throwIfAborted()
-    let answered: Answer['body']
+    let answered: ClientAnswer['body']
     try {
       if (text) answered = JSON.parse(text)
     } catch {}
@@ -123,15 +135,15 @@ export function createClient<C = unknown>(
 
   /** Asks with a body, and takes the token of a session that the answer begins. */
   const account =
-    (way: string, isRight?: Asked['isRight'], isPublic = true) =>
-    async (given: unknown, asked?: CallOptions): Promise<Answer['body']> => {
+    (way: string, isRight?: RequestOptions['isRight'], isPublic = true) =>
+    async (given: unknown, asked?: CallOptions): Promise<ClientAnswer['body']> => {
       const { body } = await ask('POST', `/auth/${way}`, { ...only(asked), isPublic, isRight, body: given })
       if (!isSignedIn(body)) return
       client.token = body.token
       return body
     }
 
-  const about = (what: string, isRight: Asked['isRight']) => async (asked?: CallOptions) =>
+  const about = (what: string, isRight: RequestOptions['isRight']) => async (asked?: CallOptions) =>
     (await ask('GET', `/auth/${what}`, { ...only(asked), isRight })).body
 
   const signOut =
@@ -145,16 +157,16 @@ export function createClient<C = unknown>(
    * The result of a request, nothing where it deleted; it remembers the state in which it was read. A proxy that makes
    * tags weak may itself refuse weak ones.
    */
-  function take(document: Answer['body'], etag?: string | null): Answer['body'] {
+  function take(document: ClientAnswer['body'], etag?: string | null): ClientAnswer['body'] {
     if (document && etag) etags.set(document, etag.replace('W/', ''))
     return document
   }
 
   async function send(
     request: DocumentRequest,
-    asked?: Pick<Asked, 'signal'>,
+    asked?: Pick<RequestOptions, 'signal'>,
     query = '',
-  ): Promise<Answer['body']> {
+  ): Promise<ClientAnswer['body']> {
     const { method, path, body, ifMatch, ifNoneMatch } = request
     const answer = await ask(method, join(path, query), {
       signal: asked?.signal,
@@ -167,7 +179,7 @@ export function createClient<C = unknown>(
 
   async function batch(build: Build, asked?: CallOptions) {
     const operations = listOperations(build, etags)
-    const isRight = (answered: Answer['body']): boolean => areResults(answered?.results, operations)
+    const isRight = (answered: ClientAnswer['body']): boolean => areResults(answered?.results, operations)
     const { body } = await ask('POST', '/_batch', { ...only(asked), body: { operations }, isRight })
     const value = operations.map(({ method, path }, operation) =>
       tell(body.results[operation]?.ignored ?? [], { method, path, operation }),
@@ -180,7 +192,7 @@ export function createClient<C = unknown>(
     const path = pathOf(name)
     const requests = createRequests(name, etags)
 
-    const list = (query: string, asked?: Asked): Promise<Answer> =>
+    const list = (query: string, asked?: RequestOptions): Promise<ClientAnswer> =>
       ask('GET', join(path, query), { ...asked, isRight: Array.isArray })
 
     const open = async (query: string, last: string | undefined, connection: AbortController) => {
@@ -209,7 +221,7 @@ export function createClient<C = unknown>(
           return list(whole, asked)
         })
         for (;;) {
-          const { body, headers }: Answer = await answering
+          const { body, headers }: ClientAnswer = await answering
           if (body[0]) yield body
           const place = placeOf(headers)
           if (!place) return
@@ -274,10 +286,10 @@ export function createClient<C = unknown>(
 
 const isNever = (): boolean => false
 
-const isTotal = (body: Answer['body']): boolean => typeof body?.total === 'number'
+const isTotal = (body: ClientAnswer['body']): boolean => typeof body?.total === 'number'
 
-const hasDocuments = (body: Answer['body']): boolean => Array.isArray(body?.documents)
+const hasDocuments = (body: ClientAnswer['body']): boolean => Array.isArray(body?.documents)
 
-const areResults = (results: Answer['body'], operations: ReturnType<typeof listOperations>): boolean =>
+const areResults = (results: ClientAnswer['body'], operations: ReturnType<typeof listOperations>): boolean =>
   results?.length === operations.length &&
   operations.every(({ method }, i) => method === 'DELETE' || isDocument(results[i]?.body))

@@ -4,12 +4,12 @@ import { applyEvent, compileOrder, type LiveList } from './live-list.js'
 import { refuseOthers } from './write-json.js'
 import { writeQuery } from './write-query.js'
 
-interface Asked {
+interface FollowedQuery {
   readonly q?: object | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-interface LiveAsked extends Asked {
+interface LiveQuery extends FollowedQuery {
   readonly sort?: object
   readonly limit?: number
 }
@@ -25,7 +25,7 @@ type List = (
 
 /** The calls that follow a list. */
 export function createFollowing(open: Open, list: List) {
-  const events = (asked: Asked) => {
+  const events = (asked: FollowedQuery) => {
     const query = writeQuery(asked)
     let last: string | undefined
     return persist(async function* (connection) {
@@ -53,11 +53,11 @@ export function createFollowing(open: Open, list: List) {
     return undefined
   }
   return {
-    async *changes(asked: Asked = {}) {
+    async *changes(asked: FollowedQuery = {}) {
       for await (const { event, data } of events(asked))
         yield event === 'enter' || event === 'change' ? { event, document: data } : { event, ...data }
     },
-    async *live({ q, sort, limit, signal, ...others }: LiveAsked = {}) {
+    async *live({ q, sort, limit, signal, ...others }: LiveQuery = {}) {
       refuseOthers(others)
       const order = compileOrder(sort)
       const query = writeQuery({ q, sort, limit })

@@ -1,11 +1,11 @@
 /** A document as a list holds it. */
-export interface Listed {
+export interface ListedDocument {
   readonly _id: string
 }
 
 /** A list in its order. */
 export interface LiveList {
-  readonly documents: readonly Listed[]
+  readonly documents: readonly ListedDocument[]
   /** How many documents it holds at most; where that is not known, as many as it has been seen to hold. */
   readonly most: number
   readonly isKnown: boolean
@@ -14,7 +14,7 @@ export interface LiveList {
 /** Of a list that is longer, and has no limit of its own, the service does not say whether it was cut. */
 const MOST_TOLD = 1000
 
-type Compare = (a: unknown, b: unknown) => number
+type CompareValues = (a: unknown, b: unknown) => number
 
 /** The order of what is not text (CONTRACT.md §3.6): nothing, false, true; numbers. Any text comes behind. */
 const rankOf = (value: unknown): number => (typeof value === 'string' ? Infinity : Number(value ?? -Infinity))
@@ -39,7 +39,7 @@ const valueAt = (document: unknown, path: string): unknown =>
   path.split('.').reduce<any>((value, name) => value?.[name], document)
 
 /** The order of a list by its `sort`, ended by `_id` in the direction of the last key. */
-export function compileOrder(sort: object | undefined): Compare {
+export function compileOrder(sort: object | undefined): CompareValues {
   // By its text, which is what the service is asked for.
   const keys = Object.entries(sort ?? {}).map(([path, to]) => [path, /^(desc|-1)$/.test(String(to))] as const)
   const all = [...keys, ['_id', keys.at(-1)?.[1]] as const]
@@ -60,9 +60,9 @@ export function compileOrder(sort: object | undefined): Compare {
  */
 export function applyEvent(
   { documents, most, isKnown }: LiveList,
-  document: Listed,
+  document: ListedDocument,
   isGone: boolean,
-  order: Compare,
+  order: CompareValues,
 ): LiveList | undefined {
   const others = documents.filter(({ _id }) => _id !== document._id)
   const next = isGone ? others : [...others, document].sort(order)

@@ -52,7 +52,7 @@ interface Order<V> {
   readonly $lte?: V
 }
 
-interface Match {
+interface RegexOperator {
   /** Matches anywhere in the text; case-sensitive without `$options`. */
   readonly $regex?: string
   readonly $options?: 'i'
@@ -62,7 +62,7 @@ type Operators<V> = [V] extends [boolean]
   ? Equality<V>
   : [V] extends [number]
     ? Equality<V> & Order<number>
-    : Equality<V> & Order<string | Date> & Match
+    : Equality<V> & Order<string | Date> & RegexOperator
 
 interface Presence {
   readonly $exists: boolean
@@ -71,7 +71,7 @@ interface Presence {
 type ScalarCondition<V> = Operand<V> | null | Operators<V>
 
 /** The condition on a field with values of `V`; for an array of scalars, on one of its elements. */
-type Condition<V> = unknown extends V
+type FieldCondition<V> = unknown extends V
   ? Presence
   : [V] extends [readonly (infer I)[]]
     ? [I] extends [Scalar]
@@ -81,7 +81,7 @@ type Condition<V> = unknown extends V
       ? ScalarCondition<V>
       : Presence
 
-type AllOperators = Equality<Scalar> & Order<number | string | Date> & Match
+type AllOperators = Equality<Scalar> & Order<number | string | Date> & RegexOperator
 
 /** `T`, if it is complete. */
 type Complete<T, _Missing extends never> = T
@@ -95,7 +95,7 @@ export interface LooseFilter {
 
 /** A filter over a document: all its conditions must hold and, with `$or`, at least one of its groups. */
 export type DocumentFilter<D> = Flat<
-  { readonly [P in Pair<D> as PathIn<P>]?: Condition<ValueIn<P>> } & {
+  { readonly [P in Pair<D> as PathIn<P>]?: FieldCondition<ValueIn<P>> } & {
     readonly $or?: readonly DocumentFilter<D>[]
   }
 >
@@ -160,7 +160,7 @@ type Projected<D, P extends string, Prefix extends string = ''> = Flat<{
 }>
 
 /** The document in place of an `_id`, with what is expanded in it. */
-type Target<M, N, E extends string> = N extends keyof M
+type ReferencedDocument<M, N, E extends string> = N extends keyof M
   ? M[N] extends { readonly document: infer D; readonly references: infer R }
     ? ExpandedOrNot<D, E, R, M>
     : Document
@@ -172,7 +172,9 @@ type Behind<E extends string, Path extends string> = E extends `${Path}.${infer 
 type Widened<V, T> = V extends readonly unknown[] ? readonly (string | T)[] : V extends string ? V | T : V
 
 /** The path, if some name is it, or begins with it. */
-type Named<E extends string, Path extends string> = [Extract<E, Path | `${Path}.${string}`>] extends [never]
+type NamedPath<E extends string, Path extends string> = [Extract<E, Path | `${Path}.${string}`>] extends [
+  never,
+]
   ? 0
   : Path
 
@@ -181,8 +183,8 @@ type Named<E extends string, Path extends string> = [Extract<E, Path | `${Path}.
  */
 type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
   [K in keyof D]: K extends string
-    ? Named<E, `${Prefix}${K}`> extends keyof R
-      ? Widened<D[K], Target<M, R[`${Prefix}${K}` & keyof R], Behind<E, `${Prefix}${K}`>>>
+    ? NamedPath<E, `${Prefix}${K}`> extends keyof R
+      ? Widened<D[K], ReferencedDocument<M, R[`${Prefix}${K}` & keyof R], Behind<E, `${Prefix}${K}`>>>
       : [Extract<E, `${Prefix}${K}.${string}`>] extends [never]
         ? D[K]
         : IsObject<Stated<D[K]>> extends true
@@ -192,7 +194,7 @@ type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
 }>
 
 /** A document as an answer to `project` and `expand` shows it. Both are `never` where they are not given. */
-export type Shown<M, T extends CollectionTypes, P extends string, E extends string> =
+export type ShownDocument<M, T extends CollectionTypes, P extends string, E extends string> =
   IsLoose<T> extends true
     ? LooseCollection['document']
     : ExpandedOrNot<[P] extends [never] ? T['document'] : Projected<T['document'], P>, E, T['references'], M>

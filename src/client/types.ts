@@ -2,7 +2,7 @@ import type { CollectionName, CollectionsOf, CollectionTypes } from '../infer/co
 import type { Flat } from '../infer/fields.js'
 import type { AuthClient, CallOptions } from './account-types.js'
 import type { ChangeEvent, ChangesOptions, LiveOptions } from './change-types.js'
-import type { FilterOf, PathOf, ReferenceOf, Shown, SortOf } from './query-types.js'
+import type { FilterOf, PathOf, ReferenceOf, ShownDocument, SortOf } from './query-types.js'
 
 /** The options of a count. */
 export interface CountOptions<T extends CollectionTypes> extends CallOptions {
@@ -70,11 +70,11 @@ export interface CollectionClient<M, T extends CollectionTypes> {
   /** The documents that a filter matches; all of them where there is no limit. */
   list<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     options?: ListOptions<T, P, E>,
-  ): Promise<Shown<M, T, P, E>[]>
+  ): Promise<ShownDocument<M, T, P, E>[]>
   /** The same, in pages of `limit` documents. */
   pages<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     options?: ListOptions<T, P, E>,
-  ): AsyncGenerator<Shown<M, T, P, E>[], void, undefined>
+  ): AsyncGenerator<ShownDocument<M, T, P, E>[], void, undefined>
   /**
    * What changes in the list of a filter, from now on; behind each `reset`, list anew. Connects again by itself,
    * with growing pauses, and goes on where it was. Ends when `signal` aborts; throws `ClientError` where the
@@ -87,7 +87,7 @@ export interface CollectionClient<M, T extends CollectionTypes> {
    */
   changes<P extends PathOf<T> = never>(
     options?: ChangesOptions<T, P>,
-  ): AsyncGenerator<ChangeEvent<Shown<M, T, P, never>>, void, undefined>
+  ): AsyncGenerator<ChangeEvent<ShownDocument<M, T, P, never>>, void, undefined>
   /**
    * The whole list, now and right after each of its changes. Connects again and ends as `changes` does.
    *
@@ -96,14 +96,16 @@ export interface CollectionClient<M, T extends CollectionTypes> {
    * for await (const notes of client.collection('notes').live({ sort: { createdAt: 'desc' }, limit: 10 })) show(notes)
    * ```
    */
-  live(options?: LiveOptions<T>): AsyncGenerator<readonly Shown<M, T, never, never>[], void, undefined>
+  live(
+    options?: LiveOptions<T>,
+  ): AsyncGenerator<readonly ShownDocument<M, T, never, never>[], void, undefined>
   /** The number of documents that a filter matches. */
   count(options?: CountOptions<T>): Promise<number>
   /** One document. */
   get<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     document: Addressed,
     options?: GetOptions<P, E>,
-  ): Promise<Shown<M, T, P, E>>
+  ): Promise<ShownDocument<M, T, P, E>>
   /** Creates a document and returns it as its creator may read it. */
   create(body: T['create'], options?: CreateOptions): Promise<T['document']>
   /** Creates all of these documents or none. */

@@ -52,7 +52,7 @@ type NameIn<C> = C extends { readonly schema: infer S } ? NameOf<S> & string : s
 /** The names that `pick` and `omit` may contain. */
 type RuleNameIn<C> = C extends { readonly additionalProperties: true } ? string : NameIn<C>
 
-type Collection<C, Target> = Omit<CollectionConfig, 'schema' | 'permissions' | 'indexes'> & {
+type CollectionInput<C, Target> = Omit<CollectionConfig, 'schema' | 'permissions' | 'indexes'> & {
   readonly schema: Definitions<SchemaIn<C>, Target>
   readonly permissions?: {
     readonly [K in keyof PermissionsIn<C>]: K extends '$comment' ? string : Grant<RuleNameIn<C>>
@@ -77,7 +77,7 @@ type ConsistentConfig<C> = Omit<Config, 'collections' | 'auth'> & {
   readonly collections: {
     readonly [K in keyof CollectionsIn<C>]: K extends '$comment'
       ? string
-      : Collection<CollectionsIn<C>[K], NameOf<CollectionsIn<C>>>
+      : CollectionInput<CollectionsIn<C>[K], NameOf<CollectionsIn<C>>>
   }
   readonly auth?: Omit<AuthConfig, AuthFieldName | 'verifiedField'> & {
     readonly [K in AuthFieldName]?: UserField<C>

@@ -17,24 +17,24 @@ export type {
   DocumentOperation,
   PermissionDifference,
   StructureDifference,
-  Undecided as UndecidedDifference,
+  UndecidedDifference,
   Witness,
   WitnessCaller,
 } from './diff/types.js'
 export { explainRequest } from './explain/explain-request.js'
 export type {
-  Condition as JudgedCondition,
-  Dropped as DroppedProperty,
+  DroppedProperty,
   ExplainedAnswer,
   ExplainedRequest,
   Explanation,
   JudgedComparison,
+  JudgedCondition,
   JudgedGroup,
   JudgedRule,
   Judgement,
   MissingRight,
+  RuleVerdict,
   Suggestion,
-  Verdict as RuleVerdict,
 } from './explain/explanation.js'
 export { permissionMatrix } from './matrix/permission-matrix.js'
 export type {

@@ -2,17 +2,17 @@ import type { JsonSchema } from '../json/json-schema.js'
 import type { Slice, Sliced } from '../slices.js'
 
 /** The kinds of components that a document has. */
-export type Kind = 'schemas' | 'parameters' | 'responses' | 'headers'
+export type ComponentKind = 'schemas' | 'parameters' | 'responses' | 'headers'
 
-type Maker = readonly [kind: Kind, name: string, make: () => JsonSchema]
+type Maker = readonly [kind: ComponentKind, name: string, make: () => JsonSchema]
 
 /** Takes a component as soon as it is made. */
-export type TakeComponent = (kind: Kind, name: string, component: JsonSchema) => void
+export type TakeComponent = (kind: ComponentKind, name: string, component: JsonSchema) => void
 
 /** The parts of a document that several places refer to. */
 export interface Components {
   /** A reference to a component, which is made if it is still referred to when the document is done. */
-  refer(kind: Kind, name: string, make: () => JsonSchema): JsonSchema
+  refer(kind: ComponentKind, name: string, make: () => JsonSchema): JsonSchema
   /** Makes what a reference stands for; `undefined` where nothing has that name, or `makeFor` has made it. */
   make($ref: string): JsonSchema | undefined
   /** Makes the components to which something refers, itself or over others, and which are not made yet. */

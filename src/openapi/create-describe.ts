@@ -9,13 +9,13 @@ import type { KeptText } from '../permissions/kept-texts.js'
 import type { Call } from '../service/call.js'
 import { runWithin, type Slice, type Sliced, stepsToWrite } from '../slices.js'
 import { writeDescription } from './describe-service.js'
-import type { Described } from './scope.js'
+import type { DescribedService } from './scope.js'
 
 /** The bytes of documents that are kept: fifty collections with thirty fields each take eight million. */
 const MAX_KEPT = 32 * 1024 * 1024
 
 /** Creates what describes a service to its callers. Callers with the same subjects share a document, which is kept. */
-export function createDescribe(service: Omit<Described, 'hasAccountRoutes'>): DescribeService {
+export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes'>): DescribeService {
   const kept = createBoundedMap<string, KeptText>(CACHES.descriptions, MAX_KEPT, ({ bytes }) => bytes.length)
   const subjects = findSubjects(service)
   let underWay: Promise<unknown> | undefined
@@ -64,7 +64,7 @@ function* joinInSlices(pieces: readonly Bytes[], slice: Slice): Sliced<KeptText>
 }
 
 /** The subjects that some rule mentions. */
-const findSubjects = ({ plan }: Pick<Described, 'plan'>): readonly string[] => [
+const findSubjects = ({ plan }: Pick<DescribedService, 'plan'>): readonly string[] => [
   ...new Set(
     [...plan.collections.values()].flatMap(({ permissions }) =>
       OPERATIONS.flatMap((operation) => [...permissions[operation].keys()]),

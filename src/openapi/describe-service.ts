@@ -8,14 +8,14 @@ import type { Bytes } from '../json/bytes.js'
 import type { JsonSchema } from '../json/json-schema.js'
 import type { RightsHolder } from '../service/authorize.js'
 import { runAtOnce, type Slice, type Sliced, stepsToWrite } from '../slices.js'
-import type { Kind } from './components.js'
+import type { ComponentKind } from './components.js'
 import { OF_ACCOUNTS } from './operations/accounts.js'
 import { OF_COLLECTIONS } from './operations/collections.js'
-import type { DescribeOperation, Operation, OperationPlace } from './operations/operation.js'
+import type { DescribeOperation, OperationDescription, OperationPlace } from './operations/operation.js'
 import { OF_SERVICE } from './operations/service.js'
 import { referToParameters } from './parameters.js'
 import { ALWAYS, describeProblems, OF_ALL_WRITES, WITH_BODY } from './problems.js'
-import { createScope, type Described, type Scope } from './scope.js'
+import { createScope, type DescribedService, type DescriptionScope } from './scope.js'
 
 /** An OpenAPI document. */
 export interface ApiDocument {
@@ -29,23 +29,23 @@ export interface ApiDocument {
 }
 
 /** The members of a document but for its parts. */
-type Head = Omit<ApiDocument, 'paths' | 'components'>
+type DocumentHead = Omit<ApiDocument, 'paths' | 'components'>
 
 /** Takes the parts of a document as soon as they are made: a large document is never held as a whole tree. */
-interface Parts {
+interface TakeParts {
   readonly path: (path: string, methods: JsonSchema) => void
-  readonly component: (kind: Kind | 'securitySchemes', name: string, component: JsonSchema) => void
+  readonly component: (kind: ComponentKind | 'securitySchemes', name: string, component: JsonSchema) => void
 }
 
-const KINDS: readonly Kind[] = ['schemas', 'parameters', 'responses', 'headers']
+const KINDS: readonly ComponentKind[] = ['schemas', 'parameters', 'responses', 'headers']
 
 /** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"): what no right of the reader concerns is not there. */
-export function describeService(service: Described, reader: RightsHolder, prefix = ''): ApiDocument {
+export function describeService(service: DescribedService, reader: RightsHolder, prefix = ''): ApiDocument {
   const paths: { [path: string]: ApiDocument['paths'][string] } = {}
   const components: { [kind: string]: { [name: string]: JsonSchema } } = Object.fromEntries(
     KINDS.map((kind) => [kind, {}]),
   )
-  const parts: Parts = {
+  const parts: TakeParts = {
     path(path, methods) {
       paths[path] = methods as ApiDocument['paths'][string]
     },
@@ -60,11 +60,11 @@ export function describeService(service: Described, reader: RightsHolder, prefix
 }
 
 function* describeInSlices(
-  service: Described,
+  service: DescribedService,
   reader: RightsHolder,
-  { prefix, parts }: { readonly prefix: string; readonly parts: Parts },
+  { prefix, parts }: { readonly prefix: string; readonly parts: TakeParts },
   slice: Slice,
-): Sliced<Head> {
+): Sliced<DocumentHead> {
   const scope = createScope(service, reader)
   for (const [path, spots] of pathsOf(service)) {
     const described = spots.flatMap((spot) => describeSpot(scope, spot))
@@ -142,14 +142,14 @@ class WrittenObject {
 
 /** The same document as JSON in UTF-8, in pieces that are the same for the same document. */
 export function* writeDescription(
-  service: Described,
+  service: DescribedService,
   reader: RightsHolder,
   prefix: string,
   slice: Slice,
 ): Sliced<readonly Bytes[]> {
   const paths = new WrittenObject(slice)
   const kinds = new Map<string, WrittenObject>(KINDS.map((kind) => [kind, new WrittenObject(slice)]))
-  const parts: Parts = {
+  const parts: TakeParts = {
     path: (path, methods) => paths.add(path, methods),
     component(kind, name, component) {
       const written = kinds.get(kind) ?? new WrittenObject(slice)
@@ -177,7 +177,7 @@ const DESCRIPTION = `What this caller may do. Bodies and answers are JSON, probl
 
 **Updates.** \`If-Match\` with the \`ETag\` of what was read makes sure that nobody else has changed it.`
 
-type Place = { readonly collection?: Collection; readonly auth: AuthPlan | null }
+type DescribedPath = { readonly collection?: Collection; readonly auth: AuthPlan | null }
 
 /** A method of a path. */
 export interface Spot {
@@ -187,16 +187,18 @@ export interface Spot {
   /** As the table of routes has it. */
   readonly form: string
   readonly endpoint: Endpoint<keyof RoutePlace>
-  readonly place: Place
+  readonly place: DescribedPath
 }
 
 /** The paths of a service in their order, with their methods. */
-export const pathsOf = (service: Described): readonly (readonly [path: string, spots: readonly Spot[]])[] =>
+export const pathsOf = (
+  service: DescribedService,
+): readonly (readonly [path: string, spots: readonly Spot[]])[] =>
   ROUTES.filter((route) => isThere(route, service)).flatMap((route) =>
     placesOf(route, service).map(([path, place]) => [path, spotsOf(route, path, place)]),
   )
 
-const spotsOf = (route: Route, path: string, place: Place): readonly Spot[] =>
+const spotsOf = (route: Route, path: string, place: DescribedPath): readonly Spot[] =>
   Object.entries(route.methods).map(([method, endpoint]) => ({
     method,
     path,
@@ -206,7 +208,7 @@ const spotsOf = (route: Route, path: string, place: Place): readonly Spot[] =>
   }))
 
 /** Whether a route is there, and open. */
-function isThere(route: Route, service: Described): boolean {
+function isThere(route: Route, service: DescribedService): boolean {
   const accounts = service.hasAccountRoutes ? service.accounts : null
   const isOpen = accounts === null || route.isOpen?.(accounts) !== false
   // What is described is a service that describes itself.
@@ -216,8 +218,8 @@ function isThere(route: Route, service: Described): boolean {
 /** The paths of a route, one for each collection that has it. */
 function placesOf(
   { path, isIn: has }: Route,
-  { plan, accounts }: Described,
-): readonly (readonly [path: string, place: Place])[] {
+  { plan, accounts }: DescribedService,
+): readonly (readonly [path: string, place: DescribedPath])[] {
   const shown = path.replace(':id', '{id}')
   if (!path.startsWith('/:collection')) return [[shown, { auth: accounts }]]
   return [...plan.collections.values()]
@@ -226,7 +228,7 @@ function placesOf(
 }
 
 function describeSpot(
-  scope: Scope,
+  scope: DescriptionScope,
   spot: Spot,
 ): readonly (readonly [method: string, operation: JsonSchema])[] {
   const { method, path, form, endpoint, place } = spot
@@ -258,16 +260,19 @@ function describeSpot(
 }
 
 /** What a reader may be answered, by status; `undefined` where the reader has no right to ask. */
-export function describeResponses(scope: Scope, spot: Spot): JsonSchema | undefined {
+export function describeResponses(scope: DescriptionScope, spot: Spot): JsonSchema | undefined {
   const operation = findOperation(scope, spot)
   return operation && answersOf(scope, operation)
 }
 
 /** An operation is given no more of a place than its path names. */
-const findOperation = (scope: Scope, { method, form, endpoint, place }: Spot): Operation | undefined =>
+const findOperation = (
+  scope: DescriptionScope,
+  { method, form, endpoint, place }: Spot,
+): OperationDescription | undefined =>
   descriptionOf(form, nameOperation(method, form))(scope, { endpoint, ...place } as OperationPlace)
 
-function answersOf(scope: Scope, operation: Operation): JsonSchema {
+function answersOf(scope: DescriptionScope, operation: OperationDescription): JsonSchema {
   const problems: readonly ErrorCode[] = [
     ...ALWAYS,
     ...(scope.service.hasAccountRoutes ? (['invalid_token'] as const) : []),
@@ -297,7 +302,7 @@ function descriptionOf(form: string, name: string): DescribeOperation {
 const describeSecurity = ({
   hasAccountRoutes,
   hasHost,
-}: Described): { readonly [name: string]: JsonSchema } => ({
+}: DescribedService): { readonly [name: string]: JsonSchema } => ({
   ...(hasAccountRoutes
     ? { session: { type: 'http', scheme: 'bearer', description: 'The token of a login.' } }
     : {}),
@@ -314,7 +319,7 @@ const describeSecurity = ({
     : {}),
 })
 
-function askFor({ asker }: Operation, service: Described): JsonSchema {
+function askFor({ asker }: OperationDescription, service: DescribedService): JsonSchema {
   const ways = Object.keys(describeSecurity(service))
     .filter((name) => asker !== 'session' || name === 'session')
     .map((name) => ({ [name]: [] }))

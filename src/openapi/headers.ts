@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../json/json-schema.js'
-import type { Scope } from './scope.js'
+import type { DescriptionScope } from './scope.js'
 
 const text = (description: string): JsonSchema => ({ description, schema: { type: 'string' } })
 
@@ -27,5 +27,5 @@ export const HEADERS = {
 export type HeaderName = keyof typeof HEADERS
 
 /** A reference to the description of a header. */
-export const referToHeader = (scope: Scope, name: HeaderName): JsonSchema =>
+export const referToHeader = (scope: DescriptionScope, name: HeaderName): JsonSchema =>
   scope.components.refer('headers', name, () => HEADERS[name])

@@ -9,11 +9,11 @@ import { isOperator, OPERATOR_NAMES, OPTIONS, operatorOf } from '../query/operat
 import type { ParameterName } from '../query/raw-query.js'
 import { isSystemField } from '../schema/names.js'
 import { describeNumber, describeTime, orNull, TEXT } from './schemas/scalars.js'
-import type { Scope } from './scope.js'
+import type { DescriptionScope } from './scope.js'
 
 /** The parameters of the query language that a route takes, for a collection (CONTRACT.md §3). */
 export const referToParameters = (
-  scope: Scope,
+  scope: DescriptionScope,
   collection: Collection,
   names: readonly ParameterName[],
 ): readonly JsonSchema[] =>
@@ -23,7 +23,7 @@ export const referToParameters = (
     ),
   )
 
-const refer = (scope: Scope, collection: Collection, parameter: Parameter): JsonSchema =>
+const refer = (scope: DescriptionScope, collection: Collection, parameter: Parameter): JsonSchema =>
   scope.components.refer('parameters', keyOf(collection, parameter), () => ({
     ...parameter,
     in: 'query',
@@ -50,7 +50,7 @@ function keyOf({ name: collection }: Collection, { name }: Parameter): string {
 /** The parameters without a path that collections have of their own. */
 const OWN: ReadonlySet<string> = new Set<ParameterName>(['project', 'expand'])
 
-type Describe = (scope: Scope, collection: Collection) => readonly Parameter[]
+type DescribeParameters = (scope: DescriptionScope, collection: Collection) => readonly Parameter[]
 
 /** A value that is written as JSON. */
 const asJson = (name: string, schema: JsonSchema, description: string): Parameter => ({
@@ -82,7 +82,7 @@ const isPlain = (value: Scalar): boolean => typeof value !== 'string' || !/^(?:n
 
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
-const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
+const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
   q: (scope, collection) =>
     findReadable(scope, collection).flatMap((field) => describeConditions(scope, field)),
   sort: (scope, collection) =>
@@ -155,13 +155,13 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
 
 const nameOf = (names: readonly string[]): JsonSchema => ({ type: 'string', enum: names })
 
-const findReadable = (scope: Scope, collection: Collection): readonly Field[] => {
+const findReadable = (scope: DescriptionScope, collection: Collection): readonly Field[] => {
   const { find, paths } = scope.names(collection)
   return paths().flatMap((path) => find(path) ?? [])
 }
 
 /** What each grant of the reader shows; of all readers together, what some grant shows. */
-const findSortable = (scope: Scope, collection: Collection): readonly Field[] => {
+const findSortable = (scope: DescriptionScope, collection: Collection): readonly Field[] => {
   const { read } = scope.rights(collection)
   const isShownAlways = (path: string): boolean => {
     const [name = ''] = path.split('.')
@@ -175,7 +175,7 @@ const findSortable = (scope: Scope, collection: Collection): readonly Field[] =>
 /** The most names of references that are listed: they multiply with each level. */
 const MAX_EXPANDABLE = 100
 
-function findExpandable(scope: Scope, collection: Collection): readonly string[] {
+function findExpandable(scope: DescriptionScope, collection: Collection): readonly string[] {
   const names: string[] = []
   let level: readonly (readonly [at: string, collection: Collection])[] = [['', collection]]
   for (let depth = 1; depth <= MAX_LEVELS; depth++) {
@@ -193,7 +193,7 @@ function findExpandable(scope: Scope, collection: Collection): readonly string[]
 }
 
 /** The conditions that a field takes, each as a parameter. */
-function describeConditions({ service }: Scope, field: Field): readonly Parameter[] {
+function describeConditions({ service }: DescriptionScope, field: Field): readonly Parameter[] {
   const { fieldType, definition } = elementOf(field)
   const { limits } = service.plan
   const own =

@@ -2,7 +2,7 @@ import { type ErrorCode, REFUSAL_STATUSES } from '../errors.js'
 import { statusOf } from '../http/problem.js'
 import type { JsonSchema } from '../json/json-schema.js'
 import { type HeaderName, referToHeader } from './headers.js'
-import type { Scope } from './scope.js'
+import type { DescriptionScope } from './scope.js'
 
 /** Codes that every request can meet. */
 export const ALWAYS: readonly ErrorCode[] = [
@@ -37,7 +37,7 @@ export const OF_ALL_WRITES: readonly ErrorCode[] = [
 
 /** The problems of an operation by their status, all codes of which stand in one answer. */
 export function describeProblems(
-  scope: Scope,
+  scope: DescriptionScope,
   codes: readonly ErrorCode[],
 ): { readonly [status: string]: JsonSchema } {
   const byStatus = new Map<number, ErrorCode[]>()
@@ -53,7 +53,7 @@ export function describeProblems(
   )
 }
 
-const referToProblem = (scope: Scope, status: number, codes: readonly ErrorCode[]): JsonSchema =>
+const referToProblem = (scope: DescriptionScope, status: number, codes: readonly ErrorCode[]): JsonSchema =>
   scope.components.refer('responses', `${status}.${codes.join('.')}`, () => {
     const titles = new Set(codes.map((code) => statusOf(code)[1]))
     const headers = HEADERS_OF[status] ?? []

@@ -11,10 +11,10 @@ import { findRights, type Rights, type RightsHolder } from '../service/authorize
 import type { Service } from '../service/call.js'
 import { type Components, createComponents } from './components.js'
 import { describeAny } from './schemas/scalars.js'
-import type { Use, ValueOptions } from './schemas/value-schema.js'
+import type { SchemaUse, ValueOptions } from './schemas/value-schema.js'
 
 /** A service, as far as its description depends on it. */
-export interface Described extends Pick<Service, 'plan' | 'accounts' | 'deliver' | 'page'> {
+export interface DescribedService extends Pick<Service, 'plan' | 'accounts' | 'deliver' | 'page'> {
   /** Whether the routes of its accounts are there. */
   readonly hasAccountRoutes: boolean
   /** Whether the host identifies callers. */
@@ -24,8 +24,8 @@ export interface Described extends Pick<Service, 'plan' | 'accounts' | 'deliver'
 }
 
 /** What is described, to whom, and the parts that there are so far. */
-export interface Scope {
-  readonly service: Described
+export interface DescriptionScope {
+  readonly service: DescribedService
   readonly reader: RightsHolder
   readonly components: Components
   rights(collection: Collection): Rights
@@ -42,11 +42,11 @@ export interface Scope {
 }
 
 /** Creates the scope of a description. */
-export function createScope(service: Described, reader: RightsHolder): Scope {
+export function createScope(service: DescribedService, reader: RightsHolder): DescriptionScope {
   const rights = new Map<Collection, Rights>()
   const names = new Map<Collection, ReadableNames>()
   const parameters = new Map<string, readonly JsonSchema[]>()
-  const scope: Scope = {
+  const scope: DescriptionScope = {
     service,
     reader,
     components: createComponents(),
@@ -74,14 +74,14 @@ function remember<K, V>(known: Map<K, V>, key: K, make: () => V): V {
 }
 
 /** Whether the reader may read a top-level name of a collection. */
-export const isReadable = (scope: Scope, collection: Collection, name: string): boolean =>
+export const isReadable = (scope: DescriptionScope, collection: Collection, name: string): boolean =>
   scope.names(collection).find(name) !== undefined
 
 /** How the values of a collection are described. */
 export const valueOptions = (
-  { components, findTarget }: Scope,
+  { components, findTarget }: DescriptionScope,
   { storage }: Collection,
-  use: Use,
+  use: SchemaUse,
   refer: (target: Collection, own: JsonSchema) => JsonSchema = (_, own) => own,
 ): ValueOptions => ({
   use,

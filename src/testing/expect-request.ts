@@ -23,7 +23,7 @@ export interface ExpectedAnswer {
 }
 
 /** What is asked for; `path` may hold a query. */
-type Asked = readonly [method: string, path: string, options?: ExpectOptions]
+type RequestArguments = readonly [method: string, path: string, options?: ExpectOptions]
 
 /**
  * Expects that a request is allowed (CONTRACT.md §8, "Permissions as unit tests"): answered 2xx or 304, with nothing of
@@ -45,7 +45,7 @@ type Asked = readonly [method: string, path: string, options?: ExpectOptions]
 export async function expectAllowed(
   config: unknown,
   caller: Caller | null,
-  ...asked: Asked
+  ...asked: RequestArguments
 ): Promise<ExpectedAnswer> {
   const answer = readAnswer(await ask(config, caller, asked, explainShortly))
   const { status, ignored } = answer
@@ -71,7 +71,7 @@ export async function expectAllowed(
 export async function expectDenied(
   config: unknown,
   caller: Caller | null,
-  ...asked: Asked
+  ...asked: RequestArguments
 ): Promise<ExpectedAnswer> {
   const explanation = await ask(config, caller, asked, explainShortly)
   const answer = readAnswer(explanation)
@@ -105,7 +105,7 @@ const BROUGHT = {
 function ask(
   config: unknown,
   caller: Caller | null,
-  [method, path, options = {}]: Asked,
+  [method, path, options = {}]: RequestArguments,
   explain: typeof explainRequest,
 ): Promise<Explanation> {
   const [fault] = judgeOptions(options, BROUGHT)

@@ -14,7 +14,7 @@ import {
 } from '../../src/index.js'
 import { toNodeHandler } from '../../src/mounts/node.js'
 import { describeService } from '../../src/openapi/describe-service.js'
-import type { Described } from '../../src/openapi/scope.js'
+import type { DescribedService } from '../../src/openapi/scope.js'
 import { fromHost, type KnownCaller } from '../../src/permissions/caller.js'
 import { createDescription } from '../support/described.js'
 import { findIn } from '../support/json-schema.js'
@@ -118,7 +118,7 @@ const READERS: readonly (readonly [who: string, reader: KnownCaller | null | und
 
 test.each(READERS)('what answers are held against is what the document says, to %s', (_, reader) => {
   const plan = compileConfig(config, { production: false, hasAuthenticate: false })
-  const service: Described = {
+  const service: DescribedService = {
     plan,
     accounts: plan.auth,
     deliver: undefined,

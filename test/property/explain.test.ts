@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
 import { explainWith } from '../../src/insight/explain/explain-request.js'
-import type { Condition, Explanation } from '../../src/insight/explain/explanation.js'
+import type { Explanation, JudgedCondition } from '../../src/insight/explain/explanation.js'
 import { findEarlier } from '../support/earlier-grants.js'
 import { type Asked, askeds } from '../support/explained-requests.js'
 import fc from '../support/fast-check.js'
@@ -70,7 +70,7 @@ const readExplained = ({ answer }: Explanation): Answered =>
 
 /** Every condition holds as its parts do, and decides about its rule. */
 function checkConditions({ judgements }: Explanation): void {
-  const check = (condition: Condition): boolean => {
+  const check = (condition: JudgedCondition): boolean => {
     if (condition.kind === 'comparison') return condition.holds
     const parts = condition.parts.map(check)
     const holds = condition.kind === 'all' ? parts.every(Boolean) : parts.some(Boolean)

@@ -5,7 +5,7 @@ import {
   pathsOf,
   type Spot,
 } from '../../src/openapi/describe-service.js'
-import { createScope, type Described } from '../../src/openapi/scope.js'
+import { createScope, type DescribedService } from '../../src/openapi/scope.js'
 import type { RightsHolder } from '../../src/service/authorize.js'
 import { createJudge, findIn, type Judge } from './json-schema.js'
 
@@ -32,7 +32,7 @@ export interface Description {
  * Describes a service as `describeService` does. That makes everything at once, which costs more than the few answers
  * of most services that tests create.
  */
-export function createDescription(service: Described, reader: RightsHolder): Description {
+export function createDescription(service: DescribedService, reader: RightsHolder): Description {
   const scope = createScope(service, reader)
   const paths = new Map(pathsOf(service))
   const described = new Map<Spot, Responses | undefined>()

@@ -1,7 +1,7 @@
 import { type Answer, type IncomingRequest, isStream, type Respond } from '../../src/http/answer.js'
 import { createRespond as create, type RespondOptions } from '../../src/http/respond.js'
 import { joinPrefix, splitTarget } from '../../src/http/target.js'
-import type { Described } from '../../src/openapi/scope.js'
+import type { DescribedService } from '../../src/openapi/scope.js'
 import { whenReady } from '../../src/promises.js'
 import type { RightsHolder } from '../../src/service/authorize.js'
 import type { Service } from '../../src/service/call.js'
@@ -97,7 +97,7 @@ function descriptionOf(service: Service, options: RespondOptions, reader: Rights
 const toDescribed = (
   { plan, accounts, deliver, page }: Service,
   { hasAccountRoutes, host }: RespondOptions,
-): Described => ({
+): DescribedService => ({
   plan,
   accounts,
   deliver,

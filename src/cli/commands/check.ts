@@ -46,7 +46,7 @@ export async function check(args: CheckArguments, terminal: Terminal): Promise<n
 
 const withoutMark = (text: string): string => text.replace(/^\ufeff/, '')
 
-interface Found {
+interface CheckResult {
   readonly findings: readonly Finding[]
   readonly reports: readonly StoredReport[] | undefined
 }
@@ -54,7 +54,7 @@ interface Found {
 const linesOf = (
   { config, format, storage }: CheckArguments,
   { isColoured = false }: Terminal,
-  { findings, reports }: Found,
+  { findings, reports }: CheckResult,
 ): readonly string[] => {
   const paint = isColoured ? coloured : plain
   const unread = storage && !reports ? ['The documents were not read: correct the errors first.'] : []

@@ -1,7 +1,7 @@
 /** How grave a finding is: with an error nothing starts, a warning is almost surely a mistake, a note may be meant. */
 export type Level = 'error' | 'warning' | 'note'
 
-interface Kind {
+interface FindingKind {
   readonly level: Level
   /** What can be done about it. */
   readonly mend: string
@@ -64,7 +64,7 @@ export const CODES = {
   public_list: { level: 'note', mend: 'Set limits.defaultLimit or limits.maxLimit.' },
   readable_identifier: { level: 'note', mend: 'Leave the identifier out with "omit".' },
   less_than_user: { level: 'note', mend: 'Grant the role what "user" has, unless it is meant so.' },
-} as const satisfies { readonly [code: string]: Kind }
+} as const satisfies { readonly [code: string]: FindingKind }
 
 /** The code of a finding. */
 export type FindingCode = keyof typeof CODES

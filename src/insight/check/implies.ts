@@ -3,7 +3,7 @@ import { includesProperty, type PropertySet } from '../../permissions/grants.js'
 import { acceptsProperty } from '../../permissions/write-rules.js'
 import type { Demand } from '../../query/claims/demands.js'
 import { isAnywhere, type Where } from '../../query/where.js'
-import type { Placed } from './scope.js'
+import type { LocatedRule } from './scope.js'
 import { waysOfRule } from './scope.js'
 
 /** Whether a document that meets one condition certainly meets the other. */
@@ -18,7 +18,10 @@ const meetsAll = (way: readonly Demand[], wanted: readonly Demand[]): boolean =>
   wanted.every((demand) => way.some((mine) => isEqualJson({ ...mine }, { ...demand })))
 
 /** Whether a rule that goes first certainly takes whatever another would. */
-export function goesFirst({ rule: first, operation, collection }: Placed, { rule }: Placed): boolean {
+export function goesFirst(
+  { rule: first, operation, collection }: LocatedRule,
+  { rule }: LocatedRule,
+): boolean {
   if (!implies(waysOfRule(rule), first.where)) return false
   if (operation === 'delete') return true
   const names = collection.fields.map(({ name }) => name)
@@ -36,7 +39,7 @@ const isAsOpen = (wide: PropertySet, narrow: PropertySet): boolean =>
     : [...narrow.pick].every((name) => !includesProperty(narrow, name) || includesProperty(wide, name))
 
 /** Whether a rule may change a field of a stored document. */
-export function mayChange({ rule, collection, operation }: Placed, path: string): boolean {
+export function mayChange({ rule, collection, operation }: LocatedRule, path: string): boolean {
   const [top = ''] = path.split('.')
   const field = collection.fields.find(({ name }) => name === top)
   if (!field || rule.set.has(top)) return false

@@ -1,13 +1,17 @@
 import type { Collection } from '../../config/plan.js'
 import { EVERYONE, isRole, OWNER, SIGNED_IN } from '../../permissions/grants.js'
 import { goesFirst } from './implies.js'
-import type { Placed, Scope } from './scope.js'
+import type { CheckScope, LocatedRule } from './scope.js'
 
 /**
  * The rules by which somebody under a rule may read documents of a collection: those of all subjects that such
  * a caller may be.
  */
-export function findReaders(scope: Scope, writer: Placed, target: Collection): readonly Placed[] {
+export function findReaders(
+  scope: CheckScope,
+  writer: LocatedRule,
+  target: Collection,
+): readonly LocatedRule[] {
   return scope.rules.filter(
     (reader) =>
       reader.collection === target && reader.operation === 'read' && mayBeToo(scope, writer, reader.subject),
@@ -15,7 +19,7 @@ export function findReaders(scope: Scope, writer: Placed, target: Collection): r
 }
 
 /** Whether a caller under a rule may also be another subject. */
-function mayBeToo(scope: Scope, writer: Placed, subject: string): boolean {
+function mayBeToo(scope: CheckScope, writer: LocatedRule, subject: string): boolean {
   if (subject === EVERYONE || subject === writer.subject) return true
   if (scope.isForAnonymous(writer)) return false
   if (!isRole(subject)) return true
@@ -29,7 +33,10 @@ function mayBeToo(scope: Scope, writer: Placed, subject: string): boolean {
 }
 
 /** The rules by which a caller who is nothing but the subject of a rule reads documents, perhaps its own. */
-export const findLeastReaders = (scope: Scope, { collection, subject }: Placed): readonly Placed[] =>
+export const findLeastReaders = (
+  scope: CheckScope,
+  { collection, subject }: LocatedRule,
+): readonly LocatedRule[] =>
   scope.rules.filter(
     (reader) =>
       reader.collection === collection &&

@@ -33,20 +33,20 @@ export const variablesIn = ({
 }: Pick<Demand, 'operator' | 'operand'>): readonly string[] =>
   operator === '$regex' ? [] : findVariables(operand)
 
-interface Bound {
+interface ValueBound {
   readonly value: Scalar
   readonly isStrict: boolean
 }
 
 /** What one field may be. */
-interface Room {
+interface AllowedValues {
   mayBeMissing: boolean
   mayBeThere: boolean
   /** The only values; `null` for any. */
   only: readonly Scalar[] | null
   readonly without: Scalar[]
-  readonly lows: Bound[]
-  readonly highs: Bound[]
+  readonly lows: ValueBound[]
+  readonly highs: ValueBound[]
   readonly is: Set<string>
   readonly isNot: Set<string>
 }
@@ -67,18 +67,18 @@ function isValuePossible(field: Field, demands: readonly Demand[], situation: Si
   return lows.every((low) => highs.every((high) => leavesRoom(low, high)))
 }
 
-const isAbove = (value: Scalar, { value: low, isStrict }: Bound): boolean =>
+const isAbove = (value: Scalar, { value: low, isStrict }: ValueBound): boolean =>
   isStrict ? compare(value, low) > 0 : compare(value, low) >= 0
-const isBelow = (value: Scalar, { value: high, isStrict }: Bound): boolean =>
+const isBelow = (value: Scalar, { value: high, isStrict }: ValueBound): boolean =>
   isStrict ? compare(value, high) < 0 : compare(value, high) <= 0
-const leavesRoom = (low: Bound, high: Bound): boolean =>
+const leavesRoom = (low: ValueBound, high: ValueBound): boolean =>
   low.isStrict || high.isStrict ? compare(low.value, high.value) < 0 : compare(low.value, high.value) <= 0
 
 /** The most whole numbers that are tried. */
 const MOST = 100
 
 /** The whole numbers between the bounds of a field, where they are few. */
-function listWholeNumbers({ type }: Field, { lows, highs }: Room): readonly number[] | null {
+function listWholeNumbers({ type }: Field, { lows, highs }: AllowedValues): readonly number[] | null {
   if (type !== 'integer') return null
   const low = Math.ceil(Math.max(...lows.map(({ value }) => Number(value))))
   const high = Math.floor(Math.min(...highs.map(({ value }) => Number(value))))
@@ -89,7 +89,7 @@ function listWholeNumbers({ type }: Field, { lows, highs }: Room): readonly numb
 const SYSTEM: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
 /** What the schema says of a field, and what is known of it. */
-function roomOf(field: Field, situation: Situation): Room {
+function roomOf(field: Field, situation: Situation): AllowedValues {
   const { definition, path } = field
   const empty = { without: [], lows: [], highs: [], is: new Set<string>(), isNot: new Set<string>() }
   const known = findKnown(path, situation)
@@ -99,7 +99,7 @@ function roomOf(field: Field, situation: Situation): Room {
     const only = isScalar(value) ? [value] : null
     return { ...empty, mayBeMissing: !isThere, mayBeThere: isThere, only }
   }
-  const room: Room = {
+  const room: AllowedValues = {
     ...empty,
     mayBeMissing: !isAlwaysThere(path, situation) && situation.there?.has(path) !== true,
     mayBeThere: true,
@@ -131,7 +131,7 @@ const isAlwaysThere = (path: string, { paths, lacking }: Situation): boolean => 
 }
 
 /** Takes from the room of a field what a demand excludes. */
-function narrow(room: Room, field: Field, demand: Demand): void {
+function narrow(room: AllowedValues, field: Field, demand: Demand): void {
   const { operator, operand } = demand
   const variables = variablesIn(demand)
   if (variables.length === 0) {
@@ -151,7 +151,7 @@ function narrow(room: Room, field: Field, demand: Demand): void {
 const filterOf = (field: Field, operator: string, operand: unknown): Filter | null =>
   isOperator(operator) ? buildCondition(field, operator, operand) : null
 
-function narrowBy(room: Room, filter: Filter | null): void {
+function narrowBy(room: AllowedValues, filter: Filter | null): void {
   switch (filter?.kind) {
     case 'and':
       for (const part of filter.filters) narrowBy(room, part)
@@ -185,11 +185,11 @@ function narrowBy(room: Room, filter: Filter | null): void {
   }
 }
 
-function restrict(room: Room, values: readonly Scalar[]): void {
+function restrict(room: AllowedValues, values: readonly Scalar[]): void {
   room.only = room.only === null ? values : room.only.filter((value) => values.includes(value))
 }
 
-function exclude(room: Room, filter: Filter): void {
+function exclude(room: AllowedValues, filter: Filter): void {
   if (filter.kind === 'eq') room.without.push(filter.value)
   if (filter.kind === 'present') room.mayBeThere = false
   if (filter.kind === 'not') narrowBy(room, filter.filter)
@@ -203,7 +203,7 @@ function isListPossible(field: Field, demands: readonly Demand[], situation: Sit
   const { fixed: _, ...free } = situation
   const narrowed = demands.flatMap((demand) => {
     if (!field.items?.fieldType.isScalar) return []
-    const room: Room = { ...roomOf(field.items, free), mayBeMissing: true }
+    const room: AllowedValues = { ...roomOf(field.items, free), mayBeMissing: true }
     narrow(room, field, demand)
     return [{ room, demand }]
   })

@@ -17,7 +17,7 @@ import type { FindingCode } from './codes.js'
 import type { Situation } from './situation.js'
 
 /** A rule, and where it stands. */
-export interface Placed {
+export interface LocatedRule {
   readonly collection: Collection
   readonly operation: RuleOperation
   readonly subject: string
@@ -27,10 +27,10 @@ export interface Placed {
 }
 
 /** A configuration, and what its callers can be. */
-export interface Scope {
+export interface CheckScope {
   readonly plan: ServicePlan
   /** The rules that somebody can have. */
-  readonly rules: readonly Placed[]
+  readonly rules: readonly LocatedRule[]
   /** The place of what a subject is granted. */
   readonly place: (collection: Collection, subject: string, operation?: RuleOperation) => string
   /** Whether the host says who calls. */
@@ -42,30 +42,30 @@ export interface Scope {
   /** Whether anybody can have this role, or be this subject. */
   readonly isPossible: (subject: string) => boolean
   /** What is known of documents, and of callers to whom a rule applies. */
-  readonly situate: (placed: Placed) => Situation
+  readonly situate: (placed: LocatedRule) => Situation
   /** Whether only the anonymous can have a rule. */
-  readonly isForAnonymous: (placed: Pick<Placed, 'collection' | 'operation' | 'subject'>) => boolean
+  readonly isForAnonymous: (placed: Pick<LocatedRule, 'collection' | 'operation' | 'subject'>) => boolean
 }
 
 /** Notes a finding; its mend is that of the code where none is given. */
-export type Note = (code: FindingCode, pointer: string, message: string, mend?: string) => void
+export type NoteFinding = (code: FindingCode, pointer: string, message: string, mend?: string) => void
 
 /** Looks for findings of a kind. */
-export type Check = (scope: Scope, note: Note) => void
+export type Check = (scope: CheckScope, note: NoteFinding) => void
 
 /** Prepares a configuration that can start. */
-export function createScope(config: unknown, plan: ServicePlan, authenticate: boolean): Scope {
+export function createScope(config: unknown, plan: ServicePlan, authenticate: boolean): CheckScope {
   const canSignIn = authenticate || plan.auth !== null
   const isPossible = (subject: string): boolean =>
     subject === EVERYONE || (canSignIn && (!isRole(subject) || authenticate || canHaveRole(plan, subject)))
-  const place: Scope['place'] = ({ name }, subject, operation) => {
+  const place: CheckScope['place'] = ({ name }, subject, operation) => {
     const at = `/collections${toPointerPart(name)}/permissions${toPointerPart(subject)}`
     const grant = read(config, ['collections', name, 'permissions', subject])
     return operation !== undefined && isObject(grant) && Object.hasOwn(grant, operation)
       ? `${at}/${operation}`
       : at
   }
-  const isForAnonymous: Scope['isForAnonymous'] = ({ collection, operation, subject }) =>
+  const isForAnonymous: CheckScope['isForAnonymous'] = ({ collection, operation, subject }) =>
     subject === EVERYONE &&
     (!canSignIn || (operation !== 'read' && collection.permissions[operation].has('user')))
   const isLacking = (variable: string): boolean => isOfCaller(plan, variable)
@@ -93,8 +93,8 @@ export function createScope(config: unknown, plan: ServicePlan, authenticate: bo
 const placeRules = (
   collection: Collection,
   subject: string,
-  place: (collection: Collection, subject: string, operation: Placed['operation']) => string,
-): readonly Placed[] =>
+  place: (collection: Collection, subject: string, operation: LocatedRule['operation']) => string,
+): readonly LocatedRule[] =>
   OPERATIONS.flatMap((operation) => {
     const rule = collection.permissions[operation].get(subject)
     const pointer = place(collection, subject, operation)
@@ -139,7 +139,7 @@ function isOfCaller({ claims }: ServicePlan, variable: string): boolean {
 }
 
 /** Whether a rule's `set` needs a caller who is signed in. */
-export const needsCaller = ({ plan }: Pick<Scope, 'plan'>, { set }: Rule): boolean =>
+export const needsCaller = ({ plan }: Pick<CheckScope, 'plan'>, { set }: Rule): boolean =>
   findVariables([...set.values()]).some((variable) => isOfCaller(plan, variable))
 
 /** What `owner` demands beside its `where`. */

@@ -10,17 +10,17 @@ import { keyOfMentions } from './model/rule-keys.js'
 import { bodyKey } from './model/sources.js'
 import { haveSameSchema, unite } from './model/unite.js'
 import { createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
-import type { Found, Shown } from './shown.js'
+import type { FoundDifference, ShownDifference } from './shown.js'
 import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
 import type { Diagram } from './solver/diagrams.js'
 import { findModel, holdsFor } from './solver/find-model.js'
 import { createLogic, type Logic } from './solver/logic.js'
-import type { DocumentOperation, PermissionDifference, Plans, Undecided } from './types.js'
+import type { DocumentOperation, PermissionDifference, Plans, UndecidedDifference } from './types.js'
 import { createBodyReader } from './write/reading-body.js'
-import { type Held, readHeld, writeWitness } from './write-witness.js'
+import { type HeldNames, readHeld, writeWitness } from './write-witness.js'
 
 /** A difference whose witness lacks what is stored beside the document. */
-export type Unfinished = PermissionDifference & { readonly held: Held }
+export type Unfinished = PermissionDifference & { readonly held: HeldNames }
 
 /** The most decisions for an operation (CONTRACT.md §8, "Diff"). */
 export const MAX_DECISIONS = 200_000
@@ -28,7 +28,7 @@ export const MAX_DECISIONS = 200_000
 const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'put', 'delete']
 
 /** What the rules of a collection that both configurations have let be seen or done. */
-export function compareCollection(plans: Plans, given: Sides): readonly (Unfinished | Undecided)[] {
+export function compareCollection(plans: Plans, given: Sides): readonly (Unfinished | UndecidedDifference)[] {
   const areBothAccounts = isAccounts(plans.before, given.before) === isAccounts(plans.after, given.after)
   const sides = areBothAccounts && haveSameSchema(given) ? unite(given) : given
   const known: Universes = { callers: callerValuesOf(plans), byOperation: new Map() }
@@ -55,7 +55,7 @@ function compareOperation(
   sides: Sides,
   operation: DocumentOperation,
   known: Universes,
-): readonly (Unfinished | Undecided)[] {
+): readonly (Unfinished | UndecidedDifference)[] {
   const operations = operationsOf(operation)
   const { before, after } = sides
   const areSame = operations.every(
@@ -71,7 +71,7 @@ function compareOperation(
   const universeOf = byOperation.get(own) ?? createUniverses(sides, rules, callers)
   byOperation.set(own, universeOf)
   const search = createSearch(plans, { sides, operation, rules, budget, claims: callers.claims })
-  const undecided = (reason: Undecided['reason']): Undecided => ({
+  const undecided = (reason: UndecidedDifference['reason']): UndecidedDifference => ({
     kind: 'undecided',
     collection: after.name,
     operation,
@@ -111,20 +111,20 @@ interface Searched {
 interface Pass {
   readonly universe: Universe
   readonly isSignedIn: boolean
-  readonly standings: Iterable<Standing>
+  readonly standings: Iterable<CallerDifferences>
   /** Those that were made already. */
-  readonly kept: Standing[]
+  readonly kept: CallerDifferences[]
 }
 
 /** One kind of caller, and what requests of theirs may show. */
-interface Standing {
+interface CallerDifferences {
   readonly comparing: Comparing
   readonly logic: Logic
-  readonly shown: readonly Shown[]
+  readonly shown: readonly ShownDifference[]
 }
 
 /** What was found for whom. */
-interface Known extends Found {
+interface KnownDifference extends FoundDifference {
   readonly asker: Asker
 }
 
@@ -152,12 +152,15 @@ function createSearch(plans: Plans, { sides, operation, rules, budget, claims }:
       areClosed[0] === areClosed[1] &&
       sides.before.fields === sides.after.fields,
   }
-  const known: Known[] = []
+  const known: KnownDifference[] = []
   const differences: Unfinished[] = []
-  const isKnown = ({ kind, about }: Found, asker: Asker): boolean =>
+  const isKnown = ({ kind, about }: FoundDifference, asker: Asker): boolean =>
     known.some((one) => one.kind === kind && one.about === about && isWithin(one.asker, asker))
 
-  const listStandings = function* ({ variables }: Universe, isSignedIn: boolean): Generator<Standing> {
+  const listStandings = function* (
+    { variables }: Universe,
+    isSignedIn: boolean,
+  ): Generator<CallerDifferences> {
     const logic = createLogic(variables, budget)
     const means: Means = {
       logic,

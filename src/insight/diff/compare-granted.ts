@@ -2,15 +2,15 @@ import type { Rule } from '../../permissions/grants.js'
 import type { NameClass } from './model/classes.js'
 import { keyOfRule } from './model/rule-keys.js'
 import { isSame } from './model/values.js'
-import type { Shown } from './shown.js'
+import type { ShownDifference } from './shown.js'
 import { type Diagram, NEVER } from './solver/diagrams.js'
 import type { Logic } from './solver/logic.js'
-import type { Kind } from './types.js'
-import type { Outcome, Stored } from './write/writing.js'
+import type { DifferenceKind } from './types.js'
+import type { Stored, WriteDecision } from './write/writing.js'
 
 interface Outcomes {
-  readonly was: Outcome
-  readonly is: Outcome
+  readonly was: WriteDecision
+  readonly is: WriteDecision
   /** Whether both show the document alike. */
   readonly areAlike: boolean
 }
@@ -20,7 +20,7 @@ export function compareGranted(
   classes: readonly NameClass[],
   { was, is, areAlike }: Outcomes,
   logic: Logic,
-): readonly Shown[] {
+): readonly ShownDifference[] {
   const both = was.granted.flatMap(([when, stored]) =>
     is.granted.flatMap(([also, other]) => {
       if (stored === other || (areAlike && isSameOne(stored.rule, other.rule))) return []
@@ -28,8 +28,8 @@ export function compareGranted(
       return isBoth === NEVER ? [] : [{ isBoth, pair: { was: stored, is: other, areAlike } }]
     }),
   )
-  return classes.flatMap((names): readonly Shown[] => {
-    const found = new Map<Kind, Diagram>()
+  return classes.flatMap((names): readonly ShownDifference[] => {
+    const found = new Map<DifferenceKind, Diagram>()
     for (const { isBoth, pair } of both)
       for (const [kind, when] of compareStored(names, pair, logic))
         found.set(kind, logic.or(found.get(kind) ?? NEVER, logic.and(isBoth, when)))
@@ -41,15 +41,15 @@ export function compareGranted(
 export const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
   one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
 
-interface Both {
+interface StoredPair {
   readonly was: Stored
   readonly is: Stored
   readonly areAlike: boolean
 }
 
-type Apart = readonly (readonly [Kind, Diagram])[]
+type Apart = readonly (readonly [DifferenceKind, Diagram])[]
 
-function compareStored([name]: NameClass, { was, is, areAlike }: Both, logic: Logic): Apart {
+function compareStored([name]: NameClass, { was, is, areAlike }: StoredPair, logic: Logic): Apart {
   const { and, not, same } = logic
   // What both take from the body, and would replace alike, is the same whether or not the body has it.
   if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []

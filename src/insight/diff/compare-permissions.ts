@@ -9,12 +9,12 @@ import { USERS } from '../../schema/names.js'
 import { compileAmong } from '../compile.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
 import { compareCollection, type Unfinished } from './compare-collection.js'
-import { compareStructure, type Written } from './compare-structure.js'
+import { compareStructure, type WrittenConfig } from './compare-structure.js'
 import { completeWitness } from './complete-witness.js'
 import { followReading, withoutPermissions } from './follow.js'
 import { keyOfSides } from './model/unite.js'
 import type { Sides } from './model/universe.js'
-import type { Difference, PermissionDifference, Plans, Undecided } from './types.js'
+import type { Difference, PermissionDifference, Plans, UndecidedDifference } from './types.js'
 
 /**
  * Compares what two configurations permit (CONTRACT.md §8, "Diff"): every difference that one read, create, PATCH,
@@ -84,10 +84,10 @@ function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
 /** A difference of a collection, or of another that differs in its name alone, with what follows from reading that. */
 function finish(
   plans: Plans,
-  one: Unfinished | Undecided,
+  one: Unfinished | UndecidedDifference,
   name: string,
   follows: readonly string[],
-): PermissionDifference | Undecided {
+): PermissionDifference | UndecidedDifference {
   if (!('witness' in one)) return { ...one, collection: name }
   const { held, ...found } = one
   const { documents, request } = one.witness
@@ -105,7 +105,7 @@ function finish(
 }
 
 /** What is compared as it is written: both configurations are known as right. */
-function readWritten(config: unknown): Written {
+function readWritten(config: unknown): WrittenConfig {
   const claims = find(config, ['auth', 'claims'])
   const everyone = find(config, ['collections', USERS, 'permissions', EVERYONE])
   return {

@@ -11,12 +11,12 @@ import { rulesThatUse } from './follow.js'
 import { keyOfEffect } from './model/rule-keys.js'
 import type { Plans, StructureDifference } from './types.js'
 
-type Kind = StructureDifference['kind']
+type StructureKind = StructureDifference['kind']
 
 /** The differences of schemas, limits and `auth`, each with the place where it is written. */
 export function compareStructure(
   { before, after }: Plans,
-  written: BothWritten,
+  written: BothConfigs,
 ): readonly StructureDifference[] {
   const names = [...new Set([...before.collections.keys(), ...after.collections.keys()])]
   return [
@@ -48,22 +48,26 @@ const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): rea
 }
 
 /** What is compared as it is written. */
-export interface Written {
+export interface WrittenConfig {
   readonly claims: JsonObject
   /** What `*` may create in `users`; `undefined` where nothing is said. */
   readonly registration: unknown
 }
 
 /** Of two configurations. */
-interface BothWritten {
-  readonly before: Written
-  readonly after: Written
+interface BothConfigs {
+  readonly before: WrittenConfig
+  readonly after: WrittenConfig
 }
 
-type Both = readonly [before: unknown, after: unknown]
+type ValuePair = readonly [before: unknown, after: unknown]
 
 /** The parts of two objects that differ, as deep as both are objects. */
-function compareParts(kind: Kind, pointer: string, [before, after]: Both): readonly StructureDifference[] {
+function compareParts(
+  kind: StructureKind,
+  pointer: string,
+  [before, after]: ValuePair,
+): readonly StructureDifference[] {
   if (isEqualJson(before, after)) return []
   if (isObject(before) && isObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
@@ -130,12 +134,12 @@ function authOf({ auth }: ServicePlan): JsonObject | undefined {
  */
 function compareRegistration(
   { before, after }: Pick<Plans, 'before' | 'after'>,
-  written: BothWritten,
+  written: BothConfigs,
 ): readonly StructureDifference[] {
   if (!before.auth?.register || !after.auth?.register) return []
   if (keyOfEffect(ruleToRegister(before.auth)) === keyOfEffect(ruleToRegister(after.auth))) return []
   const pointer = `/collections/${USERS}/permissions/${EVERYONE}/create`
-  const both: Both = [written.before.registration, written.after.registration]
+  const both: ValuePair = [written.before.registration, written.after.registration]
   return compareParts('auth', pointer, both).map((one) => ({
     ...one,
     follows: ['decides what a registration accepts and sets'],
@@ -145,7 +149,7 @@ function compareRegistration(
 /** The claims that differ, each with every rule that uses it. */
 function compareClaims(
   { before, after }: Pick<Plans, 'before' | 'after'>,
-  written: BothWritten,
+  written: BothConfigs,
 ): readonly StructureDifference[] {
   const [all, others] = [written.before.claims, written.after.claims]
   const names = [...new Set([...Object.keys(all), ...Object.keys(others)])]

@@ -8,13 +8,13 @@ import { bindClaim } from '../../service/claims.js'
 import type { JsonObject } from '../../types.js'
 import { createFixture, type Fixture } from './fixture.js'
 import type { Plans, Witness, WitnessCaller } from './types.js'
-import { type Held, SOME_CALLER } from './write-witness.js'
+import { type HeldNames, SOME_CALLER } from './write-witness.js'
 
 /**
  * Adds to a witness what it takes to run it: the documents that give the caller's claims, those to which references lead,
  * and the secrets of accounts. Where no documents give such claims, they stay fields of the caller.
  */
-export function completeWitness(witness: Witness, held: Held, plans: Plans): Witness {
+export function completeWitness(witness: Witness, held: HeldNames, plans: Plans): Witness {
   // Who has a claim that asks for more often has those that ask for less.
   const claims = [...held.names]
     .flatMap((name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [])
@@ -32,8 +32,8 @@ export function completeWitness(witness: Witness, held: Held, plans: Plans): Wit
 /** The documents of a witness with those that give the claims of its caller; `undefined` where none do so alone. */
 function findGiving(
   witness: Witness,
-  bound: readonly Bound[],
-  held: Held,
+  bound: readonly ClaimBinding[],
+  held: HeldNames,
   plans: Plans,
 ): Witness['documents'] | undefined {
   // Documents that give no other claims, or else any.
@@ -65,7 +65,7 @@ const SOME_TEXTS = ['a', 'something else']
 function findCaller(
   written: WitnessCaller,
   claims: readonly Claim[],
-  { names, claims: held }: Held,
+  { names, claims: held }: HeldNames,
   text: string,
 ): WitnessCaller | undefined {
   if (claims.length === 0) return written
@@ -85,20 +85,28 @@ function findCaller(
 }
 
 /** A claim of a caller, who lacks it where it has no filter, and its values. */
-interface Bound {
+interface ClaimBinding {
   readonly claim: Claim
   readonly filter: Filter | undefined
   readonly values: readonly Scalar[]
 }
 
-const bind = (claim: Claim, caller: WitnessCaller, { now, held }: { now: string; held: Held }): Bound => ({
+const bind = (
+  claim: Claim,
+  caller: WitnessCaller,
+  { now, held }: { now: string; held: HeldNames },
+): ClaimBinding => ({
   claim,
   filter: bindClaim(claim, { user: caller && { ...caller, _id: caller.id }, now }),
   values: held.claims.get(claim.name) ?? [],
 })
 
 /** Adds documents that give a claim its values, but none to the claims beside it that lack them. */
-function give(fixture: Fixture, { claim, filter, values }: Bound, beside: readonly Bound[]): boolean {
+function give(
+  fixture: Fixture,
+  { claim, filter, values }: ClaimBinding,
+  beside: readonly ClaimBinding[],
+): boolean {
   if (!filter) return values.length === 0
   return values.every((value) => {
     if (valuesOf(fixture, claim, filter).includes(value)) return true
@@ -118,7 +126,7 @@ const valuesOf = (fixture: Fixture, claim: Claim, filter: Filter): readonly Scal
     .flatMap((document) => (matches(filter, document) ? (claim.take(document) ?? []) : []))
 
 /** A document, or a part of one, and where it is. */
-interface Placed {
+interface LocatedDocument {
   readonly collection: string
   readonly document: JsonObject
 }
@@ -132,7 +140,7 @@ function addAllTargets(fixture: Fixture, { request: { body, path } }: Witness): 
 }
 
 /** Adds the documents to which references lead, and those to which they do. */
-function addTargets(fixture: Fixture, { collection: name, document }: Placed): void {
+function addTargets(fixture: Fixture, { collection: name, document }: LocatedDocument): void {
   const plan = fixture.planOf(name)
   const collection = plan?.collections.get(name)
   if (!collection || collection.referring.length === 0) return

@@ -7,13 +7,13 @@ import { type Asker, createSight, type Refusal, type Sight } from './model/decid
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
 import { isThere } from './model/values.js'
-import type { Shown } from './shown.js'
+import type { ShownDifference } from './shown.js'
 import { ALWAYS, type Diagram, NEVER } from './solver/diagrams.js'
 import type { Logic } from './solver/logic.js'
 import type { DocumentOperation } from './types.js'
 import { chooseRule } from './write/decide-write.js'
 import type { BodyReader } from './write/reading-body.js'
-import { type Outcome, type Stored, showsWhereReadable, type Write } from './write/writing.js'
+import { type Stored, showsWhereReadable, type Write, type WriteDecision } from './write/writing.js'
 
 /** What is compared: an operation, for one kind of caller. */
 export interface Comparing {
@@ -43,7 +43,7 @@ export interface Means {
 }
 
 /** What one kind of caller meets on both sides. */
-export interface Standing {
+export interface ComparedRules {
   readonly comparing: Comparing
   readonly before: Deciders
   readonly after: Deciders
@@ -52,7 +52,7 @@ export interface Standing {
 }
 
 /** What a kind of caller meets; `null` where the rules are the same on both sides, and so the answers. */
-export function standingOf(comparing: Comparing, means: Means): Standing | null {
+export function standingOf(comparing: Comparing, means: Means): ComparedRules | null {
   const before = createDeciders(comparing, 0, means)
   const after = createDeciders(comparing, 1, means)
   const areAlike = areSameRules(before.write.sight.readers, after.write.sight.readers)
@@ -62,7 +62,7 @@ export function standingOf(comparing: Comparing, means: Means): Standing | null 
 }
 
 /** All differences that requests may show, those of the whole answer first. */
-export function findDifferences(standing: Standing): readonly Shown[] {
+export function findDifferences(standing: ComparedRules): readonly ShownDifference[] {
   const { comparing, before, after } = standing
   const found =
     comparing.operation === 'read'
@@ -72,7 +72,11 @@ export function findDifferences(standing: Standing): readonly Shown[] {
 }
 
 /** Whether the document can be read at all, and what is answered where it cannot, and then each class of names. */
-function compareReads({ classes, asker, sides }: Comparing, before: Sight, after: Sight): readonly Shown[] {
+function compareReads(
+  { classes, asker, sides }: Comparing,
+  before: Sight,
+  after: Sight,
+): readonly ShownDifference[] {
   const { and, not } = before.logic
   const [was, is] = [before.isReadable(), after.isReadable()]
   // An anonymous caller is told apart from one who only sees nothing here.
@@ -82,7 +86,7 @@ function compareReads({ classes, asker, sides }: Comparing, before: Sight, after
     [{ kind: 'widening', about: 'whole' }, and(not(was), is)],
     [{ kind: 'narrowing', about: 'whole' }, and(was, not(is))],
     [{ kind: 'changed', about: 'whole' }, isOther ? and(not(was), not(is)) : NEVER],
-    ...classes.flatMap((names): readonly Shown[] => {
+    ...classes.flatMap((names): readonly ShownDifference[] => {
       const [name] = names
       if (sides.before.fields.some((field) => field.name === name && field.type === 'hash')) return []
       const [shown, shows] = [before.shows(name), after.shows(name)]
@@ -97,7 +101,12 @@ function compareReads({ classes, asker, sides }: Comparing, before: Sight, after
 }
 
 /** What a write answers and leaves behind. */
-function compareWrites({ comparing, before: own, after: other, areAlike }: Standing): readonly Shown[] {
+function compareWrites({
+  comparing,
+  before: own,
+  after: other,
+  areAlike,
+}: ComparedRules): readonly ShownDifference[] {
   const { logic } = own.write.sight
   const { and, or, not, differ } = logic
   const region = comparing.isSameElse ? findRegion(own, other, comparing.namesShown) : ALWAYS
@@ -154,10 +163,13 @@ interface Deciding extends Deciders {
   readonly region: Diagram
 }
 
-const refuse = (why: Refusal, when: Diagram): Outcome => ({ refusals: new Map([[why, when]]), granted: [] })
+const refuse = (why: Refusal, when: Diagram): WriteDecision => ({
+  refusals: new Map([[why, when]]),
+  granted: [],
+})
 
 /** The outcome of the writes of a region under one side. */
-function decide({ operation, asker }: Comparing, { write, rules, region }: Deciding): Outcome {
+function decide({ operation, asker }: Comparing, { write, rules, region }: Deciding): WriteDecision {
   const { sight } = write
   const { and, not } = sight.logic
   const denied: Refusal = asker === null ? '401' : '403'
@@ -176,7 +188,7 @@ function decideSeen(
   { write, rules, region }: Deciding,
   operation: DocumentOperation,
   denied: Refusal,
-): Outcome {
+): WriteDecision {
   const { logic, appliesTo } = write.sight
   if (rules.length === 0) return refuse('403', region)
   if (operation !== 'delete') return chooseRule(write, rules, region)

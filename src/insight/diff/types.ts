@@ -12,7 +12,7 @@ export interface Plans {
 export type DocumentOperation = 'read' | 'create' | 'patch' | 'put' | 'delete'
 
 /** `widening`: shown or stored now, not before. `narrowing`: the reverse. `changed`: any other difference. */
-export type Kind = 'widening' | 'narrowing' | 'changed'
+export type DifferenceKind = 'widening' | 'narrowing' | 'changed'
 
 /** A caller as `as()` takes one; `null` is anonymous. */
 export type WitnessCaller = (JsonObject & { readonly id: string; readonly roles: readonly string[] }) | null
@@ -33,7 +33,7 @@ export interface Witness {
 
 /** A difference that a request for one document shows. */
 export interface PermissionDifference {
-  readonly kind: Kind
+  readonly kind: DifferenceKind
   readonly collection: string
   readonly operation: DocumentOperation
   /** The top-level names that it is about; none where it is about the whole answer. */
@@ -60,7 +60,7 @@ export interface StructureDifference {
 }
 
 /** An operation that was not decided to the end: there may be differences beside those that are named. */
-export interface Undecided {
+export interface UndecidedDifference {
   readonly kind: 'undecided'
   readonly collection: string
   readonly operation: DocumentOperation
@@ -69,4 +69,4 @@ export interface Undecided {
 }
 
 /** A difference between two configurations (CONTRACT.md §8, "Diff"). */
-export type Difference = PermissionDifference | StructureDifference | Undecided
+export type Difference = PermissionDifference | StructureDifference | UndecidedDifference

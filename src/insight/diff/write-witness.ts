@@ -10,7 +10,7 @@ import { isList, isOpaque, type Model, type Value, type Variable, type Variables
 import type { Witness, WitnessCaller } from './types.js'
 
 /** A model, and what it was found among. */
-export interface Shown {
+export interface WitnessModel {
   readonly variables: Variables
   readonly model: Model
   /** Whether `before` would store the document as it is. */
@@ -26,7 +26,7 @@ export const SOME_CALLER = 'ann'
 const METHODS = { read: 'GET', create: 'POST', patch: 'PATCH', put: 'PUT', delete: 'DELETE' } as const
 
 /** Writes the case that a model stands for; what claims are in it is one of the caller's fields. */
-export function writeWitness(comparing: Comparing, shown: Shown): Witness {
+export function writeWitness(comparing: Comparing, shown: WitnessModel): Witness {
   const { sides, operation, asker } = comparing
   const { name } = sides.after
   const document = operation === 'create' ? undefined : writeDocument(sides, shown)
@@ -45,7 +45,7 @@ export function writeWitness(comparing: Comparing, shown: Shown): Witness {
 }
 
 /** What a case says of the caller, as far as rules ask. */
-export interface Held {
+export interface HeldNames {
   /** The names of the caller's own fields, claims among them, that it is about. */
   readonly names: ReadonlySet<string>
   /** The values of claims; one that is not there is lacking, or empty. */
@@ -56,10 +56,10 @@ export interface Held {
 
 /** What a model says of the caller. */
 export function readHeld(
-  { variables, model }: Shown,
+  { variables, model }: WitnessModel,
   claims: { has(name: string): boolean },
   isCase: (model: Model) => boolean,
-): Held {
+): HeldNames {
   const prefix = callerKey('')
   const names = [...variables.keys()].flatMap((key) =>
     key.startsWith(prefix) ? key.slice(prefix.length) : [],
@@ -68,7 +68,7 @@ export function readHeld(
     const list = claims.has(name) && isList(model.values.get(callerKey(name)))
     return list ? [[name, model.lists.get(callerKey(name)) ?? []]] : []
   })
-  const staysWith: Held['staysWith'] = (others) => {
+  const staysWith: HeldNames['staysWith'] = (others) => {
     const [values, elements] = [new Map(model.values), new Map(model.lists)]
     for (const [name, list] of others) {
       const key = callerKey(name)
@@ -80,13 +80,13 @@ export function readHeld(
   return { names: new Set(names), claims: new Map(lists), staysWith }
 }
 
-function writeCaller(roles: readonly string[], shown: Shown): WitnessCaller {
+function writeCaller(roles: readonly string[], shown: WitnessModel): WitnessCaller {
   const { _id = SOME_CALLER, ...fields } = readUnder(shown, callerKey(''))
   return { id: String(_id), roles, ...fields }
 }
 
 /** Writes the body of a model, which both sides take. */
-const writeBody = ({ before, after }: Sides, shown: Shown): JsonObject =>
+const writeBody = ({ before, after }: Sides, shown: WitnessModel): JsonObject =>
   [before, after].reduce(
     (body, { fields }) =>
       complete(body, fields, {
@@ -97,7 +97,7 @@ const writeBody = ({ before, after }: Sides, shown: Shown): JsonObject =>
   )
 
 /** Writes the stored document of a model. */
-export function writeDocument(sides: Sides, shown: Shown): JsonObject {
+export function writeDocument(sides: Sides, shown: WitnessModel): JsonObject {
   const asked = readUnder(shown, storedKey(''))
   const stored = shown.isFresh
     ? complete(asked, sides.before.fields, {
@@ -159,7 +159,7 @@ const lengthen = (list: readonly unknown[], field: Field): readonly unknown[] =>
 const SYSTEM: readonly string[] = ['createdAt', 'updatedAt', 'createdBy']
 
 /** The values of the variables whose keys begin alike, as one object. */
-function readUnder({ model: { values, lists } }: Shown, prefix: string): JsonObject {
+function readUnder({ model: { values, lists } }: WitnessModel, prefix: string): JsonObject {
   const written: { [name: string]: unknown } = {}
   const paths = [...values.keys()].filter((key) => key.startsWith(prefix)).sort()
   for (const key of paths) {

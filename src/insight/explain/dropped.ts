@@ -3,7 +3,7 @@ import { includesProperty, type Rule } from '../../permissions/grants.js'
 import { isFieldName, isSystemField } from '../../schema/names.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-import type { Dropped } from './explanation.js'
+import type { DroppedProperty } from './explanation.js'
 import type { WrittenRule } from './find-rule.js'
 
 /** The properties of a body that a rule did not keep, each with the line that says so. */
@@ -12,11 +12,11 @@ export function droppedFrom(
   body: JsonObject,
   kept: JsonObject,
   { rule, written }: { readonly rule: Rule; readonly written: WrittenRule },
-): readonly Dropped[] {
+): readonly DroppedProperty[] {
   const { pointer } = written
   return Object.keys(body)
     .filter((name) => !Object.hasOwn(kept, name))
-    .map((name): Dropped => {
+    .map((name): DroppedProperty => {
       if (isSystemField(name) || name === verifiedField) return { name, by: null, why: 'service' }
       if (rule.set.has(name)) return { name, by: `${pointer}/set/${name}`, why: 'set' }
       if (!includesProperty(rule.properties, name)) return findLine(name, written)
@@ -30,7 +30,7 @@ export function hiddenIn(
   document: StoredDocument,
   { properties }: Rule,
   written: WrittenRule,
-): readonly Dropped[] {
+): readonly DroppedProperty[] {
   const declared = new Map(fields.map((field) => [field.name, field]))
   const isSeen = (name: string): boolean =>
     !name.startsWith('_') && (isSystemField(name) || declared.has(name) || additionalProperties)
@@ -40,7 +40,7 @@ export function hiddenIn(
 }
 
 /** The line of a rule that takes a name away. */
-function findLine(name: string, { pointer, rule }: WrittenRule): Dropped {
+function findLine(name: string, { pointer, rule }: WrittenRule): DroppedProperty {
   const place = rule?.omit?.indexOf(name) ?? -1
   if (place >= 0) return { name, by: `${pointer}/omit/${place}`, why: 'omit' }
   return { name, by: `${pointer}/pick`, why: 'pick' }

@@ -8,7 +8,7 @@ import type { ExplainedRequest, Explanation } from './explanation.js'
 import { findMissing } from './find-missing.js'
 import { judgeOperations, listSubjects } from './judge-operations.js'
 import { runRequest } from './run-request.js'
-import { type Compare, suggestGrant } from './suggest/suggest-grant.js'
+import { type CompareConfigs, suggestGrant } from './suggest/suggest-grant.js'
 
 /**
  * Explains why a request is answered as it is (CONTRACT.md §8, "Explain"): it is sent to a service of this
@@ -42,7 +42,7 @@ export async function explainWith(
   config: unknown,
   request: ExplainedRequest,
   options: InsightOptions,
-  compare: Compare | null,
+  compare: CompareConfigs | null,
 ): Promise<Explanation> {
   requireOptions(options, INSIGHT_OPTIONS)
   checkMembers(request)

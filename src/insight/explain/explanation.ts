@@ -68,7 +68,7 @@ export interface Judgement {
  * `where`, `set`, `faults`, `check`: what it failed by. `granted-before`: another one had run already. `open`: no
  * document was looked at.
  */
-export type Verdict =
+export type RuleVerdict =
   | 'granted'
   | 'silent'
   | 'refused'
@@ -85,33 +85,33 @@ export interface JudgedRule {
   readonly subject: string
   /** Its place in the configuration; `null` for a subject that does not mention the operation. */
   readonly pointer: string | null
-  readonly verdict: Verdict
+  readonly verdict: RuleVerdict
   /** What the stored document had to meet; `null` where nothing was asked, or nothing looked at. */
-  readonly where: Condition | null
+  readonly where: JudgedCondition | null
   /** What the document as it would be stored had to meet. */
-  readonly check: Condition | null
+  readonly check: JudgedCondition | null
   /** The variables of its `set` that the caller lacks, or holds in another form than the field. */
   readonly lacking: readonly string[]
   /** The properties of the body, or of the document, that it takes away. */
-  readonly dropped: readonly Dropped[]
+  readonly dropped: readonly DroppedProperty[]
   readonly faults: readonly Fault[]
 }
 
 /** A property that a rule takes away, and the line that says so; `null` where no line does. */
-export interface Dropped {
+export interface DroppedProperty {
   readonly name: string
   readonly by: string | null
   readonly why: 'pick' | 'omit' | 'set' | 'role' | 'service'
 }
 
 /** A condition, judged on one document. */
-export type Condition = JudgedGroup | JudgedComparison
+export type JudgedCondition = JudgedGroup | JudgedComparison
 
 export interface JudgedGroup {
   readonly kind: 'all' | 'any'
   readonly pointer: string
   readonly holds: boolean
-  readonly parts: readonly Condition[]
+  readonly parts: readonly JudgedCondition[]
 }
 
 export interface JudgedComparison {

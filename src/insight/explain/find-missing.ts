@@ -1,15 +1,15 @@
 import type { ErrorCode } from '../../errors.js'
 import type { MissingRight } from './explanation.js'
-import { type Place, placesOf } from './places.js'
-import type { Run } from './run-request.js'
+import { type ExplainedOperation, placesOf } from './places.js'
+import type { ExplainedRun } from './run-request.js'
 
 /** A right that was missing, and where it was asked for. */
 export interface Missing extends MissingRight {
-  readonly place: Place
+  readonly place: ExplainedOperation
 }
 
 /** The right without which a request was refused: 401, 403, or the 404 of a document that exists. */
-export function findMissing(run: Run): Missing | null {
+export function findMissing(run: ExplainedRun): Missing | null {
   const place = placesOf(run).at(-1)
   if (!place) return null
   const { operation, id } = place
@@ -31,7 +31,7 @@ const CODES: { readonly [status: number]: ErrorCode } = {
 }
 
 /** Whether a document existed when it was asked for. */
-function isThere(run: Run, { operation, place }: Place, id: string): boolean {
+function isThere(run: ExplainedRun, { operation, place }: ExplainedOperation, id: string): boolean {
   const look = operation.looks.find(({ document }) => document._id === id)
   if (look) return !look.holds
   const { name } = operation.collection
@@ -43,5 +43,5 @@ function isThere(run: Run, { operation, place }: Place, id: string): boolean {
   return run.stored.get(name)?.some(({ _id }) => _id === id) ?? false
 }
 
-const isDecisive = ({ method, operation }: Place): boolean =>
+const isDecisive = ({ method, operation }: ExplainedOperation): boolean =>
   method === 'DELETE' || operation.operation === 'create'

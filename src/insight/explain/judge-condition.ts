@@ -7,10 +7,10 @@ import { isOperator, OPTIONS } from '../../query/operators.js'
 import { type Binding, bindValue, findVariables } from '../../query/variable.js'
 import { bindWhere, parseWhere, type WhereScope } from '../../query/where.js'
 import type { JsonObject, OperatorName, WhereConfig } from '../../types.js'
-import type { Condition, JudgedComparison } from './explanation.js'
+import type { JudgedComparison, JudgedCondition } from './explanation.js'
 
 /** A document, and who is judged on it. */
-export interface Judging {
+export interface ConditionSubject {
   readonly collection: Collection
   readonly claims: WhereScope['claims']
   readonly asking: BoundCaller
@@ -21,12 +21,16 @@ export interface Judging {
  * Judges a condition of the configuration on a document, part by part: each comparison by itself, as the service
  * parses, binds and evaluates it.
  */
-export function judgeCondition(where: WhereConfig, pointer: string, judging: Judging): Condition {
+export function judgeCondition(
+  where: WhereConfig,
+  pointer: string,
+  judging: ConditionSubject,
+): JudgedCondition {
   const parts = Object.entries(where).map(([name, asked]) => judgeEntry(name, asked, pointer, judging))
   return all(parts, pointer)
 }
 
-function judgeEntry(name: string, asked: unknown, outer: string, judging: Judging): Condition {
+function judgeEntry(name: string, asked: unknown, outer: string, judging: ConditionSubject): JudgedCondition {
   const pointer = `${outer}/${name}`
   if ((name === '$or' || name === '$and') && Array.isArray(asked)) {
     const parts = asked.map((group, i) => judgeCondition(group, `${pointer}/${i}`, judging))
@@ -36,7 +40,7 @@ function judgeEntry(name: string, asked: unknown, outer: string, judging: Judgin
   }
   if (!isObject(asked))
     return judgeComparison({ field: name, operator: '$eq', operand: asked }, pointer, judging)
-  const parts = Object.entries(asked).flatMap(([operator, operand]): Condition[] =>
+  const parts = Object.entries(asked).flatMap(([operator, operand]): JudgedCondition[] =>
     isOperator(operator)
       ? [
           judgeComparison(
@@ -51,7 +55,7 @@ function judgeEntry(name: string, asked: unknown, outer: string, judging: Judgin
 }
 
 /** Of one part there is nothing to join. */
-function all(parts: readonly Condition[], pointer: string): Condition {
+function all(parts: readonly JudgedCondition[], pointer: string): JudgedCondition {
   const [only] = parts
   if (only && parts.length === 1) return only
   return { kind: 'all', pointer, holds: parts.every(({ holds }) => holds), parts }
@@ -68,7 +72,7 @@ interface Comparison {
 export function judgeComparison(
   { field, operator, operand, options }: Comparison,
   pointer: string,
-  { collection, claims, asking, document }: Judging,
+  { collection, claims, asking, document }: ConditionSubject,
 ): JudgedComparison {
   const written = {
     [field]: { [operator]: operand, ...(options === undefined ? {} : { [OPTIONS]: options }) },
@@ -104,7 +108,7 @@ const bindOperand = (
 /** The configuration was compiled: it has no faults. */
 const UNHEARD = createReport<[message: string]>(() => true)
 
-const scopeOf = ({ paths, parsePattern }: Collection, claims: Judging['claims']): WhereScope => ({
+const scopeOf = ({ paths, parsePattern }: Collection, claims: ConditionSubject['claims']): WhereScope => ({
   paths,
   parsePattern,
   claims,

@@ -13,18 +13,18 @@ import { bindValue, findVariables } from '../../query/variable.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Caller, WhereConfig } from '../../types.js'
 import { droppedFrom, hiddenIn } from './dropped.js'
-import type { Condition, JudgedRule, Judgement } from './explanation.js'
+import type { JudgedCondition, JudgedRule, Judgement } from './explanation.js'
 import { findRule, type WrittenRule } from './find-rule.js'
 import { judgeComparison, judgeCondition } from './judge-condition.js'
-import { type Place, placesOf } from './places.js'
+import { type ExplainedOperation, placesOf } from './places.js'
 import type { RecordedBody, RecordedOperation } from './recorder.js'
-import type { Run } from './run-request.js'
+import type { ExplainedRun } from './run-request.js'
 
 /** The most judgements: a list may have many documents, and a bulk many bodies. */
 const MOST = 20
 
 /** What was judged, in the order in which it was, and whether something was left out. */
-export function judgeOperations(run: Run): {
+export function judgeOperations(run: ExplainedRun): {
   readonly judgements: readonly Judgement[]
   readonly isCut: boolean
 } {
@@ -33,7 +33,10 @@ export function judgeOperations(run: Run): {
   return { judgements: most, isCut: judgements.length > most.length }
 }
 
-function judgeOperation(run: Run, { operation: recorded, place, id }: Place): readonly Judgement[] {
+function judgeOperation(
+  run: ExplainedRun,
+  { operation: recorded, place, id }: ExplainedOperation,
+): readonly Judgement[] {
   const { operation, collection, looks, fits, bodies, rules } = recorded
   const at = { run, recorded, place }
   if (operation === 'create')
@@ -57,8 +60,8 @@ function judgeOperation(run: Run, { operation: recorded, place, id }: Place): re
   return [...reading, judgeWrite(at, look?.document ?? null, bodies.at(-1) ?? null)]
 }
 
-interface At {
-  readonly run: Run
+interface OperationContext {
+  readonly run: ExplainedRun
   readonly recorded: RecordedOperation
   readonly place: string
 }
@@ -66,7 +69,7 @@ interface At {
 /** A rule with nothing to say about it yet. */
 const BARE = { where: null, check: null, lacking: [], dropped: [], faults: [] } as const
 
-function judgeRead(at: At, document: StoredDocument | null): Judgement {
+function judgeRead(at: OperationContext, document: StoredDocument | null): Judgement {
   const { run, recorded } = at
   const { collection, asking } = recorded
   const { read } = collection.permissions
@@ -84,7 +87,7 @@ function judgeRead(at: At, document: StoredDocument | null): Judgement {
 }
 
 function judgementOf(
-  { recorded: { collection }, place }: At,
+  { recorded: { collection }, place }: OperationContext,
   operation: RuleOperation,
   document: StoredDocument | null,
   rules: readonly JudgedRule[],
@@ -93,7 +96,11 @@ function judgementOf(
   return { operation, collection: collection.name, place, document: document?._id ?? null, isGranted, rules }
 }
 
-function judgeWrite(at: At, document: StoredDocument | null, body: RecordedBody | null): Judgement {
+function judgeWrite(
+  at: OperationContext,
+  document: StoredDocument | null,
+  body: RecordedBody | null,
+): Judgement {
   const { run, recorded } = at
   const { operation, collection, asking } = recorded
   const mentions = collection.permissions[operation]
@@ -114,15 +121,15 @@ function judgeWrite(at: At, document: StoredDocument | null, body: RecordedBody 
   return judgementOf(at, operation, document, rules)
 }
 
-type OfAttempt = Pick<JudgedRule, 'verdict'> & Partial<JudgedRule>
+type AttemptVerdict = Pick<JudgedRule, 'verdict'> & Partial<JudgedRule>
 
 /** What came of a body under a rule. */
 function judgeAttempt(
-  { run: { plan }, recorded: { collection, operation } }: At,
+  { run: { plan }, recorded: { collection, operation } }: OperationContext,
   rule: Rule,
   written: WrittenRule,
   body: RecordedBody | null,
-): OfAttempt {
+): AttemptVerdict {
   const attempt = body?.attempts.find((one) => one.rule === rule)
   if (!body || !attempt) return { verdict: 'open' }
   const { outcome, checked, kept } = attempt
@@ -174,17 +181,17 @@ export const listSubjects = (caller: Caller | null): readonly string[] =>
 
 /** What a rule asks of a stored document; `null` for nothing. */
 function judgeWhere(
-  { run: { plan }, recorded }: At,
+  { run: { plan }, recorded }: OperationContext,
   compiled: Rule,
   { rule, pointer }: WrittenRule,
   document: StoredDocument,
-): Condition | null {
+): JudgedCondition | null {
   const { subject } = compiled
   const { collection } = recorded
   // A write reads its claims anew.
   const asking = recorded.fits.at(-1)?.asking ?? recorded.looks.at(-1)?.asking ?? recorded.asking
   const judging = { collection, claims: plan.claims, asking, document }
-  const parts: Condition[] = []
+  const parts: JudgedCondition[] = []
   if (subject === OWNER)
     parts.push(
       judgeComparison({ field: 'createdBy', operator: '$eq', operand: '$user._id' }, pointer, judging),

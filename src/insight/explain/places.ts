@@ -1,9 +1,9 @@
 import { isObject } from '../../json/own-properties.js'
 import type { RecordedOperation } from './recorder.js'
-import type { Run } from './run-request.js'
+import type { ExplainedRun } from './run-request.js'
 
 /** What an operation is about. */
-export interface Place {
+export interface ExplainedOperation {
   readonly operation: RecordedOperation
   /** Where it stands in a batch, as a JSON pointer into the body; else empty. */
   readonly place: string
@@ -13,14 +13,14 @@ export interface Place {
 }
 
 /** The operations of a request, in their order; several in a batch. */
-export function placesOf({ request, operations }: Run): readonly Place[] {
+export function placesOf({ request, operations }: ExplainedRun): readonly ExplainedOperation[] {
   const { method, path, body } = request
   if (!isBatch(path)) {
     const [operation] = operations
     return operation ? [{ operation, place: '', method, id: readId(path, operation) }] : []
   }
   const asked = readOperations(body)
-  return operations.flatMap((operation, i): Place[] => {
+  return operations.flatMap((operation, i): ExplainedOperation[] => {
     const one = asked[i]
     if (!isObject(one)) return []
     const id = readId(String(one.path), operation)

@@ -10,18 +10,18 @@ import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 
 /** A condition that was asked of a document, and for whom. */
-interface Asked {
+interface RecordedCondition {
   readonly asking: BoundCaller
   readonly holds: boolean
 }
 
 /** A document that was looked at, and whether it may be read. */
-export interface Look extends Asked {
+export interface RecordedLook extends RecordedCondition {
   readonly document: StoredDocument
 }
 
 /** The `where` of a rule for writing, on a stored document. */
-export interface Fit extends Asked {
+export interface Fit extends RecordedCondition {
   readonly rule: Rule
   readonly document: StoredDocument
 }
@@ -31,7 +31,7 @@ export interface RecordedAttempt extends Attempted {
   /** Absent for a rule that was not needed any more. */
   outcome?: RuleOutcome
   /** The document as it would be stored, where the rule's `check` was asked. */
-  checked?: Asked & { readonly document: JsonObject }
+  checked?: RecordedCondition & { readonly document: JsonObject }
 }
 
 /** A body, and the rules that it was tried under, in this order. */
@@ -45,7 +45,7 @@ export interface RecordedBody {
 export interface RecordedOperation extends Omit<Permitted, 'collection'> {
   readonly collection: Collection
   readonly asking: BoundCaller
-  readonly looks: Look[]
+  readonly looks: RecordedLook[]
   readonly fits: Fit[]
   readonly bodies: RecordedBody[]
 }
@@ -62,7 +62,7 @@ export interface Recorder {
 /** Creates the recorder of one request. It hears the gates, the judges of rules and the choice among them. */
 export function createRecorder(): Recorder {
   const operations: RecordedOperation[] = []
-  const hearing: Hearing = { operations, isDeaf: false }
+  const hearing: RecorderState = { operations, isDeaf: false }
   return {
     operations,
     record: (service) => recordService(service, hearing),
@@ -74,13 +74,13 @@ export function createRecorder(): Recorder {
 }
 
 /** The operations so far, and whether nothing is recorded at the moment. */
-interface Hearing {
+interface RecorderState {
   readonly operations: RecordedOperation[]
   isDeaf: boolean
 }
 
 /** A hook that is not heard; one that is wrong stays as it is. */
-function hearNot(hook: JsonObject, hearing: Hearing): JsonObject {
+function hearNot(hook: JsonObject, hearing: RecorderState): JsonObject {
   const { before } = hook
   if (typeof before !== 'function') return hook
   return {
@@ -96,7 +96,7 @@ function hearNot(hook: JsonObject, hearing: Hearing): JsonObject {
   }
 }
 
-function recordService(service: Service, hearing: Hearing): Service {
+function recordService(service: Service, hearing: RecorderState): Service {
   const { collections } = service.plan
   const { operations } = hearing
   const current = (): RecordedOperation | undefined => (hearing.isDeaf ? undefined : operations.at(-1))

@@ -14,7 +14,7 @@ import { createRecorder, type RecordedOperation } from './recorder.js'
 export type TimedRequest = Omit<ExplainedRequest, 'now'> & { readonly now: number }
 
 /** A request that a service has answered, and how it came to that. */
-export interface Run {
+export interface ExplainedRun {
   readonly request: TimedRequest
   readonly config: unknown
   readonly plan: Service['plan']
@@ -32,7 +32,7 @@ export async function runRequest(
   config: unknown,
   request: TimedRequest,
   { authenticate = false, production = false, hooks }: InsightOptions,
-): Promise<Run> {
+): Promise<ExplainedRun> {
   const recorder = createRecorder()
   const services: Service[] = []
   const adapter = createMemoryAdapter({ documents: request.documents ?? {} })

@@ -7,13 +7,13 @@ import type { Binding } from '../../query/variable.js'
 import { isClosedTo, rulesToCreate } from '../../service/authorize.js'
 import { canRun } from './anonymous.js'
 import { addUp, cutUnreachable } from './decide.js'
-import { type Described, describeRule } from './describe-rule.js'
+import { describeRule, type RuleContext } from './describe-rule.js'
 import { hasField, scopeOf, tidy } from './field-sets.js'
 import type { CallerMatrix, MatrixCaller, MatrixFields, MatrixRule } from './types.js'
 
 /** What decides what callers may do with the documents of a collection. */
 export interface CallerScope {
-  readonly described: Described
+  readonly described: RuleContext
   /** Where the service keeps the accounts. */
   readonly accounts: AuthPlan | null
   /** The variables of an anonymous caller. */

@@ -10,7 +10,7 @@ import { fieldsOf, scopeOf, tidy } from './field-sets.js'
 import type { MatrixCondition, MatrixRule } from './types.js'
 
 /** A compiled collection, and what was compiled: rules keep the meaning of conditions, not their words. */
-export interface Described {
+export interface RuleContext {
   readonly collection: Collection
   readonly written: CollectionConfig
   /** The field without which only roles read a document; `null` where there is none. */
@@ -18,7 +18,7 @@ export interface Described {
 }
 
 /** A compiled collection with its words. */
-export function describedBy(config: Partial<Config>, collection: Collection): Described {
+export function describedBy(config: Partial<Config>, collection: Collection): RuleContext {
   const { name, verifiedField } = collection
   return {
     collection,
@@ -28,7 +28,7 @@ export function describedBy(config: Partial<Config>, collection: Collection): De
 }
 
 /** A rule in words. */
-export function describeRule(rule: Rule, operation: RuleOperation, described: Described): MatrixRule {
+export function describeRule(rule: Rule, operation: RuleOperation, described: RuleContext): MatrixRule {
   const { collection } = described
   const { pointer, written } = locate(rule.subject, operation, described)
   const where = conditionAt(`${pointer}/where`, written.where)
@@ -56,7 +56,7 @@ interface Located {
 export function locate(
   subject: string,
   operation: RuleOperation,
-  { collection, written: { permissions = {} } }: Pick<Described, 'collection' | 'written'>,
+  { collection, written: { permissions = {} } }: Pick<RuleContext, 'collection' | 'written'>,
 ): Located {
   const at = `/collections${toPointerPart(collection.name)}/permissions${toPointerPart(subject)}`
   const grant: unknown = readOwn(permissions as JsonObject, subject)
@@ -71,7 +71,7 @@ const conditionAt = (pointer: string, where: WhereConfig = {}): MatrixCondition 
 })
 
 /** An account that is not verified is there for roles alone (CONTRACT.md §4, "No enumeration"). */
-function narrow(condition: MatrixCondition, { shownWith }: Described): MatrixCondition {
+function narrow(condition: MatrixCondition, { shownWith }: RuleContext): MatrixCondition {
   if (shownWith === null) return condition
   const verified: WhereConfig = { [shownWith]: { $exists: true } }
   const isAlone = Object.keys(condition.where).length === 0

@@ -3,7 +3,7 @@ import type { Paint } from '../text/paint.js'
 import { breakText } from './grid.js'
 
 /** What a letter or a name stands for, and where the configuration says so. */
-export interface Note {
+export interface LegendEntry {
   readonly name: string
   readonly text: string
   readonly pointers: readonly string[]
@@ -16,7 +16,7 @@ const GAP = 3
 const NARROW = 24
 
 /** Lays out notes in three columns; where they are wider than `width`, their texts are wrapped. */
-export function layOutNotes(notes: readonly Note[], width: number, paint: Paint): readonly string[] {
+export function layOutNotes(notes: readonly LegendEntry[], width: number, paint: Paint): readonly string[] {
   const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map(({ length }) => length))
   const printable = notes.map((note) => ({ ...note, pointers: note.pointers.map(toPrintable) }))
   const names = widest(notes.map(({ name }) => name)) + 2

@@ -2,7 +2,7 @@ import { describeForced } from '../text/describe-condition.js'
 import type { MatrixOperation, MatrixRule } from './types.js'
 
 /** What is too long for a cell, and where the configuration says so. */
-export interface Note {
+export interface LetterNote {
   readonly letter: string
   readonly text: string
   readonly pointers: readonly string[]
@@ -13,7 +13,7 @@ export interface Letters {
   /** The letter of a text that stands at some pointers. */
   of(text: string, pointers: readonly string[]): string
   /** What has a letter, in the order in which it was first asked for. */
-  readonly notes: () => readonly Note[]
+  readonly notes: () => readonly LetterNote[]
 }
 
 /** Creates the letters of a table in which some words mean something else, as the names of fields do. */

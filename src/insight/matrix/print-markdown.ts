@@ -3,7 +3,7 @@ import { layOutMarkdown } from '../text/layout.js'
 import { toCode } from '../text/markdown.js'
 import { keyOf } from './decide.js'
 import { NOTHING } from './grid.js'
-import { type Cell, COLUMNS, nameRole, type Row, toRows } from './rows.js'
+import { type Cell, COLUMNS, type MatrixRow, nameRole, toRows } from './rows.js'
 import type { CollectionMatrix, MatrixClaim, MatrixFields, MatrixRule, PermissionMatrix } from './types.js'
 
 /**
@@ -27,7 +27,7 @@ const HEAD: readonly string[] = ['caller', 'may', 'documents', 'fields', 'forced
 
 function printCollection(collection: CollectionMatrix): readonly string[] {
   const rows = toRows(collection, false)
-  let outer: Row | undefined
+  let outer: MatrixRow | undefined
   const lines = rows.flatMap((row) => {
     if (!row.isInner) outer = row
     return printRow(row, outer)
@@ -39,7 +39,7 @@ function printCollection(collection: CollectionMatrix): readonly string[] {
 }
 
 /** The lines of a row. An owner's row says what is otherwise than in the row to which it belongs. */
-function printRow(row: Row, outer: Row | undefined): readonly (readonly string[])[] {
+function printRow(row: MatrixRow, outer: MatrixRow | undefined): readonly (readonly string[])[] {
   const isRegistering = row.cells.create?.operation === 'register'
   const labels = row.isInner ? [...(outer?.labels ?? []), ...(isRegistering ? [] : row.labels)] : row.labels
   const label = labels.map(printLabel).join(', ')

@@ -5,7 +5,7 @@ import { isShown } from './decide.js'
 import { breakText, type GridRow, layOutGrid, NOTHING } from './grid.js'
 import { layOutNotes } from './legend.js'
 import { abbreviate, createLetters, type Letters } from './letters.js'
-import { COLUMNS, nameRole, type Row, toRows } from './rows.js'
+import { COLUMNS, type MatrixRow, nameRole, toRows } from './rows.js'
 import type { CollectionMatrix, MatrixClaim, PermissionMatrix } from './types.js'
 
 /** How a matrix is printed on a terminal. */
@@ -18,7 +18,7 @@ export interface TextOptions {
   readonly isFull?: boolean
 }
 
-type Place = Required<TextOptions>
+type TextLayout = Required<TextOptions>
 
 /** A matrix as text: for each collection a table and what its letters mean, and at last the claims. */
 export function printText({ collections, claims }: PermissionMatrix, options: TextOptions = {}): string {
@@ -33,7 +33,7 @@ export function printText({ collections, claims }: PermissionMatrix, options: Te
     .join('\n\n')
 }
 
-function printCollection(collection: CollectionMatrix, place: Place): readonly string[] {
+function printCollection(collection: CollectionMatrix, place: TextLayout): readonly string[] {
   const { paint, width, isFull } = place
   const rows = toRows(collection, true)
   const letters = createLetters(namesIn(rows))
@@ -48,12 +48,12 @@ function printCollection(collection: CollectionMatrix, place: Place): readonly s
 }
 
 /** The names that stand in the cells. */
-const namesIn = (rows: readonly Row[]): ReadonlySet<string> =>
+const namesIn = (rows: readonly MatrixRow[]): ReadonlySet<string> =>
   new Set(rows.flatMap(rulesIn).flatMap(({ fields }) => (fields && 'names' in fields ? fields.names : [])))
 
-const rulesIn = ({ cells }: Row) => COLUMNS.flatMap((column) => cells[column]?.rules ?? [])
+const rulesIn = ({ cells }: MatrixRow) => COLUMNS.flatMap((column) => cells[column]?.rules ?? [])
 
-const abbreviateRow = ({ cells }: Row, letters: Letters): readonly string[] =>
+const abbreviateRow = ({ cells }: MatrixRow, letters: Letters): readonly string[] =>
   COLUMNS.map((column) => {
     const cell = cells[column]
     if (!cell) return ''
@@ -62,7 +62,7 @@ const abbreviateRow = ({ cells }: Row, letters: Letters): readonly string[] =>
 
 /** What takes several words, and stands in a row above, is said by the name of that row. */
 const referBack = (
-  rows: readonly Row[],
+  rows: readonly MatrixRow[],
   texts: readonly (readonly string[])[],
 ): readonly (readonly string[])[] =>
   texts.map((cells, i) =>
@@ -75,7 +75,7 @@ const referBack = (
 
 /** The first row with a text in a column. */
 const findRow = (
-  rows: readonly Row[],
+  rows: readonly MatrixRow[],
   texts: readonly (readonly string[])[],
   column: number,
   text: string,
@@ -83,7 +83,7 @@ const findRow = (
 
 function toGrid(
   name: string,
-  rows: readonly Row[],
+  rows: readonly MatrixRow[],
   texts: readonly (readonly string[])[],
 ): readonly GridRow[] {
   const lines = rows.map(({ labels, isInner }, i) => ({
@@ -93,7 +93,7 @@ function toGrid(
 }
 
 /** What a table does not show by itself. */
-function remarksOn({ roles }: CollectionMatrix, rows: readonly Row[]): readonly string[] {
+function remarksOn({ roles }: CollectionMatrix, rows: readonly MatrixRow[]): readonly string[] {
   const isAllShown = rows.every(({ cells: { read, update, delete: removal } }) =>
     [update, removal].every((cell) => isShown(cell?.rules ?? [], read?.rules ?? [])),
   )
@@ -106,8 +106,8 @@ function remarksOn({ roles }: CollectionMatrix, rows: readonly Row[]): readonly 
 /** Which rules say so, as places in the permissions of the collection. */
 function printRules(
   { name }: CollectionMatrix,
-  rows: readonly Row[],
-  { paint, width }: Place,
+  rows: readonly MatrixRow[],
+  { paint, width }: TextLayout,
 ): readonly string[] {
   const [base] = rows.flatMap(rulesIn).flatMap(({ pointers }) => pointers)
   const at = base?.split('/').slice(0, 4).join('/')
@@ -129,7 +129,7 @@ const pointersOf = (
   at = '',
 ): readonly string[] => rules.flatMap(({ pointers }) => pointers.map((one) => one.slice(at.length + 1)))
 
-const printClaims = (claims: readonly MatrixClaim[], { paint, width }: Place): readonly string[] => [
+const printClaims = (claims: readonly MatrixClaim[], { paint, width }: TextLayout): readonly string[] => [
   paint('bold', 'claims'),
   ...layOutNotes(
     claims.map(({ name, from, take, condition: { text, pointers } }) => ({
@@ -159,7 +159,7 @@ const SIGNS: readonly (readonly [sign: string, meaning: string])[] = [
   ['several roles', 'of a caller with several, these decide about writing, in this order'],
 ]
 
-const printKey = ({ paint, width }: Place): readonly string[] => [
+const printKey = ({ paint, width }: TextLayout): readonly string[] => [
   paint('bold', 'signs'),
   ...layOutNotes(
     SIGNS.map(([name, text]) => ({ name, text, pointers: [] })),

@@ -6,7 +6,7 @@ import type { CallerMatrix, CollectionMatrix, MatrixCaller, MatrixOperation, Mat
 export const COLUMNS = ['create', 'read', 'update', 'delete'] as const
 
 /** An operation that has a column. */
-export type Column = (typeof COLUMNS)[number]
+export type MatrixColumn = (typeof COLUMNS)[number]
 
 /** What stands in a cell. */
 export interface Cell {
@@ -15,27 +15,27 @@ export interface Cell {
 }
 
 /** Callers who may do the same. */
-export interface Row {
+export interface MatrixRow {
   /** `anonymous`, `everyone`, `user` or roles; of an inner row `own` or `registers`. */
   readonly labels: readonly string[]
   /** Whether it belongs to the row before. */
   readonly isInner: boolean
   /** Absent: the column means nothing here. */
-  readonly cells: { readonly [column in Column]?: Cell }
+  readonly cells: { readonly [column in MatrixColumn]?: Cell }
 }
 
 /** Callers who are signed in and may do the same, each with what is theirs as an owner. */
-type Group = readonly { readonly main: CallerMatrix; readonly own: CallerMatrix | undefined }[]
+type CallerGroup = readonly { readonly main: CallerMatrix; readonly own: CallerMatrix | undefined }[]
 
 /**
  * The rows of a table. Roles that the collection does not name are left out, for they do as `user`; an owner has one
  * where that adds something. With `areShared`, equal callers share a row.
  */
-export function toRows(collection: CollectionMatrix, areShared: boolean): readonly Row[] {
+export function toRows(collection: CollectionMatrix, areShared: boolean): readonly MatrixRow[] {
   const anonymous = collection.callers.find(({ caller }) => caller.kind === 'anonymous')
   const [users = [], ...others] = toGroups(collection, areShared)
   if (!anonymous) return []
-  const registers: readonly Row[] = anonymous.register
+  const registers: readonly MatrixRow[] = anonymous.register
     ? [{ labels: ['registers'], isInner: true, cells: { create: cellOf(anonymous, 'register') } }]
     : []
   const isForAll = areShared && users.some(({ main }) => keyOfCaller(main) === keyOfCaller(anonymous))
@@ -46,8 +46,8 @@ export function toRows(collection: CollectionMatrix, areShared: boolean): readon
 }
 
 /** The first group is that of callers without a role. */
-function toGroups({ roles, callers }: CollectionMatrix, areShared: boolean): readonly Group[] {
-  const groups = new Map<string, Group>()
+function toGroups({ roles, callers }: CollectionMatrix, areShared: boolean): readonly CallerGroup[] {
+  const groups = new Map<string, CallerGroup>()
   for (const main of callers) {
     const { caller, isOwner } = main
     if (isOwner || caller.kind === 'anonymous') continue
@@ -59,16 +59,20 @@ function toGroups({ roles, callers }: CollectionMatrix, areShared: boolean): rea
   return [...groups.values()]
 }
 
-function toGroupRows([first]: Group, labels: readonly string[], inner: readonly Row[] = []): readonly Row[] {
+function toGroupRows(
+  [first]: CallerGroup,
+  labels: readonly string[],
+  inner: readonly MatrixRow[] = [],
+): readonly MatrixRow[] {
   if (!first) return []
   const { main, own } = first
   const isMore = own && keyOfExisting(own) !== keyOfExisting(main)
   return [toRow(labels, main), ...inner, ...(isMore ? [{ ...toRow(['own'], own), isInner: true }] : [])]
 }
 
-const labelsOf = (group: Group): readonly string[] => group.map(({ main }) => labelOf(main.caller))
+const labelsOf = (group: CallerGroup): readonly string[] => group.map(({ main }) => labelOf(main.caller))
 
-const toRow = (labels: readonly string[], caller: CallerMatrix): Row => ({
+const toRow = (labels: readonly string[], caller: CallerMatrix): MatrixRow => ({
   labels,
   isInner: false,
   cells: Object.fromEntries(

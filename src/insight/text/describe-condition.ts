@@ -6,7 +6,9 @@ import type { JsonObject, WhereConfig } from '../../types.js'
 import { SIGNS } from './signs.js'
 
 /** A condition of the configuration, as a person reads it. */
-type Reading = string | { readonly kind: 'and' | 'or'; readonly parts: readonly Reading[] }
+type ReadableCondition =
+  | string
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly ReadableCondition[] }
 
 /**
  * A valid filter of the configuration on one line, in its own words: `status = "published" and views ≥ 10`.
@@ -34,8 +36,8 @@ const PLAIN = /^\$(?:now|user(?:\.\w+)+)$/
 
 const quote = (text: string): string => toPrintable(JSON.stringify(text))
 
-function readFilter(where: WhereConfig): Reading {
-  const parts = Object.entries(where).flatMap(([name, condition]): readonly Reading[] => {
+function readFilter(where: WhereConfig): ReadableCondition {
+  const parts = Object.entries(where).flatMap(([name, condition]): readonly ReadableCondition[] => {
     if (name !== '$or' && name !== '$and') return readField(name, condition)
     const groups = Array.isArray(condition) ? condition.filter(isObject) : []
     return [join(name === '$or' ? 'or' : 'and', groups.map(readFilter))]
@@ -44,13 +46,13 @@ function readFilter(where: WhereConfig): Reading {
 }
 
 /** Joins conditions without brackets that say nothing. */
-function join(kind: 'and' | 'or', parts: readonly Reading[]): Reading {
+function join(kind: 'and' | 'or', parts: readonly ReadableCondition[]): ReadableCondition {
   const flat = parts.flatMap((part) => (typeof part !== 'string' && part.kind === kind ? part.parts : [part]))
   const [first, ...others] = flat
   return first !== undefined && others.length === 0 ? first : { kind, parts: flat }
 }
 
-function print(reading: Reading): string {
+function print(reading: ReadableCondition): string {
   if (typeof reading === 'string') return reading
   if (reading.parts.length === 0) return 'anything'
   return reading.parts

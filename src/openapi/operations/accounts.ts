@@ -4,14 +4,14 @@ import type { JsonSchema } from '../../json/json-schema.js'
 import { MAX_SESSIONS } from '../../query/paging/session-page.js'
 import { describeRegistration, referToAccount, referToSignedIn, SESSIONS } from '../schemas/accounts.js'
 import { describeValue } from '../schemas/value-schema.js'
-import { type Scope, valueOptions } from '../scope.js'
+import { type DescriptionScope, valueOptions } from '../scope.js'
 import {
   answer,
   type DescribeOperation,
   emptyAnswer,
   NOTHING,
   OF_IGNORING,
-  type Operation,
+  type OperationDescription,
   type OperationPlace,
   PREFER,
 } from './operation.js'
@@ -20,7 +20,7 @@ const SESSION = { asker: 'session', problems: ['unauthenticated'] } as const
 
 /** The body of a route as it is checked, but for members of which more is known. */
 function describeMembers(
-  { service }: Scope,
+  { service }: DescriptionScope,
   { endpoint }: OperationPlace,
   known: { readonly [name: string]: JsonSchema } = {},
 ): JsonSchema {
@@ -29,15 +29,19 @@ function describeMembers(
 }
 
 /** A new secret, or a new identifier. */
-const describeNew = (scope: Scope, { users, ...auth }: AuthPlan, name: 'secret' | 'identifier') => ({
+const describeNew = (
+  scope: DescriptionScope,
+  { users, ...auth }: AuthPlan,
+  name: 'secret' | 'identifier',
+) => ({
   new: describeValue(auth[name], valueOptions(scope, users, 'element')),
 })
 
 const signsIn = (
-  scope: Scope,
+  scope: DescriptionScope,
   { auth }: OperationPlace,
-  operation: Omit<Operation, 'answers'>,
-): Operation => ({
+  operation: Omit<OperationDescription, 'answers'>,
+): OperationDescription => ({
   ...operation,
   answers: { 200: answer(scope, 'Signed in.', referToSignedIn(scope, auth)) },
 })

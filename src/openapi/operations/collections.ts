@@ -5,7 +5,7 @@ import { findRights } from '../../service/authorize.js'
 import type { HeaderName } from '../headers.js'
 import { referToBody } from '../schemas/bodies.js'
 import { referToDocument, referToExpanded } from '../schemas/documents.js'
-import type { Scope } from '../scope.js'
+import type { DescriptionScope } from '../scope.js'
 import {
   answer,
   type DescribeOperation,
@@ -27,7 +27,7 @@ const IF_NONE_MATCH = header('If-None-Match', 'Only where the document has none 
 
 /** Who has to ask: a caller, where nobody else has the right. */
 const askerOf = (
-  { service }: Scope,
+  { service }: DescriptionScope,
   { collection }: OperationPlace,
   operation: 'read' | 'create' | 'update' | 'delete',
 ) => (findRights(service, collection, null)[operation].length > 0 ? {} : ({ asker: 'caller' } as const))

@@ -4,10 +4,10 @@ import type { Endpoint, NamedByPath } from '../../http/routes/route.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { envelope } from '../../schema/envelope.js'
 import { type HeaderName, referToHeader } from '../headers.js'
-import type { Scope } from '../scope.js'
+import type { DescriptionScope } from '../scope.js'
 
 /** An operation: what a method does at a path. */
-export interface Operation {
+export interface OperationDescription {
   readonly summary: string
   readonly description?: string
   /** Parameters beside those of the path and of the query language. */
@@ -32,11 +32,14 @@ export interface OperationPlace {
 }
 
 /** Describes an operation; `undefined` where the reader has no right to it. */
-export type DescribeOperation = (scope: Scope, place: OperationPlace) => Operation | undefined
+export type DescribeOperation = (
+  scope: DescriptionScope,
+  place: OperationPlace,
+) => OperationDescription | undefined
 
 /** An answer with a body of JSON. */
 export const answer = (
-  scope: Scope,
+  scope: DescriptionScope,
   description: string,
   schema: JsonSchema,
   headers: readonly HeaderName[] = [],
@@ -48,12 +51,12 @@ export const answer = (
 
 /** An answer without a body. */
 export const emptyAnswer = (
-  scope: Scope,
+  scope: DescriptionScope,
   description: string,
   headers: readonly HeaderName[] = [],
 ): JsonSchema => ({ description, ...describeHeaders(scope, headers) })
 
-const describeHeaders = (scope: Scope, names: readonly HeaderName[]): JsonSchema =>
+const describeHeaders = (scope: DescriptionScope, names: readonly HeaderName[]): JsonSchema =>
   names.length > 0
     ? { headers: Object.fromEntries(names.map((name) => [name, referToHeader(scope, name)])) }
     : {}

@@ -1,7 +1,7 @@
 import type { AuthPlan } from '../../config/plan.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { ruleToRegister } from '../../service/authorize.js'
-import { type Scope, SYSTEM, valueOptions } from '../scope.js'
+import { type DescriptionScope, SYSTEM, valueOptions } from '../scope.js'
 import { describeBody } from './bodies.js'
 import { describeShown, isOpen } from './documents.js'
 import { describeValue } from './value-schema.js'
@@ -10,7 +10,7 @@ import { describeValue } from './value-schema.js'
  * The schema of an account as its owner may read it. Another one than the reader's may show more, which a
  * description for a reader must not name: then it is left open.
  */
-export const referToAccount = (scope: Scope, auth: AuthPlan): JsonSchema =>
+export const referToAccount = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
   scope.components.refer('schemas', 'service.account', () => {
     const { users, identifier } = auth
     const options = valueOptions(scope, users, 'answer')
@@ -33,7 +33,7 @@ export const referToAccount = (scope: Scope, auth: AuthPlan): JsonSchema =>
   })
 
 /** The schema of what a login answers. */
-export const referToSignedIn = (scope: Scope, auth: AuthPlan): JsonSchema =>
+export const referToSignedIn = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
   scope.components.refer('schemas', 'service.signed-in', () => ({
     type: 'object',
     properties: {
@@ -46,7 +46,7 @@ export const referToSignedIn = (scope: Scope, auth: AuthPlan): JsonSchema =>
   }))
 
 /** The schema of the body of a registration; `undefined` where none can succeed. */
-export function describeRegistration(scope: Scope, auth: AuthPlan): JsonSchema | undefined {
+export function describeRegistration(scope: DescriptionScope, auth: AuthPlan): JsonSchema | undefined {
   const { users, identifier, secret } = auth
   return describeBody(scope, {
     collection: users,

@@ -1,7 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { USERS } from '../../schema/names.js'
-import type { Scope } from '../scope.js'
+import type { DescriptionScope } from '../scope.js'
 import { type BodyUse, referToBody, referToPlainBody } from './bodies.js'
 import { referToDocument } from './documents.js'
 
@@ -25,7 +25,7 @@ const operation = (properties: { readonly method: string; readonly [name: string
 }
 
 /** The operations that a batch takes of the reader, by collection, each as a schema (CONTRACT.md §2, "Batch"). */
-export const describeOperations = (scope: Scope): readonly JsonSchema[] =>
+export const describeOperations = (scope: DescriptionScope): readonly JsonSchema[] =>
   [...scope.service.plan.collections.values()]
     .filter((collection) => takesAny(scope, collection))
     .map((collection) =>
@@ -35,7 +35,7 @@ export const describeOperations = (scope: Scope): readonly JsonSchema[] =>
     )
 
 /** Whether a batch takes an operation of the reader on a collection. */
-function takesAny(scope: Scope, collection: Collection): boolean {
+function takesAny(scope: DescriptionScope, collection: Collection): boolean {
   const rights = scope.rights(collection)
   const isTaken = (use: BodyUse): boolean => referToBody(scope, collection, use) !== undefined
   return (
@@ -47,7 +47,7 @@ function takesAny(scope: Scope, collection: Collection): boolean {
   )
 }
 
-function describeOwn(scope: Scope, collection: Collection): readonly JsonSchema[] {
+function describeOwn(scope: DescriptionScope, collection: Collection): readonly JsonSchema[] {
   const rights = scope.rights(collection)
   const at = `/${collection.name}`
   const path: JsonSchema = {
@@ -85,7 +85,7 @@ const UUID = '[\\da-fA-F]{8}-[\\da-fA-F]{4}-[\\da-fA-F]{4}-[\\da-fA-F]{4}-[\\da-
 const takesNew = ({ hashes }: Collection): boolean => hashes.every(({ definition }) => !definition.required)
 
 /** The schema of what a batch answers. */
-export const describeResults = (scope: Scope): JsonSchema => {
+export const describeResults = (scope: DescriptionScope): JsonSchema => {
   const documents = [...scope.service.plan.collections.values()]
     .filter((collection) => Object.values(scope.rights(collection)).some((rules) => rules.length > 0))
     .map((collection) => referToDocument(scope, collection))

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../json/json-schema.js'
 import { includesProperty, type Rule } from '../../permissions/grants.js'
 import { acceptsProperty } from '../../permissions/write-rules.js'
 import { holdsImmutable } from '../../schema/changes.js'
-import { isReadable, type Scope, valueOptions } from '../scope.js'
+import { type DescriptionScope, isReadable, valueOptions } from '../scope.js'
 import { describeUndeclared } from './documents.js'
 import { describeValue, isNeeded } from './value-schema.js'
 
@@ -24,7 +24,7 @@ export interface Body {
  * The schema of a body that one of some rules accepts whole. It may ask for more than the service does: what any of
  * the rules needs. `undefined` where no body is ever valid, because nothing can give what is required.
  */
-export function describeBody(scope: Scope, body: Body): JsonSchema | undefined {
+export function describeBody(scope: DescriptionScope, body: Body): JsonSchema | undefined {
   const { collection, use, always = [] } = body
   const rules = selectPossible(scope, body)
   if (!rules) return undefined
@@ -70,7 +70,7 @@ const neededBy = ({ collection, use }: Body, rule: Rule): readonly Field[] =>
  * Rules under which a body can be valid. One that can never be, and comes first, answers with its faults: then only
  * bodies count of which another keeps more.
  */
-function selectPossible(scope: Scope, body: Body): readonly Rule[] | undefined {
+function selectPossible(scope: DescriptionScope, body: Body): readonly Rule[] | undefined {
   const { reader } = scope
   const { collection, use, rules, always = [] } = body
   if (use !== 'create') return rules
@@ -88,7 +88,7 @@ function selectPossible(scope: Scope, body: Body): readonly Rule[] | undefined {
 }
 
 /** Whether a writer can give a field any value: a reference leads to what they may read. */
-function hasValues(scope: Scope, field: Field): boolean {
+function hasValues(scope: DescriptionScope, field: Field): boolean {
   const { definition, properties, items } = field
   if (definition.type === 'reference') return scope.findTarget(field) !== undefined
   if (definition.type === 'array') return !definition.minItems || !items || hasValues(scope, items)
@@ -99,7 +99,7 @@ function hasValues(scope: Scope, field: Field): boolean {
  * What every reader needs, where all are described together; else what any of the rules needs, for each may be the
  * first that is tried.
  */
-function isRequired(scope: Scope, body: Body, name: string): boolean {
+function isRequired(scope: DescriptionScope, body: Body, name: string): boolean {
   const { collection, use, rules } = body
   if (use === 'patch') return false
   const needs = (rule: Rule): boolean =>
@@ -109,16 +109,16 @@ function isRequired(scope: Scope, body: Body, name: string): boolean {
 }
 
 /** Whether a PUT removes what it does not name. */
-const isReplaced = (scope: Scope, collection: Collection, name: string): boolean =>
+const isReplaced = (scope: DescriptionScope, collection: Collection, name: string): boolean =>
   name !== collection.roleField && isReadable(scope, collection, name)
 
 /** Whether the reader may read a property, or give it to a new document. */
-const isKnown = (scope: Scope, collection: Collection, name: string): boolean =>
+const isKnown = (scope: DescriptionScope, collection: Collection, name: string): boolean =>
   isReadable(scope, collection, name) ||
   scope.rights(collection).create.some((rule) => takes(collection, rule, name))
 
 /** Whether an update may name a field without a fault, whatever is stored. */
-function isChangeable(scope: Scope, collection: Collection, field: Field, use: BodyUse): boolean {
+function isChangeable(scope: DescriptionScope, collection: Collection, field: Field, use: BodyUse): boolean {
   if (field.definition.immutable) return false
   if (!holdsImmutable(field)) return true
   // Where the reader may not see it, naming it is a fault; where it is missing, what is immutable inside cannot be given.
@@ -133,7 +133,11 @@ const needsImmutable = ({ properties }: Field): boolean =>
   )
 
 /** A reference to the schema of a body; `undefined` where the reader has no right, or no body is ever valid. */
-export function referToBody(scope: Scope, collection: Collection, use: BodyUse): JsonSchema | undefined {
+export function referToBody(
+  scope: DescriptionScope,
+  collection: Collection,
+  use: BodyUse,
+): JsonSchema | undefined {
   const { create, update } = scope.rights(collection)
   const rules = use === 'create' ? create : update
   const schema = rules.length > 0 ? describeBody(scope, { collection, use, rules }) : undefined
@@ -141,7 +145,11 @@ export function referToBody(scope: Scope, collection: Collection, use: BodyUse):
 }
 
 /** What `referToBody` gives, without the secrets: a batch sets none. */
-export function referToPlainBody(scope: Scope, collection: Collection, use: BodyUse): JsonSchema | undefined {
+export function referToPlainBody(
+  scope: DescriptionScope,
+  collection: Collection,
+  use: BodyUse,
+): JsonSchema | undefined {
   const body = referToBody(scope, collection, use)
   const { create, update } = scope.rights(collection)
   const secrets = collection.hashes.filter(({ name }) =>

@@ -4,15 +4,15 @@ import type { JsonSchema } from '../../json/json-schema.js'
 import type { Rule } from '../../permissions/grants.js'
 import { includesProperty } from '../../permissions/grants.js'
 import { isSystemField } from '../../schema/names.js'
-import { isReadable, type Scope, SYSTEM, valueOptions } from '../scope.js'
+import { type DescriptionScope, isReadable, SYSTEM, valueOptions } from '../scope.js'
 import { describeValue } from './value-schema.js'
 
 /** The schema of a document as the reader may read it; only its `_id` is in every answer. */
-export const referToDocument = (scope: Scope, collection: Collection): JsonSchema =>
+export const referToDocument = (scope: DescriptionScope, collection: Collection): JsonSchema =>
   scope.components.refer('schemas', collection.name, () => describeDocument(scope, collection, false))
 
 /** The same where references may be replaced by the documents that they name. */
-export const referToExpanded = (scope: Scope, collection: Collection): JsonSchema =>
+export const referToExpanded = (scope: DescriptionScope, collection: Collection): JsonSchema =>
   isExpandable(scope, collection)
     ? scope.components.refer('schemas', `${collection.name}.expanded`, () =>
         describeDocument(scope, collection, true),
@@ -20,7 +20,7 @@ export const referToExpanded = (scope: Scope, collection: Collection): JsonSchem
     : referToDocument(scope, collection)
 
 /** Whether a reference of a collection can be expanded. */
-const isExpandable = (scope: Scope, collection: Collection): boolean => {
+const isExpandable = (scope: DescriptionScope, collection: Collection): boolean => {
   const { find, paths } = scope.names(collection)
   return paths().some((path) => {
     const field = find(path)
@@ -28,7 +28,7 @@ const isExpandable = (scope: Scope, collection: Collection): boolean => {
   })
 }
 
-function describeDocument(scope: Scope, collection: Collection, isExpanded: boolean): JsonSchema {
+function describeDocument(scope: DescriptionScope, collection: Collection, isExpanded: boolean): JsonSchema {
   return {
     type: 'object',
     properties: {
@@ -42,7 +42,7 @@ function describeDocument(scope: Scope, collection: Collection, isExpanded: bool
 
 /** The schemas of what the reader may read of a collection's documents, but for their `_id`. */
 export function describeShown(
-  scope: Scope,
+  scope: DescriptionScope,
   collection: Collection,
   isExpanded = false,
 ): { readonly [name: string]: JsonSchema } {
@@ -79,12 +79,12 @@ function findUndeclared(
 }
 
 /** Whether a document may show what its schema does not declare. */
-export const isOpen = (scope: Scope, collection: Collection): boolean =>
+export const isOpen = (scope: DescriptionScope, collection: Collection): boolean =>
   collection.additionalProperties &&
   scope.rights(collection).read.some(({ properties }) => properties.pick === null)
 
 /** Nobody is the creator of what was created anonymously. */
-function describeCreator(scope: Scope, isExpanded: boolean): JsonSchema {
+function describeCreator(scope: DescriptionScope, isExpanded: boolean): JsonSchema {
   const [field] = SYSTEM.filter(({ name }) => name === 'createdBy')
   const target = field && scope.findTarget(field)
   const own = { type: ['string', 'null'], ...(target ? { 'x-collection': target.name } : {}) }
@@ -93,7 +93,7 @@ function describeCreator(scope: Scope, isExpanded: boolean): JsonSchema {
 
 /** The names that a body may give beside those of the schema. */
 export function describeUndeclared(
-  scope: Scope,
+  scope: DescriptionScope,
   {
     collection,
     rules,

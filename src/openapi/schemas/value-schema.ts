@@ -11,11 +11,11 @@ import { describeNumber, describeSecret, describeText, describeTime, orNull } fr
  * get their defaults. `replace`: the same, without what cannot be changed. `element`: what is given whole and gets
  * no defaults. `patch`: a merge patch.
  */
-export type Use = 'answer' | 'create' | 'replace' | 'element' | 'patch'
+export type SchemaUse = 'answer' | 'create' | 'replace' | 'element' | 'patch'
 
 /** How values are described. */
 export interface ValueOptions {
-  readonly use: Use
+  readonly use: SchemaUse
   /** The schema of any JSON in a body. */
   readonly describeAny: () => JsonSchema
   /** The schema of a reference. */
@@ -45,7 +45,7 @@ const tellDefault = ({ definition }: Field): string | undefined =>
     ? `Default: ${JSON.stringify(definition.default)}.`
     : undefined
 
-const fillsDefaults = (use: Use): boolean => use === 'create' || use === 'replace'
+const fillsDefaults = (use: SchemaUse): boolean => use === 'create' || use === 'replace'
 
 function describeType(field: Field, options: ValueOptions): JsonSchema {
   const { fieldType, definition, items, path } = field
@@ -88,7 +88,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
         : describeAny()
     case 'array': {
       // A patch replaces an array as a whole.
-      const inside: Use = use === 'patch' ? 'element' : use
+      const inside: SchemaUse = use === 'patch' ? 'element' : use
       return items ? { ...keywords, items: describeValue(items, { ...options, use: inside }) } : keywords
     }
     case 'object':
@@ -111,10 +111,10 @@ function describeObject(fields: readonly Field[], options: ValueOptions): JsonSc
   }
 }
 
-const isUpdate = (use: Use): boolean => use === 'replace' || use === 'patch'
+const isUpdate = (use: SchemaUse): boolean => use === 'replace' || use === 'patch'
 
 /** Whether a value is at fault without a field. */
-export function isNeeded(field: Field, use: Use): boolean {
+export function isNeeded(field: Field, use: SchemaUse): boolean {
   const { definition, defaultAt, properties } = field
   // Of what it does not name, a PUT keeps what is immutable, and no default fills the rest.
   const isKept = use === 'replace' && definition.immutable !== true && holdsImmutable(field)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { findConflicts, keepNewer, settle } from '../../../src/page/app/model/conflict.js'
-import { type Draft, draftAll, readBody, readPatch, toLocal } from '../../../src/page/app/model/draft.js'
+import { draftAll, type FieldDraft, readBody, readPatch, toLocal } from '../../../src/page/app/model/draft.js'
 import { type JsonSchema, readFields } from '../../../src/page/app/model/schema.js'
 
 const SCHEMA: JsonSchema = {
@@ -136,8 +136,8 @@ describe('of a list that is changed', () => {
     { name: 'b', count: 2, at: '2026-10-25T01:30:00.000Z' },
     { name: '', count: 3 },
   ]
-  const shown = draftAll(fields, { lines }).lines as readonly { readonly [name: string]: Draft }[]
-  const read = (drafts: Draft) => readPatch(fields, { lines }, { lines: drafts }).body.lines
+  const shown = draftAll(fields, { lines }).lines as readonly { readonly [name: string]: FieldDraft }[]
+  const read = (drafts: FieldDraft) => readPatch(fields, { lines }, { lines: drafts }).body.lines
 
   test('the other elements stay as they were stored', () => {
     expect(read(shown)).toBeUndefined()

@@ -21,36 +21,36 @@ export function describeImport({ collections, losses, isJsonServer }: Imported):
     .join('\n\n')
 }
 
-type Row = readonly [left: string, right: string]
+type SummaryLine = readonly [left: string, right: string]
 
-function align(rows: readonly Row[]): readonly string[] {
+function align(rows: readonly SummaryLine[]): readonly string[] {
   const width = Math.max(0, ...rows.map(([left]) => left.length))
   return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`)
 }
 
-function describeCollection({ name, isSingle, documents, schema }: ImportedCollection): Row {
+function describeCollection({ name, isSingle, documents, schema }: ImportedCollection): SummaryLine {
   const count = isSingle ? 'one object' : `${documents.length} document${documents.length === 1 ? '' : 's'}`
   const fields = Object.entries(schema).map(([field, definition]) => `${field} ${describeType(definition)}`)
   return [name, [count, ...fields].join(', ')]
 }
 
 /** The rows on the field that names the documents of a collection, and on its references. */
-function describeKeys({ name, key, schema }: ImportedCollection): readonly Row[] {
-  const references = Object.entries(schema).flatMap(([field, definition]): readonly Row[] => {
+function describeKeys({ name, key, schema }: ImportedCollection): readonly SummaryLine[] {
+  const references = Object.entries(schema).flatMap(([field, definition]): readonly SummaryLine[] => {
     const { type, collection } = asReference(definition.type === 'array' ? definition.items : definition)
     if (type !== 'reference') return []
     const held = definition.type === 'array' ? 'the _ids of documents' : 'the _id of a document'
     return [[`${name}.${field}`, `${held} of ${collection}; GET /${name}?expand=["${field}"] shows them`]]
   })
   if (key === undefined) return references
-  const row: Row = [
+  const row: SummaryLine = [
     `${name}.${key}`,
     `stays beside _id, and is unique: GET /${name}?q[${key}]=… finds one document`,
   ]
   return [row, ...references]
 }
 
-const UNDECLARED: Row = [
+const UNDECLARED: SummaryLine = [
   'a property that no document has',
   'rejected, 400 validation_failed, until config.json declares it',
 ]
@@ -76,7 +76,7 @@ const describeRenames = ({ from, name, renamed }: ImportedCollection): readonly 
 ]
 
 /** The kinds of addresses that json-server has, for the first collection that shows each. */
-function describeAddresses(collections: readonly ImportedCollection[]): readonly Row[] {
+function describeAddresses(collections: readonly ImportedCollection[]): readonly SummaryLine[] {
   const list = collections.find(({ isSingle }) => !isSingle)
   const single = collections.find(({ isSingle }) => isSingle)
   return [
@@ -87,7 +87,7 @@ function describeAddresses(collections: readonly ImportedCollection[]): readonly
   ]
 }
 
-function describeList({ from, name, schema }: ImportedCollection): readonly Row[] {
+function describeList({ from, name, schema }: ImportedCollection): readonly SummaryLine[] {
   const [first] = Object.entries(schema).find(([field, { type }]) => type === 'string' && field !== 'id') ?? [
     '_id',
   ]
@@ -108,7 +108,7 @@ function describeList({ from, name, schema }: ImportedCollection): readonly Row[
 }
 
 /** A document in place of its `_id`, and those that refer to it. */
-function describeRelations(collections: readonly ImportedCollection[]): readonly Row[] {
+function describeRelations(collections: readonly ImportedCollection[]): readonly SummaryLine[] {
   for (const { from, name, schema } of collections) {
     for (const [field, definition] of Object.entries(schema)) {
       const { type, collection } = asReference(definition.type === 'array' ? definition.items : definition)
@@ -130,7 +130,11 @@ function describeRelations(collections: readonly ImportedCollection[]): readonly
 const asReference = (definition: FieldDefinition): { readonly type: string; readonly collection?: string } =>
   definition
 
-const describeSingle = ({ from, name, documents: [document] }: ImportedCollection): readonly Row[] => {
+const describeSingle = ({
+  from,
+  name,
+  documents: [document],
+}: ImportedCollection): readonly SummaryLine[] => {
   const id = String(document?._id)
   return [
     [`GET /${from}`, `GET /${name}/${id}, or GET /${name}, a list of one`],

@@ -30,10 +30,10 @@ function toExact(text: string): number | undefined {
 }
 
 /** Reads what a wrapper holds; `undefined` where it is none of its kind, and stays an object. */
-type Reader = (held: unknown) => unknown
+type ReadWrapped = (held: unknown) => unknown
 
 const readText =
-  (pattern: RegExp, read: (text: string) => unknown): Reader =>
+  (pattern: RegExp, read: (text: string) => unknown): ReadWrapped =>
   (held) =>
     typeof held === 'string' && pattern.test(held) ? read(held) : undefined
 
@@ -50,7 +50,7 @@ function readDate(held: unknown): Date | undefined {
 }
 
 /** MongoDB Extended JSON v2, canonical and relaxed, as `mongoexport` writes it: the wrappers with one member. */
-const READERS: { readonly [name: string]: Reader } = {
+const READERS: { readonly [name: string]: ReadWrapped } = {
   $oid: readText(/^[0-9a-f]{24}$/i, (text) => text),
   $date: readDate,
   $numberInt: readText(INTEGER, Number),

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../types.js'
 import { WrittenNumber } from './extended-json.js'
 
 /** A collection of the file whose documents others may name, by what `id` they have. */
-export interface Target {
+export interface ImportTarget {
   readonly name: string
   /** The `_id` of each document, by its `id` as text: json-server finds `"1"` under `1`. */
   readonly ids: ReadonlyMap<string, string>
@@ -10,14 +10,14 @@ export interface Target {
 
 /** A field whose values name documents of another collection. */
 export interface FoundReference {
-  readonly target: Target
+  readonly target: ImportTarget
   /** Whether a value is an array of them. */
   readonly isMany: boolean
 }
 
 /** A field that is named like a reference, and one of its values that names nothing. */
 export interface BrokenReference {
-  readonly target: Target
+  readonly target: ImportTarget
   readonly broken: unknown
 }
 
@@ -70,7 +70,7 @@ export const isIdName = (field: string): boolean => /^_?id$/i.test(field) || spl
 export function findTarget(
   field: string,
   documents: readonly JsonObject[],
-  targets: readonly Target[],
+  targets: readonly ImportTarget[],
 ): FoundReference | BrokenReference | undefined {
   const split = splitName(field)
   if (!split) return undefined

@@ -6,8 +6,8 @@ import {
   type BrokenReference,
   type FoundReference,
   findTarget,
+  type ImportTarget,
   isName,
-  type Target,
   toName,
 } from './find-targets.js'
 import { inferDefinition, toStored } from './infer-definition.js'
@@ -40,7 +40,7 @@ export interface Imported extends Pick<Database, 'isJsonServer'> {
 }
 
 /** A collection of the file, with documents that have an `_id`. */
-interface Read {
+interface ReadCollection {
   readonly from: string
   readonly isSingle: boolean
   readonly documents: readonly JsonObject[]
@@ -57,7 +57,7 @@ export function importDatabase(database: Database, now: () => number = Date.now)
   const { values, isJsonServer, keyField } = database
   const losses: string[] = []
   const createId = createIdSource(now)
-  const read = Object.entries(values).flatMap(([from, value]): readonly Read[] => {
+  const read = Object.entries(values).flatMap(([from, value]): readonly ReadCollection[] => {
     const documents = readDocuments(value)
     if (documents) {
       const ids = documents.map(() => createId())
@@ -119,7 +119,10 @@ const wordFor = (value: unknown): string =>
   Array.isArray(value) ? 'a list of other values' : JSON.stringify(toStored(value, { type: 'json' }))
 
 /** The collection as a target of references; none where an `id` is missing, repeated or no name. */
-function targetOf({ from, documents, ids, idField }: Read, losses: string[]): readonly Target[] {
+function targetOf(
+  { from, documents, ids, idField }: ReadCollection,
+  losses: string[],
+): readonly ImportTarget[] {
   const given = documents.flatMap((one) => (Object.hasOwn(one, idField) ? [one[idField]] : []))
   if (given.length === 0) return []
   const named = new Map(documents.map((one, i) => [toName(one[idField]), ids[i] ?? '']))
@@ -142,13 +145,13 @@ function asKey(definition: FieldDefinition): FieldDefinition | undefined {
 }
 
 interface Context {
-  readonly targets: readonly Target[]
+  readonly targets: readonly ImportTarget[]
   readonly names: ReadonlyMap<string, string>
   readonly losses: string[]
 }
 
 function importCollection(
-  { from, documents, ids, idField }: Read,
+  { from, documents, ids, idField }: ReadCollection,
   { targets, names, losses }: Context,
 ): Pick<ImportedCollection, 'schema' | 'documents' | 'renamed' | 'key'> {
   const fields = [...new Set(documents.flatMap((document) => Object.keys(document)))]

@@ -5,7 +5,7 @@ import { WrittenNumber } from './extended-json.js'
 import { isIdName } from './find-targets.js'
 
 /** The kind of all values of a field. `null` is none of them: it is stored as absence. */
-type Kind =
+type ValueKind =
   | 'boolean'
   | 'integer'
   | 'number'
@@ -17,7 +17,7 @@ type Kind =
   | 'mixed'
   | 'nothing'
 
-function kindOf(value: unknown): Exclude<Kind, 'mixed' | 'nothing'> {
+function kindOf(value: unknown): Exclude<ValueKind, 'mixed' | 'nothing'> {
   if (Array.isArray(value)) return 'array'
   if (value instanceof Date) return 'timestamp'
   if (value instanceof WrittenNumber) return value.exact === undefined ? 'long' : kindOf(value.exact)
@@ -26,8 +26,8 @@ function kindOf(value: unknown): Exclude<Kind, 'mixed' | 'nothing'> {
   return typeof value === 'boolean' ? 'boolean' : 'string'
 }
 
-function kindOfAll(values: readonly unknown[]): Kind {
-  const kinds = new Set<Kind>(values.map(kindOf))
+function kindOfAll(values: readonly unknown[]): ValueKind {
+  const kinds = new Set<ValueKind>(values.map(kindOf))
   if (kinds.has('number') || kinds.has('long')) kinds.delete('integer')
   if (kinds.has('long')) kinds.delete('number')
   const [kind = 'nothing', ...others] = kinds

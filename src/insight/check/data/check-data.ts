@@ -3,7 +3,7 @@ import { ID } from '../../../filter/filter.js'
 import type { Listed, ListQuery, MaybePromise, StoredDocument } from '../../../storage.js'
 import { compileForInsight } from '../../compile.js'
 import type { InsightOptions } from '../../options.js'
-import { createScope, type Scope } from '../scope.js'
+import { type CheckScope, createScope } from '../scope.js'
 import { createJudge } from './judge-document.js'
 import { createTwinFinder, MAX_IDS, type Twins } from './twins.js'
 
@@ -61,7 +61,7 @@ export async function checkData(
 }
 
 async function checkCollection(
-  scope: Scope,
+  scope: CheckScope,
   collection: Collection,
   storage: StoredDocuments,
 ): Promise<StoredReport> {

@@ -10,7 +10,7 @@ import { readFields, readHash } from '../../../service/write/stored-document.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { JsonObject } from '../../../types.js'
 import { variablesIn } from '../satisfy.js'
-import type { Placed, Scope } from '../scope.js'
+import type { CheckScope, LocatedRule } from '../scope.js'
 
 /** Says of stored documents what a configuration would find. */
 export interface DocumentJudge {
@@ -25,7 +25,7 @@ const withoutNames = (fields: JsonObject, names: ReadonlySet<string>): JsonObjec
 const UNDECLARED = 'unknown_property'
 
 /** Creates the judge of a collection's documents. */
-export function createJudge(scope: Scope, collection: Collection): DocumentJudge {
+export function createJudge(scope: CheckScope, collection: Collection): DocumentJudge {
   const { hashes, validate } = collection
   const names = new Set(hashes.map(({ name }) => name))
   const places = new Map(hashes.map(({ name }) => [toPointerPart(name), name]))
@@ -48,7 +48,7 @@ export function createJudge(scope: Scope, collection: Collection): DocumentJudge
 }
 
 /** Whether somebody may read a document by a rule: a caller may have any values. */
-function compileReader({ rule, subject, collection }: Placed): Predicate {
+function compileReader({ rule, subject, collection }: LocatedRule): Predicate {
   const { where } = rule
   const isMet: Predicate =
     where.kind === 'fixed' ? compileFilter(where.filter) : compileWays(where.ways, collection)

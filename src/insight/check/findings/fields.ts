@@ -3,13 +3,13 @@ import type { Field } from '../../../fields/field-type.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { EVERYONE } from '../../../permissions/grants.js'
 import { acceptsProperty } from '../../../permissions/write-rules.js'
-import type { Check, Placed, Scope } from '../scope.js'
+import type { Check, CheckScope, LocatedRule } from '../scope.js'
 
 const schemaAt = ({ name }: Collection, field: Field): string =>
   `/collections${toPointerPart(name)}/schema${toPointerPart(field.name)}`
 
 /** Whether strangers create the documents of a collection by registering. */
-const hasRegistration = ({ plan: { auth }, authenticate }: Scope, collection: Collection): boolean =>
+const hasRegistration = ({ plan: { auth }, authenticate }: CheckScope, collection: Collection): boolean =>
   !authenticate && auth?.users === collection && auth.register
 
 const hasDefault = ({ definition }: Field): boolean =>
@@ -17,7 +17,7 @@ const hasDefault = ({ definition }: Field): boolean =>
 
 /** Fields that the service itself sets, or that have a way of their own. */
 const isOwn = (
-  { plan: { auth } }: Scope,
+  { plan: { auth } }: CheckScope,
   { name, roleField, verifiedField }: Collection,
   field: string,
 ): boolean =>
@@ -25,7 +25,7 @@ const isOwn = (
   field === roleField ||
   field === verifiedField
 
-const gives = ({ rule, collection, operation }: Placed, { name, definition }: Field): boolean =>
+const gives = ({ rule, collection, operation }: LocatedRule, { name, definition }: Field): boolean =>
   rule.set.has(name) ||
   (acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable === true))
 

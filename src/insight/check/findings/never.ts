@@ -1,7 +1,14 @@
 import { EVERYONE, isRole, OWNER, SIGNED_IN } from '../../../permissions/grants.js'
 import { goesFirst } from '../implies.js'
 import { isPossible } from '../satisfy.js'
-import { type Check, collectSubjects, needsCaller, type Placed, type Scope, waysOfRule } from '../scope.js'
+import {
+  type Check,
+  type CheckScope,
+  collectSubjects,
+  type LocatedRule,
+  needsCaller,
+  waysOfRule,
+} from '../scope.js'
 
 /** Subjects that nobody can be; the start knows of some. */
 export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, canSignIn }, note) => {
@@ -61,10 +68,10 @@ export const findUnmatched: Check = (scope, note) => {
 }
 
 /** Whether a rule applies to any document. */
-export const isMatched = (scope: Scope, placed: Placed): boolean =>
+export const isMatched = (scope: CheckScope, placed: LocatedRule): boolean =>
   isPossible(waysOfRule(placed.rule), scope.situate(placed))
 
-function describeUnmatched(scope: Scope, placed: Placed): string {
+function describeUnmatched(scope: CheckScope, placed: LocatedRule): string {
   const { isLacking: _, ...anyone } = scope.situate(placed)
   return isPossible(waysOfRule(placed.rule), anyone)
     ? 'it compares with the caller, but those whom it is for are not signed in'
@@ -72,7 +79,7 @@ function describeUnmatched(scope: Scope, placed: Placed): string {
 }
 
 /** The place of a part of a rule. A grant of `true` has none. */
-export const pointTo = ({ pointer, rule, operation }: Placed, part: 'where' | 'check'): string =>
+export const pointTo = ({ pointer, rule, operation }: LocatedRule, part: 'where' | 'check'): string =>
   pointer.endsWith(`/${operation}`) && rule[part].ways.some((way) => way.length > 0)
     ? `${pointer}/${part}`
     : pointer
@@ -85,7 +92,7 @@ export const findUnreached: Check = (scope, note) => {
   }
 }
 
-function findReason(scope: Scope, placed: Placed): string | undefined {
+function findReason(scope: CheckScope, placed: LocatedRule): string | undefined {
   const { plan, authenticate } = scope
   const { collection, operation, subject, rule } = placed
   const { auth } = plan
@@ -103,7 +110,10 @@ function findReason(scope: Scope, placed: Placed): string | undefined {
 }
 
 /** What is tried before `owner`, for each kind of caller; `null` for nothing. */
-function findFirst(scope: Scope, { collection, operation }: Placed): readonly (Placed | null)[] {
+function findFirst(
+  scope: CheckScope,
+  { collection, operation }: LocatedRule,
+): readonly (LocatedRule | null)[] {
   const mentions = collection.permissions[operation]
   const common = mentions.has(SIGNED_IN) ? SIGNED_IN : EVERYONE
   const subjects = [common, ...[...mentions.keys()].filter((one) => isRole(one) && scope.isPossible(one))]

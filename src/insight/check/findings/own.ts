@@ -4,11 +4,11 @@ import { isAnywhere } from '../../../query/where.js'
 import { USERS } from '../../../schema/names.js'
 import { mayChange } from '../implies.js'
 import { variablesIn } from '../satisfy.js'
-import { type Check, collectSubjects, type Placed, type Scope } from '../scope.js'
+import { type Check, type CheckScope, collectSubjects, type LocatedRule } from '../scope.js'
 import { isMatched } from './never.js'
 
 /** Whether a rule's `check` says something of a field, whatever else holds. */
-const isChecked = ({ rule }: Placed, path: string): boolean =>
+const isChecked = ({ rule }: LocatedRule, path: string): boolean =>
   rule.check.ways.every((way) =>
     way.some((demand) => demand.path === path || demand.path.startsWith(`${path}.`)),
   ) ||
@@ -16,7 +16,7 @@ const isChecked = ({ rule }: Placed, path: string): boolean =>
   (!isAnywhere(rule.check) && rule.check.ways.some((way) => way.length === 0))
 
 /** Whether a rule gives a field of a new or a stored document a value of its caller's choice. */
-const mayGive = (placed: Placed, name: string): boolean =>
+const mayGive = (placed: LocatedRule, name: string): boolean =>
   placed.operation === 'create' || placed.operation === 'update' ? mayChange(placed, name) : false
 
 /** Rules by which a subject chooses roles. */
@@ -58,13 +58,13 @@ export const findUserFieldWriters: Check = (scope, note) => {
 }
 
 /** Whether a rule can be about an account of the caller. */
-const isSelf = ({ plan }: Scope, { operation, subject }: Placed): boolean =>
+const isSelf = ({ plan }: CheckScope, { operation, subject }: LocatedRule): boolean =>
   operation === 'create'
     ? subject !== EVERYONE || plan.auth?.register === true
     : [EVERYONE, SIGNED_IN, OWNER].includes(subject)
 
 /** The fields of `users` with which rules and claims compare. */
-function collectUserFields({ plan, rules }: Scope): ReadonlySet<string> {
+function collectUserFields({ plan, rules }: CheckScope): ReadonlySet<string> {
   const wheres = [
     ...rules.flatMap(({ rule }) => [rule.where, rule.check]),
     ...[...plan.claims.values()].map(({ where }) => where),
@@ -91,7 +91,7 @@ export const findOwnConditionWriters: Check = (scope, note) => {
 }
 
 /** The fields that a rule compares with its caller, and that it lets its caller change to anything. */
-export function findOwnConditions(placed: Placed): readonly string[] {
+export function findOwnConditions(placed: LocatedRule): readonly string[] {
   const { rule } = placed
   if (rule.check === rule.where) return []
   const compared = rule.where.ways

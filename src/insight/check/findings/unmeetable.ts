@@ -11,7 +11,7 @@ import { forUpdate } from '../../../schema/update-fields.js'
 import type { JsonObject } from '../../../types.js'
 import { mayChange } from '../implies.js'
 import { isPossible } from '../satisfy.js'
-import { type Check, OWN, type Placed, type Scope, waysOfRule } from '../scope.js'
+import { type Check, type CheckScope, type LocatedRule, OWN, waysOfRule } from '../scope.js'
 import type { Situation } from '../situation.js'
 import { isMatched, pointTo } from './never.js'
 
@@ -37,7 +37,7 @@ export const findUnmeetable: Check = (scope, note) => {
 }
 
 /** A new document: what the rule does not take from a body is what `set` says, a default, or missing. */
-function situateCreate(scope: Scope, placed: Placed): Situation {
+function situateCreate(scope: CheckScope, placed: LocatedRule): Situation {
   const { collection, rule } = placed
   const fixed = new Map<string, unknown>()
   for (const field of collection.fields) {
@@ -63,7 +63,7 @@ function fixFilled(fixed: Map<string, unknown>, field: Field, given: JsonObject)
 
 const TIMES: readonly string[] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z']
 
-const isNamed = ({ plan: { auth } }: Scope, name: string): boolean =>
+const isNamed = ({ plan: { auth } }: CheckScope, name: string): boolean =>
   name === auth?.identifier.name || name === auth?.secret.name
 
 const orMissing = (value: unknown): unknown => (value === null ? undefined : value)
@@ -72,13 +72,13 @@ const orMissing = (value: unknown): unknown => (value === null ? undefined : val
 const isConstant = (value: unknown): boolean => findVariables(value).length === 0
 
 /** What is known of a document that was changed. */
-type Known = { readonly fixed: Map<string, unknown>; readonly there: Set<string> }
+type KnownDocument = { readonly fixed: Map<string, unknown>; readonly there: Set<string> }
 
 /**
  * Notes what a `set` leaves at a path, which is there behind a PATCH and a PUT alike. What else is inside an object may be
  * merged, kept, or a default.
  */
-function noteUpdated(known: Known, field: Field, value: unknown): void {
+function noteUpdated(known: KnownDocument, field: Field, value: unknown): void {
   if (!isObject(value)) known.fixed.set(field.path, normalise(field, value))
   else {
     known.there.add(field.path)
@@ -90,8 +90,8 @@ function noteUpdated(known: Known, field: Field, value: unknown): void {
 }
 
 /** What `set` leaves of an update. A PATCH removes by `null`; behind a PUT a default may take its place. */
-function knowUpdated({ collection: { fields }, rule }: Placed, mode: 'patch' | 'put'): Known {
-  const known: Known = { fixed: new Map(), there: new Set() }
+function knowUpdated({ collection: { fields }, rule }: LocatedRule, mode: 'patch' | 'put'): KnownDocument {
+  const known: KnownDocument = { fixed: new Map(), there: new Set() }
   for (const field of fields) {
     const { name } = field
     if (!rule.set.has(name) || !isConstant(rule.set.get(name))) continue
@@ -104,7 +104,7 @@ function knowUpdated({ collection: { fields }, rule }: Placed, mode: 'patch' | '
 }
 
 /** What an update cannot change stays, so it meets the rule's `where` still. */
-function isMetByUpdate(scope: Scope, placed: Placed): boolean {
+function isMetByUpdate(scope: CheckScope, placed: LocatedRule): boolean {
   const { rule } = placed
   const stays = (path: string): boolean => {
     const [top = ''] = path.split('.')

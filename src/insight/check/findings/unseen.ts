@@ -7,7 +7,7 @@ import { type Demand, joinWays } from '../../../query/claims/demands.js'
 import { mayChange } from '../implies.js'
 import { findLeastReaders, findReaders } from '../readers.js'
 import { isPossible } from '../satisfy.js'
-import { type Check, OWN, type Placed, type Scope, waysOfRule } from '../scope.js'
+import { type Check, type CheckScope, type LocatedRule, OWN, waysOfRule } from '../scope.js'
 import { isMatched } from './never.js'
 import { findOwnConditions } from './own.js'
 
@@ -45,7 +45,7 @@ export const findUnreadableReferences: Check = (scope, note) => {
   }
 }
 
-function writes({ rule, operation, collection }: Placed, { name, definition }: Field): boolean {
+function writes({ rule, operation, collection }: LocatedRule, { name, definition }: Field): boolean {
   if (operation !== 'create' && operation !== 'update') return false
   if (rule.set.has(name)) return rule.set.get(name) !== null
   return acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable)
@@ -59,7 +59,7 @@ const targetsOf = ({ definition, items, properties }: Field): readonly string[] 
   ]),
 ]
 
-const mayReadSome = (scope: Scope, writer: Placed, target: Collection): boolean =>
+const mayReadSome = (scope: CheckScope, writer: LocatedRule, target: Collection): boolean =>
   findReaders(scope, writer, target).some((reader) =>
     isPossible(waysOfRule(reader.rule), {
       ...scope.situate(reader),
@@ -67,7 +67,7 @@ const mayReadSome = (scope: Scope, writer: Placed, target: Collection): boolean 
     }),
   )
 
-const pickLacking = (scope: Scope, writer: Placed) => {
+const pickLacking = (scope: CheckScope, writer: LocatedRule) => {
   const { isLacking } = scope.situate(writer)
   return isLacking ? { isLacking } : {}
 }
@@ -90,20 +90,20 @@ export const findLostFromSight: Check = (scope, note) => {
 }
 
 /** Whether a rule is about own documents alone. */
-const isOwnAlone = ({ rule }: Placed): boolean =>
+const isOwnAlone = ({ rule }: LocatedRule): boolean =>
   waysOfRule(rule).every((way) =>
     way.some(({ path, operand }) => path === OWN.path && operand === OWN.operand),
   )
 
 /** The fields by which no reader is left; none where one may be. */
-function findLeft(placed: Placed, readers: readonly Placed[]): readonly string[] {
+function findLeft(placed: LocatedRule, readers: readonly LocatedRule[]): readonly string[] {
   const ways = readers.flatMap(({ rule }) => waysOfRule(rule))
   const left = ways.map((way) => way.find((demand) => canBreak(placed, demand))?.path)
   return left.includes(undefined) ? [] : [...new Set(left.flatMap((path) => path ?? []))]
 }
 
 /** Whether an update can make a demand fail, whatever else holds. */
-function canBreak(placed: Placed, { path, isList, operator, literals }: Demand): boolean {
+function canBreak(placed: LocatedRule, { path, isList, operator, literals }: Demand): boolean {
   const { collection, rule } = placed
   const field = collection.paths.get(path)
   const isFree = rule.check.ways.every((way) => way.every((other) => other.path !== path))

@@ -3,7 +3,7 @@ import type { Field } from '../../../fields/field-type.js'
 import type { ComparableType } from '../../../filter/filter.js'
 import { USER } from '../../../query/variable.js'
 import { KIND_OF, type ListMark, listOf, type Variable } from '../solver/variable.js'
-import type { Candidates } from './group-values.js'
+import type { CandidateValues } from './group-values.js'
 import { callerKey } from './sources.js'
 
 /** What callers can have. */
@@ -24,7 +24,7 @@ const isAlwaysThere = ({ where }: Claim, isSignedIn: boolean): boolean =>
  */
 export function callerVariable(
   key: string,
-  candidates: Candidates,
+  candidates: CandidateValues,
   { fields: callerFields, claims }: CallerValues,
   isSignedIn: boolean,
 ): Variable {

@@ -4,10 +4,10 @@ import type { Asker } from './deciding.js'
 import { keyOfRule } from './rule-keys.js'
 import type { Sides } from './universe.js'
 
-type Operation = 'create' | 'read' | 'update' | 'delete'
+type CallerOperation = 'create' | 'read' | 'update' | 'delete'
 
 /** The roles that some rules of two collections name, in their order. */
-export function findRoles(sides: Sides, operations: readonly Operation[]) {
+export function findRoles(sides: Sides, operations: readonly CallerOperation[]) {
   const subjects = operations.flatMap((operation) => [
     ...sides.before.permissions[operation].keys(),
     ...sides.after.permissions[operation].keys(),
@@ -16,7 +16,7 @@ export function findRoles(sides: Sides, operations: readonly Operation[]) {
 }
 
 /** Finds out whether callers meet a change: all do, unless only rules of some roles differ, and the others keep their order. */
-export function findMeeting(sides: Sides, operations: readonly Operation[]): (asker: Asker) => boolean {
+export function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (asker: Asker) => boolean {
   const changed = new Set<string>()
   for (const operation of operations) {
     const [before, after] = [sides.before.permissions[operation], sides.after.permissions[operation]]

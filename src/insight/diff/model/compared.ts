@@ -10,7 +10,7 @@ import { leavesOf } from './filters.js'
 import { CALLER_ID, sourceOfVariable, storedKey, TIME } from './sources.js'
 
 /** What the rules compare with each other: fields, what the caller has, and the time. */
-export interface Group {
+export interface ComparedGroup {
   /** The fields by path; the caller's values and the time by key. */
   readonly keys: Set<string>
   readonly named: Set<Scalar>
@@ -20,7 +20,7 @@ export interface Group {
 /** Collects the groups of some rules and fields. */
 export interface Comparisons {
   /** The group of a key. */
-  groupOf(key: string): Group
+  groupOf(key: string): ComparedGroup
   /** All keys of the caller, in the order in which the rules name them. */
   readonly callerKeys: ReadonlySet<string>
 }
@@ -33,9 +33,9 @@ export const fieldKey = (path: string): string => storedKey(path)
 
 /** Finds what some rules compare, and what the fields themselves name. */
 export function findComparisons(rules: readonly Rule[], fields: readonly Field[]): Comparisons {
-  const groups = new Map<string, Group>()
+  const groups = new Map<string, ComparedGroup>()
   const callerKeys = new Set<string>()
-  const groupOf = (key: string): Group => {
+  const groupOf = (key: string): ComparedGroup => {
     const known = groups.get(key)
     if (known) return known
     const group = { keys: new Set([key]), named: new Set<Scalar>(), patterns: new Map<string, Pattern>() }

@@ -40,10 +40,14 @@ function partsHold(logic: Logic, parts: BoundParts, sources: Sources): Diagram {
   }
 }
 
-type Condition = Extract<BoundParts, { readonly kind: 'condition' }>
+type ConditionPart = Extract<BoundParts, { readonly kind: 'condition' }>
 
 /** A condition that names what a caller has, or the time: false wherever that does not fit. */
-function conditionHolds(logic: Logic, { field, operator, operand }: Condition, sources: Sources): Diagram {
+function conditionHolds(
+  logic: Logic,
+  { field, operator, operand }: ConditionPart,
+  sources: Sources,
+): Diagram {
   const { ref } = field
   if (!ref) return NEVER
   const isList = operatorOf(operator).operand === 'list'
@@ -92,7 +96,7 @@ const MEETS = {
   gte: (order: number) => order >= 0,
 } as const
 
-interface Compared {
+interface ComparedField {
   readonly field: Field
   readonly ref: FieldRef
   readonly source: Source
@@ -136,7 +140,7 @@ function howOf(field: Field): { readonly read: (value: Scalar) => Scalar; readon
 }
 
 /** That a value is in a list of the caller. */
-function isInList(logic: Logic, { field, ref, source }: Compared, list: VariableSource): Diagram {
+function isInList(logic: Logic, { field, ref, source }: ComparedField, list: VariableSource): Diagram {
   const { read, name } = howOf(field)
   if (source.kind === 'fixed') {
     const values = [source.value].flat()
@@ -149,7 +153,7 @@ function isInList(logic: Logic, { field, ref, source }: Compared, list: Variable
 
 function comparisonHolds(
   logic: Logic,
-  { field, ref, source }: Compared,
+  { field, ref, source }: ComparedField,
   kind: 'eq' | 'lt' | 'lte' | 'gt' | 'gte',
   other: VariableSource,
 ): Diagram {

@@ -40,14 +40,14 @@ export function createScope(logic: Logic): (rule: Rule) => Diagram {
 }
 
 /** What a sight is made with. */
-export interface Looking {
+export interface SightOptions {
   readonly logic: Logic
   readonly asker: Asker
   readonly appliesTo: (rule: Rule) => Diagram
 }
 
 /** Looks at the stored document as the gate and the judge of rules do. */
-export function createSight(collection: Collection, { logic, asker, appliesTo }: Looking): Sight {
+export function createSight(collection: Collection, { logic, asker, appliesTo }: SightOptions): Sight {
   const readers = selectReadRules(collection.permissions, asker)
   const shown = new Map<string, Diagram>()
   let readable: Diagram | undefined

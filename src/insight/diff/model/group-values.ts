@@ -5,7 +5,7 @@ import { findTexts } from '../solver/texts.js'
 import type { Comparisons } from './compared.js'
 
 /** The values that the rules tell apart. */
-export interface Candidates {
+export interface CandidateValues {
   /** The values of a type that the group of a key tells apart. */
   ofType(key: string, type: ComparableType): readonly Scalar[]
   /** The types of the fields in the group of a key. */
@@ -17,7 +17,10 @@ export interface Candidates {
 const MAX_COUNT = 6
 
 /** Finds the values of each group once, when they are first asked for. */
-export function createCandidates(comparisons: Comparisons, fields: ReadonlyMap<string, Field>): Candidates {
+export function createCandidates(
+  comparisons: Comparisons,
+  fields: ReadonlyMap<string, Field>,
+): CandidateValues {
   const known = new Map<unknown, Map<ComparableType, readonly Scalar[]>>()
   let isWhole = true
   return {

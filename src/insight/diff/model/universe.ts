@@ -11,7 +11,7 @@ import type { DocumentOperation } from '../types.js'
 import { type CallerValues, callerVariable } from './caller-values.js'
 import { fieldKey, findComparisons } from './compared.js'
 import { documentWith } from './filters.js'
-import { type Candidates, createCandidates } from './group-values.js'
+import { type CandidateValues, createCandidates } from './group-values.js'
 import { bodyKey, callerKey, storedKey, TIME } from './sources.js'
 import { createVerdicts } from './verdicts.js'
 
@@ -22,7 +22,7 @@ export interface Sides {
 }
 
 /** What is asked about: who asks, and for what; the body of a PATCH removes fields by `null`. */
-export interface Question {
+export interface AskedOperation {
   readonly isSignedIn: boolean
   readonly operation: DocumentOperation
 }
@@ -73,7 +73,7 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
   const hasStale = !found.every(({ isFree }) => isFree)
   const findBodies = () => found.map(({ field, fresh }) => takenBy(sides.after, field, fresh))
   let bodies: ReturnType<typeof findBodies> | undefined
-  return ({ isSignedIn, operation }: Question): Universe => {
+  return ({ isSignedIn, operation }: AskedOperation): Universe => {
     const variables = new Map<string, Variable>()
     const fresh = new Map<string, Variable>()
     const add = (variable: Variable, one = variable): void => {
@@ -121,15 +121,25 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
 const remember = createVerdicts<Collection['validate']>()
 
 /** What of a value is looked at: all of it, or what is in it, so that a list may be too short. */
-type Part = 'whole' | 'inside'
+type ValueExtent = 'whole' | 'inside'
 
 /** Whether a collection would store this value of a field. */
-const isValid = (collection: Collection, path: string, value: unknown, part: Part = 'whole'): boolean =>
+const isValid = (
+  collection: Collection,
+  path: string,
+  value: unknown,
+  part: ValueExtent = 'whole',
+): boolean =>
   remember(collection.validate, part + path + JSON.stringify(value), () =>
     isStored(collection, path, value, part),
   )
 
-function isStored({ fields, validate }: Collection, path: string, value: unknown, part: Part): boolean {
+function isStored(
+  { fields, validate }: Collection,
+  path: string,
+  value: unknown,
+  part: ValueExtent,
+): boolean {
   if (path === '_id') return isUuid(String(value))
   const [top = path] = path.split('.')
   const declared = fields.find(({ name }) => name === top)
@@ -162,7 +172,7 @@ type Possible = Pick<Variable, 'values' | 'elements' | 'hasElement'>
 
 const NO_VALUES: Possible = { values: [], elements: [] }
 
-function valuesOf({ fieldType, items, type, path }: Field, candidates: Candidates): Possible {
+function valuesOf({ fieldType, items, type, path }: Field, candidates: CandidateValues): Possible {
   const key = fieldKey(path)
   if (fieldType.isScalar) return { values: candidates.ofType(key, fieldType.valueType), elements: [] }
   if (items?.fieldType.isScalar) {

@@ -2,7 +2,7 @@ import type { ComparableType, Scalar } from '../../../filter/filter.js'
 import { compareText } from '../../../json/compare-text.js'
 
 /** What is known of values that are compared with each other. */
-export interface Compared {
+export interface ComparedValues {
   readonly type: ComparableType
   /** The values that some condition names. */
   readonly named: readonly Scalar[]
@@ -14,7 +14,7 @@ export interface Compared {
  * The values that conditions can tell apart: those that are named, and as many between each two of them, before and
  * behind as there may be different ones. Whole numbers between two others are enumerated.
  */
-export function findCandidates({ type, named, count }: Compared): readonly Scalar[] {
+export function findCandidates({ type, named, count }: ComparedValues): readonly Scalar[] {
   switch (type) {
     case 'boolean':
       return [true, false]

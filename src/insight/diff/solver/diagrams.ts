@@ -29,12 +29,12 @@ export interface Diagrams {
 }
 
 /** A step, and the one before it that has the same hash. */
-interface Kept extends Step {
+interface ChainedStep extends Step {
   readonly next: Diagram
 }
 
 /** Behind all others; a small number, as they are, and quicker to compare for that. */
-const END: Kept = { level: 2 ** 31 - 1, ways: [], next: NEVER }
+const END: ChainedStep = { level: 2 ** 31 - 1, ways: [], next: NEVER }
 
 /** More than there are steps: two of them and what joins them make one number. */
 const MANY = 2 ** 25
@@ -46,9 +46,9 @@ type Joining = typeof AND | typeof OR | typeof DIFFER
 
 /** Creates diagrams; each step that must be computed is a decision. */
 export function createDiagrams(budget: Budget): Diagrams {
-  const steps: Kept[] = [END, END]
+  const steps: ChainedStep[] = [END, END]
   const known = new Map<number, Diagram>()
-  const stepOf = (diagram: Diagram): Kept => steps[diagram] ?? END
+  const stepOf = (diagram: Diagram): ChainedStep => steps[diagram] ?? END
   const step = (level: number, ways: readonly Diagram[]): Diagram => {
     const first = ways[0] ?? NEVER
     let hash = level | 0

@@ -5,7 +5,7 @@ import { assume, EMPTY, type State, touch } from './state.js'
 import { holdsIn, keysOf, type Model, type Value, type Variables } from './variable.js'
 
 /** Where a model is looked for. */
-export interface Place {
+export interface ModelSearch {
   readonly logic: Logic
   readonly variables: Variables
   readonly budget: Budget
@@ -14,7 +14,7 @@ export interface Place {
 }
 
 /** A model in which a condition holds, with no more variables than it takes; `undefined` where there is none. */
-export function findModel(condition: Diagram, place: Place): Model | undefined {
+export function findModel(condition: Diagram, place: ModelSearch): Model | undefined {
   const { logic, variables, budget, isBestMissing } = place
   const walk = (diagram: Diagram, state: State): Model | undefined => {
     if (diagram === NEVER) return undefined

@@ -6,13 +6,13 @@ import {
   keysOf,
   type ListMark,
   type Model,
-  type Question,
+  type ModelProblem,
   scalarOf,
   type Variables,
 } from './variable.js'
 
 /** What the lists must hold: each positive condition an element, none of them one that meets a negated one. */
-export function findLists(variables: Variables, question: Question): Model | undefined {
+export function findLists(variables: Variables, question: ModelProblem): Model | undefined {
   const { literals, values } = question
   const atoms = literals.filter(({ atom }) => atom.kind !== 'compare')
   const asked = new Set(atoms.flatMap(({ atom }) => keysOf(atom)))
@@ -33,9 +33,9 @@ export function findLists(variables: Variables, question: Question): Model | und
 /** The lists that are looked for. */
 interface WantedLists {
   readonly variables: Variables
-  readonly question: Question
+  readonly question: ModelProblem
   /** The conditions on lists, and on their elements. */
-  readonly atoms: Question['literals']
+  readonly atoms: ModelProblem['literals']
   readonly keys: readonly string[]
   readonly lists: Map<string, Scalar[]>
 }
@@ -46,7 +46,7 @@ class ListSearch {
   readonly #atoms: WantedLists['atoms']
   readonly #keys: readonly string[]
   readonly #model: Model
-  readonly #groups: ReadonlyMap<string, Group>
+  readonly #groups: ReadonlyMap<string, ListGroup>
   /** The elements of the lists that are equal, by their leader. */
   readonly #elements = new Map<string, Scalar[]>()
   /** The leaders of lists that are given as a whole. */
@@ -207,15 +207,18 @@ function fill(variables: Variables, mark: ListMark, key: string): Scalar[] {
   return elements.filter((element) => typeof element === mark.of).slice(0, 1)
 }
 
-interface Group {
+interface ListGroup {
   readonly leader: string
   /** The list that all of them are. */
   list?: readonly Scalar[]
 }
 
 /** The lists that were called equal. */
-function joinEqual(keys: readonly string[], { literals, values }: Question): ReadonlyMap<string, Group> {
-  const groups = new Map<string, Group>(keys.map((key) => [key, { leader: key }]))
+function joinEqual(
+  keys: readonly string[],
+  { literals, values }: ModelProblem,
+): ReadonlyMap<string, ListGroup> {
+  const groups = new Map<string, ListGroup>(keys.map((key) => [key, { leader: key }]))
   for (const { atom, holds } of literals) {
     if (!holds || atom.kind !== 'same') continue
     const own = groups.get(atom.on)

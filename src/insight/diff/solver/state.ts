@@ -6,7 +6,7 @@ import {
   keysOf,
   type Literal,
   type Model,
-  type Question,
+  type ModelProblem,
   type Value,
   type Variables,
 } from './variable.js'
@@ -97,7 +97,7 @@ function settle(
   return model && { domains, literals, model }
 }
 
-function findModel(variables: Variables, question: Question): Model | undefined {
+function findModel(variables: Variables, question: ModelProblem): Model | undefined {
   const { domains, literals, values } = question
   const joined = [...new Set(literals.flatMap(({ atom }) => keysOf(atom)))].filter((key) => domains.has(key))
   const unassigned = new Set(joined)

@@ -131,7 +131,7 @@ export type Variables = ReadonlyMap<string, Variable>
 export type Domains = ReadonlyMap<string, readonly Value[]>
 
 /** What a model is looked for with; `values` has a value for each variable, to begin with. */
-export interface Question {
+export interface ModelProblem {
   readonly domains: Domains
   readonly literals: readonly Literal[]
   readonly values: Map<string, Value>

@@ -2,7 +2,7 @@ import type { Rule } from '../../../permissions/grants.js'
 import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
 import { applyCreate } from './apply-create.js'
 import { applyUpdate } from './apply-update.js'
-import { accepts, type Outcome, type Stored, type Trial, type Write } from './writing.js'
+import { accepts, type Stored, type Trial, type Write, type WriteDecision } from './writing.js'
 
 /** Tries one rule by itself: once for all callers who see as much of what it depends on. */
 export function tryRule(write: Write, rule: Rule): Trial {
@@ -22,7 +22,7 @@ export function tryRule(write: Write, rule: Rule): Trial {
  * Chooses the rule that runs, as the service does: those that drop nothing come first. Of writes outside a region nothing
  * is said.
  */
-export function chooseRule(write: Write, rules: readonly Rule[], region: Diagram): Outcome {
+export function chooseRule(write: Write, rules: readonly Rule[], region: Diagram): WriteDecision {
   const { and, or, not } = write.sight.logic
   const refusals = new Map<string, Diagram>()
   const refuse = (why: string, when: Diagram): void =>

@@ -22,13 +22,13 @@ export function isUnfit({ sight: { logic, collection } }: Write, rule: Rule, fie
 }
 
 /** The faults of a body under a rule, and that there is none of any kind. */
-export interface Judged {
+export interface RuleFaults {
   readonly faults: ReadonlyMap<string, Diagram>
   readonly isSound: Diagram
 }
 
 /** A fault of what the caller has is none of the body's: such a rule does not run. */
-export function judgeFaults(write: Write, rule: Rule, found: ReadonlyMap<string, Diagram>): Judged {
+export function judgeFaults(write: Write, rule: Rule, found: ReadonlyMap<string, Diagram>): RuleFaults {
   const { and, or, not } = write.sight.logic
   const bound = isBound(write, rule)
   const own = [...found].filter(([fault, when]) => {

@@ -20,7 +20,7 @@ export interface Stored {
 }
 
 /** What a write comes to: one of these always, never two, beside the faults of a `400`. */
-export interface Outcome {
+export interface WriteDecision {
   /** By refusal, and by fault, that the write has it. */
   readonly refusals: ReadonlyMap<string, Diagram>
   readonly granted: readonly (readonly [when: Diagram, stored: Stored])[]

@@ -1,6 +1,6 @@
 import { SIGNS } from '../../text/signs.js'
 import type { TreeLine } from '../../text/tree-line.js'
-import type { Condition, JudgedComparison } from '../explanation.js'
+import type { JudgedComparison, JudgedCondition } from '../explanation.js'
 
 /** The longest value that is printed whole. */
 const LONGEST = 60
@@ -12,7 +12,11 @@ export function describeValue(value: unknown): string {
 }
 
 /** A condition, part by part; `verb` says what the document does with a value: `is`, or `would be`. */
-export function describeCondition(condition: Condition, verb: string, depth: number): readonly TreeLine[] {
+export function describeCondition(
+  condition: JudgedCondition,
+  verb: string,
+  depth: number,
+): readonly TreeLine[] {
   const { holds: isGood, pointer } = condition
   if (condition.kind === 'comparison')
     return [{ depth, isGood, text: describeComparison(condition, verb), pointer }]

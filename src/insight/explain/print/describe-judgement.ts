@@ -1,9 +1,9 @@
 import type { TreeLine } from '../../text/tree-line.js'
-import type { Dropped, JudgedRule, Judgement, Verdict } from '../explanation.js'
+import type { DroppedProperty, JudgedRule, Judgement, RuleVerdict } from '../explanation.js'
 import { describeCondition } from './describe-condition.js'
 
 /** What a verdict is in words, of reading and of writing. */
-const WORDS: { readonly [verdict in Verdict]: readonly [reading: string, writing: string] } = {
+const WORDS: { readonly [verdict in RuleVerdict]: readonly [reading: string, writing: string] } = {
   granted: ['shows it', 'runs'],
   silent: ['says nothing', 'says nothing'],
   refused: ['says no', 'says no'],
@@ -16,7 +16,7 @@ const WORDS: { readonly [verdict in Verdict]: readonly [reading: string, writing
   open: ['grants it', 'grants it'],
 }
 
-const MARKS: { readonly [verdict in Verdict]?: boolean } = {
+const MARKS: { readonly [verdict in RuleVerdict]?: boolean } = {
   granted: true,
   open: true,
   where: false,
@@ -78,7 +78,7 @@ function shorten(pointer: string | null | undefined, outer: string | null): stri
   return outer !== null && pointer.startsWith(`${outer}/`) ? pointer.slice(outer.length + 1) : pointer
 }
 
-function describeDropped({ name, why }: Dropped, isReading: boolean): string {
+function describeDropped({ name, why }: DroppedProperty, isReading: boolean): string {
   switch (why) {
     case 'pick':
       return `${isReading ? 'hides' : 'drops'} ${name}, which it does not pick`

@@ -11,15 +11,15 @@ import { describeDifferences } from './describe-differences.js'
 import { describeJudgement } from './describe-judgement.js'
 
 /** How a text looks on a terminal. */
-interface Look {
+interface TerminalStyle {
   readonly paint: Paint
   readonly width: number
 }
 
-const PLAIN: Look = { paint: plain, width: WIDTH }
+const PLAIN: TerminalStyle = { paint: plain, width: WIDTH }
 
 /** Prints an explanation as text, in lines of at most `width` but for words that are wider. */
-export function printExplanation(explanation: Explanation, look: Partial<Look> = {}): string {
+export function printExplanation(explanation: Explanation, look: Partial<TerminalStyle> = {}): string {
   const { paint, width } = { ...PLAIN, ...look }
   const blocks = [
     [
@@ -37,7 +37,7 @@ export function printExplanation(explanation: Explanation, look: Partial<Look> =
 
 const printSuggestion = (
   { words, rules, changes }: ReturnType<typeof describeSuggestion>[number],
-  { paint, width }: Look,
+  { paint, width }: TerminalStyle,
 ): readonly string[] => [
   ...words,
   ...rules.flatMap(({ pointer, json }) => [
@@ -84,7 +84,7 @@ const toVisible = ({ text, pointer, ...line }: TreeLine): TreeLine => ({
 
 const markOf = ({ isGood }: TreeLine): string => (isGood === undefined ? '·' : isGood ? '✓' : '✗')
 
-function printLine(line: TreeLine, { paint, width }: Look): readonly string[] {
+function printLine(line: TreeLine, { paint, width }: TerminalStyle): readonly string[] {
   const { depth, isGood, text, pointer } = line
   const margin = ' '.repeat(depth * 2)
   const [first = '', ...others] = wrap(text, width - depth * 2 - 2)

@@ -7,7 +7,7 @@ import { isKeepable } from '../dropped.js'
 import { findRule } from '../find-rule.js'
 import { fieldsIn } from '../judge-condition.js'
 import { placeOfCheck } from '../judge-operations.js'
-import type { Place } from '../places.js'
+import type { ExplainedOperation } from '../places.js'
 import type { RecordedAttempt, RecordedBody } from '../recorder.js'
 
 /** A rule that comes nearer to letting a request through. */
@@ -27,7 +27,10 @@ interface Broken {
 }
 
 /** The next forms of a rule under which an operation was refused, or that dropped something. */
-export function* repairRule({ operation: recorded, id }: Place, broken: Broken): Generator<Repaired> {
+export function* repairRule(
+  { operation: recorded, id }: ExplainedOperation,
+  broken: Broken,
+): Generator<Repaired> {
   const { operation, rule, compiled } = broken
   const { collection } = recorded
   if (operation === 'read') {
@@ -115,7 +118,7 @@ function acceptNames(
 /** The rule that decided so far: the first one that was tried, or would have been; `null` for none. */
 export function findDecisive(
   config: unknown,
-  { operation: recorded }: Place,
+  { operation: recorded }: ExplainedOperation,
   operation: RuleOperation,
 ): RuleConfig | null {
   const { collection, asking, rules } = recorded

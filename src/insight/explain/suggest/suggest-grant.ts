@@ -5,13 +5,13 @@ import type { InsightOptions } from '../../options.js'
 import type { Suggestion } from '../explanation.js'
 import { findMissing, type Missing } from '../find-missing.js'
 import { findRule, grantsOf } from '../find-rule.js'
-import { type Place, placesOf } from '../places.js'
-import { type Run, runRequest } from '../run-request.js'
+import { type ExplainedOperation, placesOf } from '../places.js'
+import { type ExplainedRun, runRequest } from '../run-request.js'
 import { applyPatch, patchOf, type Rules, shorten } from './apply-grant.js'
 import { findDecisive, freshRule, isWhole, type Repaired, repairRule } from './repairs.js'
 
 /** Says what two configurations answer differently: `comparePermissions`. */
-export type Compare = (before: unknown, after: unknown, options: InsightOptions) => Suggestion['diff']
+export type CompareConfigs = (before: unknown, after: unknown, options: InsightOptions) => Suggestion['diff']
 
 /** A grant to one subject that may let the request through. */
 interface Candidate {
@@ -27,10 +27,10 @@ const MOST_CANDIDATES = 200
 
 /** What a suggestion is sought for. */
 export interface Refused {
-  readonly run: Run
+  readonly run: ExplainedRun
   readonly missing: Missing
   readonly options: InsightOptions
-  readonly compare: Compare
+  readonly compare: CompareConfigs
 }
 
 /**
@@ -60,7 +60,7 @@ export async function suggestGrant(refused: Refused): Promise<Suggestion | null>
 }
 
 /** `owner` of an own document, the caller's roles in the configuration's order, `user`, `*`. */
-function candidateSubjects(run: Run, { collection, document, place }: Missing): readonly string[] {
+function candidateSubjects(run: ExplainedRun, { collection, document, place }: Missing): readonly string[] {
   const { caller } = place.operation.asking
   if (caller === null) return [EVERYONE]
   const stored = run.stored.get(collection)?.find(({ _id }) => _id === document)
@@ -71,7 +71,7 @@ function candidateSubjects(run: Run, { collection, document, place }: Missing): 
 }
 
 /** Whether an earlier operation of the same batch creates a document. */
-const isCreated = (run: Run, { place }: Place, document: string | null): boolean =>
+const isCreated = (run: ExplainedRun, { place }: ExplainedOperation, document: string | null): boolean =>
   document !== null &&
   placesOf(run).some(
     (other) => other.place !== place && other.id === document && other.operation.operation === 'create',
@@ -113,7 +113,11 @@ function takeFirst(open: Candidate[]): Candidate | undefined {
 }
 
 /** Runs the request under another configuration; `undefined` where that is none. */
-async function tryRun(config: unknown, { request }: Run, options: InsightOptions): Promise<Run | undefined> {
+async function tryRun(
+  config: unknown,
+  { request }: ExplainedRun,
+  options: InsightOptions,
+): Promise<ExplainedRun | undefined> {
   try {
     return await runRequest(config, request, options)
   } catch (thrown) {
@@ -123,7 +127,7 @@ async function tryRun(config: unknown, { request }: Run, options: InsightOptions
 }
 
 /** Whether a request was answered, and nothing dropped that a rule could keep. */
-export const isThrough = ({ answer: { status }, operations }: Run): boolean =>
+export const isThrough = ({ answer: { status }, operations }: ExplainedRun): boolean =>
   ((status >= 200 && status < 300) || status === 304) &&
   operations.every(({ collection, bodies }) => bodies.every((body) => isWhole(collection, body)))
 
@@ -131,7 +135,7 @@ export const isThrough = ({ answer: { status }, operations }: Run): boolean =>
 function* nextCandidates(
   subject: string,
   candidate: Candidate,
-  run: Run,
+  run: ExplainedRun,
   collection: string,
 ): Generator<Candidate> {
   const missing = findMissing(run)
@@ -151,7 +155,7 @@ function* nextCandidates(
 }
 
 /** The right to write what a request that was answered has dropped. */
-function findDropping(run: Run, collection: string): Missing | undefined {
+function findDropping(run: ExplainedRun, collection: string): Missing | undefined {
   const place = placesOf(run).find(
     ({ operation: { collection: its, bodies } }) =>
       its.name === collection && !bodies.every((body) => isWhole(its, body)),
@@ -163,7 +167,7 @@ function findDropping(run: Run, collection: string): Missing | undefined {
 function* addRight(
   subject: string,
   candidate: Candidate,
-  run: Run,
+  run: ExplainedRun,
   { operation, collection, place }: Missing,
 ): Generator<Candidate> {
   // Nobody owns what does not exist yet.
@@ -182,7 +186,7 @@ const forSubject = (_: string, operation: RuleOperation, rule: ReturnType<typeof
   rule ?? freshRule(operation)
 
 function* repairsOf(
-  run: Run,
+  run: ExplainedRun,
   collection: string,
   {
     subject,

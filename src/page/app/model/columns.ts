@@ -1,9 +1,9 @@
-import { type Collection, findField, unknownField } from './description.js'
+import { type DescribedCollection, findField, unknownField } from './description.js'
 import { isSystem, labelField } from './labels.js'
 import type { Field } from './schema.js'
 
 /** A column of a table. */
-export interface Column {
+export interface TableColumn {
   readonly path: string
   readonly field: Field
 }
@@ -11,16 +11,16 @@ export interface Column {
 /** The most columns that are shown where nobody has chosen. */
 const MOST = 6
 
-const columnOf = ({ fields }: Collection, path: string): Column => ({
+const columnOf = ({ fields }: DescribedCollection, path: string): TableColumn => ({
   path,
   field: findField(fields, path) ?? unknownField(path),
 })
 
 /** The columns of a list, behind that of the document's name: those that were chosen, else the first ones. */
 export function chooseColumns(
-  collection: Collection,
+  collection: DescribedCollection,
   project: readonly string[] | undefined,
-): readonly Column[] {
+): readonly TableColumn[] {
   const label = labelField(collection)?.name
   const usual = collection.fields
     .filter(({ name, kind }) => !isSystem(name) && !['json', 'object', 'secret'].includes(kind))
@@ -33,11 +33,11 @@ export function chooseColumns(
 }
 
 /** All paths that may be asked for, in the order of the schema. */
-export const allPaths = ({ projectable, fields }: Collection): readonly string[] =>
+export const allPaths = ({ projectable, fields }: DescribedCollection): readonly string[] =>
   projectable.size > 0 ? [...projectable] : fields.map(({ name }) => name)
 
 /** The fields whose values are counted: few values, each of which a filter takes. */
-export function countedFields({ fields, filters }: Collection): readonly Field[] {
+export function countedFields({ fields, filters }: DescribedCollection): readonly Field[] {
   return fields
     .filter(({ name, kind, items, choices }) => {
       const most = kind === 'array' ? items?.choices.length : choices.length

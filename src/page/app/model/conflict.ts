@@ -1,16 +1,16 @@
-import { type Draft, isSame } from './draft.js'
+import { type FieldDraft, isSame } from './draft.js'
 import type { Field } from './schema.js'
 
 /** A field that others changed since it was read. */
 export interface Conflict {
   readonly field: Field
-  readonly was: Draft
-  readonly theirs: Draft
+  readonly was: FieldDraft
+  readonly theirs: FieldDraft
   /** What this person wrote; `undefined` where they left it alone. */
-  readonly mine: Draft | undefined
+  readonly mine: FieldDraft | undefined
 }
 
-type Drafts = { readonly [name: string]: Draft }
+type Drafts = { readonly [name: string]: FieldDraft }
 
 /** What others changed, beside what one wrote: of each field, what it was, theirs, and mine. */
 export function findConflicts(

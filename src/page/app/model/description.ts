@@ -1,12 +1,12 @@
 import { type Field, type JsonSchema, type Resolve, readField, readFields } from './schema.js'
 
 /** The operations that `GET /` names. */
-export type Operation = 'list' | 'create' | 'read' | 'update' | 'delete'
+export type CollectionOperation = 'list' | 'create' | 'read' | 'update' | 'delete'
 
 /** A collection, as its service describes it to this caller. */
-export interface Collection {
+export interface DescribedCollection {
   readonly name: string
-  readonly operations: ReadonlySet<Operation>
+  readonly operations: ReadonlySet<CollectionOperation>
   /** What may be read, in the order of the schema, `_id` first. */
   readonly fields: readonly Field[]
   /** What a new document takes. */
@@ -34,7 +34,7 @@ export interface AccountForm {
 
 /** What there is for this caller. */
 export interface Description {
-  readonly collections: ReadonlyMap<string, Collection>
+  readonly collections: ReadonlyMap<string, DescribedCollection>
   /** The account routes that are open; empty where the service keeps no accounts. */
   readonly accountRoutes: ReadonlySet<string>
   readonly forms: ReadonlyMap<string, AccountForm>
@@ -47,7 +47,7 @@ interface Parameter {
   readonly description?: string
 }
 
-interface Described {
+interface OperationObject {
   readonly parameters?: readonly JsonSchema[]
   readonly requestBody?: JsonSchema
   readonly responses?: { readonly [status: string]: JsonSchema }
@@ -55,13 +55,16 @@ interface Described {
 
 /** `GET /`, as far as the page reads it. */
 export interface Root {
-  readonly collections?: readonly { readonly name: string; readonly operations: readonly Operation[] }[]
+  readonly collections?: readonly {
+    readonly name: string
+    readonly operations: readonly CollectionOperation[]
+  }[]
   readonly auth?: readonly string[]
 }
 
 /** The OpenAPI document, as far as the page reads it. */
 export interface OpenApi {
-  readonly paths?: { readonly [path: string]: { readonly [method: string]: Described } }
+  readonly paths?: { readonly [path: string]: { readonly [method: string]: OperationObject } }
   readonly components?: unknown
 }
 
@@ -103,13 +106,13 @@ function nameSecrets(
   })
 }
 
-type Paths = ReadonlyMap<string, { readonly [method: string]: Described }>
+type Paths = ReadonlyMap<string, { readonly [method: string]: OperationObject }>
 
 function readCollection(
   { name, operations }: NonNullable<Root['collections']>[number],
   paths: Paths,
   resolve: Resolve,
-): Collection {
+): DescribedCollection {
   const all = paths.get(`/${name}`)
   const one = [...paths].find(([path]) => path.startsWith(`/${name}/{`))?.[1]
   const parameters = readParameters(all?.get, resolve)
@@ -137,7 +140,10 @@ function readCollection(
 const keepRequired = (fields: readonly Field[]): readonly Field[] =>
   fields.map((field) => ({ ...field, isRequired: !field.isNullable && field.kind !== 'json' }))
 
-function readParameters(described: Described | undefined, resolve: Resolve): ReadonlyMap<string, Parameter> {
+function readParameters(
+  described: OperationObject | undefined,
+  resolve: Resolve,
+): ReadonlyMap<string, Parameter> {
   const all = (described?.parameters ?? []).map((one) => resolve(one) as unknown as Parameter)
   return new Map(all.map((parameter) => [parameter.name, parameter]))
 }
@@ -165,18 +171,18 @@ const contentOf = (part: JsonSchema | undefined, resolve: Resolve): JsonSchema |
   return content?.['application/json']?.schema
 }
 
-const bodyOf = (described: Described | undefined, resolve: Resolve): JsonSchema | undefined => {
+const bodyOf = (described: OperationObject | undefined, resolve: Resolve): JsonSchema | undefined => {
   const found = contentOf(described?.requestBody, resolve)
   return found && resolve(found)
 }
 
 /** The document of an answer; without what `expand` puts in place of its references. */
-function shownBy(described: Described | undefined, resolve: Resolve): JsonSchema | undefined {
+function shownBy(described: OperationObject | undefined, resolve: Resolve): JsonSchema | undefined {
   const found = contentOf(described?.responses?.['200'], resolve)
   return found && resolve(found)
 }
 
-function listedBy(described: Described | undefined, resolve: Resolve): JsonSchema | undefined {
+function listedBy(described: OperationObject | undefined, resolve: Resolve): JsonSchema | undefined {
   const { items } = shownBy(described, resolve) ?? {}
   return items && resolve(items)
 }

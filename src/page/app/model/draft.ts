@@ -1,7 +1,7 @@
 import type { Field } from './schema.js'
 
 /** What a person has entered for a field: text, a list, or the drafts of an object's properties. */
-export type Draft = string | readonly Draft[] | { readonly [name: string]: Draft }
+export type FieldDraft = string | readonly FieldDraft[] | { readonly [name: string]: FieldDraft }
 
 /** A fault beside a field; `path` is a JSON pointer into the body. */
 export interface Fault {
@@ -18,7 +18,7 @@ export interface Meaning {
 export const escapePointer = (name: string): string => name.replace(/~/g, '~0').replace(/\//g, '~1')
 
 /** The draft with which a value begins. A value that its field cannot hold is shown as JSON. */
-export function toDraft(field: Field, value: unknown): Draft {
+export function toDraft(field: Field, value: unknown): FieldDraft {
   if (field.kind === 'object') {
     const own = isObject(value) ? value : {}
     return Object.fromEntries(field.fields.map((inner) => [inner.name, toDraft(inner, own[inner.name])]))
@@ -33,7 +33,7 @@ export function toDraft(field: Field, value: unknown): Draft {
 }
 
 /** The value that a draft stands for; nothing entered is not a value. What nobody has touched stays as it was stored. */
-export function readDraft(field: Field, draft: Draft, path = '', stored?: unknown): Meaning {
+export function readDraft(field: Field, draft: FieldDraft, path = '', stored?: unknown): Meaning {
   if (stored !== undefined && isSame(toDraft(field, stored), draft)) return { value: stored, faults: [] }
   if (field.kind === 'object' && isDrafts(draft)) return readObject(field, draft, path)
   if (field.kind === 'array' && Array.isArray(draft)) {
@@ -51,7 +51,12 @@ export function readDraft(field: Field, draft: Draft, path = '', stored?: unknow
 }
 
 /** The elements of a list. One that looks as it is stored is that, first the one at its place; each is there once. */
-function readItems(items: Field, list: readonly Draft[], path: string, stored: unknown): readonly Meaning[] {
+function readItems(
+  items: Field,
+  list: readonly FieldDraft[],
+  path: string,
+  stored: unknown,
+): readonly Meaning[] {
   const all: readonly unknown[] = Array.isArray(stored) ? stored : []
   const left: (string | undefined)[] = all.map((one) => JSON.stringify(toDraft(items, one)))
   const take = (draft: string, at: number): unknown => {
@@ -68,14 +73,14 @@ function readItems(items: Field, list: readonly Draft[], path: string, stored: u
   })
 }
 
-function readItem(field: Field, draft: Draft, path: string, stored: unknown): Meaning {
+function readItem(field: Field, draft: FieldDraft, path: string, stored: unknown): Meaning {
   const read = readDraft(field, draft, path, stored)
   if (read.value !== undefined || read.faults.length > 0) return read
   const isText = field.kind === 'text' || field.kind === 'long'
   return isText ? { value: '', faults: [] } : { ...read, faults: [{ path, message: 'has no value yet' }] }
 }
 
-function readObject(field: Field, draft: { readonly [name: string]: Draft }, path: string): Meaning {
+function readObject(field: Field, draft: { readonly [name: string]: FieldDraft }, path: string): Meaning {
   const read = field.fields.map((inner) => {
     const own = draft[inner.name]
     return [inner, readDraft(inner, own ?? '', `${path}/${escapePointer(inner.name)}`)] as const
@@ -129,7 +134,7 @@ const refuseInfinite = (_: string, value: unknown): unknown => {
 export const draftAll = (
   fields: readonly Field[],
   document: object = {},
-): { readonly [name: string]: Draft } =>
+): { readonly [name: string]: FieldDraft } =>
   Object.fromEntries(
     fields.map((field) => [field.name, toDraft(field, (document as Record<string, unknown>)[field.name])]),
   )
@@ -141,7 +146,7 @@ export interface Body {
 }
 
 /** The body of a new document. */
-export function readBody(fields: readonly Field[], drafts: { readonly [name: string]: Draft }): Body {
+export function readBody(fields: readonly Field[], drafts: { readonly [name: string]: FieldDraft }): Body {
   const read = fields.map((field) => {
     const path = `/${escapePointer(field.name)}`
     const { value, faults } = readDraft(field, drafts[field.name] ?? '', path)
@@ -163,7 +168,7 @@ export function readBody(fields: readonly Field[], drafts: { readonly [name: str
 export function readPatch(
   fields: readonly Field[],
   stored: object,
-  drafts: { readonly [name: string]: Draft },
+  drafts: { readonly [name: string]: FieldDraft },
   at = '',
 ): Body {
   const patch: { [name: string]: unknown } = {}
@@ -212,7 +217,7 @@ export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const isDrafts = (draft: Draft): draft is { readonly [name: string]: Draft } => isObject(draft)
+const isDrafts = (draft: FieldDraft): draft is { readonly [name: string]: FieldDraft } => isObject(draft)
 
 /** A time as a field for local times takes it; whole minutes without their seconds. */
 export function toLocal(text: string): string {

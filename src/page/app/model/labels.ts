@@ -1,4 +1,4 @@
-import type { Collection } from './description.js'
+import type { DescribedCollection } from './description.js'
 import type { Field } from './schema.js'
 
 const SYSTEM = new Set(['_id', 'createdAt', 'updatedAt', 'createdBy'])
@@ -7,7 +7,7 @@ const SYSTEM = new Set(['_id', 'createdAt', 'updatedAt', 'createdBy'])
 export const isSystem = (name: string): boolean => SYSTEM.has(name)
 
 /** The field by which a document is known: its first readable text; where there is none, its first choice. */
-export function labelField(collection: Collection | undefined): Field | undefined {
+export function labelField(collection: DescribedCollection | undefined): Field | undefined {
   const own = collection?.fields.filter(({ name }) => !isSystem(name)) ?? []
   return (
     own.find(({ kind }) => kind === 'text' || kind === 'long') ??
@@ -16,7 +16,7 @@ export function labelField(collection: Collection | undefined): Field | undefine
 }
 
 /** The name of a document for people; where it has none, the end of its `_id`. */
-export function labelOf(collection: Collection | undefined, document: unknown): string {
+export function labelOf(collection: DescribedCollection | undefined, document: unknown): string {
   const field = labelField(collection)
   const own = document as { readonly [name: string]: unknown } | null
   const text = field && own?.[field.name]

@@ -1,7 +1,7 @@
 import { placeOf } from '../../../client/answers.js'
 
 /** A condition of a filter, in the words of the API. */
-export interface Condition {
+export interface FilterCondition {
   readonly path: string
   /** `$contains` stands for a `$regex` of plain text whatever the letter case. */
   readonly operator: string
@@ -11,9 +11,9 @@ export interface Condition {
 /** What a list asks for. */
 export interface ListQuery {
   /** All of these hold. */
-  readonly all: readonly Condition[]
+  readonly all: readonly FilterCondition[]
   /** And all of one of these groups; empty for no such demand. */
-  readonly any: readonly (readonly Condition[])[]
+  readonly any: readonly (readonly FilterCondition[])[]
   /** The filter as the address has it, where conditions cannot show it; then there are none. */
   readonly filter: readonly Pair[]
   readonly sort: readonly { readonly path: string; readonly descending: boolean }[]
@@ -70,13 +70,13 @@ function readParameter([name, value]: Pair): Partial<ListQuery> | undefined {
 }
 
 /** A filter as the API has it: each operator of a field once, and groups of which one must hold. */
-interface Group {
-  readonly all: readonly Condition[]
-  readonly any: readonly Group[]
+interface FilterGroup {
+  readonly all: readonly FilterCondition[]
+  readonly any: readonly FilterGroup[]
 }
 
 /** A part of the name of a parameter. */
-type Part = readonly [names: readonly string[], value: string]
+type ParameterPart = readonly [names: readonly string[], value: string]
 
 /** The conditions of a filter; where they would not mean the same, the filter as it is. */
 function readFilter(filter: readonly Pair[]): Pick<ListQuery, 'all' | 'any' | 'filter'> {
@@ -106,9 +106,9 @@ function parse(text: string): unknown {
   }
 }
 
-function readGroup(parts: readonly Part[]): Group {
-  const all: Condition[] = []
-  const groups = new Map<string, Part[]>()
+function readGroup(parts: readonly ParameterPart[]): FilterGroup {
+  const all: FilterCondition[] = []
+  const groups = new Map<string, ParameterPart[]>()
   for (const [[path = '', operator = '$eq', ...deeper], text] of parts) {
     if (path === '$or') groups.set(operator, [...(groups.get(operator) ?? []), [deeper, text]])
     else if (operator !== '$options') all.push({ path, operator, value: parse(text) })
@@ -121,10 +121,10 @@ function readGroup(parts: readonly Part[]): Group {
   return { all, any: [...groups.values()].map(readGroup) }
 }
 
-const flatten = ({ all, any }: Group): readonly Condition[] => [...all, ...any.flatMap(flatten)]
+const flatten = ({ all, any }: FilterGroup): readonly FilterCondition[] => [...all, ...any.flatMap(flatten)]
 
 /** A filter in which each operator of a field stands once: what comes again goes into the groups, or into one. */
-function nest({ all, any }: Pick<ListQuery, 'all' | 'any'>): Group {
+function nest({ all, any }: Pick<ListQuery, 'all' | 'any'>): FilterGroup {
   const known = new Set<string>()
   const again = all.filter(({ path, operator }) => {
     const key = `${path} ${operator.replace('contains', 'regex')}`
@@ -155,12 +155,12 @@ const toPairs = ({ filter, sort, project, after, skip, others, ...shown }: ListQ
   ...others,
 ]
 
-const writeGroup = (at: string, { all, any }: Group): readonly Pair[] => [
+const writeGroup = (at: string, { all, any }: FilterGroup): readonly Pair[] => [
   ...all.flatMap((condition) => writeCondition(at, condition)),
   ...any.flatMap((group, i) => writeGroup(`${at}[$or][${i}]`, group)),
 ]
 
-const writeCondition = (at: string, { path, operator, value }: Condition): readonly Pair[] =>
+const writeCondition = (at: string, { path, operator, value }: FilterCondition): readonly Pair[] =>
   operator === '$contains'
     ? [
         [`${at}[${path}][$regex]`, JSON.stringify(escapePattern(String(value)))],
@@ -187,7 +187,7 @@ export function unescapePattern(pattern: string): string | undefined {
 /** The filter of conditions as the typed client takes it. */
 export const toFilter = (query: Pick<ListQuery, 'all' | 'any'>): object => toObject(nest(query))
 
-function toObject({ all, any }: Group): object {
+function toObject({ all, any }: FilterGroup): object {
   const filter: { [path: string]: object } = {}
   for (const { path, operator, value } of all) {
     const own =

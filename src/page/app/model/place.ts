@@ -1,5 +1,5 @@
 /** What the page shows, as its address names it: each view has one, so it can be reloaded, linked and gone back from. */
-export type Place =
+export type AppLocation =
   | { readonly view: 'collections' }
   | { readonly view: 'account' }
   | { readonly view: 'requests' }
@@ -10,7 +10,7 @@ export type Place =
   | { readonly view: 'new'; readonly collection: string; readonly query: string }
 
 /** Reads a fragment; what is not the address of a view leads to the collections. */
-export function readPlace(fragment: string): Place {
+export function readPlace(fragment: string): AppLocation {
   const [path = '', ...rest] = fragment.replace(/^#?\/?/, '').split('?')
   const query = rest.join('?')
   const [view, name, id] = path.split('/').map(decode)
@@ -22,7 +22,7 @@ export function readPlace(fragment: string): Place {
 }
 
 /** Writes the fragment of a place. */
-export function writePlace(place: Place): string {
+export function writePlace(place: AppLocation): string {
   switch (place.view) {
     case 'list':
     case 'new':

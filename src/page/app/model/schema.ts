@@ -18,7 +18,7 @@ export interface JsonSchema {
 }
 
 /** How a value is shown and entered. */
-export type Kind =
+export type FieldKind =
   | 'text'
   | 'long'
   | 'secret'
@@ -36,7 +36,7 @@ export type Kind =
 /** A property of documents or bodies. */
 export interface Field {
   readonly name: string
-  readonly kind: Kind
+  readonly kind: FieldKind
   readonly description: string
   readonly isRequired: boolean
   /** Whether `null` removes it. */
@@ -115,7 +115,7 @@ function unwrap(
   return { schema, isNullable: false }
 }
 
-function kindOf(schema: JsonSchema): Kind {
+function kindOf(schema: JsonSchema): FieldKind {
   if (schema['x-collection'] !== undefined) return 'reference'
   if (schema.enum) return 'choice'
   switch (schema.type) {
@@ -134,7 +134,7 @@ function kindOf(schema: JsonSchema): Kind {
   }
 }
 
-function kindOfText({ format, maxLength }: JsonSchema): Kind {
+function kindOfText({ format, maxLength }: JsonSchema): FieldKind {
   if (format === 'password') return 'secret'
   if (format === 'date-time') return 'time'
   if (format === 'date') return 'date'

@@ -1,8 +1,8 @@
-import type { Operation } from './description.js'
+import type { CollectionOperation } from './description.js'
 import type { Field } from './schema.js'
 
 /** What one may do, in words. */
-export const RIGHTS: { readonly [operation in Operation]: string } = {
+export const RIGHTS: { readonly [operation in CollectionOperation]: string } = {
   list: 'see',
   read: 'open',
   create: 'add',

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
-interface Asked {
+interface DialogProps {
   readonly title: string
   readonly children: ComponentChildren
   /** Called when it is left without a decision. */
@@ -11,7 +11,7 @@ interface Asked {
 }
 
 /** A question that comes first. The browser keeps the focus inside, and gives it back. */
-export function Dialog({ title, children, onClose, isAlone = false }: Asked) {
+export function Dialog({ title, children, onClose, isAlone = false }: DialogProps) {
   const [dialog, id] = [useRef<HTMLDialogElement>(null), useId()]
   useEffect(() => {
     const shown = dialog.current

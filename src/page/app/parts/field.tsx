@@ -1,5 +1,5 @@
 import { useId, useRef } from 'preact/hooks'
-import type { Draft, Fault } from '../model/draft.js'
+import type { Fault, FieldDraft } from '../model/draft.js'
 import { escapePointer, toDraft } from '../model/draft.js'
 import type { Field } from '../model/schema.js'
 import { ReferenceInput } from './reference-input.js'
@@ -7,12 +7,12 @@ import { ReferenceInput } from './reference-input.js'
 /** A field of a form. */
 export interface FieldProps {
   readonly field: Field
-  readonly draft: Draft
+  readonly draft: FieldDraft
   /** Its JSON pointer in the body. */
   readonly path: string
   /** All faults of the form. */
   readonly faults: readonly Fault[]
-  readonly onChange: (draft: Draft) => void
+  readonly onChange: (draft: FieldDraft) => void
   /** How browsers complete it. */
   readonly autocomplete?: string | undefined
   readonly label?: string | undefined
@@ -164,7 +164,9 @@ export const nameOf = (choice: unknown): string =>
 
 function ObjectInput({ field, draft, path, faults, onChange }: FieldProps) {
   const own =
-    typeof draft === 'object' && !Array.isArray(draft) ? (draft as { readonly [name: string]: Draft }) : {}
+    typeof draft === 'object' && !Array.isArray(draft)
+      ? (draft as { readonly [name: string]: FieldDraft })
+      : {}
   return (
     <>
       {field.fields.map((inner) => (
@@ -187,7 +189,7 @@ function ArrayInput({
   path,
   faults,
   onChange,
-}: FieldProps & { readonly draft: readonly Draft[] }) {
+}: FieldProps & { readonly draft: readonly FieldDraft[] }) {
   const { items } = field
   if (!items) return null
   return (

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
-import type { Draft, Fault } from '../model/draft.js'
+import type { Fault, FieldDraft } from '../model/draft.js'
 import { escapePointer } from '../model/draft.js'
 import type { Field } from '../model/schema.js'
 import { FieldInput } from './field.js'
 import { Problem } from './notices.js'
 
-export type Drafts = { readonly [name: string]: Draft }
+export type Drafts = { readonly [name: string]: FieldDraft }
 
 interface FormProps {
   readonly fields: readonly Field[]

@@ -1,4 +1,4 @@
-import { type Collection, unknownField } from '../model/description.js'
+import { type DescribedCollection, unknownField } from '../model/description.js'
 import { labelOf, shortId } from '../model/labels.js'
 import { writePlace } from '../model/place.js'
 import type { Field } from '../model/schema.js'
@@ -21,7 +21,7 @@ export function Reference({
   readonly value: unknown
   readonly target: string | undefined
 }) {
-  const collection: Collection | undefined = description.value?.collections.get(target ?? '')
+  const collection: DescribedCollection | undefined = description.value?.collections.get(target ?? '')
   if (typeof value === 'object' && value !== null && target !== undefined) {
     const { _id: id } = value as { readonly _id?: unknown }
     const label = <Text text={labelOf(collection, value)} isShort />
@@ -40,14 +40,14 @@ export function Reference({
   )
 }
 
-interface Shown {
+interface ValueProps {
   readonly field: Field
   readonly value: unknown
   readonly isShort?: boolean
 }
 
 /** A value of a field, for people. */
-export function Value({ field, value, isShort = false }: Shown) {
+export function Value({ field, value, isShort = false }: ValueProps) {
   if (value === undefined || value === null) return <span class="faint">–</span>
   if (field.kind === 'reference') return <Reference value={value} target={field.target} />
   if (field.kind === 'array' && Array.isArray(value)) return <List {...{ field, value, isShort }} />

@@ -1,12 +1,12 @@
 import { writeDocument, writeRow } from '../model/csv.js'
-import type { Collection } from '../model/description.js'
+import type { DescribedCollection } from '../model/description.js'
 import { createElementReader } from '../model/elements.js'
 import { type ListQuery, writeListQuery, writeNext } from '../model/list-query.js'
 import { open } from './service.js'
 
 export type Format = 'csv' | 'json'
 
-interface Asked {
+interface DownloadOptions {
   readonly query: ListQuery
   readonly format: Format
   readonly columns: readonly string[]
@@ -19,7 +19,10 @@ interface Asked {
 const PAGE = 1000
 
 /** The texts of all documents that match, as they arrive: one stream, or pages where the service allows no more. */
-async function* readAll(collection: Collection, { query, signal }: Asked): AsyncGenerator<readonly string[]> {
+async function* readAll(
+  collection: DescribedCollection,
+  { query, signal }: DownloadOptions,
+): AsyncGenerator<readonly string[]> {
   const { name, isUnlimited, maxLimit } = collection
   const own = { ...query, project: undefined, after: undefined, skip: 0, others: [] }
   const limit = isUnlimited ? '' : `limit=${Math.min(maxLimit ?? PAGE, PAGE)}`
@@ -37,7 +40,7 @@ async function* readAll(collection: Collection, { query, signal }: Asked): Async
 }
 
 /** Loads all that match into a file, through the browser's own storage: the page holds one piece at a time. */
-export async function download(collection: Collection, asked: Asked): Promise<number> {
+export async function download(collection: DescribedCollection, asked: DownloadOptions): Promise<number> {
   const { format, columns, tell } = asked
   const name = `${collection.name}.${format}`
   const file = await createFile(name)

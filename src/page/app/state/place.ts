@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
-import { type Place, readPlace, writePlace } from '../model/place.js'
+import { type AppLocation, readPlace, writePlace } from '../model/place.js'
 
 /** Where the page is. */
-export const place = signal<Place>(readPlace(location.hash))
+export const place = signal<AppLocation>(readPlace(location.hash))
 
 /** Whether the page went there by itself, after a change: what it reads there is not what a person did. */
 let isLed = false
@@ -37,7 +37,7 @@ export function followAddress(): void {
 }
 
 /** Goes to a place; with `replace`, in place of this one in the history. */
-export function go(to: Place, replace = false): void {
+export function go(to: AppLocation, replace = false): void {
   const address = writePlace(to)
   if (!replace) {
     location.hash = address

@@ -1,17 +1,17 @@
-import { ask, type Way } from './service.js'
+import { type AskOptions, ask } from './service.js'
 
 /** A document as it was read, and its state at that time. */
-export interface Read {
+export interface LoadedDocument {
   readonly document: { readonly _id: string; readonly [field: string]: unknown }
   readonly etag: string
 }
 
 /** Reads a document. Throws `ClientError`. */
-export async function readDocument(name: string, id: string, way: Way = {}): Promise<Read> {
+export async function readDocument(name: string, id: string, way: AskOptions = {}): Promise<LoadedDocument> {
   const { signal } = way
   const { value, headers } = await ask(
     (client) => client.collection(name).get(id, signal ? { signal } : {}),
     way,
   )
-  return { document: value as Read['document'], etag: headers.get('etag') ?? '' }
+  return { document: value as LoadedDocument['document'], etag: headers.get('etag') ?? '' }
 }

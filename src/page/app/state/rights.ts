@@ -13,7 +13,7 @@ export const NO_RIGHTS: Rights = { update: false, delete: false }
 /** A tag that no document has: who may make the change hears 412, and nothing is done. */
 const NEVER = { 'if-match': '"-"' }
 
-type Documents = ReturnType<Client['collection']>
+type CollectionCalls = ReturnType<Client['collection']>
 
 /**
  * Asks what one may do with a document. Rules may look at it, so what is granted in general need not be here: the
@@ -29,7 +29,7 @@ export async function findRights(
   const isAllowed = async (
     isOffered: boolean,
     note: string,
-    change: (documents: Documents) => Promise<unknown>,
+    change: (documents: CollectionCalls) => Promise<unknown>,
   ): Promise<boolean> => {
     if (!isOffered) return false
     try {

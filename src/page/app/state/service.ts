@@ -13,7 +13,7 @@ export const prefix = location.pathname.replace(/\/_page\/?$/, '')
 export const base = location.origin + prefix
 
 /** A request that waits until it can be sent again. */
-export interface Waiting {
+export interface RetryCountdown {
   readonly why: string
   /** Seconds that are left. */
   readonly seconds: number
@@ -21,13 +21,13 @@ export interface Waiting {
   giveUp(): void
 }
 
-export const waiting = signal<Waiting | undefined>(undefined)
+export const waiting = signal<RetryCountdown | undefined>(undefined)
 
 /** Longer than this, nobody waits: one is told when it makes sense again. */
 const MOST_SECONDS = 60
 
 /** How a request is made and noted. */
-export interface Way {
+export interface AskOptions {
   readonly signal?: AbortSignal | undefined
   readonly headers?: { readonly [name: string]: string }
   /** Why the page asks. */
@@ -37,7 +37,7 @@ export interface Way {
 }
 
 /** `fetch`, which notes every request, and tries again where the service says when. */
-function createSend(way: Way, hear: (response: Response) => void): typeof fetch {
+function createSend(way: AskOptions, hear: (response: Response) => void): typeof fetch {
   return async (input, init = {}) => {
     const url = new URL(String(input))
     const headers = new Headers(init.headers)
@@ -111,13 +111,16 @@ function wait(why: string, seconds: number, signal: AbortSignal | undefined): Pr
 }
 
 /** What a call gave, and the headers of its answer. */
-export interface Asked<T> {
+export interface ServiceAnswer<T> {
   readonly value: T
   readonly headers: Headers
 }
 
 /** The typed client, as this page uses it. */
-export function createPageClient(way: Way = {}, hear: (response: Response) => void = () => {}): Client {
+export function createPageClient(
+  way: AskOptions = {},
+  hear: (response: Response) => void = () => {},
+): Client {
   const client = createClient(base, {
     ...(way.headers ? { headers: way.headers } : {}),
     fetch: createSend(way, hear),
@@ -127,7 +130,10 @@ export function createPageClient(way: Way = {}, hear: (response: Response) => vo
 }
 
 /** Calls the service through its typed client, which throws `ClientError`, or what `fetch` throws. */
-export async function ask<T>(call: (client: Client) => Promise<T>, way: Way = {}): Promise<Asked<T>> {
+export async function ask<T>(
+  call: (client: Client) => Promise<T>,
+  way: AskOptions = {},
+): Promise<ServiceAnswer<T>> {
   let headers = new Headers()
   const client = createPageClient(way, (response) => {
     headers = response.headers
@@ -137,7 +143,7 @@ export async function ask<T>(call: (client: Client) => Promise<T>, way: Way = {}
 }
 
 /** A request of which the typed client keeps only a part of the answer, or which it does not have. */
-export interface Plain extends Way {
+export interface Plain extends AskOptions {
   readonly query?: string
   /** With it, the request is a POST. */
   readonly body?: unknown
@@ -160,13 +166,13 @@ export async function open(path: string, { query, body, ...way }: Plain = {}): P
 }
 
 /** The same, read as JSON. */
-export async function read(path: string, plain?: Plain): Promise<Asked<unknown>> {
+export async function read(path: string, plain?: Plain): Promise<ServiceAnswer<unknown>> {
   const response = await open(path, plain)
   return { value: await response.json(), headers: response.headers }
 }
 
 /** How many documents a filter matches. */
-export async function countAll(collection: string, query: ListQuery, way: Way): Promise<number> {
+export async function countAll(collection: string, query: ListQuery, way: AskOptions): Promise<number> {
   const { value } = await read(`/${collection}/count`, { ...way, query: writeFilter(query) })
   return (value as { readonly total: number }).total
 }

@@ -1,4 +1,4 @@
-import type { Collection, Operation } from '../model/description.js'
+import type { CollectionOperation, DescribedCollection } from '../model/description.js'
 import { writePlace } from '../model/place.js'
 import { RIGHTS } from '../model/words.js'
 import { Heading, useReturn } from '../parts/heading.js'
@@ -6,7 +6,7 @@ import { Absent } from '../parts/notices.js'
 import { description } from '../state/description.js'
 import { account } from '../state/session.js'
 
-const SHOWN: readonly Operation[] = ['read', 'create', 'update', 'delete']
+const SHOWN: readonly CollectionOperation[] = ['read', 'create', 'update', 'delete']
 
 /** What there is, and what one may do with it. */
 export function CollectionsView() {
@@ -37,7 +37,7 @@ export function CollectionsView() {
   )
 }
 
-function Card({ collection }: { readonly collection: Collection }) {
+function Card({ collection }: { readonly collection: DescribedCollection }) {
   const { name, operations, fields, hasChanges } = collection
   const canList = operations.has('list')
   const rights = SHOWN.filter((operation) => operations.has(operation) && (operation !== 'read' || canList))

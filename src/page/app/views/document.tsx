@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Collection } from '../model/description.js'
+import type { DescribedCollection } from '../model/description.js'
 import { isSystem, labelOf } from '../model/labels.js'
 import { writePlace } from '../model/place.js'
 import type { Field } from '../model/schema.js'
@@ -10,7 +10,7 @@ import { Value } from '../parts/value.js'
 import { description } from '../state/description.js'
 import { whyHere } from '../state/place.js'
 import { explain, isAborted } from '../state/problem.js'
-import { type Read, readDocument } from '../state/read-document.js'
+import { type LoadedDocument, readDocument } from '../state/read-document.js'
 import { findRights, NO_RIGHTS, type Rights } from '../state/rights.js'
 import { read } from '../state/service.js'
 import { epoch } from '../state/session.js'
@@ -31,8 +31,11 @@ export function DocumentView({ name, id }: { readonly name: string; readonly id:
   )
 }
 
-function useDocument({ name, operations, updateFields, expandable, fields }: Collection, id: string) {
-  const present = useSignal<Read | undefined>(undefined)
+function useDocument(
+  { name, operations, updateFields, expandable, fields }: DescribedCollection,
+  id: string,
+) {
+  const present = useSignal<LoadedDocument | undefined>(undefined)
   const expanded = useSignal<object>({})
   const rights = useSignal<Rights | undefined>(undefined)
   const [problem, version] = [useSignal(''), useSignal(0)]
@@ -74,7 +77,7 @@ function useDocument({ name, operations, updateFields, expandable, fields }: Col
   return { present, expanded, rights, problem, reload }
 }
 
-function Present({ collection, id }: { readonly collection: Collection; readonly id: string }) {
+function Present({ collection, id }: { readonly collection: DescribedCollection; readonly id: string }) {
   const { name, fields, updateFields, operations } = collection
   const { present, expanded, rights, problem, reload } = useDocument(collection, id)
   const found = present.value

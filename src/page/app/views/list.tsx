@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { chooseColumns } from '../model/columns.js'
-import type { Collection } from '../model/description.js'
+import type { DescribedCollection } from '../model/description.js'
 import {
   joinPairs,
   type ListQuery,
@@ -27,7 +27,7 @@ import { Filters } from './list/filters.js'
 import { Table } from './list/table.js'
 
 /** A document, as a list has it. */
-export interface Listed {
+export interface ListRow {
   readonly _id: string
   readonly [field: string]: unknown
 }
@@ -56,7 +56,13 @@ export function ListView({ name, query }: Props) {
   return <Documents collection={collection} query={query} />
 }
 
-function Documents({ collection, query }: { readonly collection: Collection; readonly query: string }) {
+function Documents({
+  collection,
+  query,
+}: {
+  readonly collection: DescribedCollection
+  readonly query: string
+}) {
   const { name, operations } = collection
   const asked = useMemo(() => readListQuery(query), [query])
   const columns = chooseColumns(collection, asked.project)
@@ -129,9 +135,9 @@ function Documents({ collection, query }: { readonly collection: Collection; rea
 }
 
 /** The documents of a page, asked for again whenever something changes. */
-function useDocuments(collection: Collection, asked: ListQuery) {
+function useDocuments(collection: DescribedCollection, asked: ListQuery) {
   const { name, hasChanges } = collection
-  const rows = useSignal<readonly Listed[] | undefined>(undefined)
+  const rows = useSignal<readonly ListRow[] | undefined>(undefined)
   const next = useSignal<string | undefined>(undefined)
   const total = useSignal<number | undefined>(undefined)
   const [problem, isLive, version] = [useSignal(''), useSignal(false), useSignal(0)]
@@ -150,7 +156,7 @@ function useDocuments(collection: Collection, asked: ListQuery) {
         query: withReferences(collection, key, limit),
       })
       if (signal.aborted) return
-      rows.value = value as readonly Listed[]
+      rows.value = value as readonly ListRow[]
       next.value = writeNext(asked, headers)
       problem.value = ''
       version.value++
@@ -196,7 +202,7 @@ function useDocuments(collection: Collection, asked: ListQuery) {
 }
 
 /** The same query with the page's limit, and with references by their names. */
-function withReferences(collection: Collection, query: string, limit: number): string {
+function withReferences(collection: DescribedCollection, query: string, limit: number): string {
   const { project, others } = readListQuery(query)
   const shown = project ?? collection.fields.map(({ name }) => name)
   const expand = shown.filter((path) => collection.expandable.has(path))

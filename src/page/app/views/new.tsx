@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import type { Collection } from '../model/description.js'
+import type { DescribedCollection } from '../model/description.js'
 import { draftAll, type Fault, readBody } from '../model/draft.js'
 import { describeDone } from '../model/ignored.js'
 import { writePlace } from '../model/place.js'
@@ -32,7 +32,13 @@ export function NewView({ name, query }: Props) {
   )
 }
 
-function NewForm({ collection, query }: { readonly collection: Collection; readonly query: string }) {
+function NewForm({
+  collection,
+  query,
+}: {
+  readonly collection: DescribedCollection
+  readonly query: string
+}) {
   const { name, createFields: fields, operations } = collection
   const given = Object.fromEntries(new URLSearchParams(query))
   const drafts = useSignal<Drafts>(draftAll(fields, given))

@@ -70,7 +70,7 @@ export async function judgeStore(
 }
 
 /** A query, and the documents that it is about. */
-interface Question {
+interface JudgedQuery {
   readonly documents: readonly StoredDocument[]
   readonly query: ListQuery
   readonly alsoCounts: boolean
@@ -80,7 +80,7 @@ interface Question {
 export async function judgeQuery(
   adapter: StorageAdapter,
   collection: string,
-  { documents, query, alsoCounts }: Question,
+  { documents, query, alsoCounts }: JudgedQuery,
 ): Promise<Mismatch | undefined> {
   const answer = await observe(() => adapter.list(collection, query))
   if ('failure' in answer) return { what: 'list', expected: 'an answer', actual: answer.failure }

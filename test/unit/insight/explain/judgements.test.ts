@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
 import { explainRequest } from '../../../../src/insight/explain/explain-request.js'
-import type { Condition, ExplainedRequest, Judgement } from '../../../../src/insight/explain/explanation.js'
+import type {
+  ExplainedRequest,
+  JudgedCondition,
+  Judgement,
+} from '../../../../src/insight/explain/explanation.js'
 import { ann, articles, bob, DRAFT, documents, editor, NOBODYS, PUBLISHED } from './articles.js'
 
 // CONTRACT.md §8, "Explain"
@@ -8,7 +12,7 @@ import { ann, articles, bob, DRAFT, documents, editor, NOBODYS, PUBLISHED } from
 type Json = { readonly [name: string]: unknown }
 
 /** `field operator operand found`, marked by whether it holds. */
-const sayCondition = (condition: Condition): unknown =>
+const sayCondition = (condition: JudgedCondition): unknown =>
   condition.kind === 'comparison'
     ? `${condition.holds ? '+' : '-'}${condition.field} ${condition.operator} ${JSON.stringify(
         'bound' in condition ? condition.bound : condition.operand,

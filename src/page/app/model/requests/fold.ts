@@ -1,5 +1,5 @@
 /** What counts for whether a request stands by itself. */
-interface Asked {
+interface LoggedRequest {
   /** `null` until there is an answer; 0 where there was none. */
   readonly status: number | null
   /** Why the page asked by itself; empty for what a person did. */
@@ -8,11 +8,11 @@ interface Asked {
 }
 
 /** Whether nobody has to see it at once: asked by the page itself, and not failed. */
-const isBeside = ({ status, note, isQuestion }: Asked): boolean =>
+const isBeside = ({ status, note, isQuestion }: LoggedRequest): boolean =>
   note !== '' && (isQuestion || status === null || (status > 0 && status < 400))
 
 /** Requests in their order, those together that the page made one after another by itself. */
-export function fold<Entry extends Asked>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
+export function fold<Entry extends LoggedRequest>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const groups: Entry[][] = []
   for (const entry of entries) {
     const last = groups.at(-1)

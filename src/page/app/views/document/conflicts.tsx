@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Conflict } from '../../model/conflict.js'
-import type { Draft } from '../../model/draft.js'
+import type { FieldDraft } from '../../model/draft.js'
 import { readDraft } from '../../model/draft.js'
 import type { Field } from '../../model/schema.js'
 import { Value } from '../../parts/value.js'
@@ -86,7 +86,7 @@ export function Conflicts({ conflicts, onResolve }: Props) {
 }
 
 /** What was entered, as its value would be shown. */
-function Drafted({ field, draft }: { readonly field: Field; readonly draft: Draft }) {
+function Drafted({ field, draft }: { readonly field: Field; readonly draft: FieldDraft }) {
   const { value } = readDraft(field, draft)
   return <Value field={field} value={value ?? (typeof draft === 'string' && draft ? draft : undefined)} />
 }

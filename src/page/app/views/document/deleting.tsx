@@ -4,13 +4,13 @@ import { Problem, say } from '../../parts/notices.js'
 import { collected } from '../../state/collected.js'
 import { go } from '../../state/place.js'
 import { explain, hasCode } from '../../state/problem.js'
-import type { Read } from '../../state/read-document.js'
+import type { LoadedDocument } from '../../state/read-document.js'
 import { ask } from '../../state/service.js'
 
 interface Props {
   readonly name: string
   readonly label: string
-  readonly found: Read
+  readonly found: LoadedDocument
   readonly reload: () => void
 }
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Conflict, findConflicts, keepNewer, settle } from '../../model/conflict.js'
-import type { Collection } from '../../model/description.js'
+import type { DescribedCollection } from '../../model/description.js'
 import { draftAll, type Fault, readPatch } from '../../model/draft.js'
 import { describeDone } from '../../model/ignored.js'
 import type { Field } from '../../model/schema.js'
@@ -9,14 +9,14 @@ import { type Drafts, Form } from '../../parts/form.js'
 import { say } from '../../parts/notices.js'
 import { collected } from '../../state/collected.js'
 import { explain, faultsOf, hasCode } from '../../state/problem.js'
-import { type Read, readDocument } from '../../state/read-document.js'
+import { type LoadedDocument, readDocument } from '../../state/read-document.js'
 import { useRehearsal } from '../../state/rehearsal.js'
 import { ask } from '../../state/service.js'
 import { Conflicts } from './conflicts.js'
 
 interface Props {
-  readonly collection: Collection
-  readonly found: Read
+  readonly collection: DescribedCollection
+  readonly found: LoadedDocument
   readonly fields: readonly Field[]
   readonly reload: () => void
 }
@@ -24,11 +24,11 @@ interface Props {
 /** What may be changed of a document. Only what was touched is sent, and only over the state that was seen. */
 export function EditForm({ collection, found, fields, reload }: Props) {
   const { name } = collection
-  const base = useSignal<Read>(found)
+  const base = useSignal<LoadedDocument>(found)
   const drafts = useSignal<Drafts>(draftAll(fields, found.document))
   const faults = useSignal<readonly Fault[]>([])
   const conflicts = useSignal<readonly Conflict[] | undefined>(undefined)
-  const newest = useSignal<Read | undefined>(undefined)
+  const newest = useSignal<LoadedDocument | undefined>(undefined)
   const [problem, isBusy] = [useSignal<string | undefined>(undefined), useSignal(false)]
   // Also of fields that may be changed since the form was made.
   const before = draftAll(fields, base.value.document)
@@ -58,7 +58,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
     try {
       const headers = { 'if-match': base.value.etag }
       const done = await ask((client) => client.collection(name).update(id, patch.body as never), { headers })
-      const stored = done.value as Read['document']
+      const stored = done.value as LoadedDocument['document']
       say(describeDone('Saved', done.headers))
       conflicts.value = undefined
       base.value = { document: stored, etag: done.headers.get('etag') ?? '' }

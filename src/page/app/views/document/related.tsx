@@ -1,10 +1,16 @@
-import type { Collection } from '../../model/description.js'
+import type { DescribedCollection } from '../../model/description.js'
 import { EMPTY_QUERY, writeListQuery } from '../../model/list-query.js'
 import { writePlace } from '../../model/place.js'
 import { description } from '../../state/description.js'
 
 /** What refers to a document: lists of it, and new ones. */
-export function Related({ collection, id }: { readonly collection: Collection; readonly id: string }) {
+export function Related({
+  collection,
+  id,
+}: {
+  readonly collection: DescribedCollection
+  readonly id: string
+}) {
   const all = [...(description.value?.collections.values() ?? [])].flatMap((other) =>
     other.fields
       .filter(

@@ -1,11 +1,11 @@
 import { allPaths } from '../../model/columns.js'
-import type { Collection } from '../../model/description.js'
+import type { DescribedCollection } from '../../model/description.js'
 import { labelField } from '../../model/labels.js'
 import type { ListQuery } from '../../model/list-query.js'
 import { Menu } from '../../parts/menu.js'
 
 interface Props {
-  readonly collection: Collection
+  readonly collection: DescribedCollection
   readonly query: ListQuery
   readonly shown: readonly string[]
   readonly onChange: (query: ListQuery) => void

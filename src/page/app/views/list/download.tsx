@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import type { Collection } from '../../model/description.js'
+import type { DescribedCollection } from '../../model/description.js'
 import { labelField } from '../../model/labels.js'
 import type { ListQuery } from '../../model/list-query.js'
 import { count } from '../../model/words.js'
@@ -10,7 +10,7 @@ import { download, type Format } from '../../state/download.js'
 import { explain, isAborted } from '../../state/problem.js'
 
 interface Props {
-  readonly collection: Collection
+  readonly collection: DescribedCollection
   readonly query: ListQuery
   readonly columns: readonly string[]
 }

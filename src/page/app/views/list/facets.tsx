@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { countedFields, countedValues } from '../../model/columns.js'
-import type { Collection } from '../../model/description.js'
+import type { DescribedCollection } from '../../model/description.js'
 import {
   hasEquality,
   type ListQuery,
@@ -13,7 +13,7 @@ import { nameOf } from '../../parts/field.js'
 import { countAll } from '../../state/service.js'
 
 interface Props {
-  readonly collection: Collection
+  readonly collection: DescribedCollection
   readonly query: ListQuery
   /** Changes when the documents may have. */
   readonly version: number

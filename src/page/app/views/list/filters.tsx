@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { type Collection, findField, unknownField } from '../../model/description.js'
-import { type Draft, type Meaning, readDraft, toDraft } from '../../model/draft.js'
+import { type DescribedCollection, findField, unknownField } from '../../model/description.js'
+import { type FieldDraft, type Meaning, readDraft, toDraft } from '../../model/draft.js'
 import { isSystem, labelField } from '../../model/labels.js'
-import { type Condition, type ListQuery, writeFilter } from '../../model/list-query.js'
+import { type FilterCondition, type ListQuery, writeFilter } from '../../model/list-query.js'
 import type { Field } from '../../model/schema.js'
 import { describeOperator, OPERATORS } from '../../model/words.js'
 import { FieldInput } from '../../parts/field.js'
@@ -13,11 +13,11 @@ import { Menu } from '../../parts/menu.js'
 interface Line {
   readonly path: string
   readonly operator: string
-  readonly draft: Draft
+  readonly draft: FieldDraft
 }
 
 interface Props {
-  readonly collection: Collection
+  readonly collection: DescribedCollection
   readonly query: ListQuery
   readonly onChange: (query: ListQuery) => void
 }
@@ -25,7 +25,10 @@ interface Props {
 const isListOf = (operator: string): boolean => operator === '$in' || operator === '$nin'
 
 /** The field in which an operand is entered. */
-function operandField(collection: Collection, { path, operator }: Pick<Line, 'path' | 'operator'>): Field {
+function operandField(
+  collection: DescribedCollection,
+  { path, operator }: Pick<Line, 'path' | 'operator'>,
+): Field {
   const found = findField(collection.fields, path) ?? unknownField(path)
   const scalar = found.items ?? found
   const plain = { ...unknownField('value'), isRequired: true, description: '' }
@@ -42,7 +45,7 @@ function operandField(collection: Collection, { path, operator }: Pick<Line, 'pa
 }
 
 /** What a condition compares with, or what is wrong with it. */
-function readLine(collection: Collection, line: Line): Meaning {
+function readLine(collection: DescribedCollection, line: Line): Meaning {
   const read = readDraft(operandField(collection, line), line.draft)
   return read.value === undefined && read.faults.length === 0
     ? { ...read, faults: [{ path: '', message: 'is needed' }] }
@@ -50,7 +53,7 @@ function readLine(collection: Collection, line: Line): Meaning {
 }
 
 /** The operators of a path, in words that are there. */
-function operatorsOf(collection: Collection, path: string): readonly string[] {
+function operatorsOf(collection: DescribedCollection, path: string): readonly string[] {
   const allowed = collection.filters.get(path) ?? []
   const field = findField(collection.fields, path)
   const kind = field?.items?.kind ?? field?.kind
@@ -62,8 +65,8 @@ function operatorsOf(collection: Collection, path: string): readonly string[] {
 }
 
 const toLine =
-  (collection: Collection) =>
-  (condition: Condition): Line =>
+  (collection: DescribedCollection) =>
+  (condition: FilterCondition): Line =>
     condition.value === null
       ? { path: condition.path, operator: '$exists', draft: condition.operator === '$ne' ? 'true' : 'false' }
       : { ...condition, draft: toDraft(operandField(collection, condition), condition.value) }
@@ -87,7 +90,7 @@ export function Filters({ collection, query, onChange }: Props) {
     const path = paths.find((one) => one === name) ?? paths.find((one) => !isSystem(one)) ?? paths[0] ?? ''
     return { path, operator: operatorsOf(collection, path)[0] ?? '$eq', draft: '' }
   }
-  const settle = (lines: readonly Line[]): readonly Condition[] =>
+  const settle = (lines: readonly Line[]): readonly FilterCondition[] =>
     lines.map((line) => ({
       path: line.path,
       operator: line.operator,
@@ -179,7 +182,7 @@ export function Filters({ collection, query, onChange }: Props) {
 }
 
 interface GroupProps {
-  readonly collection: Collection
+  readonly collection: DescribedCollection
   readonly paths: readonly string[]
   readonly title: string
   /** Whether what is wrong is shown. */

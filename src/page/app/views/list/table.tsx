@@ -1,17 +1,17 @@
-import type { Column } from '../../model/columns.js'
+import type { TableColumn } from '../../model/columns.js'
 import { valueAt } from '../../model/csv.js'
-import type { Collection } from '../../model/description.js'
+import type { DescribedCollection } from '../../model/description.js'
 import { labelField, labelOf } from '../../model/labels.js'
 import type { ListQuery } from '../../model/list-query.js'
 import { writePlace } from '../../model/place.js'
 import { Text, Value } from '../../parts/value.js'
-import type { Listed } from '../list.js'
+import type { ListRow } from '../list.js'
 
 interface Props {
-  readonly collection: Collection
-  readonly columns: readonly Column[]
+  readonly collection: DescribedCollection
+  readonly columns: readonly TableColumn[]
   readonly query: ListQuery
-  readonly rows: readonly Listed[]
+  readonly rows: readonly ListRow[]
   readonly onSort: (query: ListQuery) => void
 }
 

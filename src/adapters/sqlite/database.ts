@@ -149,7 +149,7 @@ class OpenDatabase implements Database {
   readonly #remove: () => void
   readonly #kept: KeptDocuments
   readonly #logPlans = createLogPlans()
-  readonly #bell = createNotifier(LOOK)
+  readonly #notifier = createNotifier(LOOK)
   readonly #states: States
   readonly #queue: WriteQueue
   readonly #surveyor: Surveyor
@@ -176,7 +176,7 @@ class OpenDatabase implements Database {
         seek: (collection, filter) => this.#seek(collection, filter),
       },
       files,
-      log: createLogWriter(writer, this.#logPlans, this.#bell.notify),
+      log: createLogWriter(writer, this.#logPlans, this.#notifier.notify),
       listener: { ...this.#states, begins: this.#kept.forget },
     })
     this.#surveyor = {
@@ -246,7 +246,7 @@ class OpenDatabase implements Database {
   }
 
   changes(query: Omit<LogQuery, 'files'>): Promise<ChangePage> {
-    return this.#bell.readWhenNotified(async () => {
+    return this.#notifier.readWhenNotified(async () => {
       if (!this.#files.areInPlace()) throw displaced()
       const asked = { ...query, files: { name: this.#files.name, areOthers: this.#isAgain } }
       return this.#read((connection, slice) => readChanges(connection, asked, slice), query)
@@ -273,7 +273,7 @@ class OpenDatabase implements Database {
   async #giveUp(): Promise<void> {
     // The waiting writes are rejected, and waiting readers of the log read again.
     await this.#queue.drain()
-    this.#bell.notify()
+    this.#notifier.notify()
     await this.#readers.close(displaced())
     this.#files.putAsideLog()
     // The last connection that closes brings its log into the file and deletes the path of the log, unless it only reads.

@@ -13,7 +13,7 @@ import { choose } from './choose.js'
 
 vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
-  return fewerOperands(await original(), 2)
+  return fewerOperands(await original(), 2, 4)
 })
 
 /**

@@ -11,15 +11,15 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 const CHOOSE_RULE = '../../src/service/write/rules/choose-rule.js'
 const REDACT = '../../src/service/write/rules/redact.js'
 
-type Sieve = InstanceType<typeof ChooseRule.FaultCollector>
+type FaultCollector = InstanceType<typeof ChooseRule.FaultCollector>
 
-const breakSieve =
-  (break_: (sieve: Sieve) => Partial<Sieve>) =>
+const breakCollector =
+  (break_: (collector: FaultCollector) => Partial<FaultCollector>) =>
   async (original: () => Promise<unknown>): Promise<object> => {
     const real = (await original()) as typeof ChooseRule
     return {
       ...real,
-      Sieve: class extends real.FaultCollector {
+      FaultCollector: class extends real.FaultCollector {
         constructor(...args: ConstructorParameters<typeof real.FaultCollector>) {
           super(...args)
           Object.assign(this, break_(this))
@@ -29,11 +29,11 @@ const breakSieve =
   }
 
 const mutants: readonly Mutant[] = [
-  ['hidden faults are counted', CHOOSE_RULE, breakSieve(() => ({ tells: () => true }))],
+  ['hidden faults are counted', CHOOSE_RULE, breakCollector(() => ({ tells: () => true }))],
   [
     'where a hidden fault is, others are left out',
     CHOOSE_RULE,
-    breakSieve(({ judge }) => ({
+    breakCollector(({ judge }) => ({
       judge(told) {
         const judged = judge.call(this, told)
         return judged?.kind === 'invalid' ? { ...judged, faults: judged.faults.slice(-1) } : judged
@@ -61,7 +61,7 @@ const checkAll = async (mutant: Mutant): Promise<void> => {
 }
 
 test('the real faults, taken through the same hands, pass', () =>
-  checkAll(['nothing is broken', CHOOSE_RULE, breakSieve(() => ({}))]))
+  checkAll(['nothing is broken', CHOOSE_RULE, breakCollector(() => ({}))]))
 
 test.each(choose(mutants))('%s: noticed', async (...mutant) => {
   expect(await fails(checkAll(mutant))).toBe(true)

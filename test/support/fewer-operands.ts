@@ -3,17 +3,14 @@ import { isLong, isQuick } from './tier.js'
 
 type Values = typeof EdgeValues
 
-/** One in so many of the texts and numbers that documents are compared with is asked about. */
-const SHARE = isQuick ? 16 : 4
-
 /**
- * The edge values with a share of those that cases ask about; all of them stand in the documents as before. In memory, and
- * everywhere in `npm run test:long`, all are asked about.
+ * The edge values with fewer of those that cases ask about: of `share` texts and numbers, the one at `place`. The documents
+ * hold all of them. In memory, and everywhere in `npm run test:long`, cases ask about all.
  */
-export function fewerOperands(real: Values, place: number): Values {
+export function fewerOperands(real: Values, place: number, share = isQuick ? 16 : 4): Values {
   if (isLong) return real
   const isAsked = (value: unknown): boolean =>
-    typeof value === 'boolean' || real.scalars.indexOf(value as never) % SHARE === place
+    typeof value === 'boolean' || real.scalars.indexOf(value as never) % share === place
   return {
     ...real,
     scalars: real.scalars.filter(isAsked),

@@ -43,12 +43,12 @@ export function* applyCreate(call: Call, trial: Trial, draft: CreateDraft): Slic
   if (!set) return { kind: 'refused' }
   const body = cutUndeclared(collection, kept.body)
   const given = rule.set.size > 0 ? { ...body, ...set } : body
-  const sieve = new FaultCollector(call, trial)
+  const collector = new FaultCollector(call, trial)
   // A hook may still give what it fills.
-  const tells: Tells = (fault) => !isFilledLater(collection, fault) && sieve.tells(fault)
+  const tells: Tells = (fault) => !isFilledLater(collection, fault) && collector.tells(fault)
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft, tells)
-  const broken = draft.judgeReferences(fields, sieve.tells)
-  const unfitting = sieve.judge(broken.length === 0 ? own : [...own, ...broken])
+  const broken = draft.judgeReferences(fields, collector.tells)
+  const unfitting = collector.judge(broken.length === 0 ? own : [...own, ...broken])
   if (unfitting) return unfitting
   return isAnywhere(rule.check) || call.judge.admits(rule, { ...fields, ...draft.system })
     ? { kind: 'fits', fields, given }

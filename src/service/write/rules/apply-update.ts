@@ -86,9 +86,9 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const after = updateFields(collection.fields, readFields(stored), update)
   const unseen = findUnseen(collection, given, update, draft)
   const next = { after, unseen }
-  const sieve = new FaultCollector(call, trial)
-  const faults = yield* judgeUpdate(collection, given, update, { next, tells: sieve.tells, ...draft })
-  const unfitting = sieve.judge(faults)
+  const collector = new FaultCollector(call, trial)
+  const faults = yield* judgeUpdate(collection, given, update, { next, tells: collector.tells, ...draft })
+  const unfitting = collector.judge(faults)
   if (unfitting) return unfitting
 
   const secrets = readSecrets(collection, given)

@@ -3,12 +3,12 @@ import type { FieldRef } from '../../filter/filter.js'
 import { type ElementsIndex, quoteName } from '../sql/dialect.js'
 import { columnTypeOf, elementsAt, jsonAt, quoteText, valueAt, valueOfElement } from './values.js'
 
-/** The column of the `_id` in a table of elements. It has another name than that of the documents with which it is joined. */
+/** The column of the `_id` in a table of elements. It differs from that of the documents with which it is joined. */
 export const ENTRY_ID = 'id'
 
 const columnAt = (place: number): string => `c${place}`
 
-/** The column of a field in a table of elements with such columns; `undefined` where it has none. */
+/** The column of a field in a table of elements with these columns; `undefined` if it has none. */
 export function columnOf(columns: readonly FieldRef[], field: FieldRef): string | undefined {
   if (field.path === '_id') return ENTRY_ID
   const place = columns.findIndex(
@@ -20,30 +20,33 @@ export function columnOf(columns: readonly FieldRef[], field: FieldRef): string 
 
 /** The statements of a table of elements. */
 export interface ElementsSql {
-  /** Creates the table, and what keeps it up to date from then on: no write to the documents goes on meanwhile. */
+  /** Creates the table and its triggers. Writes to the documents wait meanwhile. */
   readonly create: readonly string[]
   /** Adds the entries of all documents, in the transaction of `create`. */
   readonly fill: string
-  /** Adds the entries of the documents whose `_id`s are the first parameter, which are held. */
+  /** Adds the entries of the documents whose `_id`s are the first parameter. The caller has locked these documents. */
   readonly fillSome: string
-  /** Drops what `create` has made. */
+  /** Drops what `create` creates. */
   readonly drop: readonly string[]
 }
 
 /** Whether a name is that of a table of elements. */
 export const isNamedElements = (name: string): string => `starts_with(${name}, '_elements_')`
 
-/** The triggers of a table of elements. */
+/** The number of triggers of a table of elements. */
 export const TRIGGERS = 3
 
-/** The part of a trigger's name that tells the schema: triggers of another name call the function of a schema that was renamed. */
+/**
+ * The part of a trigger's name that identifies the schema: triggers with another mark call the function of a schema
+ * that was renamed.
+ */
 export const markOf = (schema: string): string =>
   createHash('sha256').update(schema).digest('hex').slice(0, 8)
 
 /**
- * Writes the statements of a table with an entry for each document and distinct element of its array. Triggers keep it up to date,
- * with every write of every process. Their function has the rights of its owner, as those of foreign keys have, and nothing
- * in the `search_path` of a session changes what its names mean.
+ * Writes the statements of a table with one entry per document and distinct element of its array. Triggers keep it up
+ * to date with every write of every process. Like the triggers of foreign keys, their function runs with the rights
+ * of its owner; it fixes `search_path`, so that a session cannot change the meaning of its names.
  */
 export function createElements(schema: string, { name, collection, fields }: ElementsIndex): ElementsSql {
   const inSchema = (name: string): string => `${quoteName(schema)}.${quoteName(name)}`
@@ -69,7 +72,7 @@ export function createElements(schema: string, { name, collection, fields }: Ele
       ({ path }) => `(${jsonAt(path, 'OLD.document')}) IS DISTINCT FROM (${jsonAt(path, 'NEW.document')})`,
     ),
   ]
-  // Values that are the same are not written again.
+  // Unchanged values are not written again.
   const body = [
     `BEGIN IF TG_OP = 'TRUNCATE' THEN DELETE FROM ${table}`,
     `ELSIF TG_OP = 'INSERT' THEN ${insert} SELECT DISTINCT ${ofNew}`,

@@ -40,24 +40,23 @@ export type { PostgresClient, PostgresPool } from './connection/pool.js'
 
 type WriteCaller = WorkCaller & Pick<WriteOptions, 'by'>
 
-/** Either a `connectionString`, for the adapter's own pool, or a `pool` of the host. */
+/** Either a `connectionString`, from which the adapter creates its own pool, or a `pool` of the host. */
 export interface PostgresAdapterOptions {
   /**
    * `postgres://user:password@host:5432/database`, with the parameters of `pg`. Several hosts, as
-   * `a:5432,b:5432,c:5432`, are servers of which one takes writes: it is found, and found again after a
-   * fail-over. `target_session_attrs=read-write` asks a single host too, such as the address of a proxy.
+   * `a:5432,b:5432,c:5432`, are servers of which one takes writes: the adapter finds it, also after a fail-over.
+   * `target_session_attrs=read-write` checks a single host too, such as the address of a proxy.
    */
   readonly connectionString?: string
   /**
-   * A `Pool` of `pg`: used unchanged, never ended. Its `lock_timeout` bounds how long a write of one statement waits for
-   * locks of others, which connections of the adapter's own bound to 5 seconds.
+   * A `Pool` of `pg`: used unchanged, never ended. Its `lock_timeout` bounds the lock waits of single-statement
+   * writes, which the adapter's own connections bound to 5 seconds.
    */
   readonly pool?: PostgresPool
-  /** The schema of the tables, created where it is missing. Default: `collection_service`. */
+  /** The schema of the tables, created if missing. Default: `collection_service`. */
   readonly schema?: string
   /**
-   * Whether to create missing tables and indexes. With `false`, opening rejects with the missing SQL.
-   * Default: true.
+   * Whether to create missing tables and indexes. With `false`, opening rejects with the missing SQL. Default: true.
    */
   readonly migrate?: boolean
 }
@@ -113,13 +112,13 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     if (steps.length === 0) return { ok: true, removed: 0 }
     const outcome = await apply(steps, caller)
     if (!('taken' in outcome)) return outcome
-    // In another transaction: the refusal has ended the first.
+    // In a new transaction: the violation has ended the first.
     const { taken } = outcome
     const fields = await use(({ run }) => explainTaken(run, engine, steps, taken), caller)
     return { ok: false, step: taken.step, reason: 'unique', fields }
   }
 
-  /** Whether reads have used tables of elements until now. */
+  /** Stops reads from using tables of elements. Returns whether they used any. */
   const forgetElements = (): boolean => {
     const before = [...indexes]
     for (const [collection, some] of before)

@@ -6,12 +6,12 @@ import { createElements } from './elements.js'
 import { printRegex } from './print-regex.js'
 import { elementsAt, jsonAt, textAt, valueAt, valueOfElement } from './values.js'
 
-/** Where the tables lie, unless somebody says otherwise. */
+/** The default schema of the tables. */
 export const DEFAULT_SCHEMA = 'collection_service'
 
 const PARAMETER_TYPES: { readonly [type: string]: string } = { number: 'float8', boolean: 'boolean' }
 
-/** Compiles a pattern to a condition on a text; `undefined` where PostgreSQL has no words for it. */
+/** Compiles a pattern to a condition on a text; `undefined` if PostgreSQL cannot express it. */
 function compileMatch(pattern: Pattern, bind: Bind): ((text: string) => string) | undefined {
   if (pattern.kind === 'text') return (text) => `strpos(${text}, ${bind(pattern.text)}) > 0`
   const regex = printRegex(pattern)
@@ -28,17 +28,17 @@ export function typeOf(value: Value): string {
 const parameterOf = (place: number, value: Value): string => `$${place}::${typeOf(value)}`
 
 /**
- * The bytes of a text, as an expression that an index may use. `decode` needs doubled backslashes, for which
- * no literal is portable.
+ * The bytes of a text, as an expression that an index may use. `decode` needs doubled backslashes, and no literal of
+ * a backslash is portable.
  */
 const bytesOf = (text: string): string => `decode(replace(${text}, chr(92), repeat(chr(92), 2)), 'escape')`
 
 const plainValue = (field: FieldRef): string => (field.path === '_id' ? '_id' : valueAt(field))
 
-/** One order for all, so that writes cannot deadlock. A row that was waited for is read anew. */
+/** All writes lock in the same order, to avoid deadlocks. PostgreSQL reads a row again after waiting for its lock. */
 const HOLDS = {
   require: ' ORDER BY _id FOR KEY SHARE',
-  // A weaker lock lets two writes each change what the other requires.
+  // A weaker lock would let two writes each change what the other requires.
   'require state': ' ORDER BY _id FOR SHARE',
   replace: ' ORDER BY _id FOR NO KEY UPDATE',
   remove: ' ORDER BY _id FOR UPDATE',
@@ -48,10 +48,10 @@ const HOLDS = {
 const NEW_NAME = 'left(md5(random()::text || clock_timestamp()::text), 8)'
 
 /**
- * The statements that create the log. `seq`: drawn by who writes, when the document is locked. `position`: given by
- * who reads first, when the write is committed. `write`: what belongs together. `last` and `dropped`: the last
- * position that was given, and the last that is gone. `total`: the bytes of a change and of those before it, counted with
- * its position.
+ * The statements that create the log. `seq`: drawn by the write when it locks the document. `position`: assigned by
+ * the first reader after the commit. `write`: groups the changes of one write. `last` and `dropped`: the last
+ * assigned position and the last dropped one. `total`: the bytes of a change and all changes before it, set with its
+ * position.
  */
 const createLog = (log: string, head: string): readonly string[] => [
   `CREATE TABLE ${log} (seq bigint GENERATED ALWAYS AS IDENTITY, position bigint, write bigint, time timestamptz NOT NULL DEFAULT clock_timestamp(), collection text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, before jsonb, after jsonb)`,
@@ -60,14 +60,14 @@ const createLog = (log: string, head: string): readonly string[] => [
   `CREATE UNIQUE INDEX _log_write ON ${log} (write, id, collection) WHERE position IS NULL AND write IS NOT NULL`,
   `CREATE TABLE ${head} (log text NOT NULL, last bigint NOT NULL, dropped bigint NOT NULL)`,
   `INSERT INTO ${head} (log, last, dropped) VALUES (${NEW_NAME}, 0, 0)`,
-  // Logs of earlier versions lack it: their processes write on without.
+  // Logs of earlier versions lack it; their processes keep writing without it.
   `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS caller text`,
   `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS total bigint`,
 ]
 
 /**
- * The dialect of PostgreSQL's `jsonb`, in one schema. Text is compared by bytes, which in UTF-8 is the order
- * of code points.
+ * The dialect of PostgreSQL's `jsonb`, in one schema. Text is compared by bytes, which in UTF-8 is the order of code
+ * points.
  */
 export function createPostgresDialect(schema: string): SqlDialect {
   const table = (collection: string): string => `${quoteName(schema)}.${quoteName(collection)}`
@@ -82,14 +82,15 @@ export function createPostgresDialect(schema: string): SqlDialect {
     structures: { table: table(STRUCTURES), order: 'position' },
     log: createLog(table(LOG), table(LOG_HEAD)),
     newLog: `UPDATE ${table(LOG_HEAD)} SET log = ${NEW_NAME}`,
-    // The stamp of a row is the transaction that has written it.
+    // The stamp of a row is the transaction that wrote it.
     stored: '_id, document, xmin AS stamp',
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
     hold: { most: null, endings: HOLDS },
     removeFound: (table, search) => `DELETE FROM ${table} WHERE _id = ANY(ARRAY(${search}))`,
     toArray: (values) => `json_build_array(${values.join(', ')})::text`,
-    // No float8 leaves as text: `extra_float_digits` decides how many of its digits do. Those of `jsonb` are all there.
+    // No float8 is printed as text: `extra_float_digits` would decide how many of its digits are. `jsonb` numbers
+    // keep all of theirs.
     storedVersion: jsonAt('_version'),
     value: plainValue,
     hasValue: (field) => `${plainValue(field)} IS NOT NULL`,
@@ -102,11 +103,11 @@ export function createPostgresDialect(schema: string): SqlDialect {
     match(text, pattern, bind, { path, type, each }) {
       const contains = compileMatch(pattern, bind)
       if (!contains || each || type !== 'string' || path === '_id') return contains?.(text)
-      // What does not match is not asked for its type, which takes half of the time.
+      // The type check comes last: for texts that do not match, it would take half of the time.
       return `(${contains(textAt(path))} AND jsonb_typeof(${jsonAt(path)}) = 'string')`
     },
     isOneOf: (value, values, bind) => `${value} = ANY(${bind(values)})`,
-    // An index that ends in _id has PostgreSQL's own order of nulls in its last key.
+    // An index that ends in `_id` has PostgreSQL's own order of nulls in its last key.
     order: (field, descending) => {
       if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
       return `${plainValue(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`

@@ -11,10 +11,10 @@ const ARE: PatternDialect = {
   noBoundary: '\\Y',
 }
 
-/** The largest bound of a repeat there. */
+/** The largest bound of a repeat in PostgreSQL. */
 const MAX_REPEAT = 255
 
-/** Prints a pattern for PostgreSQL; `undefined` where PostgreSQL cannot express it. */
+/** Prints a pattern for PostgreSQL; `undefined` if PostgreSQL cannot express it. */
 export function printRegex(pattern: Pattern): string | undefined {
   const sayable = toSayable(pattern)
   return sayable && printPattern(sayable, ARE)
@@ -24,7 +24,7 @@ export function printRegex(pattern: Pattern): string | undefined {
 function toSayable(pattern: Pattern): Pattern | undefined {
   switch (pattern.kind) {
     case 'set': {
-      // Neither texts nor expressions in PostgreSQL may contain U+0000.
+      // PostgreSQL allows U+0000 in neither texts nor expressions.
       const ranges = pattern.ranges
         .map(([first, last]): Range => [Math.max(first, 1), last])
         .filter(([first, last]) => first <= last)

@@ -7,7 +7,10 @@ import { DEFAULT_SCHEMA } from './postgres-dialect.js'
 import { createPostgresEngine } from './postgres-engine.js'
 import { createReads } from './read/reads.js'
 
-/** Connects to PostgreSQL and only reads: nothing is created. Rejects as the adapter does where it does not answer. */
+/**
+ * Connects to PostgreSQL for reading only: nothing is created. Rejects like the adapter if PostgreSQL does not
+ * answer.
+ */
 export async function readExistingDatabase(
   connectionString: string,
   schema: string = DEFAULT_SCHEMA,

@@ -7,7 +7,7 @@ export const quoteText = (text: string): string => `'${text.replaceAll("'", "''"
 export const jsonAt = (path: string, root = 'document'): string =>
   [root, ...path.split('.').map(quoteText)].join(' -> ')
 
-/** What is at a path, as a text: that of its JSON for what is none. */
+/** The value at a path as text; a value of another type as its JSON. */
 export const textAt = (path: string): string => {
   const place = path.lastIndexOf('.')
   const [root, name] = place < 0 ? ['document', path] : [jsonAt(path.slice(0, place)), path.slice(place + 1)]
@@ -63,14 +63,14 @@ export function columnTypeOf(type: ValueType): string {
   }
 }
 
-/** The value of a field; NULL where it is missing or of another type. */
+/** The value of a field; NULL if it is missing or of another type. */
 export const valueAt = ({ path, type }: FieldRef, root = 'document'): string =>
   typed(type, jsonAt(path, root))
 
-/** The value of an element, which is named `element`; NULL where it is of another type. */
+/** The value of an element, which is named `element`; NULL if it is of another type. */
 export const valueOfElement = ({ type, inside }: FieldRef): string =>
   typed(type, inside === undefined ? 'element.value' : jsonAt(inside, 'element.value'))
 
-/** The elements of the array at a path, named `element`; none where there is no array. */
+/** The elements of the array at a path, named `element`; none if there is no array. */
 export const elementsAt = (path: string, root = 'document'): string =>
   `jsonb_array_elements(CASE jsonb_typeof(${jsonAt(path, root)}) WHEN 'array' THEN ${jsonAt(path, root)} END) AS element(value)`

@@ -6,25 +6,28 @@ import { MAX_WAITING } from './queue.js'
 import { type Leaving, SharedStatement } from './shared-statement.js'
 import type { Watch } from './watch.js'
 
-/** How items are done. */
+/** The two ways to process items: several in one statement, or one alone. */
 export interface BatchWork<Item, Result> {
   /**
-   * Does several items in one statement. Gives the result of each, in their order; `undefined` for one that
-   * must be done alone. A `ServiceError` is the answer to all of them, unless it was abandoned; any other error says
+   * Processes several items in one statement. Returns the result of each, in order; `undefined` for an item that must
+   * be processed alone. A `ServiceError` rejects all items, unless the statement was abandoned; any other error means
    * that nothing was done.
    */
   together(items: readonly Item[], shared: SharedStatement): Promise<readonly (Result | undefined)[]>
   alone(item: Item, caller: WorkCaller): Promise<Result>
-  /** The error for one who leaves while it is done. */
+  /** Creates the error for a caller that leaves while the statement runs. */
   readonly leaving: Leaving
-  /** The most items that are done together. Default: 32. */
+  /** The most items of one statement. Default: 32. */
   readonly most?: number
 }
 
-/** Does an item with others that arrive in the same turn of the event loop, or while some are under way. */
+/**
+ * Processes an item together with others that arrive in the same turn of the event loop, or while statements are
+ * under way.
+ */
 export type Batch<Item, Result> = (item: Item, caller: WorkCaller) => Promise<Result>
 
-/** An item, and who waits for it. */
+/** A queued item, and its caller. */
 interface Member<Item, Result> {
   readonly item: Item
   readonly caller: WorkCaller
@@ -32,10 +35,10 @@ interface Member<Item, Result> {
   readonly reject: (thrown: unknown) => void
 }
 
-/** The most items that are done together, where their work does not say. */
+/** The default of `BatchWork.most`. */
 const MOST_TOGETHER = 32
 
-/** How many statements are under way at once, not counting those that take long. */
+/** The most statements under way at once, without the slow ones. */
 const MOST_UNDER_WAY = 4
 
 /** Creates a batch. */
@@ -118,7 +121,7 @@ export function createBatch<Item, Result>(
     })
 }
 
-/** Creates a batch for each collection, when it is first asked for. */
+/** Creates one batch per collection, on first use. */
 export function createBatches<Item, Result>(
   watch: Watch,
   workOf: (collection: string) => BatchWork<Item, Result>,
@@ -133,5 +136,5 @@ export function createBatches<Item, Result>(
   }
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const atEndOfTurn = setImmediate

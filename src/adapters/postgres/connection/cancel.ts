@@ -1,23 +1,23 @@
 import { connect, type Socket } from 'node:net'
 import type { PostgresClient } from './pool.js'
 
-/** Milliseconds before the first attempt to cancel a statement, and between two. Most end by themselves before it. */
+/** Milliseconds before the first attempt to cancel a statement, and between attempts. Most statements end earlier. */
 const CANCEL_PAUSE = 100
 
 /** Milliseconds after which a connection is dropped if its statement could not be cancelled. */
 const GRACE = 1000
 
-/** A connection whose statement is cancelled. */
+/** A connection with a statement to cancel. */
 interface CancelTarget {
   readonly client: PostgresClient
   readonly address: Address
 }
 
 /**
- * Cancels what a client reads until it has ended, unless it soon does so by itself: again and again, because a cancellation that arrives before its statement has
- * no effect. Returns whether all has ended in time: a late cancellation could hit the next user of the
- * connection. Nothing that may be committing is ever cancelled: where it waits for a standby, it would become visible
- * without being there.
+ * Cancels the reads of a client until `reading` has settled. It retries because a cancellation that arrives before
+ * its statement has no effect. Returns whether `reading` settled in time: a late cancellation could hit the next user
+ * of the connection. Statements that may be committing are never cancelled: a commit that waits for a standby would
+ * become visible without being replicated.
  */
 export async function cancelRead(
   { client, address }: CancelTarget,
@@ -45,7 +45,7 @@ export async function cancelRead(
   return hasEnded === true
 }
 
-/** The parts of a client of `pg` that say where it is connected. A host's may lack them. */
+/** The parts of a client of `pg` that give its address. A client of the host's pool may lack them. */
 interface Connected {
   readonly host?: string
   readonly port?: number
@@ -54,15 +54,15 @@ interface Connected {
   }
 }
 
-/** What a client is connected to; of a socket in the file system, the host is its folder. */
+/** The address of a connected client. For a socket in the file system, the host is its folder. */
 export interface Address {
   readonly host: string | undefined
   readonly port: number | undefined
 }
 
 /**
- * Finds what a client is connected to. Each is asked before it is used: a socket that has told its address is another kind
- * of object for engines, which would throw away what they have compiled for those in use.
+ * Finds the address of a client. It is called before the socket is used: V8 changes the hidden class of a socket
+ * whose address was read, and would deoptimize code compiled for sockets in use.
  */
 export function addressOf(client: PostgresClient): Address {
   const { host, port, connection }: Connected = client as PostgresClient & Connected
@@ -71,7 +71,7 @@ export function addressOf(client: PostgresClient): Address {
   return { host: remoteAddress ?? host, port: remotePort ?? port }
 }
 
-/** What names the process of a client on its server. */
+/** The fields that identify a client's process on the server. */
 interface Keyed {
   readonly processID: number
   readonly secretKey: number
@@ -83,13 +83,13 @@ export function canCancel(client: PostgresClient): client is PostgresClient & Ke
   return typeof processID === 'number' && typeof secretKey === 'number'
 }
 
-/** A number that no version of the protocol has (PostgreSQL, "Message Formats", CancelRequest). */
+/** A code that no version of the protocol uses (PostgreSQL, "Message Formats", CancelRequest). */
 const CANCEL_REQUEST = 80877102
 
 /**
- * Cancels the statement of a client as its protocol does, with a message of its own to the same server: behind a pooler,
- * only the pooler knows which of the server's processes it is. It is never encrypted, as libpq does it. Resolves when the
- * other side has done it, and closed the connection, or when it is `stopped`.
+ * Cancels the statement of a client with a CancelRequest to the same address: with a pooler in between, only the
+ * pooler knows the server process. Like libpq's, the request is not encrypted. Resolves when the other side has
+ * closed the connection, or on `stopped`.
  */
 async function cancel(
   client: PostgresClient,
@@ -106,7 +106,7 @@ async function cancel(
     socket = host?.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
     socket.on('error', () => {})
     socket.on('close', () => resolve())
-    // A connection that the other side closes must be read to its end.
+    // A socket closes only after its data has been read.
     socket.resume()
     socket.write(message)
   })
@@ -114,7 +114,7 @@ async function cancel(
   socket?.destroy()
 }
 
-/** The value of a promise, or `undefined` when it takes longer than a second. */
+/** Resolves to the value of a promise, or to `undefined` after a second. */
 export async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<undefined>((resolve) => {
@@ -123,5 +123,5 @@ export async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined
   return Promise.race([promise, late]).finally(() => clear(timer))
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const [later, clear] = [setTimeout, clearTimeout]

@@ -7,43 +7,43 @@ import { createSessions, type DatabaseSession } from './session.js'
 import { COMMIT, isBegin, ROLLBACK } from './transaction.js'
 import { LEAVE, LEFT, type LongWaitListener, SILENCE, type Watch } from './watch.js'
 
-/** Whom work is for. */
+/** The caller of database work. */
 export interface WorkCaller {
-  /** The caller, in queues that serve callers in turn. It may be costly to get. */
+  /** The key of the caller in fair queues. The getter may be costly. */
   readonly caller?: string | undefined
-  /** Several callers instead, of work that they share. */
+  /** The callers of shared work; replaces `caller`. */
   readonly callers?: readonly (string | undefined)[]
-  /** When it aborts, work is given up: what only reads is cancelled. It may be costly to get. */
+  /** Aborts the work: reads are cancelled. The getter may be costly. */
   readonly signal?: AbortSignal | undefined
-  /** Whether the signal need not come, however long work takes. Default: whether there is none. */
+  /** Whether the signal may never abort, however long the work takes. Default: whether there is no signal. */
   readonly isUnhurried?: boolean
 }
 
-/** Whether nobody but the adapter ends what a caller waits for. */
+/** Whether only the adapter can end the caller's wait. */
 export const isUnhurried = (caller: WorkCaller): boolean => caller.isUnhurried ?? !caller.signal
 
 /** How work uses its connection. */
 export interface WorkOptions {
-  /** What may be long shares half of the connections. */
+  /** Work that may be long shares half of the connections. */
   readonly mayBeLong?: boolean
   /**
-   * A write is never cancelled, because it may be committing: it ends by itself, begins nothing more than to roll its
-   * transaction back, and gives its connection back then.
+   * A write is never cancelled, because it may be committing. After it was given up, it sends only a ROLLBACK, and
+   * returns its connection when it ends.
    */
   readonly writes?: boolean
-  /** What may take as long as the server is at it, as the building of an index. */
+  /** Work that may take as long as the server is busy with it, like building an index. */
   readonly mayKeepAlive?: boolean
 }
 
 /** The connections to one database. */
 export interface Connections {
-  /** Whether what may be long would wait for a connection. */
+  /** Whether work that may be long would wait for a connection. */
   isFullOfLong(): boolean
-  /** Runs `work` on a connection of its own, and again where it loses against other transactions. */
+  /** Runs `work` on a connection, and retries it after serialization failures and deadlocks. */
   use<T>(work: (session: DatabaseSession) => Promise<T>, caller: WorkCaller, manner?: WorkOptions): Promise<T>
   /**
-   * Closes them once `last` is over: resolves when all are closed or given back, and opens none from then on. What is not
-   * over soon is given up.
+   * Opens no more connections, waits for `last`, and resolves when all connections are closed or returned. Work that
+   * does not end soon is given up.
    */
   close(last?: Promise<unknown>): Promise<void>
 }
@@ -52,7 +52,7 @@ export interface Connections {
 export function createConnections(source: PoolSource, watch: Watch): Connections {
   const keepAlive = createKeepAlive(source.pool)
   const queue = createQueue(source, createSessions(source), watch.hurry)
-  /** What has waited long: it is given up at the end. */
+  /** Work that has waited long; `close` gives it up. */
   const late = new Set<() => void>()
   let isLeaving = false
   let isClosed = false
@@ -73,7 +73,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         clear(looking)
       }
       const end = (given: DatabaseSession): void => {
-        // What was given up gives its session back when it has ended, and nothing can still be cancelled.
+        // Work that was given up returns its session when it has ended and no cancellation is under way.
         if (progress.isGivenUp) return
         session = undefined
         forget()
@@ -155,7 +155,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       const leaving = later(leave, LEAVE)
       await last
       await stopped
-      // A host's pool may never answer who asks it for a connection.
+      // The host's pool may never answer a `connect`.
       let left: ReturnType<typeof setTimeout> | undefined
       await Promise.race([
         queue.idle(),
@@ -170,7 +170,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
   }
 }
 
-/** The same for reads: one whose connection broke is tried once more (CONTRACT.md §10, "Several hosts"). */
+/** Retries reads once after a lost connection (CONTRACT.md §10, "Several hosts"). */
 export const repeatReads =
   (use: Connections['use']): Connections['use'] =>
   (work, caller, manner) =>
@@ -179,14 +179,14 @@ export const repeatReads =
       return use(work, caller, manner)
     })
 
-/** How far a write is. */
+/** The progress of a write. */
 interface WorkProgress {
   isGivenUp: boolean
-  /** Whether it is in a transaction whose end was not sent: if it is given up, nothing of it happens. */
+  /** Whether its transaction is open and no COMMIT was sent: giving it up then leaves no effect. */
   isOpen: boolean
 }
 
-/** A session on which nothing more begins once its work was given up: a transaction that is open is rolled back. */
+/** A session that only accepts ROLLBACK after its write was given up. */
 function endingWith(session: DatabaseSession, progress: WorkProgress): DatabaseSession {
   const check = (text: string): void => {
     if (progress.isGivenUp && text !== ROLLBACK) throw unavailable(new Error('the write was given up'))
@@ -205,14 +205,11 @@ function endingWith(session: DatabaseSession, progress: WorkProgress): DatabaseS
   }
 }
 
-/**
- * The most attempts after losing against another transaction, and the longest pause before one, in
- * milliseconds.
- */
+/** The most retries after a serialization failure or deadlock, and the longest pause before one, in milliseconds. */
 const MAX_RETRIES = 3
 const PAUSE = 50
 
-/** Runs `attempt` again, a limited number of times, while it loses against other transactions. */
+/** Runs `attempt`, and retries repeatable errors a limited number of times. */
 async function retry<T>(attempt: () => Promise<T>, caller: WorkCaller): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {
@@ -224,5 +221,5 @@ async function retry<T>(attempt: () => Promise<T>, caller: WorkCaller): Promise<
   }
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const [later, clear] = [setTimeout, clearTimeout]

@@ -2,26 +2,27 @@ import { withinGrace } from './cancel.js'
 import type { PostgresClient, PostgresPool } from './pool.js'
 import { ignore, toRows } from './session.js'
 
-/** The milliseconds between two looks at what goes on. */
+/** Milliseconds between checks of running work. */
 const LOOK = 1000
 
-/** Keeps the connection of work that outlasts its caller. */
+/** Keeps the connections of work that outlasts its caller. */
 export interface KeepAlive {
-  /** Waits until a write that was given up has ended. Returns false where nobody can say that it goes on. */
+  /** Waits until a write that was given up has ended. Returns false once the server does not report it as running. */
   wait(client: PostgresClient, writing: Promise<unknown>): Promise<boolean>
-  /** Whether the server is busy with what a client has sent; `undefined` where nobody can say. */
+  /** Whether the server is busy with a client's statement; `undefined` if that cannot be observed. */
   goesOn(client: PostgresClient): Promise<boolean | undefined>
-  /** Waits for nothing any more, and asks nothing more. Resolves when the question under way is over. */
+  /** Ends all waits and sends no more queries. Resolves when the query under way is over. */
   stop(): Promise<unknown>
 }
 
 /**
- * Waits as long as the server says that a write goes on, as one that waits for a standby: if its connection was closed,
- * the server would keep it nevertheless, and each further write would need another. A connection of which the server knows
- * nothing is dead, or of another server.
+ * Waits as long as the server reports that a write is running, for example while it waits for a standby: the server
+ * would keep the process even if its connection was closed, and each further write would need another. A connection
+ * unknown to the server is dead, or belongs to another server.
  */
 export function createKeepAlive(pool: PostgresPool): KeepAlive {
-  // One at a time: where all connections are held, the first that is dropped makes room for this question.
+  // Checks run one at a time: if all connections are in use, the first one that is dropped makes room for the next
+  // check.
   let turn: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(look: () => Promise<T>): Promise<T> => {
     const looking = turn.then(look)
@@ -74,9 +75,9 @@ async function ask(pool: PostgresPool, process: number, stopped: AbortSignal): P
   other.release(answer === undefined)
   const [found] = toRows(answer).rows
   if (Number(found?.total) === 1) return true
-  // A pooler in between gives processes numbers of its own, which the server does not know.
+  // A pooler reports process numbers of its own, which the server does not know.
   return found && Number(found.own) === processOf(other) ? false : undefined
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const later = setTimeout

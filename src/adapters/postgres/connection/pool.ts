@@ -7,7 +7,7 @@ export interface PostgresClient {
   }): Promise<unknown>
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
-  /** With `true`, the client is not used again. */
+  /** With `true`, the client is destroyed. */
   release(destroy?: boolean): void
 }
 
@@ -19,15 +19,15 @@ export interface PostgresPool {
   readonly options?: { readonly max?: number | undefined }
 }
 
-/** What is known of the host to which connections lead. */
+/** The hosts to which a pool connects. */
 export interface Hosts {
-  /** Whether a connection leads where new ones lead. */
+  /** Whether a connection leads to the same host as new ones. */
   isCurrent(client: PostgresClient): boolean
-  /** Something waits for long: behind it, the host is asked whether it still takes writes. */
+  /** Work waits for long: checks in the background whether the host still takes writes. */
   doubt(): void
-  /** A connection is lost: new ones are opened when a host has said that it takes writes. */
+  /** A connection is lost: new ones are opened after a host has confirmed that it takes writes. */
   distrust(client: PostgresClient): void
-  /** A server that takes no writes answered: no connection of its pool is used again. */
+  /** A server that takes no writes has answered: no connection of its pool is used again. */
   discard(client: PostgresClient): void
 }
 
@@ -36,7 +36,7 @@ export interface PoolSource {
   readonly pool: PostgresPool
   /** Whether clients may keep prepared statements. */
   readonly isOwn: boolean
-  /** Of a pool of the adapter's own. */
+  /** Only of the adapter's own pool. */
   readonly hosts?: Hosts
   end(): Promise<void>
 }

@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import { createBoundedMap } from '../../../kept/bounded-map.js'
 import { CACHES } from '../../../kept/caches.js'
 
-/** The statements that clients keep prepared. */
+/** The prepared statements of clients. */
 export interface PreparedStatements {
-  /** The name under which a client prepares a statement; none for a rare one. */
+  /** The name under which a client prepares a statement; `undefined` for a rare statement. */
   nameOf(client: object, text: string): string | undefined
-  /** Whether a client has as many as it may keep: it is then replaced, which drops them. */
+  /** Whether a client has reached its limit. The client is then replaced, which drops its prepared statements. */
   isFull(client: object): boolean
   /** Stops preparing statements. */
   stop(): void
 }
 
-/** The most statements that are remembered. */
+/** The most statements remembered. */
 const MAX_REMEMBERED = 256
 
 /** The longest statement that is remembered, in characters. */
@@ -22,9 +22,9 @@ const MAX_LENGTH = 8192
 export const MAX_PREPARED = 512
 
 /**
- * Names statements. A statement is prepared the second time, while it is remembered: rare ones cost nothing.
- * None is dropped alone, because `pg` and poolers keep their own records, which only the end of a connection
- * clears.
+ * Names statements. A statement is prepared on its second use while it is remembered, so rare ones cost nothing.
+ * Prepared statements are never dropped one by one, because `pg` and poolers keep records that only the end of a
+ * connection clears.
  */
 export function createPreparedStatements(): PreparedStatements {
   let isPreparing = true
@@ -50,6 +50,6 @@ export function createPreparedStatements(): PreparedStatements {
   }
 }
 
-/** The name is a digest of the statement: behind a pooler, processes share prepared statements. */
+/** A digest of the statement: processes that share a pooler share prepared statements. */
 const createName = (text: string): string =>
   `cs_${createHash('sha256').update(text).digest('hex').slice(0, 48)}`

@@ -7,44 +7,50 @@ import type { DatabaseSession, DatabaseSessions } from './session.js'
 export interface Job {
   /** Long work shares half of the connections, so that it never blocks short work. */
   readonly mayBeLong: boolean
-  /** Writes share three quarters of them: also where none of them ends, reads are answered. */
+  /** Writes share three quarters of the connections, so that reads are served while writes hang. */
   readonly writes: boolean
-  /** For whom it is, in queues that serve callers in turn. */
+  /** The keys of the callers in fair queues. */
   readonly callers: readonly (string | undefined)[]
-  /** Uses a session, until it is given to `done`. */
+  /** Uses a session until it is passed to `done`. */
   start(session: DatabaseSession): void
   fail(thrown: unknown): void
 }
 
-/** Gives connections to jobs, in turn of their callers. */
+/** Assigns connections to jobs, fairly among callers. */
 export interface Queue {
   /** Whether long work would wait. */
   isFullOfLong(): boolean
-  /** Fails a job where too many wait already: the last one of the caller with the most jobs, or this one. Throws where the host's pool is full. */
+  /**
+   * Adds a job. If the queue is full, rejects the last job of the caller with the most jobs, which may be this one.
+   * Throws if the host's pool is full.
+   */
   enter(job: Job): void
-  /** Takes a job out. Returns whether it was still waiting. */
+  /** Removes a job. Returns whether it was still waiting. */
   leave(job: Job): boolean
-  /** Takes the session of a job that is over. */
+  /** Takes back the session of a job that is over. */
   done(job: Job, session: DatabaseSession): void
-  /** Resolves when no job waits, and every connection that was taken or asked for is given back. */
+  /** Resolves when no job waits, and every requested connection was returned. */
   idle(): Promise<void>
 }
 
-/** The most jobs that wait for a connection: beyond, the last one of the caller with the most jobs is refused at once. */
+/**
+ * The most jobs that wait for a connection. Beyond, the last job of the caller with the most jobs is rejected at
+ * once.
+ */
 export const MAX_WAITING = 256
 
 /** The connections of a pool with no known size: the default of `pg`. */
 const DEFAULT_SIZE = 10
 
-/** The connections that work of one kind may have, and what waits for one of them before it waits for any. */
+/** The connections that one kind of work may use, and the jobs that wait for one of them. */
 interface ConnectionShare {
   places: number
   readonly waiting: FairQueue<Job>
 }
 
 /**
- * Creates the queue of a pool. A connection goes from job to job, and back into the pool where nobody waits or
- * the host does. `onFull` may take jobs out that are given up.
+ * Creates the queue of a pool. A connection passes from job to job, and returns to the pool when no job waits or the
+ * host's own code waits for one. `onFull` may remove jobs that were given up.
  */
 export function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, onFull: () => void): Queue {
   const size = pool.options?.max ?? DEFAULT_SIZE
@@ -75,7 +81,7 @@ export function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, on
     shares.slice(0, at < 0 ? shares.length : at).forEach(giveBack)
     refused.fail(overloaded())
   }
-  /** Takes a place of each share, or waits for the first that has none. */
+  /** Takes a place of each share, or waits for the first share that has none. */
   const take = (job: Job, [share, ...others]: readonly ConnectionShare[]): void => {
     if (!share) wait(waiting, job)
     else if (share.places === 0) wait(share.waiting, job)
@@ -93,7 +99,7 @@ export function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, on
     } else share.places += 1
   }
   const connect = (): void => {
-    // Those that are held come to whom waits, too.
+    // Connections in use are passed on to waiting jobs, so they count.
     if (connecting >= waiting.length || connecting + held >= size) return
     connecting += 1
     pool.connect().then(

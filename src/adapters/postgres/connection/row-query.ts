@@ -18,27 +18,27 @@ interface Wire {
 export interface NamedStatement {
   readonly text: string
   readonly values: readonly Value[]
-  /** Under which it is prepared; empty for none. */
+  /** The name under which it is prepared; empty for an unnamed statement. */
   readonly name: string
 }
 
-/** What a query has brought: the rows of its last statement, and how many that changed or gave. */
+/** The result of a query: the rows of its last statement, and how many rows it changed or returned. */
 export interface RowsRead {
   readonly rows: readonly TextRow[]
   readonly rowCount: number
 }
 
 /**
- * A query that `pg` sends as its own: it calls these methods in turn. Its rows are read as text. It costs half of what
- * `pg` spends on a query of any kind: no description of rows is asked for, and no objects are made of them. Its
- * statements are sent at once, and are one transaction. A class: engines keep an object with getters of its own, and
- * with it the rows, until they clean up everything.
+ * A query object that `pg` submits like its own: `pg` calls these methods in turn. Rows are read as text. It costs
+ * half of a `pg` query, because it requests no row description and creates no row objects. Its statements are sent at
+ * once, and are one transaction. It is a class because V8 keeps an object literal with getters, and so the rows,
+ * until a major garbage collection.
  */
 export class RowQuery {
   readonly #parts: readonly NamedStatement[]
   #rows: TextRow[] = []
   #rowCount = 0
-  /** How many statements are over. */
+  /** The number of finished statements. */
   #done = 0
   callback: (thrown: unknown, read?: RowsRead) => void
 
@@ -47,7 +47,7 @@ export class RowQuery {
     this.callback = callback
   }
 
-  /** Those of the statement that is under way: `pg` notes them as prepared when the server says so. */
+  /** Name and text of the current statement: `pg` records it as prepared when the server confirms it. */
   get name(): string {
     return this.#parts[this.#done]?.name ?? ''
   }

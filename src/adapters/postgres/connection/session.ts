@@ -14,57 +14,57 @@ export interface Rows {
 /** Runs one statement on a connection. */
 export type RunStatement = (text: string, values?: readonly (Value | null)[]) => Promise<Rows>
 
-/** A connection that is in use. */
+/** A connection in use. */
 export interface DatabaseSession {
   readonly client: PostgresClient
   readonly address: Address
   readonly run: RunStatement
-  /** Runs a statement. Gives the columns of its rows as text. */
+  /** Runs a statement. Returns the columns of its rows as text. */
   readonly readRows: (text: string, values: readonly Value[]) => Promise<readonly TextRow[]>
   /**
-   * Runs a statement that is a write of its own. It waits for a lock no longer than some milliseconds, which do not count
-   * while it commits; over a host's pool as long as that allows.
+   * Runs a statement that is a complete write. It waits for locks at most `patience` milliseconds, without the time
+   * of its commit; on a host's pool, `lock_timeout` of that pool applies instead.
    */
   readonly write: (text: string, values: readonly Value[], patience?: number) => Promise<RowsRead>
   /** Whether the connection cannot be used again. */
   isLost: boolean
-  /** How many statements were sent, and how many of them had an answer: of what waits for one, that is all that is heard. */
+  /** The numbers of statements sent and answered: the only sign of progress of a waiting statement. */
   sent: number
   answered: number
-  /** Is called when the connection breaks. */
+  /** Called when the connection breaks. */
   readonly lose: () => void
-  /** Is called with what the server says beside its answers. */
+  /** Called with each notice of the server. */
   readonly hear: (notice: Notice) => void
 }
 
 /**
- * The milliseconds for which a write waits for a lock: less than most requests have, so that who asked is told that
+ * Milliseconds for which a write waits for a lock: less than most request timeouts, so that the caller learns that
  * nothing was written.
  */
 export const LOCK_MILLISECONDS = 5000
 
-/** The level at which a server speaks of a commit whose wait for the standby was cancelled. */
+/** The notice level of a commit whose wait for the standby was cancelled. */
 export const HEARD = 'warning'
 
 /**
- * The statement that bounds the waits for locks of those that are sent with it, and makes their warnings heard. A table is
- * locked before one is run.
+ * The statement that bounds the lock waits of the statements sent with it, and enables their warnings. It is
+ * separate, because the server locks the tables of a statement before it runs the statement.
  */
 const bound = (patience: number): string =>
   `SELECT set_config('lock_timeout', '${patience}ms', true), set_config('client_min_messages', '${HEARD}', true)`
 
-/** What the server says beside an answer, and which part of it does. */
+/** A notice of the server, and the server routine that sent it. */
 interface Notice {
   readonly routine?: string | undefined
 }
 
-/** The events of a client of `pg` that only sessions need. A host's may lack them. */
+/** The notice events of a client of `pg`. A client of the host's pool may lack them. */
 interface Noticing {
   on(event: 'notice', listener: (notice: Notice) => void): unknown
   removeListener(event: 'notice', listener: (notice: Notice) => void): unknown
 }
 
-/** The part of PostgreSQL that waits for a standby; it speaks where somebody has cancelled that. */
+/** The server routine that waits for a standby. It sends a notice when that wait was cancelled. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN'
 
 /** Opens and closes sessions on the clients of one pool. */
@@ -152,7 +152,7 @@ export function createSessions(source: PoolSource): DatabaseSessions {
         const toText = (value: unknown): string | null => (value === null ? null : String(value))
         return { rows: rows.map((row) => Object.values(row).map(toText)), rowCount }
       }
-      // A host's client may be any that looks like one of `pg`; so may be one of its native bindings.
+      // A client of the host's pool may only resemble one of `pg`, and may use native bindings.
       const isOwn = source.isOwn && 'connection' in client
       const read: typeof sendAny = isOwn ? (text, values) => sendOwn(partOf(text, values)) : sendAny
       const session: DatabaseSession = {
@@ -181,10 +181,10 @@ export function createSessions(source: PoolSource): DatabaseSessions {
   }
 }
 
-/** A lost connection makes its statement fail; without a listener it would also end the process. */
+/** A lost connection rejects its statement; without a listener its error would also end the process. */
 export const ignore = (): void => {}
 
-/** What a client answers to a statement; no rows where it has not answered. */
+/** Reads the result of a client's `query`; no rows if it is missing. */
 export function toRows(result: unknown): Rows {
   const { rows, rowCount } = (result ?? {}) as {
     readonly rows?: Rows['rows']

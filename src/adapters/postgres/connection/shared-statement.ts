@@ -1,18 +1,18 @@
 import type { ServiceError } from '../../../errors.js'
 import { isUnhurried, type WorkCaller } from './connections.js'
 
-/** A caller for whom a shared statement is run. */
+/** A caller of a shared statement. */
 export interface SharingCaller {
   readonly caller: WorkCaller
   readonly reject: (thrown: unknown) => void
 }
 
-/** The error for one who leaves; `isSent`: whether the statement may have been sent. */
+/** Creates the error for a caller that leaves; `isSent`: whether the statement may have been sent. */
 export type Leaving = (cause: unknown, isSent: boolean) => ServiceError
 
 /**
- * Those for whom one statement is run: it is given up when the last of them has left, or it is abandoned. A class: engines
- * keep an object with a getter of its own, and with it the members, until they clean up everything.
+ * The callers of one statement. The statement is aborted when the last of them has left, or when it is abandoned. It
+ * is a class because V8 keeps an object literal with a getter, and so the members, until a major garbage collection.
  */
 export class SharedStatement implements WorkCaller {
   readonly #members: readonly SharingCaller[]
@@ -39,12 +39,12 @@ export class SharedStatement implements WorkCaller {
     return this.#members.map(({ caller }) => caller.caller)
   }
 
-  /** It is enough that one of them has no end of its own. */
+  /** True if any member has no signal that will end its wait. */
   get isUnhurried(): boolean {
     return this.#members.some(({ caller }) => isUnhurried(caller))
   }
 
-  /** Begins to listen to the signals of all. */
+  /** Begins to listen to the signals of all members. */
   listen(): void {
     for (const member of this.#members) {
       const { signal } = member.caller
@@ -60,12 +60,12 @@ export class SharedStatement implements WorkCaller {
     }
   }
 
-  /** Whether the statement was given up though somebody still waits. */
+  /** Whether the statement was abandoned while callers waited. */
   get isAbandoned(): boolean {
     return this.#isDisbanded
   }
 
-  /** Gives the statement up. */
+  /** Abandons the statement. */
   abandon(): void {
     this.#isDisbanded = true
     void this.signal

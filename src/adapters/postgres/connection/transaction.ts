@@ -1,8 +1,8 @@
 import type { RunStatement } from './session.js'
 
 /**
- * Bounds how long the server waits for the next statement of a transaction that holds locks: a process that is stopped in
- * the middle keeps them no longer (CONTRACT.md §10, "Cancelling").
+ * Bounds how long the server waits for the next statement of a transaction that holds locks, so that a stopped
+ * process releases them (CONTRACT.md §10, "Cancelling").
  */
 export const BOUND_IDLE = `SET LOCAL idle_in_transaction_session_timeout = '20s'`
 
@@ -17,9 +17,9 @@ export const ROLLBACK = 'ROLLBACK'
 export const isBegin = (text: string): boolean => text.startsWith('BEGIN')
 
 /**
- * Runs `work` in a transaction that `begin` opens, and commits where `isKept` is true. In every other case,
- * also if `begin` fails or the commit is not sent, it rolls back, so that the connection is free. A connection on which the rollback
- * fails is not used again.
+ * Runs `work` in a transaction that `begin` opens, and commits if `isKept` returns true. Otherwise, also if `begin`
+ * fails or the commit is not sent, it rolls back, so that the connection is free. A connection whose rollback fails
+ * is not used again.
  */
 export async function inTransaction<T>(
   run: RunStatement,

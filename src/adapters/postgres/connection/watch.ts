@@ -1,35 +1,36 @@
-/** Something that may wait for the database longer than usual. */
+/** Work that may wait for the database longer than usual. */
 export interface LongWaitListener {
-  /** Is called at most once, when it has waited long. */
+  /** Called at most once, after a long wait. */
   onLongWait(): void
 }
 
 /**
- * Watches what waits. Most of it is over at once, and needs no timer and no signal of its own: both are costly.
+ * Watches waiting work with one shared timer: most of it ends at once, and timers and signals of its own would be
+ * costly.
  */
 export interface Watch {
   add(waiting: LongWaitListener): void
   delete(waiting: LongWaitListener): void
-  /** Takes all for what has waited long. */
+  /** Treats all work as having waited long. */
   hurry(): void
 }
 
 /**
- * Milliseconds without an answer to a statement, after which what nobody else ends is given up: more than a statement may
- * take that bounds itself (`BOUND_STATEMENT`).
+ * Milliseconds without an answer to a statement after which work without a signal is given up: longer than
+ * `BOUND_STATEMENT`.
  */
 export const SILENCE = 65_000
 
-/** Milliseconds for which connections in use are waited for at the end. */
+/** Milliseconds for which `close` waits for connections in use. */
 export const LEAVE = 5000
 
-/** Milliseconds more, in which what was given up at the end gives its connection back. */
+/** Further milliseconds for which work that `close` gave up may return its connection. */
 export const LEFT = 2000
 
-/** Milliseconds between two looks: what is still there at the second one has waited long. */
+/** Milliseconds between checks: work that two checks in a row find has waited long. */
 const PAUSE = 100
 
-/** Creates a watch. Its timer runs while something waits. */
+/** Creates a watch. Its timer runs while work waits. */
 export function createWatch(): Watch {
   let fresh = new Set<LongWaitListener>()
   let seen = new Set<LongWaitListener>()
@@ -66,5 +67,5 @@ export function createWatch(): Watch {
   }
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const later = setTimeout

@@ -8,16 +8,17 @@ import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transa
 import { millisecondsOf } from './milliseconds.js'
 import { isPlace } from './place.js'
 
-/** What is done at the head of the log, by one process at a time. */
+/** The head of the log. One process at a time works on it. */
 export interface LogHead {
   /**
-   * Numbers the next changes that are committed and have no position, and drops old ones. `wait`: whether to wait
-   * for another process that is at it. Gives whether there may be more to number, and to drop.
+   * Assigns positions to the next committed changes that have none, and drops old changes. `wait`: whether to wait
+   * for another process that is working on the head. Returns whether more changes may need positions, or be
+   * droppable.
    */
   advance(run: RunStatement, wait: boolean): Promise<{ readonly toNumber: boolean; readonly toDrop: boolean }>
 }
 
-/** The most changes that are numbered at once; what a write has changed stays together, unless that alone is more. */
+/** The most changes that get positions at once. The changes of a write stay together, unless they alone are more. */
 const MOST = 5000
 
 /** The most changes that are dropped at once, in number and in bytes. */
@@ -25,8 +26,8 @@ const MOST_DROPPED = 2000
 const MOST_BYTES = 2 ** 24
 
 /**
- * A reader does not wait for a standby: behind a fail-over positions are given anew, for the timeline is another.
- * So nothing is lost where it is cancelled, either.
+ * Readers do not wait for a standby: after a fail-over the timeline differs, and positions are assigned again. For
+ * the same reason, cancelling this transaction loses nothing.
  */
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED',
@@ -35,19 +36,19 @@ const BEGIN = [
   BOUND_IDLE,
 ].join('; ')
 
-/** The bytes of the documents of a change, as they are stored: nothing is decompressed for it. */
+/** The stored bytes of a change's documents: nothing is decompressed. */
 const SIZE = '(coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0))'
 
-/** The state of the log, as its head has it. */
+/** The state of the log, as its head stores it. */
 interface StoredHead {
   readonly dropped: number
   readonly last: number
   readonly now: number
-  /** The total of the last change; `NaN` where a process of an earlier version has numbered it. */
+  /** The total of the last change; `NaN` if a process of an earlier version assigned its position. */
   readonly total: number
 }
 
-/** Creates what is done at the head. */
+/** Creates the head of a log. */
 export function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
   const [log, head] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
   const warnOfHeld = createHeldWarning()
@@ -56,7 +57,7 @@ export function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
 (SELECT total - ${SIZE} FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS before,
 (SELECT total FROM ${log} WHERE position = last) AS total
 FROM ${head} FOR UPDATE OF _log_head`
-  // A later change of a document has drawn a higher number. The last number of a write places all its changes.
+  // A later change of a document has a higher `seq`. The last `seq` of a write orders all its changes.
   const number = `WITH fresh AS MATERIALIZED (SELECT seq, write, id, collection, ${SIZE} AS size FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT ${MOST}),
 ends AS MATERIALIZED (SELECT count(*) AS count, max(seq) AS seq FROM fresh),
 cut AS MATERIALIZED (SELECT DISTINCT write FROM fresh WHERE (SELECT count FROM ends) = ${MOST} AND EXISTS
@@ -85,11 +86,14 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
     }
     return first
   }
-  /** Whether the changes from one on have more bytes than are kept. The newest stays; an unknown total is not beyond. */
+  /**
+   * Whether the changes after `position` exceed the byte limit. The newest change is always kept; an unknown total
+   * counts as within the limit.
+   */
   const isBeyond = (position: number, before: unknown, { total, last }: StoredHead): boolean =>
     position < last && before !== null && total - Number(before) > plans.bytes()
 
-  /** Drops changes that are old enough, or beyond the bytes that are kept; whether there may be more. */
+  /** Drops changes that are old enough, or beyond the byte limit. Returns whether there may be more. */
   const dropOldest = async (run: RunStatement, kept: StoredHead): Promise<boolean> => {
     const { dropped, now } = kept
     const { unmarked, any } = plans.horizon(now)
@@ -122,7 +126,7 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
           count = MOST
           return
         }
-        // Another statement: it sees what was committed while this one waited.
+        // A separate statement: it sees what was committed while the lock was awaited.
         const [numbered] = (await run(number, [Number(held.last), Number(held.total ?? 0)])).rows
         count = Number(numbered?.seen)
         const last = Number(numbered?.last ?? held.last)

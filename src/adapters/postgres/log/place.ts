@@ -1,6 +1,6 @@
 import { isWhole } from '../../log/position.js'
 
-/** A change: the timeline of the server on which it got its position, and the position. */
+/** The place of a change: the timeline on which it got its position, and the position. */
 export type TimelinePosition = readonly [timeline: string, position: number]
 
 export function isPlace(value: unknown): value is TimelinePosition {

@@ -12,22 +12,22 @@ import { createReadChanges } from './read-changes.js'
 /** The log of an adapter. */
 export interface PostgresLog {
   readonly changes: NonNullable<StorageAdapter['changes']>
-  /** Called behind each write that was recorded. */
+  /** Called after each recorded write. */
   noteWrite(steps: readonly WriteStep[]): void
-  /** Waits for what is done behind writes. */
+  /** Waits for background work. */
   settle(): Promise<void>
 }
 
-/** The milliseconds between two looks of those who wait for what other processes write. */
+/** Milliseconds between polls for the writes of other processes. */
 const LOOK = 200
 
-/** The steps after which the log is numbered and old changes go, though nobody reads it. */
+/** The number of steps after which positions are assigned and old changes dropped, even if no process reads the log. */
 const UNREAD = 500
 
-/** A write of large documents counts as so many more: they have some 64 KiB at least. */
+/** The weight of a write of large documents, in steps: such documents have at least about 64 KiB. */
 const LARGE = 50
 
-/** The most times in a row that it is done. */
+/** The most rounds in a row. */
 const ROUNDS = 100
 
 /** Creates the log of an adapter. */
@@ -64,7 +64,7 @@ export function createPostgresLog(
       unread += steps.length + (isLarge(steps) ? LARGE : 0)
       if (unread < UNREAD) return
       unread = 0
-      // One at a time, until it keeps up. The next write tries again.
+      // One run at a time, until it has caught up. The next write retries.
       if (isAdvancing) return
       isAdvancing = true
       advancing = use(advance, {})

@@ -10,18 +10,21 @@ import type { LogHead } from './head.js'
 import { microsecondsOf, millisecondsOf } from './milliseconds.js'
 import { isPlace, type TimelinePosition } from './place.js'
 
-/** Reads a page of the log: changes behind a position, or none behind the last. */
+/** Reads a page of the log: the changes after a position; `null` reads none and returns the last position. */
 export type ReadChanges = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
 
 /**
- * Of another copy of the storage the same positions may be other changes. There the log is read again from some
- * time before, in milliseconds: more than clocks differ, and than a write takes.
+ * A copy of the storage may use the same positions for other changes. Its log is read again from this many
+ * milliseconds before: more than clocks differ, and than a write takes.
  */
 const OVERLAP = 60_000
 
 const MILLISECONDS = millisecondsOf('time')
 
-/** When a change was made: two that share a millisecond may change places where a storage is restored. */
+/**
+ * When a change was made, in microseconds: two changes of the same millisecond may swap places when a storage is
+ * restored.
+ */
 const MICROSECONDS = microsecondsOf('time')
 
 type LogRow = readonly [
@@ -35,14 +38,14 @@ type LogRow = readonly [
   after: StoredDocument | null,
 ]
 
-/** What one statement reads. */
+/** The result of one statement. */
 interface LogPageRow {
   readonly log: string
   readonly timeline: string
   readonly last: number
   readonly dropped: number
   readonly now: number
-  /** The time of the change at the place after which the page begins, or of the last change; `null` where there is none. */
+  /** The time of the change at the start position, or of the last change; `null` if there is none. */
   readonly made: number | null
   /** Whether there are committed changes without a position. */
   readonly isFresh: boolean
@@ -50,11 +53,11 @@ interface LogPageRow {
   readonly list: string
 }
 
-/** Creates what reads the log. */
+/** Creates the reader of the log. */
 export function createReadChanges(dialect: SqlDialect, use: Connections['use'], head: LogHead): ReadChanges {
   const [log, heads] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
-  // Rows are converted one after another, until the limit: later ones never.
+  // Rows are converted one by one up to the limit; later rows never are.
   const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),
 written AS MATERIALIZED (SELECT json_build_array(position, write, ${MICROSECONDS}, caller, collection, id, before, after)::text AS change FROM page),
 beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(change)) ${running} AS total FROM written) AS summed WHERE total > $3::float8 LIMIT 1)
@@ -86,7 +89,7 @@ FROM ${heads}`
       made: made === null ? null : Number(made),
     }
   }
-  /** Where to go on behind a gap. */
+  /** The position at which to resume after a gap. */
   const findStart = async (
     { readRows }: DatabaseSession,
     { log, dropped }: LogPageRow,
@@ -134,12 +137,12 @@ FROM ${heads}`
     }
   }
 
-  /** Nothing is behind this place. */
+  /** No change comes after this position. */
   const NOWHERE = Number.MAX_SAFE_INTEGER
 
   return async (after, query) => {
     const given = after === null ? undefined : parsePosition(after, isPlace)
-    // Who reads on for ever says when to stop, and no more.
+    // A reader that follows the log stops only by its signal.
     const caller = { signal: query.signal, isUnhurried: true }
     const { read, start, gap } = await use(async (session) => {
       if (after === null) {

@@ -6,7 +6,7 @@ import { LOG, printBy, type Recorder, type Recording } from '../../sql/log/recor
 import { writeStatement } from '../../sql/statements.js'
 import { quoteText } from '../values.js'
 
-/** Records what one statement inserts for several steps, too. */
+/** Also records one statement that inserts for several steps. */
 export interface ManyRecorder extends Recorder {
   insertMany(statement: Statement): Statement
 }
@@ -16,13 +16,12 @@ export interface ManyRecording extends Recording {
   of(collection: string): ManyRecorder | undefined
 }
 
-/** Draws the label of a write of several statements, which tells its changes from those of others. */
+/** Draws the label of a write of several statements, which groups its changes. */
 const drawLabel = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
 
 /**
- * Creates the recording of a write. Each statement records what it changes: a row's number, `seq`, is drawn when
- * the document is locked. With a label, the changes of several statements belong together, and a second one of a
- * document joins the first.
+ * Creates the recording of a write. Each statement records its changes: `seq` of a row is drawn when the document is
+ * locked. A label groups the changes of several statements; the second change of a document merges into the first.
  */
 export function createRecording(
   engine: SqlEngine,
@@ -47,12 +46,12 @@ export function createRecording(
   }
 }
 
-/** What is recorded, and under which label. */
+/** The table of a recording, and the label of the write. */
 interface RecordedTable {
   readonly collection: string
   readonly plan: LogPlan
   readonly label: number | null
-  /** Gives the expression of the caller. */
+  /** Writes the expression of the caller. */
   readonly by: (bind: Bind) => string
 }
 
@@ -79,13 +78,16 @@ function recordChanged(
   return `${insert(['write'], [`(${bind(label)})::bigint`])} ON CONFLICT (write, id, collection) WHERE position IS NULL AND write IS NOT NULL DO UPDATE SET after = excluded.after`
 }
 
-/** Records the documents that a statement has inserted, each as a write of its own. `by`: the expression of the caller. */
+/**
+ * Records the documents that a statement has inserted, each as a write of its own. `by`: the expression of the
+ * caller.
+ */
 export const recordInserted = (
   dialect: SqlDialect,
   target: Pick<RecordedTable, 'collection' | 'plan'> & { readonly by: string },
 ): string => recordChanged(dialect, { ...target, label: null, by: () => target.by }, ['after'], () => '')
 
-/** What a statement returns of a document that it has inserted. */
+/** The columns that a statement returns of each inserted document. */
 export const INSERTED = '_id AS id, document AS after'
 
 function createRecorder({ dialect, statements }: SqlEngine, target: RecordedTable): ManyRecorder {

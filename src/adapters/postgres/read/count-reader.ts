@@ -10,33 +10,33 @@ import { createAskTogether } from './ask-together.js'
 export interface Count {
   readonly text: string
   readonly mayBeLong: boolean
-  /** Writes the text with values behind so many others; absent where other values need another text. */
+  /** Writes the text with its parameters numbered after this many others; absent if other values need another text. */
   readonly writeBehind?: ((places: number) => string) | undefined
 }
 
-/** What counts need. */
+/** The dependencies of counts. */
 export interface CountSource {
   readonly use: Connections['use']
   readonly watch: Watch
-  /** Whether something can still be asked for. */
+  /** Whether the adapter is open. */
   readonly isOpen: () => boolean
 }
 
-/** Counts with some values. A count that may be long can be read in another manner. */
+/** Counts with some values. The caller may override the options of a count that may be long. */
 export type ReadCount = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<number>
 
-/** The most counts of one statement: they are done one after another. */
+/** The most counts of one statement: PostgreSQL computes them one after another. */
 const MOST_TOGETHER = 4
 
-/** The milliseconds after which a shared statement is abandoned: one that takes long keeps no others waiting. */
+/** Milliseconds after which a shared statement is abandoned, so that one slow count does not delay the others. */
 const PATIENCE = 500
 
-/** So many counts are asked for alone after some that took long together. */
+/** The number of counts that are read alone after a shared statement took long. */
 const PAUSE = 64
 
 /**
- * Creates what counts. Counts that are asked for together, or while others are under way, are one statement: what a process
- * spends on sending one and hearing its answer is more than on all the rest of a request.
+ * Creates the reader of a count. Counts requested together, or while others are under way, share one statement:
+ * sending a statement and receiving its result costs a process more than the rest of a request.
  */
 export function createCountReader({ use, watch, isOpen }: CountSource, count: Count): ReadCount {
   const { text, mayBeLong, writeBehind } = count
@@ -46,7 +46,7 @@ export function createCountReader({ use, watch, isOpen }: CountSource, count: Co
 
   let paused = 0
   const texts: string[] = []
-  /** Reads for a shared statement, once it has a connection: before, it has its place in the line. */
+  /** Reads for a shared statement once it has a connection; before that, it waits in the queue. */
   const readShared = async (
     { client, readRows }: DatabaseSession,
     distinct: readonly (readonly Value[])[],
@@ -75,7 +75,7 @@ export function createCountReader({ use, watch, isOpen }: CountSource, count: Co
       use((session) => readShared(session, distinct, shared), shared, { mayBeLong }),
   })
   return (values, caller, manner) => {
-    // Counts that wait with what may be long are done together, others beside them.
+    // Counts with the default options are shared, others are read alone.
     const isBeside = manner.mayBeLong !== mayBeLong
     if (!isBeside && paused === 0) return ask(values, caller)
     if (!isBeside) paused -= 1
@@ -86,5 +86,5 @@ export function createCountReader({ use, watch, isOpen }: CountSource, count: Co
 const writeColumns = (length: number, write: (place: number) => string): string =>
   `SELECT ${Array.from({ length }, (_, i) => `(${write(i)}) AS total${i}`).join(', ')}`
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const [later, clear] = [setTimeout, clearTimeout]

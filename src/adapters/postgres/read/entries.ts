@@ -10,17 +10,17 @@ import { columnOf, ENTRY_ID } from '../elements.js'
 
 /** The table of an index of elements, as reads use it: its rows are named `entry`. */
 export interface Entries {
-  /** The FROM of a statement. It has no system columns, so those of the documents are meant. */
+  /** The FROM of a statement. A subquery without system columns, so that those of the documents are unambiguous. */
   readonly source: string
   /** The condition that joins an entry with its document. */
   readonly joined: string
-  /** Writes conditions on what the table has as such on its columns: an entry has one element. */
+  /** Writes conditions on the columns of the table, if it has them. An entry has one element. */
   readonly dialect: SqlDialect
-  /** Whether the table has what a condition compares, one value for each document. */
+  /** Whether the table has the value that a condition compares, once per document. */
   readonly decides: (condition: Filter) => boolean
 }
 
-/** Reads of an index. */
+/** An index, and how a read uses it. */
 export interface UsableIndex {
   readonly use: IndexUse
   /** Absent for an index over the documents themselves. */
@@ -66,17 +66,17 @@ export function entriesOf(dialect: SqlDialect, collection: string, index: IndexP
   }
 }
 
-/** The bounds of a use. */
+/** The bounds of an index use. */
 export const boundsOf = ({ fixing, lower, upper }: IndexUse): readonly Filter[] =>
   [...fixing, lower, upper].filter((bound) => bound !== undefined)
 
-/** The indexes that a read may use: where documents are named, none of elements. */
+/** The indexes that a read may use: a filter that names documents uses no index of elements. */
 export const usableFor = (indexes: readonly IndexPlan[], filter: Filter): readonly IndexPlan[] =>
   indexes.some(isOfElements) && countNamed(indexes, filter) < Number.POSITIVE_INFINITY
     ? indexes.filter((index) => !isOfElements(index))
     : indexes
 
-/** A filter that tables of elements answer in part: what they do not, and the entries of documents that they do. */
+/** A filter that a table of elements answers in part: the bounds on its entries, and all other conditions. */
 interface SoughtEntries {
   readonly others: readonly SqlCondition[]
   readonly entries: Entries | undefined
@@ -84,7 +84,7 @@ interface SoughtEntries {
   readonly overlaps: boolean
 }
 
-/** Creates what lets the tables of elements answer filters. */
+/** Creates the `seek` of a dialect, which answers filters by tables of elements. */
 export function createSeek(
   dialect: SqlDialect,
   indexesOf: (collection: string) => readonly IndexPlan[],
@@ -104,7 +104,7 @@ export function createSeek(
       return use !== undefined && boundsOf(use).length > 0
     })
 
-  /** Writes the conditions of a filter. They bind their values in their order. */
+  /** Writes the conditions of a filter. They bind their values in order. */
   const write = (
     collection: string,
     conditions: readonly Filter[],
@@ -133,7 +133,10 @@ export function createSeek(
     return `SELECT _id FROM ${dialect.table(collection)} WHERE ${joinAll(all)}`
   }
 
-  /** Writes a condition. Alternatives that indexes answer each, some of them of elements, are looked for one by one. */
+  /**
+   * Writes a condition. If indexes answer each of its alternatives, and one of these indexes is of elements, the
+   * alternatives are separate subqueries.
+   */
   const writeOther = (
     collection: string,
     condition: Filter,
@@ -155,7 +158,7 @@ export function createSeek(
   return (collection, filter, bind, options) => {
     const indexes = indexesOf(collection)
     if (!indexes.some(isOfElements) || usableFor(indexes, filter) !== indexes) return undefined
-    // What is left to the caller may be a rule that hides documents.
+    // A condition that the dialect cannot express may be a rule that hides documents.
     if (!compileCondition(filter, dialect, () => '', options).isExact) return undefined
     const sought = write(collection, conditionsOf(filter), bind, options)
     const { others, entries, bounds, overlaps } = sought

@@ -18,7 +18,7 @@ import { explain } from '../faults.js'
 import { createAskTogether } from './ask-together.js'
 import { writeList } from './page.js'
 
-/** The means of linked reads. */
+/** The dependencies of linked reads. */
 interface LinkedSource {
   readonly engine: SqlEngine
   readonly use: Connections['use']
@@ -26,10 +26,10 @@ interface LinkedSource {
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
 }
 
-/** The bytes of a list that is read with others, and of one of its documents. */
+/** The most bytes of a list in a shared read, and of one of its documents. */
 const [BYTES, SIZE] = [65_536, 16_384]
 
-/** The most plans that are remembered. */
+/** The most plans remembered. */
 const MAX_REMEMBERED = 64
 
 interface Plan {
@@ -37,7 +37,7 @@ interface Plan {
   readonly read: ReturnType<typeof createAskTogether<LinkedFound>>
 }
 
-/** Creates what reads documents with the lists that follow from them, one statement for all who ask at the same time. */
+/** Creates the reader of documents with the lists that follow from them. Simultaneous reads share one statement. */
 export function createReadLinked(source: LinkedSource): Required<Pick<StorageAdapter, 'readLinked'>> {
   const plans = createBoundedMap<string, Plan>(CACHES.linkedPlans, MAX_REMEMBERED)
 
@@ -75,7 +75,7 @@ function planLinked(
   const rootOf = (id: string): string =>
     `SELECT document, ${linked} AS linked FROM ${table} WHERE _id = ${id}`
   const found = ['root.document::text', ...columns].join(', ')
-  // An array has another plan each time.
+  // A single read has a text of its own: PostgreSQL plans a statement with an array again for each array.
   const one = `SELECT ${found} FROM (${rootOf('$1::text')}) AS root`
   const several = `SELECT place, ${found} FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, place) JOIN LATERAL (${rootOf('asked.id')}) AS root ON TRUE`
   return createAskTogether<LinkedFound>(watch, {
@@ -92,7 +92,7 @@ function planLinked(
   })
 }
 
-/** Writes a list whose filter names the link by equality; `undefined` for any other use of it. */
+/** Writes a list whose filter names the link by equality; `undefined` for any other use of the link. */
 function writeLinked(
   dialect: SqlDialect,
   { in: collection, filter, limit }: LinkedList,

@@ -35,13 +35,13 @@ export function readList(
 
 /** A part of a merge: all matches of an alternative, or of the whole filter. */
 interface RangeAlternative extends Alternative {
-  /** The ranges of an index that are in the order of the page; `undefined` where PostgreSQL has to find what is cheaper. */
+  /** The use of an index whose ranges have the order of the page; `undefined` if PostgreSQL chooses the plan. */
   readonly use: IndexUse | undefined
   /** The index, if it is of elements. */
   readonly index: IndexPlan | undefined
 }
 
-/** Finds the index with which a part is sought by what is its own: one whose ranges are in an order, where there is one. */
+/** Finds the index for a part, by its own conditions. An index whose ranges are in order is preferred. */
 function findPart(
   indexes: readonly IndexPlan[],
   { all, own }: Alternative,
@@ -59,7 +59,7 @@ function findPart(
   return { all, own, use, index }
 }
 
-/** The parts of a page that are found by themselves: ranges of one index, or what each alternative has. */
+/** The parts of a page that are read separately: ranges of one index, or the matches of each alternative. */
 function findParts(
   indexes: readonly IndexPlan[],
   { filter, sort }: RangedQuery,
@@ -76,26 +76,26 @@ function findParts(
     const ranges = parts.reduce((total, part) => total + countRanges(part), 0)
     if (parts.length === alternatives.length && ranges <= MAX_RANGES) return parts
   }
-  // The ids of a table of elements would be looked for first, and all that they match sorted.
+  // Without a merge, PostgreSQL would find all ids in the table of elements first, and sort all matches.
   return whole && use && indexes.some(isOfElements) ? [whole] : undefined
 }
 
 const countRanges = ({ use }: RangeAlternative): number =>
   use ? (splitRanges(use)?.length ?? MAX_RANGES + 1) : 1
 
-/** A condition, whose values are bound. */
+/** A condition whose values are bound. */
 interface WritableCondition {
   readonly condition: Filter
   readonly isExact: boolean
   readonly write: (dialect: SqlDialect) => string
-  /** The values of a list that can be ranges. */
+  /** The bound values of a list that can be read as ranges. */
   readonly values?: string
 }
 
 /**
- * Writes a page whose filter has lists or alternatives: the first documents of each range of an index, merged, each document
- * once. `undefined` where no index has ranges in order, or they are more than `MAX_RANGES`. The text is the same for every number
- * of values; they are bound in the order of the conditions.
+ * Writes a page whose filter has lists or alternatives: the first documents of each range of an index, merged, each
+ * document once. `undefined` if no index has ranges in order, or there are more than `MAX_RANGES`. The text does not
+ * depend on the number of values; they are bound in the order of the conditions.
  */
 export function mergeRanges(
   dialect: SqlDialect,
@@ -114,7 +114,7 @@ export function mergeRanges(
   return isExact ? { isExact, ...statement } : undefined
 }
 
-/** The statement of a merge. */
+/** The context in which a merge is written. */
 interface MergeStatement {
   readonly dialect: SqlDialect
   readonly collection: string
@@ -159,7 +159,7 @@ function writeMerged(
   return { text: `${merged}${writeOrder(dialect, sort)}${end}`, isExact }
 }
 
-/** Binds the values of a list of equalities at once; `undefined` for another condition. */
+/** Binds the values of a list of equalities as one array; `undefined` for another condition. */
 function bindList(bind: Bind, condition: Filter): WritableCondition | undefined {
   const list = readList(condition)
   if (!list) return undefined
@@ -190,12 +190,12 @@ function bindValues(dialect: SqlDialect, bind: Bind, condition: Filter): Writabl
   }
 }
 
-/** The page of which a range is a part. */
+/** The page to which a range belongs. */
 interface MergedPage {
   readonly dialect: SqlDialect
   readonly collection: string
   readonly sort: ListQuery['sort']
-  /** The most documents of a range that are needed. */
+  /** The most documents that a range contributes. */
   readonly enough: string
 }
 
@@ -233,8 +233,9 @@ const compare = (dialect: SqlDialect, field: FieldRef, condition: (value: string
   field.each ? dialect.hasElement(field, condition) : condition(dialect.value(field))
 
 /**
- * Joins entries with their documents. Where nothing else decides, the first entries are taken before: however many match, no
- * further documents are read. The names of system columns mean nothing behind a JOIN.
+ * Joins entries with their documents. If no other condition applies, the limit is applied before the join: however
+ * many entries match, no further documents are read. A comma join, because system columns cannot be named after a
+ * JOIN.
  */
 const writeJoined = (
   { source }: Entries,

@@ -10,7 +10,7 @@ import type { TextList } from './parse-documents.js'
 /** A page of documents; its values come with each read. */
 export interface PageQuery {
   readonly text: string
-  /** Values like those of each read. */
+  /** Example values, for their number and types. */
   readonly values: readonly Value[]
   /** The most documents of the page. */
   readonly most: number
@@ -19,30 +19,32 @@ export interface PageQuery {
   readonly mayBeLong: boolean
   /** Whether it is read more than once. */
   readonly isKept: boolean
-  /** Writes the text with the columns of `asked` as values, where the page can be read for several at once. */
+  /** Writes the text with the columns of `asked` as values, if several pages can be read at once. */
   readonly join?: (() => string) | undefined
 }
 
-/** Reads a page with some values. A page that may be long can be read in another manner. */
+/** Reads a page with some values. The caller may override the options of a page that may be long. */
 export type ReadPage = (
   values: readonly Value[],
   caller: WorkCaller,
   manner: WorkOptions,
 ) => Promise<TextList>
 
-/** The fewest bytes for each document of a page that is first tried as a whole. One that is kept can learn. */
+/**
+ * The fewest bytes per document for which a page is first read as a whole. A kept plan adapts, so its limit is lower.
+ */
 const MIN_SHARE = { once: 3200, kept: 256 }
 
-/** How many times larger than its share of the bytes a document of a page may be that fits as a whole. */
+/** The largest document of a page that is read as a whole, as a multiple of its share of the bytes. */
 const MAX_SHARES = 4
 
-/** How often a page that did not fit is not tried as a whole again. */
+/** The number of reads that skip the whole-page attempt after one did not fit. */
 const PAUSE = 15
 
-/** The most documents of a page that is read with others, its bytes, and those of one document. */
+/** The limits of pages that are read together: documents, bytes, and bytes of one document. */
 const JOINED = { most: 32, bytes: 65_536, size: 8192 }
 
-/** Creates what reads a page. Small pages that are asked for together are read together. */
+/** Creates the reader of a page. Small pages requested together share one statement. */
 export function createPageReader(use: Connections['use'], watch: Watch, page: PageQuery): ReadPage {
   const { values, most, mayBeLong, join } = page
   const readAlone = createReadAlone(page)
@@ -66,7 +68,7 @@ export function createPageReader(use: Connections['use'], watch: Watch, page: Pa
   })
 }
 
-/** The values at a place of all that are asked for. */
+/** The values of all queries at one place. */
 const columnOf = (distinct: readonly (readonly Value[])[], place: number): readonly Scalar[] =>
   distinct.map((values) => values[place] as Scalar)
 
@@ -96,10 +98,10 @@ function createReadAlone(
   }
 }
 
-/** Reads a list as a whole; `undefined` where it does not fit. */
+/** Reads a list as a whole; `undefined` if it does not fit. */
 type ReadList = (session: DatabaseSession, values: readonly Value[]) => Promise<TextList | undefined>
 
-/** A list is parsed at once: one MiB, the most that the service asks for, takes less than a slice. */
+/** A list is parsed at once: one MiB, the most that the service requests, takes less than a slice. */
 function createReadList(page: PageQuery, bytes: number): ReadList | undefined {
   const { text, values, most, isKept } = page
   const share = bytes / most

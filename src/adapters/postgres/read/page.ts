@@ -1,16 +1,16 @@
 import type { Statement, Value } from '../../sql/dialect.js'
 import { typeOf } from '../postgres-dialect.js'
 
-/** Selects a page as text. Only the rows of the page are converted: below a sort, all rows would be. */
+/** Selects a page as text. Only the rows of the page are converted: inside the sorted query, all rows would be. */
 export const writeAll = (page: string): string => `SELECT document::text AS document FROM (${page}) AS page`
 
 /**
- * Selects the documents of a page whose text has at most `most` bytes; the others are NULL. A stored document
- * of more than `stored` bytes is not converted at all; stored size may be a hundredth of the text's.
+ * Selects the documents of a page whose text has at most `most` bytes; the others are NULL. Documents stored in more
+ * than `stored` bytes are not converted at all; the stored size may be a hundredth of the text's.
  */
 export function writeSmall(page: Statement, most: number, stored = most): Statement {
   const [whole, kept] = [1, 2].map((place) => `$${page.values.length + place}::float8`)
-  // OFFSET prevents the text from being computed twice.
+  // OFFSET prevents PostgreSQL from computing the text twice.
   const written = `SELECT _id, CASE WHEN pg_column_size(document) <= ${kept} THEN document::text END AS document FROM (${page.text}) AS page OFFSET 0`
   return {
     text: `SELECT _id, CASE WHEN octet_length(document) <= ${whole} THEN document END AS document FROM (${written}) AS written`,
@@ -25,18 +25,18 @@ export const TEXTS = 'json_agg(document)::text'
 const LIST = `'[' || coalesce(string_agg(document, ','), '') || ']'`
 
 /**
- * Selects a page as the JSON of one list, which is cheaper than rows. NULL where it has more than `bytes` of
- * text, or a document of more than `size`, as stored or as it is without compression: that is not converted.
+ * Selects a page as the JSON of one list, which is cheaper than rows. NULL if the text exceeds `bytes`, or if a
+ * document exceeds `size`, stored or decompressed; such a document is not converted.
  */
 export function writeList(page: string, bytes: string, size: string): string {
-  // A document that is joined to an empty one is the same, but without compression.
+  // Joining a document with an empty one yields an uncompressed copy.
   const isSmall = `pg_column_size(document) <= ${size} AND pg_column_size('{}'::jsonb || document) <= ${size}`
   const written = `SELECT CASE WHEN ${isSmall} THEN document::text END AS document FROM (${page}) AS page OFFSET 0`
   const fits = `count(document) = count(*) AND coalesce(sum(octet_length(document)), 0) <= ${bytes}`
   return `SELECT CASE WHEN ${fits} THEN ${LIST} END AS documents FROM (${written}) AS written`
 }
 
-/** Selects one text for each row of `asked`, whose columns are the parameters. */
+/** Selects one text per row of `asked`, whose columns are the parameters. */
 export function writeJoined(text: string, values: readonly Value[]): string {
   const parameters = values.map((value, i) => `$${i + 1}::${typeOf(value)}[]`)
   const columns = values.map((_, i) => `v${i + 1}`)
@@ -44,8 +44,9 @@ export function writeJoined(text: string, values: readonly Value[]): string {
 }
 
 /**
- * Selects the first documents of a page as the JSON of one `list`: up to `bytes` of text, but at least one. Then
- * a list of the `_id`s of all others. Documents are converted row by row, until the limit: later ones never.
+ * Selects the first documents of a page as the JSON of one `list`: up to `bytes` of text, but at least one. The
+ * second column lists the `_id`s of all others. Documents are converted row by row up to the limit; later rows never
+ * are.
  */
 export function writeFirst(page: string, bytes: string, list = LIST): string {
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'

@@ -3,14 +3,14 @@ import type { Listed, MaybePromise, StoredDocument } from '../../../storage.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { WorkCaller } from '../connection/connections.js'
 
-/** What a read brought: JSON texts, each of one document or a list of documents. */
+/** The result of a read: JSON texts, each of one document or a list of documents. */
 export interface TextList {
   readonly texts: readonly string[]
-  /** A list of the `_id`s of the documents beyond. */
+  /** The JSON list of the `_id`s beyond the byte limit. */
   readonly rest?: string | null | undefined
 }
 
-/** Parses the documents that a read brought. */
+/** Parses the documents of a read. */
 export const parseListed = (texts: TextList, caller: WorkCaller): MaybePromise<Listed> =>
   runSliced(
     (slice) => parseAll(texts, slice),
@@ -22,7 +22,7 @@ function* parseAll({ texts, rest }: TextList, slice: Slice): Sliced<Listed> {
   for (const text of texts) {
     const parsed = (yield* parseText(text, slice)) as StoredDocument | StoredDocument[]
     if (!Array.isArray(parsed)) documents.push(parsed)
-    // A list is taken as it is where there is no other.
+    // A single list is returned without a copy.
     else if (texts.length === 1) return withRest(parsed, rest)
     else for (const document of parsed) documents.push(document)
   }
@@ -32,7 +32,7 @@ function* parseAll({ texts, rest }: TextList, slice: Slice): Sliced<Listed> {
 const withRest = (documents: StoredDocument[], rest: TextList['rest']): Listed =>
   rest ? Object.assign(documents, { rest: JSON.parse(rest) as readonly string[] }) : documents
 
-/** Parses a text, and takes the steps for it first. */
+/** Parses a text, and first takes its steps from the slice. */
 export function* parseText(text: string, slice: Slice): Sliced<unknown> {
   const steps = text.length / CHARACTERS
   if (slice.left < steps) yield

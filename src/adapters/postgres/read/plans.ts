@@ -9,12 +9,12 @@ import type { CompileOptions, Value } from '../../sql/dialect.js'
 import type { FilteredStatement } from '../../sql/statements.js'
 import { readList } from './merge-ranges.js'
 
-/** A query whose plan is looked for. */
+/** A query to plan. */
 export type PlannableQuery = Omit<ListQuery, 'signal'>
 
-/** A query, ready for its reading. */
+/** A query with its plan. */
 export interface Planned<Plan> {
-  /** All of it but its values. */
+  /** The parts that do not depend on the values. */
   readonly plan: Plan
   readonly values: readonly Value[]
 }
@@ -24,11 +24,11 @@ export interface Planning<Plan> {
   /** The indexes of a collection that a read can use. */
   indexesOf(collection: string): readonly IndexPlan[]
   compile(collection: string, query: PlannableQuery, options: CompileOptions): FilteredStatement
-  /** `isSimple`: the plan is for other values, too. */
+  /** `isSimple`: the plan is reused with other values. */
   plan(statement: FilteredStatement, collection: string, query: PlannableQuery, isSimple: boolean): Plan
 }
 
-/** The most plans that are remembered. */
+/** The most plans remembered. */
 const MAX_REMEMBERED = 256
 
 /** Plans a query of a collection. */
@@ -38,7 +38,7 @@ export type PlanQuery<Plan> = (
   options?: CompileOptions,
 ) => Planned<Plan>
 
-/** Creates what plans queries. It remembers plans, because making one costs as much as reading. */
+/** Creates a planner. It caches plans, because making one costs as much as reading. */
 export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>): PlanQuery<Plan> {
   type Known = { readonly plan: Plan; readonly indexes: readonly IndexPlan[] }
   const remembered = createBoundedMap<string, Known>(CACHES.plans, MAX_REMEMBERED)
@@ -55,8 +55,8 @@ export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>):
 }
 
 /**
- * What decides the plan of a query that joins comparisons, and the values that its statement binds, in order;
- * `undefined` for any other query.
+ * The cache key of a query that joins comparisons, and the values that its statement binds, in order; `undefined` for
+ * any other query.
  */
 function findShape(
   collection: string,
@@ -78,14 +78,14 @@ function findShape(
   return { key: `${key}\n${ranges <= MAX_RANGES ? 'few' : 'many'}`, values }
 }
 
-/** With their lengths, for a path may hold any character. */
+/** Lengths delimit the paths, because a path may hold any character. */
 const nameOf = ({ path, type, each, inside }: FieldRef): string =>
   `${type}${each ? ' each' : ''} ${path.length} ${path}${inside === undefined ? '' : ` ${inside.length} ${inside}`}`
 
 interface Shape {
   readonly key: string
   readonly values: readonly Value[]
-  /** The ranges of an index that has a column for each list. */
+  /** The number of ranges of an index that has a column for each list. */
   readonly ranges: number
 }
 
@@ -126,7 +126,7 @@ function shapeOfOne(condition: Filter, indexes: readonly IndexPlan[]): Shape | u
   if (list) {
     const { field, values } = list
     if (!values.every((one) => canHold(field.type, one))) return undefined
-    // As many documents as there are values: their number decides how they are read.
+    // A list on a unique field finds one document per value, so the number of values decides how it is read.
     if (isUnique(field, indexes)) return undefined
     const distinct = [...new Set(values)]
     return { key: `in ${nameOf(field)}`, values: [distinct], ranges: distinct.length }
@@ -141,7 +141,7 @@ function shapeOfOne(condition: Filter, indexes: readonly IndexPlan[]): Shape | u
 const isUnique = (field: FieldRef, indexes: readonly IndexPlan[]): boolean =>
   isOn(field, ID) || indexes.some(({ unique, fields }) => unique && fields.some((one) => isOn(field, one)))
 
-/** The value of a comparison. A pattern that is plain text is bound like one. */
+/** The value of a comparison. A pattern that is plain text binds that text. */
 function findValue(condition: Filter): Scalar | undefined {
   if ('value' in condition) return condition.value
   return condition.kind === 'match' && condition.pattern.kind === 'text' ? condition.pattern.text : undefined

@@ -8,7 +8,7 @@ import type { RunStatement } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
 import { readTexts } from './batch.js'
 
-/** A read whose statement selects more than its filter. */
+/** A read whose statement selects more than its filter matches. */
 export interface CoreReading {
   readonly table: string
   /** Selects all possible matches, in order. */
@@ -18,8 +18,8 @@ export interface CoreReading {
 }
 
 /**
- * Reads with a statement that selects more than its filter, and drops the rest here, in slices. It sees one
- * snapshot, and its memory does not grow with the documents.
+ * Reads with a statement that selects more than the filter matches, and filters in the process, in slices. It sees
+ * one snapshot, and its memory does not grow with the number of documents.
  */
 export const readInCore = (
   run: RunStatement,

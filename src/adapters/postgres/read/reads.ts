@@ -25,16 +25,16 @@ import { parseListed, type TextList } from './parse-documents.js'
 import { createPlans, type PlanQuery } from './plans.js'
 import { type CoreReading, readInCore } from './read-in-core.js'
 
-/** What reads need. */
+/** The dependencies of reads. */
 export interface ReadSource extends CountSource {
   readonly engine: SqlEngine
-  /** Whether what may be long would wait for a connection. */
+  /** Whether work that may be long would wait for a connection. */
   readonly isFullOfLong: () => boolean
   /** The indexes of a collection that a read can use. */
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
 }
 
-/** The most documents that a list, or a count, finds by indexes while it does not wait with what may be long. */
+/** The most documents that a list, or a count, may find by indexes to count as short. */
 const FEW = { listed: 1000, counted: 10_000 }
 
 const LONG: WorkOptions = { mayBeLong: true }
@@ -74,7 +74,7 @@ class Reads {
         plan.readPage(values, query, manner),
       )
     })
-    // Text that waits for its turn must not hold a connection.
+    // A text that waits for its slice must not hold a connection.
     return 'texts' in found ? parseListed(found, query) : found
   }
 
@@ -111,7 +111,10 @@ class Reads {
     })
   }
 
-  /** How what may be long is read. While it would wait, the indexes that answer it are asked whether it is long. */
+  /**
+   * The options of a read that may be long. While long work would wait, a count by indexes decides whether this read
+   * is long.
+   */
   #mannerOf(collection: string, filter: Filter, caller: WorkCaller, most: number): MaybePromise<WorkOptions> {
     const { indexesOf, isFullOfLong } = this.#source
     const parts = isFullOfLong() ? findRanged(indexesOf(collection), filter) : undefined
@@ -148,7 +151,7 @@ interface PagePlan extends WorkOptions {
   readonly readPage: ReadPage
 }
 
-/** Creates what plans pages. */
+/** Creates the planner of pages. */
 function createPagePlans({ engine, use, watch, indexesOf }: ReadSource): PlanQuery<PagePlan> {
   const { dialect, statements } = engine
   const joinedDialect: SqlDialect = { ...dialect, parameter: (place) => `asked.v${place}` }
@@ -162,7 +165,7 @@ function createPagePlans({ engine, use, watch, indexesOf }: ReadSource): PlanQue
       const { filter, limit, bytes } = query
       const most = Math.min(countNamed(indexesOf(collection), filter), limit ?? Number.POSITIVE_INFINITY)
       const mayBeLong = !isShort(indexesOf(collection), query)
-      // A list of values cannot be a column of what is asked for together.
+      // A list of values cannot be a column of shared queries.
       const isJoinable = isSimple && !values.some((value) => typeof value === 'object')
       const writeJoined = (): string =>
         (
@@ -189,7 +192,7 @@ interface CountPlan extends WorkOptions {
   readonly readCount: ReadCount
 }
 
-/** Creates what plans counts. */
+/** Creates the planner of counts. */
 function createCountPlans(source: ReadSource): PlanQuery<CountPlan> {
   const { engine, indexesOf } = source
   const { dialect, statements } = engine
@@ -212,7 +215,7 @@ function createCountPlans(source: ReadSource): PlanQuery<CountPlan> {
   })
 }
 
-/** Reads; if PostgreSQL cannot compile a pattern, reads again with the patterns left to the core. */
+/** Reads. If PostgreSQL cannot compile a pattern, reads again without patterns; the core then evaluates them. */
 async function read<T>(
   attempt: (options: CompileOptions) => MaybePromise<T>,
   options: CompileOptions = {},
@@ -234,7 +237,7 @@ async function listIds(
   return { ids: JSON.parse(ids ?? '[]') as readonly string[], isExact }
 }
 
-/** Reads a page by a statement that selects more than its filter. */
+/** Reads a page by a statement that selects more than the filter matches. */
 async function collect(
   run: RunStatement,
   reading: CoreReading,
@@ -257,7 +260,7 @@ async function collect(
   return rest.length > 0 ? Object.assign(found, { rest }) : found
 }
 
-/** Counts by a statement that selects more than its filter. */
+/** Counts by a statement that selects more than the filter matches. */
 async function countInCore(run: RunStatement, reading: CoreReading): Promise<number> {
   let total = 0
   await readInCore(run, reading, () => {

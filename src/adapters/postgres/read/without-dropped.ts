@@ -5,8 +5,8 @@ import { isUndefined } from '../faults.js'
 export type Calls = Required<Pick<StorageAdapter, 'list' | 'stream' | 'count' | 'write' | 'readLinked'>>
 
 /**
- * The same calls, which are made again where a table of elements is gone: another service needs longer texts than it can hold.
- * `forget`: reads use none from then on; false where they did not.
+ * Retries calls that fail because a table of elements was dropped: another service needs longer texts than it can
+ * hold. `forget` stops reads from using such tables; false if they used none.
  */
 export function withoutDropped(calls: Calls, forget: () => boolean): Calls {
   const again = async <T>(call: () => T | Promise<T>): Promise<T> => {

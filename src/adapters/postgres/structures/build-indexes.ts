@@ -9,9 +9,10 @@ import { type DatabaseSchema, forget, noteBuilding, rename } from './place.js'
 import { readMissing } from './read-missing.js'
 
 /**
- * Builds missing indexes of tables that are there, one after another, by one process at a time, while others write.
- * Resolves when all are there, whichever process has built them. A unique one that is built stays, for others may count on
- * it by then; so it comes after all that can fail: a start that fails leaves none in force.
+ * Builds missing indexes of existing tables, one after another, by one process at a time, while other processes
+ * write. Resolves when all exist, whichever process built them. A unique index stays once built, because other
+ * processes may rely on it; so unique indexes come after all steps that can fail, and a failed start leaves none in
+ * force.
  */
 export function buildIndexes(
   use: Connections['use'],
@@ -34,24 +35,27 @@ export function buildIndexes(
   })
 }
 
-/** Throws where documents have the same values in the fields of a unique index that is not built yet. */
+/** Throws if documents have equal values in the fields of a unique index that is not built yet. */
 async function check(run: RunStatement, place: DatabaseSchema, structure: Structure): Promise<void> {
   const { dialect } = place.engine
   const values = (structure.unique ?? []).map((field) => dialect.value(field))
-  // Sorted, not hashed: how much memory that takes does not depend on the number of documents.
+  // Sorted, not hashed: the memory of a sort does not depend on the number of documents.
   const { rows } = await run(
     `SELECT (count(*) > count(DISTINCT (${values.join(', ')})))::text AS "hasTwins" FROM ${dialect.table(structure.collection)} WHERE ${values.map((value) => `${value} IS NOT NULL`).join(' AND ')}`,
   )
   if (rows[0]?.hasTwins === 'true') throw notUnique(structure)
 }
 
-/** The statements that create an index, outside of a transaction; others write meanwhile, but not to an array's documents. */
+/**
+ * The statements that create an index, outside of a transaction. Other processes write meanwhile, except to the
+ * documents of an index of elements.
+ */
 export const concurrently = (structure: Structure): string => {
   const sql = structure.sql.join(';\n')
   return isOfElements(structure) ? `BEGIN;\n${sql};\nCOMMIT` : sql.replace('INDEX', 'INDEX CONCURRENTLY')
 }
 
-/** Builds one index. What an interrupted building has left is made anew. */
+/** Builds one index. The remains of an interrupted build are replaced. */
 export async function build(run: RunStatement, place: DatabaseSchema, structure: Structure): Promise<void> {
   const { name } = structure
   const index = `${quoteName(place.schema)}.${quoteName(name)}`

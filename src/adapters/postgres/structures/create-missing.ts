@@ -14,10 +14,10 @@ import { type DatabaseSchema, tableOf } from './place.js'
 import { readRecorded, wrongEncoding } from './read-missing.js'
 
 /**
- * Creates the missing schema, tables and indexes of the plans, and ends the logs that they do not want; one SELECT where
- * there is nothing to do. Tables, with their
- * indexes, are created all or none, by one process after another; indexes of tables that are there already are built
- * while others write. Without `migrate` it only checks, and rejects with the missing SQL.
+ * Creates the missing schema, tables and indexes of the plans, and ends logs that the plans do not want. One SELECT
+ * if nothing is missing. New tables are created with their indexes, all or none, by one process at a time; indexes of
+ * existing tables are built while other processes write. Without `migrate` it only checks, and rejects with the
+ * missing SQL.
  */
 export async function createMissing(
   use: Connections['use'],
@@ -36,14 +36,15 @@ export async function createMissing(
   if (missing.length === 0 && lapses.length === 0) return
   if (!migrate) throw new UnusableStorage(describeMissing(place, missing, lapses))
   const isNew = isOfNewTable(missing)
-  // First what can fail for the documents that are there: a start that fails then leaves no new table, with what it binds.
+  // Steps that can fail because of existing documents come first: a failed start leaves no new table with its
+  // constraints.
   if (!missing.every(isNew)) await buildIndexes(use, place, wanted)
   if (lapses.length > 0 || missing.some(isNew))
     await use(({ run }) => createNew(run, place, wanted, findLapses), {}, { mayKeepAlive: true })
   await buildIndexes(use, place, wanted)
 }
 
-/** Ends logs, and creates what is missing but for indexes of tables that are there. */
+/** Ends logs, and creates missing structures except for indexes of existing tables. */
 const createNew = (
   run: RunStatement,
   place: DatabaseSchema,
@@ -51,7 +52,7 @@ const createNew = (
   findLapses: (present: ReadonlySet<unknown>) => readonly string[],
 ): Promise<void> =>
   inTransaction(run, BEGIN_STRUCTURES, async () => {
-    // Nobody who holds this lock waits for anybody else: not even for an index that is being built.
+    // A process that holds this lock never waits for another, not even for an index build.
     await lockStructures(run, place)
     await prepareSchema(run, place)
     const present = namesOf(await readRecorded(run, place, wanted))
@@ -68,18 +69,18 @@ const createTable = (place: DatabaseSchema): string =>
 
 async function prepareSchema(run: RunStatement, place: DatabaseSchema): Promise<void> {
   const { rows } = await run(
-    // Read from a table: a name alone is looked up in what this connection knew before it waited for the lock.
+    // Reads a table, because the name lookup of this connection may be older than its wait for the lock.
     'SELECT current_setting($1) AS encoding, EXISTS (SELECT FROM pg_namespace WHERE nspname = $2::text)::text AS exists',
     ['server_encoding', place.schema],
   )
   const [found] = rows
   if (found?.encoding !== 'UTF8') throw wrongEncoding(found?.encoding)
-  // A role that may not create schemas may still use one.
+  // A role that may not create schemas may still use an existing one.
   if (found.exists !== 'true') await run(createSchema(place))
   await run(createTable(place))
 }
 
-/** The SQL that a role with the rights has to run. */
+/** The SQL for a role with the rights to run it. */
 function describeMissing(
   place: DatabaseSchema,
   missing: readonly Structure[],
@@ -92,5 +93,5 @@ function describeMissing(
     noteStructure(place.engine.dialect, structure, quote),
   ])
   const all = [createSchema(place), createTable(place), ...lapses, ...statements]
-  return `the database lacks what the configuration asks for, and migrate is false; missing:\n${all.join(';\n')};`
+  return `the database lacks structures that the configuration needs, and migrate is false; missing:\n${all.join(';\n')};`
 }

@@ -14,13 +14,13 @@ import { workInTurn } from './in-turn.js'
 import { type DatabaseSchema, tableOf } from './place.js'
 
 /**
- * Drops the indexes over texts in the collections of some steps that no plan asks for, because they refuse long texts. Others
- * then read without a table of elements. What
- * a unique one binds, another binds by digests. It goes on when its caller leaves.
+ * Drops indexes over texts that no plan needs, in the collections of some steps, because they reject long texts.
+ * Other processes then read without the dropped tables of elements. A dropped unique index is replaced by one over
+ * digests. The work continues after its caller has left.
  */
 export type DropSurplus = (steps: readonly WriteStep[], caller: WorkCaller) => Promise<void>
 
-/** Creates what drops indexes. Where this role may not, they stay. */
+/** Creates the function that drops indexes. Indexes that this role may not drop stay. */
 export function createDropSurplus(
   use: Connections['use'],
   place: DatabaseSchema,

@@ -12,7 +12,7 @@ const REFUSED: readonly (readonly [code: RegExp, advice: string])[] = [
   [/^53300/, 'raise max_connections of the server, or lower the connections of its clients'],
 ]
 
-/** The error for the operator of what made the opening of a schema fail. */
+/** Explains to the operator why the opening of a schema failed. */
 export async function explainOpening(
   use: Connections['use'] | undefined,
   schema: string,
@@ -32,7 +32,7 @@ export async function explainOpening(
 const explained = (cause: unknown, advice: string): Error =>
   new Error(`${messageOf(cause)}; ${advice}`, { cause })
 
-/** Names the role, which the server does not, and what it needs. */
+/** Names the role, which the server's error does not, and the rights that it needs. */
 async function explainDenied(use: Connections['use'], schema: string, thrown: unknown): Promise<unknown> {
   const ask = 'SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database'
   const { rows } = await use(({ run }) => run(ask), {}).catch(() => ({ rows: [] }))

@@ -8,13 +8,13 @@ import { BEGIN_STRUCTURES } from './lease.js'
 import { type DatabaseSchema, forget, noteBuilding, rename } from './place.js'
 import { areKept } from './read-missing.js'
 
-/** The documents whose entries are added in one transaction, and such transactions of one step. */
+/** The number of documents per transaction, and of transactions per step. */
 const BATCH = 200
 const BATCHES = 25
 
 /**
- * Others who write wait for a lock that this waits for: it is given up soon, and waited for again after a pause. The times are in
- * milliseconds.
+ * Lock timeout, and pause before the retry, in milliseconds. The timeout is short because other writes queue up while
+ * this one waits for a lock.
  */
 const PATIENCE = 100
 const PAUSE = 200
@@ -23,17 +23,17 @@ const idsOf = (rows: Rows['rows']): readonly string[] => rows.map(({ _id }) => S
 
 const BEGIN = `${BEGIN_STRUCTURES}; SET LOCAL lock_timeout = '${PATIENCE}ms'`
 
-/** Takes a step in the building of a table of elements. It is recorded as built after the last. */
+/** Runs one step of building a table of elements. After the last step, the table is recorded as built. */
 export type FillElements = (run: RunStatement, structure: Structure) => Promise<void>
 
 /**
- * Creates what builds tables of elements while others write. From the first step on, triggers keep a table up to date with
- * what is written; the other steps add the elements of stored documents, in the order of `_id`, and lock these documents until
- * their transaction ends. Adding one twice changes nothing, so a process that resumes the work of another begins at the first
- * document.
+ * Creates the function that builds tables of elements while other processes write. From the first step on, triggers
+ * keep a table up to date with new writes; the other steps add the elements of stored documents, in the order of
+ * `_id`, and lock these documents until their transaction ends. Adding one twice changes nothing, so a process that
+ * resumes the work of another begins at the first document.
  */
 export function createFillElements(place: DatabaseSchema): FillElements {
-  /** The last documents whose entries were added, by table. */
+  /** The last document whose entries were added, by table. */
   const done = new Map<string, string>()
 
   const begin = (run: RunStatement, structure: Structure): Promise<void> =>
@@ -44,7 +44,7 @@ export function createFillElements(place: DatabaseSchema): FillElements {
       for (const statement of [...drop, ...create]) await run(statement)
     })
 
-  /** Whether there are more documents. */
+  /** Adds one batch. Returns whether there are more documents. */
   const addBatch = async (run: RunStatement, structure: Structure): Promise<boolean> => {
     const { fillSome } = createElements(place.schema, structure)
     const ids = await inTransaction(run, BEGIN, async () => {
@@ -87,7 +87,7 @@ export function createFillElements(place: DatabaseSchema): FillElements {
   }
 }
 
-/** Drops a table of elements, with what keeps it up to date. */
+/** Drops a table of elements with its triggers. */
 export async function dropElements(
   run: RunStatement,
   place: DatabaseSchema,
@@ -107,5 +107,5 @@ export async function dropElements(
   }
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const later = setTimeout

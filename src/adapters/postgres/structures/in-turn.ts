@@ -3,15 +3,15 @@ import type { RunStatement } from '../connection/session.js'
 import { createLease } from './lease.js'
 import type { DatabaseSchema } from './place.js'
 
-/** The milliseconds between two looks at what another process does. */
+/** Milliseconds between checks while another process holds the lease. */
 const LOOK = 200
 
 /** Work on structures. */
 export type StructureWork = (run: RunStatement) => Promise<void>
 
 /**
- * Does what `findNext` finds to do, one after another, by one process at a time, while others write. Resolves when nothing
- * is left, whichever process has done it.
+ * Runs the work that `findNext` finds, one after another, by one process at a time, while others write. Resolves when
+ * nothing is left, whichever process has done it.
  */
 export async function workInTurn(
   use: Connections['use'],
@@ -26,15 +26,15 @@ export async function workInTurn(
       if (!next) return
       const wasHeld = isHeld
       isHeld = await use(({ run }) => lease.take(run), {})
-      // What was found before it was taken may be done by now.
+      // Work found before the lease was taken may be done by now.
       if (isHeld && wasHeld) await use(({ run }) => next(run), {}, { mayBeLong: true, mayKeepAlive: true })
       else if (!isHeld) await new Promise((resolve) => later(resolve, LOOK))
     }
   } finally {
-    // Else it ends by itself.
+    // An unreturned lease expires.
     if (isHeld) await use(({ run }) => lease.giveBack(run), {}).catch(() => {})
   }
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const later = setTimeout

@@ -6,26 +6,32 @@ import { isUndefined } from '../faults.js'
 import type { DatabaseSchema } from './place.js'
 
 /**
- * Who may build indexes. It is a row that the others look at from time to time: a process that waits for a lock keeps a
- * snapshot, for which a building of an index waits in turn.
+ * The right to build indexes. It is a row that other processes poll: a process that waits for a lock holds a
+ * snapshot, and an index build would wait for that snapshot in turn.
  */
 export interface Lease {
-  /** Takes it, or keeps it. False while another has it, or what another has begun goes on. */
+  /**
+   * Takes or renews the lease. False while another process holds it, or while an index build of another process is
+   * running.
+   */
   take(run: RunStatement): Promise<boolean>
   giveBack(run: RunStatement): Promise<void>
 }
 
-/** For how long it lasts beside the building itself, which the server tells of. */
+/** How long the lease lasts. A running index build, which the server reports, extends it. */
 const LASTS = '15 seconds'
 
-/** Begins what creates structures: each statement sees what others have created before it, also where the default of the server is stricter. */
+/**
+ * Begins a transaction that creates structures: each statement sees structures created before it, also if the
+ * server's default isolation is stricter.
+ */
 export const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_IDLE}`
 
-/** Waits until nobody else creates structures without a lease; ends with the transaction. */
+/** Takes the lock for creating structures without a lease; it is released with the transaction. */
 export const lockStructures = (run: RunStatement, { schema }: DatabaseSchema): Promise<unknown> =>
   run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${schema}`])
 
-/** Creates a lease of the place. */
+/** Creates a lease of a schema. */
 export function createLease(place: DatabaseSchema): Lease {
   const holder = randomUUID()
   const table = `${quoteName(place.schema)}.${quoteName(`${STRUCTURES}_lease`)}`

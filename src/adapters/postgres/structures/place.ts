@@ -13,7 +13,7 @@ export interface DatabaseSchema {
 /** The table that records structures. */
 export const tableOf = ({ engine }: DatabaseSchema): string => engine.dialect.structures.table
 
-/** Records a structure under another name; false where it is not recorded. */
+/** Records a structure under another name; false if it is not recorded. */
 export const rename = async (
   run: RunStatement,
   place: DatabaseSchema,
@@ -37,6 +37,6 @@ export async function noteBuilding(
   await run(text, values)
 }
 
-/** Records a structure no more. */
+/** Deletes the record of a structure. */
 export const forget = (run: RunStatement, place: DatabaseSchema, name: string): Promise<unknown> =>
   run(`DELETE FROM ${tableOf(place)} WHERE name = $1`, [name])

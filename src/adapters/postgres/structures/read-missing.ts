@@ -7,7 +7,7 @@ import { isNamedElements, markOf, TRIGGERS } from '../elements.js'
 import { isUndefined } from '../faults.js'
 import { type DatabaseSchema, tableOf } from './place.js'
 
-/** The wanted structures that are missing, or indexes that are not valid; all where there is no schema. */
+/** The wanted structures that are missing, or whose index is invalid; all if there is no schema. */
 export const readMissing = async (
   run: RunStatement,
   place: DatabaseSchema,
@@ -15,8 +15,8 @@ export const readMissing = async (
 ): Promise<readonly Structure[]> => lacking(wanted, namesOf(await readRecorded(run, place, wanted)))
 
 /**
- * All structures that are there, without indexes that are not valid; none where there is no schema. Rejects where
- * this role may not read the table of a wanted one.
+ * All existing structures, without invalid indexes; none if there is no schema. Rejects if this role may not read the
+ * table of a wanted one.
  */
 export async function readRecorded(
   run: RunStatement,
@@ -40,7 +40,7 @@ async function readRows(
   const isOfElements = isNamedElements('name')
   const table = `CASE WHEN ${isOfElements} THEN name ELSE collection END`
   const isValid = `CASE WHEN ${isOfElements} THEN ${writeAreKept(place, 'name', 'collection')} ELSE (SELECT indisvalid FROM pg_index WHERE indexrelid = ${placed('name')}) END`
-  // A table that was dropped by hand has NULL as its privileges.
+  // For a table that was dropped by hand, the privilege is NULL.
   const { rows } = await run(
     `SELECT name, collection, bound, has_table_privilege(${placed(table)}, 'SELECT')::text AS "mayRead", current_setting('server_encoding') AS encoding, (${isValid})::text AS "isValid" FROM ${tableOf(place)}`,
   )
@@ -61,14 +61,14 @@ const placedIn =
   (name: string): string =>
     `to_regclass(quote_ident('${schema}') || '.' || quote_ident(${name}))`
 
-/** Whether a table of elements is there, and its triggers keep it up to date. */
+/** The SQL condition that a table of elements exists, and its triggers are enabled. */
 function writeAreKept(place: DatabaseSchema, name: string, collection: string): string {
   const placed = placedIn(place)
   const triggers = `SELECT count(*) = ${TRIGGERS} FROM pg_trigger WHERE tgrelid = ${placed(collection)} AND tgenabled IN ('O', 'A') AND starts_with(tgname::text, ${name} || '_${markOf(place.schema)}_')`
   return `${placed(name)} IS NOT NULL AND (${triggers})`
 }
 
-/** Whether a table of elements is there, and its triggers keep it up to date. */
+/** Whether a table of elements exists, and its triggers are enabled. */
 export async function areKept(
   run: RunStatement,
   place: DatabaseSchema,

@@ -13,10 +13,10 @@ import { explainWrite, isLost, isRepeatable, outcomeUnknown, unavailable } from 
 import { INSERTED, recordInserted } from '../log/recording.js'
 import { isLarge } from './is-large.js'
 
-/** The most characters of a document that is created with others. */
+/** The most characters of a document that is created in a shared statement. */
 const SMALL = 8192
 
-/** Milliseconds for which documents that are created together wait for the write of somebody else. */
+/** Milliseconds for which a shared statement waits for the locks of other writes. */
 const PATIENCE = 50
 
 /** Creates a document. */
@@ -25,7 +25,7 @@ export type Create = (
   caller: WorkCaller & Pick<WriteOptions, 'by'>,
 ) => Promise<StepsOutcome>
 
-/** A document that will be created. */
+/** A document to create. */
 interface Fresh {
   readonly id: string
   readonly text: string
@@ -41,14 +41,14 @@ const DONE: StepsOutcome = { ok: true, removed: 0 }
 
 const done = (): StepsOutcome => DONE
 
-/** The statements that create a document, and several; with `plan` they record it. */
+/** The statements that create one document and several; with `plan` they also record changes. */
 function writeCreates(dialect: SqlDialect, collection: string, plan: LogPlan | undefined) {
   const table = dialect.table(collection)
   const record = (by: string): string | undefined => plan && recordInserted(dialect, { collection, plan, by })
   const [recordOne, recordAll] = [record('$3::text::jsonb ->> 0'), record('$2::text::jsonb ->> changed.id')]
   const one = `INSERT INTO ${table} (_id, document) VALUES ($1::text, $2::text::jsonb)`
-  // A value that somebody else is about to take keeps only those waiting who want it: they are done alone. Over a host's
-  // pool nothing else says so.
+  // A value locked by another write must only delay the documents that use it: they are retried alone. Over a host's
+  // pool no other limit applies.
   const patience = `SELECT set_config('lock_timeout', '${PATIENCE}ms', true) AS is_set`
   const all = `WITH patience AS MATERIALIZED (${patience}),
 changed AS (INSERT INTO ${table} (_id, document) SELECT document ->> '_id', document FROM patience, jsonb_array_elements($1::text::jsonb) AS document ON CONFLICT DO NOTHING RETURNING ${recordAll ? INSERTED : '_id AS id'})${recordAll ? `,\nrecorded AS (${recordAll})` : ''}
@@ -60,7 +60,7 @@ SELECT json_agg(id)::text FROM changed`
   }
 }
 
-/** How documents are created in a collection. */
+/** Creates the work of a batch: the creation of documents in a collection. */
 function createIn(
   collection: string,
   { dialect, takenBy }: SqlEngine,
@@ -69,7 +69,7 @@ function createIn(
 ): BatchWork<Fresh, StepsOutcome> {
   let known = plans.of(collection)
   let texts = writeCreates(dialect, collection, known)
-  /** The plan changes where the adapter is opened again. */
+  /** The plan changes if the adapter is opened again. */
   const write = (): typeof texts => {
     const plan = plans.of(collection)
     if (plan !== known) texts = writeCreates(dialect, collection, plan)
@@ -92,7 +92,7 @@ function createIn(
       })
       const [[ids] = []] = rows
       const created = new Set(JSON.parse(ids ?? '[]') as readonly string[])
-      // Which value is taken is found out alone.
+      // A rejected document is retried alone, which finds the taken value.
       return fresh.map(({ id }) => (created.delete(id) ? DONE : undefined))
     },
     alone({ id, text, by, mayBeLong = false }, caller) {
@@ -111,7 +111,7 @@ function createIn(
   }
 }
 
-/** Creates what creates documents: small ones that arrive together are created together. */
+/** Creates the function that creates documents: small ones that arrive together share a statement. */
 export function createCreate(
   engine: SqlEngine,
   use: Connections['use'],

@@ -4,10 +4,7 @@ import type { WriteStep } from '../../../storage.js'
 /** The cost of a step without its document. */
 const STEP = 64
 
-/**
- * Whether a write may keep the server busy for long: with large documents, or many. Stops as soon as it
- * knows.
- */
+/** Whether a write may keep the server busy for long: with large documents, or many. Stops counting at the limit. */
 export function isLarge(steps: readonly WriteStep[]): boolean {
   let left = bounds.longWrite
   const isTooMuch = (value: unknown): boolean => {

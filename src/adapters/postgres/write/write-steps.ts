@@ -14,15 +14,16 @@ import { createRecording } from '../log/recording.js'
 import { createInsertMany } from './insert-many.js'
 
 /**
- * Begins the transaction of a write. It holds the rows that its steps name before any other statement, in one order for
- * all writes (`nameDocuments`), and each statement sees all that was committed before it. So a look (a `refuse`, a
- * `remove` by other properties than `_id`) behind the change of a document sees all of those that held it before, and
- * those that want it come behind this write: rows suffice, and nobody else waits. A stricter level sees nothing of those
- * who use another, and one snapshot for all statements would miss what this write has waited for.
+ * Begins the transaction of a write. Its first statement locks the rows that its steps name, in one order for all
+ * writes (`nameDocuments`), and each statement sees all earlier commits. So a search (a `refuse`, a `remove` by other
+ * properties than `_id`) after the change of a document sees all writes that locked the document before, and later
+ * ones wait for this write: row locks suffice, and unrelated writes never wait. A stricter isolation level would not
+ * see writes at another level, and one snapshot for all statements would miss commits that this write has waited for.
  */
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED',
-  // It ends by itself, for nobody cancels it. None of these limits counts while it commits.
+  // The transaction must end by itself, because writes are never cancelled. None of these limits counts while it
+  // commits.
   BOUND_STATEMENT,
   BOUND_IDLE,
   `SET LOCAL lock_timeout = '${LOCK_MILLISECONDS / 1000}s'`,
@@ -30,7 +31,8 @@ const BEGIN = [
 ].join('; ')
 
 /**
- * Takes the turns of a write before anything else, in one order for all, until it ends. Who holds a row waits for none.
+ * Takes the turns of a write as its first locks, in one order for all writes, until it ends. A write that holds row
+ * locks never waits for a turn.
  */
 function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
   const turns = new Map<string, Turn>()
@@ -45,7 +47,7 @@ function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
     .join('')
 }
 
-/** Applies steps in turn: inserts together, or one by one where one of them is refused. */
+/** Applies steps in turn: inserts together, or one by one after one of them was rejected. */
 export async function writeSteps(
   session: DatabaseSession,
   plain: SqlEngine,
@@ -89,7 +91,7 @@ async function writeOnce(
   }
 }
 
-/** The fields that a refused step finds taken, behind the steps before it, which are undone. */
+/** The taken fields of a rejected step, after the steps before it, which are rolled back. */
 export async function explainTaken(
   run: RunStatement,
   engine: SqlEngine,
@@ -105,7 +107,7 @@ export async function explainTaken(
       if (isOk(await drive(run, applySteps(together, before)))) fields = await find()
     }
     await inTransaction(run, BEGIN, look, () => false).catch((thrown: unknown) => {
-      // Meanwhile somebody else may have taken what those before need.
+      // Another write may have taken a value of the earlier steps meanwhile.
       if (engine.takenBy(thrown) === undefined) throw thrown
     })
   }

@@ -3,6 +3,6 @@ import { createHosts } from './hosts.js'
 import { importPg } from './pg.js'
 import { splitHosts } from './split-hosts.js'
 
-/** Creates the adapter's own pool. Rejects with what to install where `pg` is missing. */
+/** Creates the adapter's own pool. Rejects with installation advice if `pg` is missing. */
 export const createPool = async (connectionString: string): Promise<PoolSource> =>
   createHosts(splitHosts(connectionString), await importPg())

@@ -1,33 +1,33 @@
 import { ignore } from '../session.js'
 import type { AnyClient, Pg } from './pg.js'
 
-/** The milliseconds in which a host has to answer. */
+/** Timeout of a host's answer, in milliseconds. */
 export const ANSWER_MILLISECONDS = 2000
 
-/** The milliseconds that the other hosts have when one has said that it takes writes. */
+/** Milliseconds for which the other hosts may still answer after one has reported that it takes writes. */
 const GRACE = 250
 
 /**
  * Asks a host whether it takes writes, and for its timeline, which grows with every fail-over. A simple query,
- * for poolers.
+ * because poolers accept it.
  */
 const ASK = `SELECT (NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off')::text AS writes,
 CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END AS timeline`
 
-/** What asks a connection, or rejects where its server takes no writes or does not answer in time. */
+/** Returns the timeline of a connection's server. Rejects if the server takes no writes or does not answer in time. */
 export async function askWriter(client: AnyClient): Promise<string> {
   const [row] = (await inTime(client.query(ASK))).rows as readonly { writes: unknown; timeline: unknown }[]
   if (row?.writes !== 'true') throw new Error('takes no writes')
   return String(row.timeline)
 }
 
-/** Makes a client for a host, which is not yet connected. */
+/** Creates a client for a host, not yet connected. */
 export type Connect = (url: string) => InstanceType<Pg['Client']>
 
 /**
- * Finds the host that takes writes. A leader that was stopped or cut off may still believe that it is one: the
- * latest timeline counts, and among equals the `current` host. Rejects where no host takes writes, with what each
- * said.
+ * Finds the host that takes writes. A primary that was stopped or cut off may still report itself as primary: the
+ * latest timeline wins, and among equals the `current` host. If no host takes writes, rejects with the answer of
+ * each.
  */
 export async function findWriter(
   urls: readonly string[],
@@ -69,11 +69,11 @@ async function askHost(client: ReturnType<Connect>): Promise<string> {
   }
 }
 
-/** Ends a connection whose server may never answer again. Its statement fails. */
+/** Ends a connection to a server that may never answer again. Its statement fails. */
 export function breakOff(client: AnyClient): void {
   const { connection } = client as { readonly connection?: { readonly stream?: { destroy(): void } } }
   if (connection?.stream) connection.stream.destroy()
-  // With native bindings there is no stream to get at.
+  // Native bindings have no stream.
   else void (client as InstanceType<Pg['Client']>).end().catch(ignore)
 }
 
@@ -81,7 +81,7 @@ export function breakOff(client: AnyClient): void {
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => later(resolve, milliseconds))
 
-/** The value of a promise; rejects when it takes too long. */
+/** Resolves to the value of a promise; rejects after a timeout. */
 async function inTime<T>(promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
@@ -90,16 +90,16 @@ async function inTime<T>(promise: Promise<T>): Promise<T> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** Without the user and the password. */
+/** The host and port of a URL, without user and password. */
 function nameHost(url: string): string {
   const { host, searchParams } = new URL(url)
   const [name, port] = [searchParams.get('host'), searchParams.get('port')]
   return name ? name + (port ? `:${port}` : '') : host
 }
 
-/** The error of several addresses has a code but no message. */
+/** An error that joins several addresses has a code but no message. */
 const describe = (thrown: Error): string =>
   thrown.message || String((thrown as NodeJS.ErrnoException).code ?? thrown.name)
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const later = setTimeout

@@ -5,30 +5,30 @@ import { createOpened } from './opened.js'
 import type { Pg, PgPool, PooledClient } from './pg.js'
 import type { HostList } from './split-hosts.js'
 
-/** The connections to one host. */
+/** The pool of one host. */
 interface HostPool {
   readonly url: string
   readonly pool: PgPool
   /** The connections in use. */
   readonly given: Set<PooledClient>
-  /** Those whose server has said that it takes writes. */
+  /** The connections whose server has confirmed that it takes writes. */
   readonly asked: WeakSet<PostgresClient>
 }
 
 /** Milliseconds to wait for a connection to the only host. */
 const CONNECT_MILLISECONDS = 5000
 
-/** The milliseconds for which a host that takes writes is looked for, and between two looks. */
+/** Milliseconds for which the search for a host that takes writes lasts, and between its attempts. */
 const PATIENCE = 1000
 const PAUSE = 100
 
-/** The milliseconds between two looks on behalf of what waits, and for which a failed look is the answer to all. */
+/** Milliseconds between background searches, and for which a failed search rejects all new connections. */
 const BACKGROUND = 500
 
 /**
- * Creates the pool of some hosts: its connections lead to the one that takes writes. Where another one takes
- * over, the connections to the old one are broken off, with what they wait for (CONTRACT.md §10, "Several hosts"). A
- * single host is not asked.
+ * Creates the pool of several hosts: its connections lead to the host that takes writes. After a fail-over,
+ * connections to the old host are destroyed, and their statements fail (CONTRACT.md §10, "Several hosts"). A single
+ * host is not checked.
  */
 export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }: Pg): PoolSource {
   let current: HostPool | undefined
@@ -38,9 +38,9 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
   let looked = Number.NEGATIVE_INFINITY
   let failure: unknown
   let isEnded = false
-  /** The pools that are being ended. */
+  /** The pools that are ending. */
   const leaving = new Set<Promise<void>>()
-  /** The connections of all pools, and those over which hosts are asked. */
+  /** The connections of all pools, and the ones that only ask hosts for their role. */
   const [pooled, asking] = [createOpened(), createOpened()]
   let wake: () => void = ignore
   const ended = new Promise<void>((resolve) => {
@@ -71,7 +71,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     pool.on('remove', pooled.delete)
     pool.on('acquire', (client) => void place.given.add(client))
     pool.on('release', (_, client) => void place.given.delete(client))
-    // A lost idle connection is replaced when one is needed; without a listener it would end the process.
+    // A lost idle connection is replaced on demand; without a listener its error would end the process.
     pool.on('error', () => {
       if (place === current) isTrusted = false
     })
@@ -122,7 +122,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
       })
     return looking
   }
-  /** Looks until a host is found, or nothing waits for the old one. */
+  /** Searches until a host is found, or the old pool has no connections in use. */
   const lookUntilFound = async (): Promise<void> => {
     for (;;) {
       await look().catch(ignore)

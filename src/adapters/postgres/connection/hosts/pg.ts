@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** The parts of `pg` that make connections. */
+/** The parts of `pg` that create connections. */
 export type Pg = Pick<typeof pg, 'Pool' | 'Client'>
 
 /** A pool of `pg`, and its connections. */
@@ -8,7 +8,7 @@ export type PgPool = pg.Pool
 export type PooledClient = pg.PoolClient
 export type AnyClient = pg.ClientBase
 
-/** Rejects with what to install where `pg` is missing. */
+/** Imports `pg`. Rejects with installation advice if it is missing. */
 export async function importPg(): Promise<Pg> {
   try {
     // Some bundlers and runtimes do not find the named exports of a CommonJS package.

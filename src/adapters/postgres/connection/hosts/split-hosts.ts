@@ -1,8 +1,8 @@
-/** The hosts that a connection string names. */
+/** The hosts of a connection string. */
 export interface HostList {
-  /** A connection string for each. */
+  /** One connection string per host. */
   readonly urls: readonly string[]
-  /** Whether connections must lead to the host that takes writes. */
+  /** Whether connections must lead to a host that takes writes. */
   readonly mustTakeWrites: boolean
 }
 
@@ -12,23 +12,22 @@ const SHAPE = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)([^?#]*)(?:\?([^#]*
 const TARGET = 'target_session_attrs'
 
 /**
- * Splits the connection string of several hosts into one for each. As in libpq, they follow each other behind
- * commas, each with its port, or are in the parameters `host` and `port`. Throws an `Error` where they are not
- * of that form. What it does not know it leaves to `pg`.
+ * Splits a connection string into one per host. As in libpq, hosts with their ports are separated by commas, or given
+ * in the parameters `host` and `port`. Throws an `Error` for an invalid list. Other parts are left to `pg`.
  */
 export function splitHosts(text: string): HostList {
   const [, head, places = '', path = '', query = ''] = SHAPE.exec(text) ?? []
   if (head === undefined) return { urls: [text], mustTakeWrites: false }
   const parameters = new URLSearchParams(query)
   for (const name of [TARGET, 'host', 'port'])
-    if (parameters.getAll(name).length > 1) throw new Error(`the parameter ${name} stands there twice`)
+    if (parameters.getAll(name).length > 1) throw new Error(`the parameter ${name} is given twice`)
   const target = parameters.get(TARGET)
   parameters.delete(TARGET)
   const write = (place: string): string => head + place + path + (parameters.size > 0 ? `?${parameters}` : '')
   const named = parameters.get('host')?.split(',') ?? []
   const ports = parameters.get('port')?.split(',') ?? []
   if (named.length > 0 && places.includes(','))
-    throw new Error('several hosts stand either before the database or in the parameter host')
+    throw new Error('give several hosts either before the database or in the parameter host')
   if (ports.length > 1 && ports.length !== named.length)
     throw new Error('the parameter port needs one port, or one for each host of the parameter host')
   const urls =
@@ -49,7 +48,7 @@ export function splitHosts(text: string): HostList {
   return { urls, mustTakeWrites: !isOne || target !== 'any' }
 }
 
-/** A service writes: a host that does not take writes is of no use to it. */
+/** The service writes, so a host that takes no writes is useless. */
 function checkTarget(target: string | null, isOne: boolean): void {
   if (target === null || target === 'read-write' || target === 'primary' || (target === 'any' && isOne))
     return

@@ -13,8 +13,8 @@ import { formerNameOf, IS_TABLE, tableNameOf } from './table-names.js'
 const TABLE = sqliteDialect.structures.table
 
 /**
- * Creates the missing tables and indexes of the plans, and ends the logs that they do not want, all or none. Checks first,
- * without a lock. Returns the names of all structures that are there.
+ * Creates the missing tables and indexes of the plans, and ends logs that the plans do not want, all or none. Checks
+ * first without a lock. Returns the names of all existing structures.
  */
 export function createMissing(
   connection: Connection,

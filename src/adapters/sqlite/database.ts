@@ -46,7 +46,7 @@ import { createStates, type States } from './write/states.js'
 import { type Surveyor, writeSurveyed } from './write/survey.js'
 import { createWriteQueue, type WriteQueue } from './write/write-queue.js'
 
-/** An open file: one connection writes and does short reads, others do long reads. */
+/** An open file: one connection writes and serves short reads, others serve long reads. */
 export interface Database {
   create(plans: readonly CollectionPlan[]): Promise<void>
   list(collection: string, query: ListQuery): MaybePromise<Listed>
@@ -61,25 +61,25 @@ export interface Database {
   close(): Promise<void>
   /** The path of the file. */
   readonly file: string
-  /** Whether the file and its log lie at their paths, as far as that was looked at; if not, all else may fail. */
+  /** Whether the file and its log were at their paths at the last check; if not, all other calls may fail. */
   isInPlace(): boolean
-  /** Whether any file lies at the path. */
+  /** Whether any file is at the path. */
   isThere(): boolean
-  /** Closes it and leaves what lies at its paths as it is. */
+  /** Closes the database and leaves the files at its paths unchanged. */
   abandon(): Promise<void>
 }
 
 /** The steps that a read of unknown length may take at once: about 0.5 ms. */
 const ATTEMPT = 10_000
 
-/** The milliseconds between two looks of those who wait for what other processes write. */
+/** Milliseconds between polls for the writes of other processes. */
 const LOOK = 200
 
 const IN_MEMORY = ':memory:'
 
 /**
- * Opens a database file. `isAgain`: the file exists and takes the place of one that was open; positions that were told of the
- * other one are a gap.
+ * Opens a database file. `isAgain`: the file exists and replaces one that was open; positions of the old one are
+ * gaps.
  */
 export async function openDatabase(
   file: string,
@@ -100,7 +100,7 @@ export async function openDatabase(
 }
 
 interface Opening {
-  /** The MiB of pages that each connection keeps. */
+  /** The page cache of each connection, in MiB. */
   readonly cache: number
   readonly isAgain: boolean
   /** Whether it outlasts the process. */
@@ -112,7 +112,7 @@ async function open(file: string, { cache, isAgain, isLasting, remove }: Opening
   const writer = await openWriter(file, { isLasting, mustExist: isAgain, cache })
   const opened: { close(): unknown }[] = [writer]
   try {
-    if (writer.file === '') throw new Error(`${file} is not a file; ${IN_MEMORY} makes a temporary one`)
+    if (writer.file === '') throw new Error(`${file} is not a file; ${IN_MEMORY} creates a temporary one`)
     const reserve = await openReader(writer.file, cache)
     opened.push(reserve)
     const readers = await openReaders(writer.file, cache)
@@ -124,7 +124,7 @@ async function open(file: string, { cache, isAgain, isLasting, remove }: Opening
   }
 }
 
-/** A read that can go on on another connection. */
+/** A read that can continue on another connection. */
 type SeatedRead<T> = (seat: Seat, slice: Slice) => Sliced<T>
 
 const isBounded = ({ most, counted = most }: ReadPath): boolean => counted <= MAX_BOUNDED
@@ -210,7 +210,7 @@ class OpenDatabase implements Database {
     const writer = this.#writer
     const plan = { collection, query, path: this.#choose(collection, query) }
     const reading: SeatedRead<Listed> = (seat, slice) => listInSlices(seat, plan, slice)
-    // Of what is being written, nothing is shown.
+    // Uncommitted writes are invisible to reads.
     const found =
       !CACHES.documents.isOn || writer.isInTransaction
         ? undefined
@@ -271,12 +271,12 @@ class OpenDatabase implements Database {
   }
 
   async #giveUp(): Promise<void> {
-    // The waiting writes are rejected, and waiting readers of the log read again.
+    // Waiting writes are rejected, and waiting readers of the log read again.
     await this.#queue.drain()
     this.#notifier.notify()
     await this.#readers.close(displaced())
     this.#files.putAsideLog()
-    // The last connection that closes brings its log into the file and deletes the path of the log, unless it only reads.
+    // The last connection to close checkpoints its log and deletes the log's path, unless it is read-only.
     this.#writer.close()
     this.#reserve.close()
   }
@@ -296,7 +296,7 @@ class OpenDatabase implements Database {
   }
 
   #seek(collection: string, filter: Filter): IdSearch | undefined {
-    // What names its documents is not looked for.
+    // A filter that names its documents needs no search.
     if (!this.#isSpread(collection) || pinnedIds(filter)) return undefined
     const path = this.#choose(collection, { filter, sort: [], limit: null })
     return (path.ranges ?? [path]).some(isOfElements)
@@ -315,7 +315,7 @@ class OpenDatabase implements Database {
     return [...found.map(({ _id }) => _id), ...(found.rest ?? [])]
   }
 
-  /** Reads at once if it is short; otherwise again, in slices. */
+  /** Reads at once if the read is short; otherwise reads again, in slices. */
   #read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
     const work = reading(this.#shortConnection(), { left: ATTEMPT })
     const { done, value } = work.next()
@@ -324,7 +324,10 @@ class OpenDatabase implements Database {
     return this.#readers.read(reading, query)
   }
 
-  /** Reads at once if it is short; otherwise goes on in slices. It begins again only where it has to wait for a connection. */
+  /**
+   * Reads at once if the read is short; otherwise continues in slices. It restarts only after waiting for a
+   * connection.
+   */
   #search<T>(isBounded: boolean, reading: SeatedRead<T>, query: Abortable): MaybePromise<T> {
     const seat: Seat = { connection: this.#shortConnection() }
     const slice = { left: isBounded ? bounds.slice : ATTEMPT }

@@ -8,7 +8,7 @@ export const indexNameOf = (table: string): string => `${table}_order`
 
 const columnAt = (place: number): string => `c${place}`
 
-/** The column of a field in a table of elements with such columns; `undefined` where it has none. */
+/** The column of a field in a table of elements with these columns; `undefined` if it has none. */
 export function columnOf(columns: readonly FieldRef[], field: FieldRef): string | undefined {
   const place = columns.findIndex(
     ({ path, type, each, inside }) =>
@@ -18,8 +18,9 @@ export function columnOf(columns: readonly FieldRef[], field: FieldRef): string 
 }
 
 /**
- * The statements of a table with a row for each document and distinct element of its array. Its key begins with the document, so
- * that the rows of one are found; the index has the order for reads. The triggers fire for the writes of all processes.
+ * The statements of a table with one row per document and distinct element of its array. Its key begins with the
+ * document, to find the rows of one document; the index has the order for reads. The triggers fire for the writes of
+ * all processes.
  */
 export function createElements({ name, collection, fields }: ElementsIndex): readonly string[] {
   const [table, documents] = [quoteName(name), quoteName(tableNameOf(collection))]
@@ -44,14 +45,14 @@ export function createElements({ name, collection, fields }: ElementsIndex): rea
   const differs = fields
     .map(({ path }) => `(OLD.document -> ${pathOf(path)}) IS NOT (NEW.document -> ${pathOf(path)})`)
     .join(' OR ')
-  // One of this name is left where somebody has dropped the table alone.
+  // A trigger of this name exists if the table was dropped without it.
   const trigger = (kind: string, when: string, ...statements: readonly string[]): string =>
     `CREATE TRIGGER IF NOT EXISTS ${quoteName(`${name}_${kind}`)} AFTER ${kind} ON ${documents}${when} BEGIN ${statements.join('; ')}; END`
   return [
     `CREATE TABLE ${table} (${names.slice(0, -1).join(', ')}, ${id} TEXT NOT NULL, PRIMARY KEY (${id}, ${element})) WITHOUT ROWID`,
     `INSERT OR IGNORE INTO ${table} ${rowsOf(values, documents)} ORDER BY ${fields.length + 1}, ${place + 1}`,
     `CREATE INDEX ${quoteName(indexNameOf(name))} ON ${table} (${names.join(', ')})`,
-    // INSERT OR REPLACE, by hand, fires no trigger for what it removes.
+    // A manual INSERT OR REPLACE fires no trigger for the rows that it deletes.
     trigger('INSERT', '', `DELETE FROM ${table} WHERE ${id} = NEW._id`, add),
     trigger(
       'UPDATE',

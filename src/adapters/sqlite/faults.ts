@@ -8,48 +8,48 @@ const codeOf = (thrown: unknown): string => textOf(thrown, 'code')
 export const isBusy = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(thrown))
 
 /**
- * Whether a commit failed before it was made: others use the file, or there was no room for what makes it one, which SQLite
- * writes last.
+ * Whether a commit failed before it took effect: other processes use the file, or there was no space for the commit
+ * record, which SQLite writes last.
  */
 export const isBeforeCommit = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|FULL)/.test(codeOf(thrown))
 
 /**
- * An empty name, because SQLite does not tell the index, if a unique one or a primary key refused;
- * `undefined` for any other error.
+ * An empty name if a unique index or a primary key was violated, because SQLite does not report which; `undefined`
+ * for any other error.
  */
 export const takenBy = (thrown: unknown): string | undefined =>
   /^SQLITE_CONSTRAINT_(?:PRIMARYKEY|UNIQUE)/.test(codeOf(thrown)) ? '' : undefined
 
-/** SQLite has one code for all that a statement cannot mean. */
+/** SQLite has one code for all errors in a statement. */
 const isError = (thrown: unknown, message: RegExp): boolean =>
   codeOf(thrown) === 'SQLITE_ERROR' && message.test(messageOf(thrown))
 
-/** Whether something of this name is there already. */
+/** Whether a table, index or view of this name exists already. */
 export const isExisting = (thrown: unknown): boolean => isError(thrown, / already exists$/)
 
 /** Whether a table lacks a column. */
 export const lacksColumn = (thrown: unknown): boolean => isError(thrown, /^no such column: /)
 
-/** The reason why a file cannot be opened, and the advice. */
+/** Why a file cannot be opened, and the advice. */
 const UNOPENED: readonly (readonly [code: RegExp, advice: string])[] = [
   [
     /^SQLITE_NOTADB/,
-    'it is not a database of SQLite, or an encrypted one; name another file, which is created where it is missing',
+    'it is not a database of SQLite, or an encrypted one; use another file, which is created if it is missing',
   ],
   [
     /^SQLITE_CANTOPEN/,
-    'it is a folder, or this process may not open or create it; name a file in a folder that it may write to',
+    'it is a folder, or this process may not open or create it; use a file in a folder that it may write to',
   ],
   [
     /^SQLITE_(?:READONLY|PERM|AUTH)/,
-    'this process may not write to it, or not to its folder, in which SQLite keeps a log beside it; change their owner or rights',
+    'this process may not write to it, or not to its folder, in which SQLite keeps the log; change their owner or rights',
   ],
   [/^SQLITE_CORRUPT/, 'it is damaged; restore it from a backup'],
 ]
 
-/** The error of a file that cannot be opened: for the caller `storage_unavailable`, with what to do as its cause. */
+/** The error of a file that cannot be opened: `storage_unavailable` for the caller, with advice as its cause. */
 export function explainOpening(file: string, thrown: unknown): unknown {
-  // The driver looks for the folder itself.
+  // The driver checks for the folder itself.
   const isFolderMissing = thrown instanceof TypeError && /directory/.test(thrown.message)
   const advice = isFolderMissing
     ? 'its folder does not exist; create it'
@@ -62,7 +62,7 @@ export function explainOpening(file: string, thrown: unknown): unknown {
 const UNAVAILABLE =
   /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL|PERM|AUTH)/
 
-/** The error for the caller: `storage_unavailable`, or the error itself where it is the service's fault. */
+/** The error for the caller: `storage_unavailable`, or the error itself if it is a bug of the service. */
 export const explain = (thrown: unknown): unknown =>
   UNAVAILABLE.test(codeOf(thrown)) ? unavailable(thrown) : thrown
 

@@ -12,13 +12,12 @@ import { BATCH } from './read/read-batch.js'
 /** The options of `createSqliteAdapter`. */
 export interface SqliteAdapterOptions {
   /**
-   * The database file, created where it is missing. `:memory:` is a temporary file, which is removed when the
-   * adapter closes.
+   * The database file, created if missing. `:memory:` is a temporary file, which is deleted when the adapter closes.
    */
   readonly file: string
   /**
-   * The most MiB of pages of the file that each of its six connections keeps in memory, by default 64: the one that writes, one
-   * beside it, and four for long reads. A connection takes it as it reads.
+   * The page cache of each of the adapter's six connections, in MiB: one that writes, one for short reads, and four
+   * for long reads. A connection fills its cache as it reads. Default: 64.
    */
   readonly cache?: number
 }
@@ -68,7 +67,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
   }
 }
 
-/** The path of a database file. What lies there is opened again once the files of the open one are gone. */
+/** The path of a database file. After the open files were deleted or replaced, the file at the path is opened again. */
 class DatabasePlace {
   readonly #file: string
   readonly #cache: number
@@ -109,7 +108,7 @@ class DatabasePlace {
       try {
         return await database.changes(asked)
       } catch (thrown) {
-        // A reader that waits goes on waiting in the file that is there now.
+        // A waiting reader continues in the current file.
         if (database.isInPlace() || query.signal?.aborted) throw explain(thrown)
       }
     }
@@ -144,7 +143,7 @@ class DatabasePlace {
     return this.#reopening
   }
 
-  /** Opens what lies at the path of a database whose files are gone. */
+  /** Opens the file at the path of a database that was deleted or replaced. */
   async #reopen(lost: Database): Promise<Database> {
     if (!lost.isThere()) throw unavailable(new Error(`there is no file ${lost.file}`))
     await lost.abandon()
@@ -163,7 +162,10 @@ class DatabasePlace {
 const runOn = <T>(database: Database, work: (database: Database) => MaybePromise<T>): MaybePromise<T> =>
   explained(() => work(database), database)
 
-/** Runs work; its errors become those for the caller. A database that was given up has errors of its own. */
+/**
+ * Runs work, and converts its errors to those for the caller. Errors of a database that was given up become
+ * `storage_unavailable`.
+ */
 function explained<T>(work: () => MaybePromise<T>, database?: Database): MaybePromise<T> {
   const fail = (thrown: unknown): never => {
     throw isServiceError(thrown) || database?.isInPlace() !== false ? explain(thrown) : unavailable(thrown)

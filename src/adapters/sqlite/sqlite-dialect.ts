@@ -22,14 +22,14 @@ const LOWEST: { readonly [type in ComparableType]: string } = {
 const NEW_NAME = 'lower(hex(randomblob(4)))'
 
 /**
- * Writes are serial, so their number orders them. `dropped`: the place behind which changes are kept. `size`: the bytes of
- * what is kept, and between which places they were counted.
+ * The statements that create the log. Writes are serial, so their number orders them. `dropped`: the key of the last
+ * dropped change. `size`: the bytes of the log, and the keys between which they were counted.
  */
 const LOG_STRUCTURES: readonly string[] = [
   `CREATE TABLE ${quoteName(LOG)} (write INTEGER NOT NULL, id TEXT NOT NULL, collection TEXT NOT NULL, time INTEGER NOT NULL, before TEXT, after TEXT, PRIMARY KEY (write, id, collection))`,
   `CREATE TABLE ${quoteName(LOG_HEAD)} (log TEXT NOT NULL, dropped TEXT NOT NULL)`,
   `INSERT INTO ${quoteName(LOG_HEAD)} (log, dropped) VALUES (${NEW_NAME}, '[0,"",""]')`,
-  // Logs of earlier versions lack it: their processes write on without.
+  // Logs of earlier versions lack it; their processes keep writing without it.
   `ALTER TABLE ${quoteName(LOG)} ADD COLUMN caller TEXT`,
   `ALTER TABLE ${quoteName(LOG_HEAD)} ADD COLUMN size TEXT`,
 ]
@@ -53,7 +53,7 @@ export const sqliteDialect: SqlDialect = {
   toArray: (values) => `json_array(${values.join(', ')})`,
   storedVersion: valueAt({ path: '_version', type: 'integer', each: false }),
   value: valueAt,
-  // With NOT NULL, SQLite would walk past all NULLs.
+  // With NOT NULL, SQLite would visit all NULLs.
   hasValue: (field, type) => `${valueAt(field)} >= ${LOWEST[type]}`,
   isPresent(path, kind) {
     const found = `coalesce(${typeAt(path)}, 'null')`
@@ -69,7 +69,7 @@ export const sqliteDialect: SqlDialect = {
   entries: null,
   idOfLacking,
   elements: createElements,
-  // SQLite plans a statement again for each value of a parameter that is a limit by itself.
+  // SQLite plans a statement again for each value of a parameter that alone is a limit.
   limit: (skip, limit, bind) =>
     skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} + 0 OFFSET ${bind(skip)} + 0`,
 }
@@ -92,7 +92,10 @@ export const writeIdAs = (id: string): SqlDialect =>
 export const writeColumns = (columns: readonly FieldRef[]): SqlDialect =>
   writeValues((field) => columnOf(columns, field) ?? valueAt(field))
 
-/** The dialect for the bounds of such a table, of which a row has one element: that is what a condition on any element means. */
+/**
+ * The dialect for the bounds of a table of elements. A row has one element, so a condition on any element becomes one
+ * on its column.
+ */
 export function writeBounds(columns: readonly FieldRef[]): SqlDialect {
   const dialect = writeColumns(columns)
   return {

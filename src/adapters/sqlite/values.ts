@@ -11,7 +11,7 @@ export const pathOf = (path: string): string =>
 
 const TIMESTAMP = `'${'dddd-dd-ddTdd:dd:dd.dddZ'.replaceAll('d', '[0-9]')}'`
 
-/** A value where its SQLite type is that of the declared type; otherwise NULL. */
+/** A value if its SQLite type is that of the declared type; otherwise NULL. */
 function typed(type: ValueType, is: string, value: string): string {
   switch (type) {
     case 'string':
@@ -33,7 +33,7 @@ function typed(type: ValueType, is: string, value: string): string {
   }
 }
 
-/** The value of an element of `json_each`, which is named `element`; NULL where it is of another type. */
+/** The value of an element of `json_each`, which is named `element`; NULL if it is of another type. */
 export function valueOfElement({ type, inside }: FieldRef): string {
   if (inside === undefined) return `(${typed(type, 'element.type', 'element.value')})`
   // The value of an element is JSON only if it is an object; a text could be mistaken for JSON.
@@ -41,13 +41,13 @@ export function valueOfElement({ type, inside }: FieldRef): string {
   return `(CASE element.type WHEN 'object' THEN ${typed(type, inner('json_type'), inner('json_extract'))} END)`
 }
 
-/** The elements of the array at a path, named `element`; anything where there is no array, which `isArray` tells. */
+/** The elements of the array at a path, named `element`. Check `isArray` too: other values also yield elements. */
 export const elementsAt = (path: string): string => `json_each(document, ${pathOf(path)}) AS element`
 
 export const isArray = (path: string): string => `${typeAt(path)} = 'array'`
 
 export const typeAt = (path: string): string => `json_type(document, ${pathOf(path)})`
 
-/** The value of a field; NULL where it is missing or of another type. */
+/** The value of a field; NULL if it is missing or of another type. */
 export const valueAt = ({ path, type }: FieldRef): string =>
   path === '_id' ? '_id' : `(${typed(type, typeAt(path), `json_extract(document, ${pathOf(path)})`)})`

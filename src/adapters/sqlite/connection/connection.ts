@@ -11,7 +11,7 @@ import { whileBusy } from './while-busy.js'
 export interface Connection {
   /** The first column of every row. */
   all(text: string, values: readonly Value[]): readonly unknown[]
-  /** Iterates over the first column of every row; until it ends, nothing else can be written or executed. */
+  /** Iterates over the first column of every row; until it ends, the connection can neither write nor execute. */
   iterate(text: string, values: readonly Value[]): IterableIterator<unknown>
   /** The first column of the first row. */
   first(text: string, values: readonly Value[]): unknown
@@ -26,44 +26,45 @@ export interface Connection {
   /** Runs statements without values. */
   execute(text: string): void
   readonly isInTransaction: boolean
-  /** The path of the file; empty where there is none. */
+  /** The path of the file; empty if there is none. */
   readonly file: string
   close(): void
 }
 
-/**
- * The milliseconds that a statement blocks while other processes write; after that it is tried again later.
- */
+/** Milliseconds for which a statement blocks while other processes write; after that it is retried later. */
 const PATIENCE = 20
 
 /** The most statements that a connection keeps prepared. */
 const MAX_PREPARED = 256
 
-/** The MiB of pages that a connection keeps. A file that is mapped would end the process where another one cuts it off. */
+/**
+ * The page cache of a connection, in MiB. A cache and not a mapped file: if another process truncates a mapped file,
+ * this process crashes.
+ */
 export const CACHE = 64
 
-/** The MiB of a connection that reads a file of another process once. */
+/** The page cache of a connection that reads a file of another process once, in MiB. */
 const SMALL_CACHE = 2
 
 const setCache = (database: BetterSqlite3.Database, cache: number): void =>
   void database.pragma(`cache_size = -${cache * 1024}`)
 
 /**
- * Opens a file for writing. An acknowledged write is on disk (WAL, `synchronous=FULL`), and other processes
- * may use the file too. Rejects with what to install where `better-sqlite3` is missing.
+ * Opens a file for writing. An acknowledged write is on disk (WAL, `synchronous=FULL`), and other processes may use
+ * the file too. Rejects with installation advice if `better-sqlite3` is missing.
  */
 export async function openWriter(
   file: string,
   options: { readonly isLasting?: boolean; readonly mustExist?: boolean; readonly cache?: number } = {},
 ): Promise<Connection> {
   return open(file, { fileMustExist: options.mustExist === true }, async (database) => {
-    // SQLite does not wait here by itself, and processes that open a new file block each other.
+    // Here SQLite does not wait by itself, and processes that open a new file block each other.
     await whileBusy(() => database.pragma('journal_mode = WAL'))
     setCache(database, options.cache ?? CACHE)
     database.pragma(`synchronous = ${options.isLasting === false ? 'OFF' : 'FULL'}`)
     if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
       throw new UnusableStorage(
-        `the file ${file} is not in UTF-8, so texts would be in another order; name another one`,
+        `the file ${file} is not in UTF-8, so texts would be in another order; use another file`,
       )
     warnOfVersion(String(database.prepare('SELECT sqlite_version()').pluck().get()))
   })
@@ -78,8 +79,8 @@ export const openReader = (file: string, cache: number): Promise<Connection> =>
   })
 
 /**
- * Opens a file that exists, for reading only, and leaves it as it is. What has not yet been brought from its log
- * into the file stays there; without a log, none is left behind.
+ * Opens an existing file for reading only, and leaves it unchanged: its log is not checkpointed, and if there is no
+ * log, none is left.
  */
 export const openExisting = (file: string, hasLog: boolean): Promise<Connection> =>
   open(file, hasLog ? { readonly: true } : { fileMustExist: true }, async (database) => {

@@ -1,5 +1,5 @@
 import type { Connection } from './connection.js'
 
-/** A number that changes with each commit of another connection, and with none of this one. */
+/** A number that changes with each commit of another connection, but not with commits of this one. */
 export const readDataVersion = (connection: Connection): unknown =>
   connection.first('PRAGMA data_version', [])

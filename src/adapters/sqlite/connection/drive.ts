@@ -3,14 +3,14 @@ import type { DatabaseQuery, DatabaseResult, DatabaseWork } from '../../sql/engi
 import { findMatching } from '../../sql/read/judge-texts.js'
 import type { Connection } from './connection.js'
 
-/** The steps of a slice that a statement takes, or a changed row, and a returned row. */
+/** The slice steps of a statement or a changed row, and of a returned row. */
 const STATEMENT = 200
 const ROW = 25
 
-/** The characters of its values that take a step. */
+/** The characters of values per step. */
 const CHARACTERS = 4
 
-/** Runs the statements of work; it may pause after each. `isSpread`: what triggers change counts too. */
+/** Runs the statements of a generator; it may pause after each. `isSpread`: rows changed by triggers also count. */
 export function* drive<T>(
   connection: Connection,
   asking: DatabaseWork<T>,

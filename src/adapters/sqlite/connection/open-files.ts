@@ -1,35 +1,38 @@
 import { type BigIntStats, renameSync, rmSync, statSync } from 'node:fs'
 
 /**
- * The files of an open database. SQLite goes on with them after they were deleted or replaced, and its writes are lost
- * then. Only `stat` is used: a process that opens and closes such a file by other means than SQLite loses all locks that
- * SQLite has on it (POSIX).
+ * The files of an open database. SQLite continues to use them after they were deleted or replaced, and its writes are
+ * then lost. They are only checked with `stat`: a process that opens and closes such a file by other means than
+ * SQLite loses all locks that SQLite has on it (POSIX).
  */
 export interface OpenFiles {
-  /** Names these files. Files that lie at the same paths later have another name. */
+  /** The name of these files. Later files at the same paths have another name. */
   readonly name: string
-  /** Whether they lie at their paths; never again once they did not. Looks at most every `LOOK` milliseconds. */
+  /**
+   * Whether the files are still at their paths; false forever once they were not. Checks at most every `LOOK`
+   * milliseconds.
+   */
   areInPlace(): boolean
-  /** The same, and looks at once. */
+  /** The same, but checks at once. */
   checkNow(): boolean
   /** Whether there is a database file at the path. */
   isThere(): boolean
   /**
-   * Called before they are closed: where another database file lies at the path, renames the log if it is still theirs,
-   * since SQLite would apply it to that file.
+   * Called before the files are closed: if another database file is at the path, renames the log if it still belongs
+   * to the closed file, because SQLite would apply it to the other one.
    */
   putAsideLog(): void
 }
 
-/** The milliseconds between two looks for reads. */
+/** Milliseconds between checks for reads. */
 const LOOK = 10
 
 const WITH_BIGINTS = { bigint: true, throwIfNoEntry: false } as const
 
-// Read at start: a fake clock of a test must not stop it.
+// Captured on load: the fake timers of a test must not stop this module.
 const now = performance.now.bind(performance)
 
-/** The file at a path; `undefined` where there is none, or none can be seen. */
+/** The file at a path; `undefined` if there is none, or it is inaccessible. */
 function look(path: string): BigIntStats | undefined {
   try {
     return statSync(path, WITH_BIGINTS)
@@ -41,7 +44,7 @@ function look(path: string): BigIntStats | undefined {
 const isSame = (one: BigIntStats | undefined, other: BigIntStats | undefined): boolean =>
   one !== undefined && one.ino === other?.ino && one.dev === other.dev
 
-/** Notes the files of a database that was just opened. */
+/** Records the files of a database that was just opened. */
 export function noteOpenFiles(file: string): OpenFiles {
   const [log, index] = [`${file}-wal`, `${file}-shm`]
   const [opened, openedLog, openedIndex] = [look(file), look(log), look(index)]
@@ -61,7 +64,7 @@ export function noteOpenFiles(file: string): OpenFiles {
     isLost = !watched.every(([path, found]) => isSame(found, look(path)))
     if (isLost)
       process.emitWarning(
-        `${file}, or its log, was deleted or replaced while it was open; the file that is there now is opened again, and every stream of changes gets a reset`,
+        `${file}, or its log, was deleted or replaced while it was open; the current file is opened instead, and every stream of changes receives a reset`,
         { code: 'COLLECTION_SERVICE_SQLITE_REPLACED' },
       )
     return !isLost
@@ -76,14 +79,14 @@ export function noteOpenFiles(file: string): OpenFiles {
       if (!there || isSame(opened, there) || !isSame(openedLog, look(log))) return
       const aside = `${log}-${Date.now()}`
       renameSync(log, aside)
-      // Another process may have put it aside and made a new one just now.
+      // Another process may just have renamed the log and created a new one.
       if (!isSame(openedLog, look(aside))) renameSync(aside, log)
       else if (isSame(openedIndex, look(index))) rmSync(index)
     },
   }
 }
 
-/** Temporary files, which end with the process: they are not watched. */
+/** Temporary files, which are deleted with the process, so they are not watched. */
 export const UNWATCHED: OpenFiles = {
   name: '',
   areInPlace: () => true,

@@ -7,10 +7,10 @@ import { type Connection, openReader } from './connection.js'
 /** A read on a connection, in slices. */
 export type SlicedRead<T> = (connection: Connection, slice: Slice) => Sliced<T>
 
-/** The signal of a query, created when it is first needed. */
+/** The signal of a query. The getter creates it on first use. */
 export interface Abortable {
   readonly signal?: AbortSignal
-  /** The caller, who is served in turn with others. */
+  /** The caller, as a key of fair queues. */
   readonly caller?: string | undefined
 }
 
@@ -23,15 +23,15 @@ interface QueuedRead {
 /** Connections for long reads; each read sees a snapshot of the file. */
 export interface Readers {
   /**
-   * Reads as soon as a connection is free, in turn of the callers. Rejects where too many wait, and with the signal's
-   * reason when it aborts.
+   * Reads as soon as a connection is free, fairly among callers. Rejects if too many reads wait, and with the
+   * signal's reason when it aborts.
    */
   read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T>
-  /** Closes all connections once they are free; with a reason, ends with it what is read. */
+  /** Closes all connections once they are free. A reason aborts the current reads. */
   close(reason?: unknown): Promise<void>
 }
 
-/** The reads at a time. */
+/** The most simultaneous reads. */
 const CONNECTIONS = 4
 
 /** The most reads that wait. */
@@ -118,5 +118,5 @@ const waitIn = (waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): 
     }
     if (signal?.aborted) return reject(signal.reason)
     signal?.addEventListener('abort', giveUp, { once: true })
-    waiting.add(entry, caller)?.refuse(unavailable(new Error('too many readings wait')))
+    waiting.add(entry, caller)?.refuse(unavailable(new Error('too many reads wait')))
   })

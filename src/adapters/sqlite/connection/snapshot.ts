@@ -2,10 +2,10 @@ import type { Slice, Sliced } from '../../../slices.js'
 import type { Connection } from './connection.js'
 import { readDataVersion } from './data-version.js'
 
-/** The connection on which work reads. At a pause, another one can take its place. */
+/** The connection on which work reads. It can be replaced while the work is paused. */
 export interface Seat {
   connection: Connection
-  /** Closes what the work has open on the connection; it opens it again, further on, on another one. */
+  /** Closes open iterators; the work reopens them at the same row on the next connection. */
   leave?: () => void
 }
 
@@ -20,24 +20,24 @@ export function* inSnapshot<T>(seat: Seat, work: Sliced<T>): Sliced<T> {
   }
 }
 
-/** Work that has begun, and the slice that it takes its steps from. */
+/** Work that has begun, and the slice from which it takes its steps. */
 export interface BegunRead<T> {
   readonly seat: Seat
   readonly slice: Slice
   readonly work: Sliced<T>
-  /** The version of the file before it began, as its connection tells it. */
+  /** The data version of the file before the work began. */
   readonly version: unknown
 }
 
 /**
- * Moves work that pauses in a snapshot to another connection, with the same snapshot. `false` where the file has another one
- * now: the work has then lost its own.
+ * Moves work that paused in a snapshot to another connection, with the same snapshot. False if the file has changed:
+ * the work has then lost its snapshot.
  */
 export function moveTo(connection: Connection, { seat, version }: BegunRead<unknown>): boolean {
   const former = seat.connection
   connection.run('BEGIN', [])
   try {
-    // A snapshot begins with what is read first. The former one is held until then.
+    // A snapshot begins with the first read. The former one is held until then.
     connection.first('SELECT 1 FROM sqlite_schema', [])
   } catch (thrown) {
     if (connection.isInTransaction) connection.run('ROLLBACK', [])
@@ -53,7 +53,7 @@ export function moveTo(connection: Connection, { seat, version }: BegunRead<unkn
   return true
 }
 
-/** Goes on with work that has begun. */
+/** Continues work that has begun. */
 export function* goOn<T>({ work, slice: own }: BegunRead<T>, slice: Slice): Sliced<T> {
   try {
     for (;;) {

@@ -10,7 +10,7 @@ const isSound = (version: string): boolean => {
   return true
 }
 
-/** Creates a warning, given once, of a version of SQLite that can corrupt a file. */
+/** Creates a function that warns once of a version of SQLite that can corrupt a file. */
 export function createVersionWarning(
   warn: (message: string, code: string) => void,
 ): (version: string) => void {
@@ -25,5 +25,5 @@ export function createVersionWarning(
   }
 }
 
-/** Gives the warning as one of the process. */
+/** Emits the warning as a process warning. */
 export const warnOfVersion = createVersionWarning((message, code) => process.emitWarning(message, { code }))

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A database file that is removed when the process ends, or before. */
+/** A database file that is deleted when the process ends, or by `remove`. */
 export interface TemporaryFile {
   readonly file: string
   remove(): void
@@ -19,7 +19,7 @@ const removeAll = (): void => {
   for (const folder of folders) removeFolder(folder)
 }
 
-/** Creates a temporary file: several connections cannot share a database in memory. */
+/** Creates a temporary file: several connections cannot share an in-memory database. */
 export function createTemporaryFile(): TemporaryFile {
   const folder = mkdtempSync(join(tmpdir(), 'collection-service-'))
   if (folders.size === 0) process.once('exit', removeAll)

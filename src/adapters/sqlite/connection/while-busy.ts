@@ -1,12 +1,12 @@
 import { isBusy } from '../faults.js'
 
-/** The milliseconds that opening waits for other processes. */
+/** Milliseconds for which opening waits for other processes. */
 const PATIENCE = 5000
 
 /** The longest pause between attempts, in milliseconds. */
 const PAUSE = 20
 
-/** Repeats work while other processes block it; other work of this process can run in between. */
+/** Retries work while other processes block it, without blocking the event loop between attempts. */
 export async function whileBusy<T>(work: () => T): Promise<T> {
   const end = performance.now() + PATIENCE
   for (;;) {

@@ -20,9 +20,9 @@ import {
 } from './place.js'
 import { createRecordings, UNDO } from './recording.js'
 
-/** Records what is written through a connection. */
+/** Records the writes of a connection. */
 export interface LogWriter {
-  /** Begins to record a write in the open transaction; `undefined` where none of its collections is logged. */
+  /** Begins to record a write in the open transaction; `undefined` if none of its collections is logged. */
   begin(steps: readonly WriteStep[], by: string | null): Recorded | undefined
   /** Called before the open transaction is committed. */
   beforeCommit(): void
@@ -33,13 +33,13 @@ export interface LogWriter {
 /** The record of one write. */
 export interface Recorded {
   readonly recording: Recording
-  /** Takes it back, where nothing else of the write is left. */
+  /** Deletes the record, if nothing else of the write is left. */
   undo(): void
 }
 
 /**
- * How many old changes may go for each step: a removal takes as many documents as other steps have made. They go
- * some at a time, never more than `MOST`, and not many bytes.
+ * How many old changes are dropped per step: a removal deletes as many documents as other steps have created. They
+ * are dropped in batches of at most `MOST` changes and about `MOST_BYTES`.
  */
 const DROPPED = 4
 const LEAST = 256
@@ -47,30 +47,30 @@ const MOST = 1024
 const MOST_BYTES = 2 ** 22
 
 /**
- * The bytes of changes that go beyond `bytes`: so many for each byte that a write adds, and so many besides; the bytes that a
- * change counts as at least; the most changes that go at once.
+ * The bytes of changes dropped when the log exceeds its byte limit: `PACE` for each byte that a write adds, plus
+ * `LEAST_BYTES`. `LEAST_SIZE`: the assumed least size of a change; `MOST_ROWS`: the most changes dropped at once.
  */
 const PACE = 2
 const LEAST_BYTES = 2 ** 16
 const LEAST_SIZE = 128
 const MOST_ROWS = 2 ** 15
 
-/** Creates the writer of a connection. `onRecorded` is called when changes have been committed. */
+/** Creates the log writer of a connection. `onRecorded` is called after recorded changes were committed. */
 export function createLogWriter(connection: Connection, plans: LogPlans, onRecorded: () => void): LogWriter {
-  /** The number of the last write, read once in each transaction: others write too. */
+  /** The number of the last write, read once per transaction, because other processes write too. */
   let last: number | undefined
-  /** That of the last write before the transaction. */
+  /** The number of the last write before the transaction. */
   let before = 0
   const warnOfHeld = createHeldWarning()
   const recordingOf = createRecordings(plans)
-  /** The changes that may go. */
+  /** The number of changes that may be dropped. */
   let due = 0
 
-  /** Drops the oldest changes that are old enough. Gives their bytes. */
+  /** Drops the oldest changes that are old enough. Returns their bytes. */
   const drop = (most: number): number => {
     const { log, dropped } = readHead(connection)
     const { unmarked, any } = plans.horizon(Date.now())
-    // Mostly nothing is old enough: one row says so.
+    // Usually no change is old enough, which one row shows.
     const oldest = connection.first(`SELECT time ${BEHIND} LIMIT 1`, dropped)
     if (oldest === undefined || Number(oldest) >= unmarked) return 0
     const columns = `write, time, octet_length(coalesce(before, '')) + octet_length(coalesce(after, '')), id, collection`
@@ -96,7 +96,10 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     if (end) dropUpTo(connection, end)
     return bytes
   }
-  /** Drops the oldest changes beyond the bytes that are kept; more than were added, so that it keeps up. Gives their bytes. */
+  /**
+   * Drops the oldest changes beyond the byte limit: more than were added, so that the log shrinks to the limit.
+   * Returns their bytes.
+   */
   const dropBeyond = (beyond: number, added: number): number => {
     const head = readHead(connection)
     const bytes = Math.min(beyond, added * PACE + LEAST_BYTES)
@@ -110,7 +113,7 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     dropUpTo(connection, end)
     return freed
   }
-  /** The first mark; `null` where there is none. */
+  /** The first mark; `null` if there is none. */
   const findMark = (log: string): ChangeKey | null => {
     let first: ChangeKey | null = null
     for (const [collection, property] of plans.marks) {

@@ -4,17 +4,17 @@ import { quoteName } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
 import type { Connection } from '../connection/connection.js'
 
-/** A change: the number of its write, its `_id` and its collection. Changes lie in this order. */
+/** The key of a change: the number of its write, its `_id` and its collection. The log is in this order. */
 export type ChangeKey = readonly [write: number, id: string, collection: string]
 
 const TABLE = quoteName(LOG)
 const HEAD = quoteName(LOG_HEAD)
 
-/** The columns of a place, and behind a place. */
+/** The columns of a key, and the clause for the changes after a key. */
 export const PLACE = 'write, id, collection'
 export const BEHIND = `FROM ${TABLE} WHERE (${PLACE}) > (?, ?, ?) ORDER BY ${PLACE}`
 
-/** The place of a row, as JSON. */
+/** The key of a row, as JSON. */
 const PLACE_TEXT = `json_array(${PLACE})`
 
 export function isPlace(value: unknown): value is ChangeKey {
@@ -22,20 +22,20 @@ export function isPlace(value: unknown): value is ChangeKey {
   return isWhole(write) && typeof id === 'string' && typeof collection === 'string' && others.length === 0
 }
 
-/** Compares two places. */
+/** Compares two keys. */
 export const comparePlaces = (a: ChangeKey, b: ChangeKey): number =>
   a[0] - b[0] || compareText(a[1], b[1]) || compareText(a[2], b[2])
 
-/** What holds for a log. */
+/** The name and the bounds of a log. */
 export interface LogBounds {
   readonly log: string
-  /** The last change that is gone. */
+  /** The last dropped change. */
   readonly dropped: ChangeKey
-  /** The last change; the last that is gone where there is none. */
+  /** The last change; the last dropped one if there is none. */
   readonly last: ChangeKey
 }
 
-/** Reads what holds for the log. */
+/** Reads the bounds of the log. */
 export function readHead(connection: Connection): LogBounds {
   const last = `SELECT ${PLACE_TEXT} FROM ${TABLE} ORDER BY write DESC, id DESC, collection DESC LIMIT 1`
   const [log, dropped, lastPlace] = connection.row(`SELECT log, dropped, (${last}) FROM ${HEAD}`, [])
@@ -50,8 +50,8 @@ const total = (connection: Connection, where: string, values: readonly (string |
   Number(connection.first(`SELECT total(${SIZE}) FROM ${TABLE} WHERE ${where}`, values))
 
 /**
- * The bytes of what is kept, once writes after `before` were recorded. They are counted anew only where a process of an
- * earlier version has written, or dropped, meanwhile.
+ * The bytes of the log after the writes after `before` were recorded. They are counted again only if a process of an
+ * earlier version has written to the log, or dropped changes, meanwhile.
  */
 export function readBytes(
   connection: Connection,
@@ -64,17 +64,17 @@ export function readBytes(
   return { all: isKnown ? bytes + added : total(connection, 'TRUE', []), added }
 }
 
-/** Stores the bytes of what is kept. */
+/** Stores the bytes of the log. */
 export function storeBytes(connection: Connection, bytes: number): void {
   const { dropped, last } = readHead(connection)
   connection.run(`UPDATE ${HEAD} SET size = ?`, [JSON.stringify([bytes, JSON.stringify(dropped), last[0]])])
 }
 
-/** The bytes of the oldest changes, up to a place. */
+/** The bytes of the oldest changes, up to a key. */
 export const bytesUpTo = (connection: Connection, dropped: ChangeKey, end: ChangeKey): number =>
   total(connection, `(${PLACE}) > (?, ?, ?) AND (${PLACE}) <= (?, ?, ?)`, [...dropped, ...end])
 
-/** The change with which the oldest have so many bytes, among so many, and before the last write. */
+/** The change at which the oldest changes reach `bytes`, among the first `most`, and before the last write. */
 export function findBytes(
   connection: Connection,
   { dropped, last }: LogBounds,
@@ -89,7 +89,7 @@ export function findBytes(
   return found === undefined ? undefined : parsePlace(found)
 }
 
-/** When the change at a place was made; `null` where there is none. */
+/** When the change with a key was made; `null` if there is none. */
 export function readTime(connection: Connection, place: ChangeKey): number | null {
   const time = connection.first(`SELECT time FROM ${TABLE} WHERE (${PLACE}) = (?, ?, ?)`, place)
   return time === undefined ? null : Number(time)
@@ -97,11 +97,11 @@ export function readTime(connection: Connection, place: ChangeKey): number | nul
 
 function parsePlace(text: unknown): ChangeKey {
   const place: unknown = JSON.parse(String(text))
-  if (!isPlace(place)) throw new Error('the log of changes has no place')
+  if (!isPlace(place)) throw new Error('the log of changes has no key')
   return place
 }
 
-/** Deletes changes up to a place, and says so. */
+/** Deletes changes up to a key, and records that key. */
 export function dropUpTo(connection: Connection, place: ChangeKey): void {
   connection.run(`DELETE FROM ${TABLE} WHERE (${PLACE}) <= (?, ?, ?)`, place)
   connection.run(`UPDATE ${HEAD} SET dropped = ?`, [JSON.stringify(place)])

@@ -6,16 +6,16 @@ import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
 import { BEHIND, type ChangeKey, comparePlaces, isPlace, readHead, readTime } from './place.js'
 
-/** What is read: changes behind a position, or none behind the last. */
+/** A query of the log: the changes after a position; `null` reads none and returns the last position. */
 export interface LogQuery extends ChangeQuery {
   readonly after: string | null
   readonly files: LogFiles
 }
 
-/** In which files a log is read. */
+/** The files of a log. */
 export interface LogFiles {
   readonly name: string
-  /** Whether this process had other files open at their paths: positions that were told of those are a gap. */
+  /** Whether this process had other files open at their paths: positions in those files are gaps. */
   readonly areOthers: boolean
 }
 

@@ -6,26 +6,29 @@ import { sqliteEngine } from '../sqlite-engine.js'
 
 const TABLE = quoteName(LOG)
 
-/** The changes of one write are sorted by a key of their table; a second one of a document joins the first. */
+/** The table's key sorts the changes of a write; the second change of a document merges into the first. */
 const record = (rows: string): string =>
   `INSERT INTO ${TABLE} (write, time, caller, collection, id, before, after) ${rows} ON CONFLICT (write, id, collection) DO UPDATE SET after = excluded.after`
 
-/** A write, when it is made, and by which caller. */
+/** A write, its time, and its caller. */
 export interface NumberedWrite {
   readonly write: number
   readonly time: number
   readonly by: string | null
 }
 
-/** The value of what `printBy` gives. */
+/** The value of `printBy`. */
 const BY = `json_extract(?, '$[0]')`
 
-/** Takes back all that was recorded of a write. */
+/** Deletes the record of a write. */
 export const UNDO = `DELETE FROM ${TABLE} WHERE write = ?`
 
 const FORGET = `${UNDO} AND before IS NULL AND after IS NULL`
 
-/** Creates what records writes. The record comes first: what is refused later is taken back with `UNDO`. */
+/**
+ * Creates the recordings of writes. The record is written before the change; if the change is rejected, `UNDO`
+ * deletes it.
+ */
 export function createRecordings(plans: LogPlans): (numbered: NumberedWrite) => Recording {
   const recorders = new Map<LogPlan, RecorderOf>()
   return (numbered) => ({

@@ -17,14 +17,14 @@ import {
 /** Documents that may match, one after another. */
 export interface CandidateCursor {
   /**
-   * The text of the next one; or the number that were only counted, perhaps zero, when the slice is used up
-   * or a piece of the collection ends; `undefined` at the end.
+   * The text of the next document; or a number of documents that were only counted, perhaps zero, when the slice is
+   * used up or a piece of the collection ends; `undefined` at the end.
    */
   next(slice: Slice): string | number | undefined
   close(): void
 }
 
-/** The steps of a statement for each row, for each condition on it, and for a kilobyte. */
+/** The steps of a statement per row, per condition on a row, and per kilobyte. */
 const ROW = 25
 const CONDITION = 10
 const KILOBYTE = 80
@@ -32,7 +32,7 @@ const KILOBYTE = 80
 /** The most conditions in a statement; with more, the core is faster. */
 const MAX_CONDITIONS = 8
 
-/** The cost of a condition in a statement, relative to a condition on one field; the core does patterns. */
+/** The cost of a condition in a statement, relative to a condition on one field; patterns are left to the core. */
 function weigh(filter: Filter | Equalities): number {
   switch (filter.kind) {
     case 'and':
@@ -59,7 +59,7 @@ function weigh(filter: Filter | Equalities): number {
 const weighAll = (filters: readonly (Filter | Equalities)[]): number =>
   filters.reduce((sum, part) => sum + weigh(part), 0)
 
-/** Conditions, divided into those for a statement and those for the core. */
+/** Conditions, divided between the statement and the core. */
 interface Division {
   readonly asked: readonly Filter[]
   readonly judged: readonly Filter[]
@@ -67,8 +67,8 @@ interface Division {
 }
 
 /**
- * Divides conditions between the statement and the core. The core judges all that follow the first that is for it: a rule
- * that hides documents stands before what a caller asks, also where it has a pattern.
+ * Divides conditions between the statement and the core. The core evaluates all conditions from the first one that
+ * the statement cannot: a rule that hides documents precedes the caller's conditions, even if it has a pattern.
  */
 export function divide(conditions: readonly Filter[]): Division {
   const asked: Filter[] = []
@@ -85,8 +85,8 @@ export function divide(conditions: readonly Filter[]): Division {
 }
 
 /**
- * Finds the documents on a path that meet the conditions of the statement. Each range has its own; one that may be in several
- * ranges can come several times.
+ * Finds the documents on a path that meet the conditions of the statement. Each range has its own conditions; a
+ * document in several ranges can come several times.
  */
 export function findCandidates(
   seat: Seat,
@@ -107,19 +107,19 @@ export function findCandidates(
     : walk(seat, walkStatement(collection, path, askedOf, column), cost)
 }
 
-/** The text that a pattern requires on a field; a core that judges it afterwards decides. */
+/** The text that a pattern requires in a field; the core evaluates the whole pattern afterwards. */
 function literalOf(filter: Filter | undefined): Literal | undefined {
   if (filter?.kind !== 'match' || filter.field.each || filter.field.type !== 'string') return undefined
   const parts = filter.pattern.kind === 'sequence' ? filter.pattern.parts : [filter.pattern]
   const texts = parts.flatMap((part) => (part.kind === 'text' ? part.text : []))
   const [longest] = texts.toSorted((a, b) => b.length - a.length)
-  // Half a character is another one in UTF-8.
+  // Half a surrogate pair is another character in UTF-8.
   return longest === undefined || /[\p{Surrogate}\0]/u.test(longest) || longest === ''
     ? undefined
     : { field: filter.field, text: longest }
 }
 
-/** The steps of reading so many bytes of documents. */
+/** The steps of reading this many bytes of documents. */
 export const costOf = (bytes: number): number => (bytes / 1024) * KILOBYTE
 
 /** Follows an index, row by row. */
@@ -156,7 +156,7 @@ function walk(seat: Seat, { text, values }: Statement, cost: number): CandidateC
   }
 }
 
-/** The documents in a piece of a collection. */
+/** The number of documents in a piece of a collection. */
 const MIN_ROWS = 32
 const MAX_ROWS = 512
 

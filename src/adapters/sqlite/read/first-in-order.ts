@@ -4,14 +4,14 @@ import type { Slice, Sliced } from '../../../slices.js'
 import type { HeldKeys } from './held-keys.js'
 import type { MatchingDocument } from './matches.js'
 
-/** Finds the first documents in an order. It holds the keys of each, and as many documents as are small together. */
+/** Finds the first documents in an order. It holds the keys of each, and documents up to `bounds.firstCharacters`. */
 export interface FirstInOrder {
   add(match: MatchingDocument, slice: Slice): void
-  /** Whether it holds so many more than needed that it should drop some. */
+  /** Whether it holds enough surplus documents for a `drop`. */
   isFull(): boolean
-  /** Drops those that are not among the first. */
+  /** Drops documents that are not among the first. */
   drop(slice: Slice): Sliced<void>
-  /** The first matches; of one that it does not hold, the id. */
+  /** The first matches, each as a document or, if it is not held, as its id. */
   finish(slice: Slice): Sliced<readonly (MatchingDocument | string)[]>
 }
 

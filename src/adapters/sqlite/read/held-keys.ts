@@ -4,26 +4,22 @@ import type { Slice } from '../../../slices.js'
 import type { SortKey, StoredDocument } from '../../../storage.js'
 
 /**
- * The characters of a text that are held; the rest is cut off. Texts are ordered by units, so any place will
- * do.
+ * The most characters held of a text; the rest is cut off. Texts are compared unit by unit, so the cut may split a
+ * character.
  */
 export const HELD = 64
 
-/**
- * The sort keys of documents: for each, in a slot, its id and its keys. A column has one value for each slot.
- */
+/** The sort keys of documents: each slot has an id and its keys. A column has one value per slot. */
 export interface HeldKeys {
   readonly ids: readonly string[]
   readonly columns: readonly (readonly Ordered[])[]
   /** Puts a document's keys into a slot, in place of the old ones. */
   put(slot: number, document: StoredDocument): void
-  /** Compares slots. Where two texts are cut and equal so far, it reads the documents. */
+  /** Compares slots. If two texts were cut and are equal up to the cut, it reads the documents. */
   readonly order: CompareItems<number>
 }
 
-/**
- * Creates the keys. `read` gives a document again, in the same snapshot, and takes its steps from the slice.
- */
+/** Creates the keys. `read` returns a document again, in the same snapshot, and takes its steps from the slice. */
 export function createHeldKeys(
   sort: readonly SortKey[],
   read: (id: string, slice: Slice) => StoredDocument,

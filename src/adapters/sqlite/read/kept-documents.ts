@@ -4,24 +4,24 @@ import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
 
 /**
- * Documents that were read. They stand as they are in the file: what this process writes is forgotten before it is
- * written, and everything once another process has written.
+ * A cache of documents, as they are in the file: this process evicts documents before it writes them, and all
+ * documents after another process has written.
  */
 export interface KeptDocuments {
-  /** The documents of ids; `undefined` where one of them is not kept. */
+  /** The documents of ids; `undefined` if one of them is not cached. */
   find(collection: string, ids: readonly unknown[]): readonly CachedDocument[] | undefined
-  /** Keeps a document unless it is large. */
+  /** Caches a document unless it is large. */
   put(collection: string, kept: CachedDocument): CachedDocument
-  /** Forgets what steps are about to change. */
+  /** Evicts the documents that steps are about to change. */
   forget(steps: readonly WriteStep[]): void
   /**
-   * Whether nobody else has written since it last said so. If not, everything is forgotten, and what was got or read
-   * in between may be of different moments.
+   * Whether no other process has written since the last call. If not, everything is evicted, and documents found or
+   * read in between may belong to different snapshots.
    */
   isCurrent(): boolean
 }
 
-/** Creates the documents that are kept of the file of a connection. */
+/** Creates the document cache of a connection. */
 export function createKeptDocuments(connection: Connection): KeptDocuments {
   let version = readDataVersion(connection)
   let documents = new Generations<CachedDocument>()

@@ -13,7 +13,7 @@ import { capOf, type ListPlan, limitOf, type PageBounds, readNamed, readPage } f
 import { type CollectionPath, MAX_BOUNDED } from './read-path.js'
 import { idsStatement } from './read-statements.js'
 
-/** Where lists of kept documents are read. */
+/** The source of lists of cached documents. */
 export interface KeptSource {
   readonly connection: Connection
   readonly kept: KeptDocuments
@@ -25,14 +25,14 @@ const STEPS = 10_000
 /** The steps of one document. */
 const DOCUMENT = 4
 
-/** The documents that are looked through at a time where not all match, and the most bytes of each. */
+/** The number of documents that are read at a time if not all match, and the most bytes of each. */
 const SOME = 64
 const MOST_BYTES = 4096
 
 /**
- * Lists the first documents of a path by their ids, which an index has in order, where their documents are kept; others
- * are read and kept. `undefined` where there is no such index, the matches are far apart or large, or somebody else has
- * written.
+ * Lists the first documents of a path by their ids, which an index has in order. Cached documents are used, others
+ * are read and cached. `undefined` if there is no such index, the matches are far apart or large, or another process
+ * has written.
  */
 export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined {
   const { query, path } = plan
@@ -49,7 +49,7 @@ export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined
   return size > bytes && found.length > 1 ? undefined : found.map(({ document }) => freezeDeep(document))
 }
 
-/** Finds the first matches, some documents at a time; `undefined` where they are not among the first documents. */
+/** Finds the first matches, some documents at a time; `undefined` if they are not among the first documents. */
 function findFirst(
   source: KeptSource,
   plan: ListPlan,
@@ -59,12 +59,13 @@ function findFirst(
   const judge = compileJudge(and(plan.path.rest))
   const found: CachedDocument[] = []
   if (count === 0) return found
-  // Documents that a statement can pass over by a text are not worth reading.
+  // A statement can skip documents by a literal of the pattern, so reading them here is not worthwhile.
   const isSearch = hasPattern(and(plan.path.rest))
   const read = isSearch ? findSome : readSome
-  // Most often all of the first match, as in `mine` of the bench real: each one that is read in vain costs as much.
+  // Usually all of the first documents match, as in `mine` of the bench `real`, and each document read in vain costs
+  // as much as a match.
   let size = isSearch ? SOME : Math.min(count, SOME)
-  // The next ones end where they would with a whole first page.
+  // The next pieces end at multiples of a whole page.
   for (let skip = 0; skip < count + SOME; skip += size, size = 2 * SOME - (skip % SOME || SOME)) {
     const some = read(source, plan, { skip, limit: size, bytes: size * MOST_BYTES }, slice)
     if (!some) return undefined
@@ -78,7 +79,7 @@ function findFirst(
   return undefined
 }
 
-/** Finds some documents of a path, where all of them are kept. */
+/** Finds some documents of a path, if all of them are cached. */
 function findSome(
   { connection, kept }: KeptSource,
   { collection, path }: CollectionPath,
@@ -90,7 +91,7 @@ function findSome(
   return kept.find(collection, ids)
 }
 
-/** Reads some documents of a path; all of them, where one is not kept. */
+/** Reads some documents of a path; all of them if one is not cached. */
 function readSome(
   source: KeptSource,
   { collection, path }: CollectionPath,
@@ -109,7 +110,7 @@ function readSome(
   )
 }
 
-/** Reads the texts of documents on a path; of several ranges, by their ids. */
+/** Reads the texts of documents on a path; on a path of several ranges, by their ids. */
 function readTexts(
   connection: Connection,
   way: CollectionPath,
@@ -120,7 +121,7 @@ function readTexts(
   return readNamed(connection, way.collection, ids, capOf(page))
 }
 
-/** The ids on a path; those that a query names may be of no document. */
+/** The ids on a path. Ids that a query names may not exist. */
 function readIds(
   connection: Connection,
   { collection, path }: CollectionPath,

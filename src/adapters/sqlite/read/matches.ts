@@ -15,7 +15,7 @@ export interface MatchingDocument {
 
 /** Matching documents, one after another. */
 export interface Matches {
-  /** The next one; or the number that were counted when the slice is used up; `undefined` at the end. */
+  /** The next match; or a number of counted matches when the slice is used up; `undefined` at the end. */
   next(slice: Slice): MatchingDocument | number | undefined
   close(): void
 }
@@ -29,7 +29,7 @@ export function findMatches(
   const { path } = way
   const ranges = path.ranges ?? [path]
   const isAsked = ranges.every(({ rest }) => divide(rest).judged.length === 0)
-  // A range that is counted without its documents counts each once: its values must be distinct.
+  // Counting without documents counts each row once, so its documents must be distinct.
   const isCounting = options.isCounting && isAsked && !path.isOverlapping
   const candidates = findCandidates(seat, way, { isCounting })
   const judge = isAsked ? () => true : compileJudge(and(path.ranges ? path.rest : divide(path.rest).judged))
@@ -55,7 +55,7 @@ export function findMatches(
   }
 }
 
-/** Tells a document that came before: in an order it came just before, otherwise at any time. */
+/** Recognizes a document that came before: in an order it came just before, otherwise at any time. */
 function createIsNew({ order }: ReadPath): (document: StoredDocument) => boolean {
   const known = new Set<string>()
   return ({ _id }) => {

@@ -18,18 +18,18 @@ import {
 /** Chooses the path of a query. */
 export type FindPath = (query: PathQuery) => ReadPath
 
-/** The paths of a filter, and the place of each of its parts, with which those of another one are found. */
+/** The choice of a filter, and the places of its parts, which map them to the parts of another filter. */
 interface CachedPath {
   readonly choice: Choice
   readonly places: ReadonlyMap<Filter, number>
 }
 
-/** The most choices that are kept for a collection. */
+/** The most choices cached per collection. */
 const MAX_KEPT = 256
 
 /**
- * Creates what chooses paths among indexes. Queries that differ in values alone have one choice of paths, which is found once,
- * and with it the texts of its statements; what is stored decides for each query.
+ * Creates the chooser of paths among indexes. Queries that differ only in values share a cached choice of paths and
+ * the texts of its statements; the stored documents decide for each query.
  */
 export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: CountUpTo): FindPath {
   const known = createBoundedMap<string, CachedPath>(CACHES.paths, MAX_KEPT)
@@ -43,7 +43,7 @@ export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: Count
       const replace = (filter: Filter): Filter => {
         const place = kept.places.get(filter)
         if (place !== undefined) return parts[place] ?? filter
-        // Equalities of several alternatives that are one.
+        // Equalities of several alternatives that were joined.
         return filter.kind === 'or' ? or(filter.filters.map(replace)) : filter
       }
       const now = (path: ReadPath): ReadPath => mapConditions(path, replace)
@@ -51,7 +51,7 @@ export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: Count
     }
     const found = findChoice(indexes, query)
     const places = new Map(parts.map((part, i) => [part, i]))
-    // A part that is there twice is one value now, and may be two.
+    // A part that occurs twice has one value now, and may have two in another query.
     if (shape === undefined || places.size < parts.length) return decide(found, countUpTo)
     const choice = { compared: found.compared.map(keepTexts), otherwise: keepTexts(found.otherwise) }
     known.set(shape, { choice, places })
@@ -80,7 +80,7 @@ const mapConditions = (path: ReadPath, replace: (filter: Filter) => Filter): Rea
   ...(path.ranges ? { ranges: path.ranges.map((range) => mapConditions(range, replace)) } : {}),
 })
 
-/** The shape that a choice depends on; `undefined` for a value twice, or one that no field of its type can hold. */
+/** The shape on which a choice depends; `undefined` if a value occurs twice, or no field of its type can hold it. */
 function shapeOf(conditions: readonly Filter[], { sort, limit }: PathQuery): string | undefined {
   let shape = limit === null ? '' : '#'
   for (const condition of conditions) {
@@ -92,7 +92,7 @@ function shapeOf(conditions: readonly Filter[], { sort, limit }: PathQuery): str
   return shape
 }
 
-/** The most parts of an alternative that is kept; a list of values is one. */
+/** The most parts of a cached alternative; a list of values is one part. */
 const MAX_PARTS = 64
 
 function shapeOfPart(filter: Filter): string | undefined {
@@ -125,7 +125,7 @@ function shapeOfAll({ kind, filters }: Extract<Filter, { readonly kind: 'and' | 
   return parts.includes(undefined) ? undefined : `${kind}(${parts.join('')})`
 }
 
-/** A list of values; one of many has one shape, whatever their number. */
+/** The shape of a list of values; all lists longer than `MAX_RANGES` share one. */
 function shapeOfList(filters: readonly Filter[]): string | undefined {
   const values = new Set<Scalar>()
   const [first] = filters
@@ -136,6 +136,6 @@ function shapeOfList(filters: readonly Filter[]): string | undefined {
   return `in${values.size > MAX_RANGES ? '' : values.size}=${nameOf(first.field)}`
 }
 
-/** The name of a field among all; its length comes first, as it may have any character. */
+/** The unique name of a field. Its length comes first, because a path may have any character. */
 const nameOf = ({ path, type, each, inside }: FieldRef): string =>
   `${path.length}:${path}${type}${each ? (inside === undefined ? '[]' : `[${inside.length}:${inside}]`) : ''}`

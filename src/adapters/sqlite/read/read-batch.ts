@@ -7,7 +7,7 @@ import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { byId, LOOK_UP } from './read-list.js'
 
-/** The documents of one batch. */
+/** The number of documents of one batch. */
 export const BATCH = 500
 
 /** A batch of a stream. */
@@ -25,8 +25,8 @@ export interface ListRest {
 }
 
 /**
- * Reads the next documents of the rest of a list that still exist and match. `connect` gives a connection for
- * each turn.
+ * Reads the next documents of the rest of a list that still exist and match. `connect` returns the connection for
+ * each slice.
  */
 export function* readBatch(
   connect: () => Connection,

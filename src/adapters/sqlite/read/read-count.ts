@@ -7,13 +7,13 @@ import { type CollectionPath, MAX_BOUNDED } from './read-path.js'
 import { countAllStatement, countCoveredStatement, countStatement, isCovered } from './read-statements.js'
 
 /**
- * The index rows that are counted at once, and the documents of a collection, which are stored closer: about
+ * The most index rows, and documents of a collection, which are stored more densely, that are counted at once: about
  * 10 ms.
  */
 const MAX_ROWS = 200_000
 const MAX_DOCUMENTS = 4_000_000
 
-/** Counts by one statement over a range of an index; `undefined` where there is none, or it is large. */
+/** Counts by one statement over a range of an index; `undefined` if there is none, or it is large. */
 export function countDirectly(
   connection: Connection,
   { collection, path }: CollectionPath,
@@ -33,7 +33,10 @@ export function countDirectly(
   return least > MAX_ROWS ? undefined : least
 }
 
-/** Counts the documents of a range whose index has all fields of its other conditions; `undefined` where it is long. */
+/**
+ * Counts the documents of a range whose index has all fields of its other conditions; `undefined` if the range is
+ * long.
+ */
 function countCovered(connection: Connection, { collection, path }: CollectionPath): number | undefined {
   const { asked, judged } = divide(path.rest)
   if (path.index === null || path.ranges || judged.length > 0 || !isCovered(path, asked)) return undefined

@@ -21,12 +21,12 @@ export interface ListPlan extends CollectionPath {
 /** The steps of holding the sort keys of a document. */
 const ENTRY = 10
 
-/** The sorted documents that are read together. */
+/** The number of sorted documents that are read together. */
 const TOGETHER = 32
 
 /**
- * Lists a limited number of documents that an index gives in order, by one statement; `undefined` without such
- * an index, or where the documents are large.
+ * Lists a limited number of documents in the order of an index, by one statement; `undefined` without such an index,
+ * or if the documents are large.
  */
 export function listDirectly(
   connection: Connection,
@@ -42,14 +42,14 @@ export function listDirectly(
 /** The most documents that a list may have. */
 export const limitOf = ({ limit }: ListQuery, { most }: ReadPath): number => Math.min(most, limit ?? most)
 
-/** Some documents of a path, and the most bytes of them. */
+/** A slice of the documents of a path, and the most bytes of it. */
 export interface PageBounds {
   readonly skip: number
   readonly limit: number
   readonly bytes: number
 }
 
-/** Reads the texts of some documents of a path; `undefined` where they are large. */
+/** Reads the texts of some documents of a path; `undefined` if they are large. */
 export function readPage(
   connection: Connection,
   { collection, path }: CollectionPath,
@@ -60,11 +60,14 @@ export function readPage(
   return texts.includes(null) ? undefined : texts.map(String)
 }
 
-/** The most bytes of each document of a page; one is returned whatever its size. */
+/** The most bytes of each document of a page; a single document may have any size. */
 export const capOf = ({ limit, bytes }: PageBounds): number =>
   limit > 1 ? Math.min(bounds.pageBytes, bytes) / limit : Number.MAX_SAFE_INTEGER
 
-/** Reads the texts of documents of one moment by their ids, in their order; `undefined` where one is large. */
+/**
+ * Reads the texts of documents by their ids, in their order, from one snapshot; `undefined` if one is large or
+ * missing.
+ */
 export function readNamed(
   connection: Connection,
   collection: string,
@@ -85,7 +88,7 @@ export function readNamed(
 export const listInSlices = (seat: Seat, plan: ListPlan, slice: Slice): Sliced<Listed> =>
   inSnapshot(seat, plan.path.isOrdered ? walkInOrder(seat, plan, slice) : sortFirst(seat, plan, slice))
 
-/** Collects documents up to `bytes`, but at least one; of the others it collects the ids. */
+/** Collects documents up to `bytes`, but at least one, and the ids of all others. */
 function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
   const documents: StoredDocument[] = []
   const rest: string[] = []

@@ -25,18 +25,18 @@ export interface ReadIndex {
   readonly isUnique: boolean
   /** The fields of a unique index that has the `_id` only of documents that lack one of them. */
   readonly binds?: readonly FieldRef[]
-  /** The table that has a row for each element, whose index it is. */
+  /** The table of elements to which the index belongs. */
   readonly table?: string
 }
 
-/** The indexes of a collection: that of `_id`, and those of its plan, or of earlier versions that are `present`. */
+/** The indexes of a collection: the one of `_id`, and those of its plan, or of earlier versions that are `present`. */
 export function readIndexesOf(
   plan: CollectionPlan,
   present: ReadonlySet<unknown> = new Set(),
 ): readonly ReadIndex[] {
   const structures = structuresOf([plan], sqliteDialect).filter(isIndex)
   return [
-    // The name that SQLite gives the index of a primary key.
+    // SQLite's name for the index of a primary key.
     { name: `sqlite_autoindex_${tableNameOf(plan.name)}_1`, columns: [ID], isUnique: true },
     ...structures.map((structure) => {
       const { name, fields, unique, former } = structure
@@ -56,7 +56,7 @@ export interface ReadPath {
   readonly columns: readonly FieldRef[]
   /** The fields of a unique index that has the `_id` only of documents that lack one of them. */
   readonly binds?: readonly FieldRef[]
-  /** The table of the index, where that has a row for each element. */
+  /** The table of the index, if it is a table of elements. */
   readonly table?: string
   /** The conditions that bound the range of the index. */
   readonly bounds: readonly Filter[]
@@ -70,17 +70,20 @@ export interface ReadPath {
   readonly most: number
   /** The number of fields with one value, or one of a few. */
   readonly fixed: number
-  /** Several ranges in place of one; with an order, each has it, and they are merged. `rest` is then what all have to meet. */
+  /**
+   * Several ranges in place of one; ordered ranges are merged. `rest` then holds the conditions that apply to all
+   * ranges.
+   */
   readonly ranges?: readonly ReadPath[]
   /** Whether a document may be in several ranges; ordered ranges then have `_id` among their keys. */
   readonly isOverlapping?: boolean
-  /** The documents in it, where they were counted and are few. */
+  /** The number of documents in it, if they were counted and are few. */
   readonly counted?: number
-  /** Where other queries have the same path but for values: the texts of statements on it, by name. */
+  /** The texts of its statements, by name, if other queries share the path with other values. */
   readonly texts?: Map<string, string>
 }
 
-/** What the path of a query depends on. */
+/** The parts of a query that decide its path. */
 export type PathQuery = Pick<ListQuery, 'filter' | 'sort' | 'limit'>
 
 /** A collection, and the path to its documents. */
@@ -89,30 +92,33 @@ export interface CollectionPath {
   readonly path: ReadPath
 }
 
-/** The most documents that a bounded read may look at: what a list without a limit begins with. */
+/** The most documents that a bounded read may visit: the first page of a list without a limit. */
 export const MAX_BOUNDED = 1500
 
-/** Below this number, a range is read without a look at others. */
+/** A range with fewer documents is read without counting others. */
 const FEW = 500
 
-/** The most ranges of one query among which counts decide. */
+/** The most ranges of one query that are counted for a comparison. */
 const MAX_COMPARED = 4
 
-/** The paths of a query among which a choice is left. The first that has few documents is taken. */
+/** The candidate paths of a query. The first one with few documents is taken. */
 export interface Choice {
   readonly compared: readonly ReadPath[]
-  /** What is taken where none has few. */
+  /** The path that is taken if none has few documents. */
   readonly otherwise: ReadPath
 }
 
 /** Counts the documents on a path, up to a limit. */
 export type CountUpTo = (path: ReadPath, most: number) => number
 
-/** Chooses a path: what is stored decides between those that the conditions leave. */
+/** Chooses a path: document counts decide among the paths that the conditions allow. */
 export const choosePath = (indexes: readonly ReadIndex[], query: PathQuery, countUpTo: CountUpTo): ReadPath =>
   decide(findChoice(indexes, query), countUpTo)
 
-/** Takes the first path with few documents, then one with not many. What has many is not counted where another one has few. */
+/**
+ * Takes the first path with few documents, otherwise the one with the fewest, if they are not many. A path with many
+ * documents is not counted if another one has few.
+ */
 export function decide({ compared, otherwise }: Choice, countUpTo: CountUpTo): ReadPath {
   for (const most of compared.length > 1 ? [FEW, MAX_BOUNDED] : [MAX_BOUNDED]) {
     let best: ReadPath | undefined
@@ -129,7 +135,7 @@ export function decide({ compared, otherwise }: Choice, countUpTo: CountUpTo): R
   return otherwise
 }
 
-/** Finds the paths of a query; where one of them is the best whatever is stored, nothing is compared. */
+/** Finds the paths of a query. If one path is the best for all stored documents, none are compared. */
 export function findChoice(indexes: readonly ReadIndex[], query: PathQuery): Choice {
   const { filter, sort, limit } = query
   const conditions = conditionsOf(filter)
@@ -137,7 +143,7 @@ export function findChoice(indexes: readonly ReadIndex[], query: PathQuery): Cho
   for (const index of indexes) {
     const path = findPath(index, conditions, sort)
     if (path && path.most <= 1) return sure(path)
-    // Of several elements, a document may have some.
+    // A document may have several of the elements.
     if (path) paths.push(path.isOverlapping ? { ...path, ranges: [path] } : path)
   }
   const all: ReadPath = { ...NO_INDEX, rest: conditions, isOrdered: sort.length === 0 }
@@ -171,7 +177,7 @@ export function findChoice(indexes: readonly ReadIndex[], query: PathQuery): Cho
 
 const sure = (otherwise: ReadPath): Choice => ({ compared: [], otherwise })
 
-/** Leaves out paths whose bounds another one has, and more. */
+/** Removes paths whose bounds are a subset of another path's. */
 const distinct = (paths: readonly ReadPath[]): readonly ReadPath[] =>
   paths.filter(
     ({ bounds, ranges }, i) =>
@@ -196,17 +202,17 @@ function isNarrower(a: ReadPath, b: ReadPath): boolean {
   return a.isOrdered && !b.isOrdered
 }
 
-/** How an index serves a read. Of documents that have all its fields, a unique one cannot bound the `_id`. */
+/** How an index serves a read. A unique index cannot bound the `_id` of documents that have all its fields. */
 function useOf({ columns, binds }: ReadIndex, conditions: readonly Filter[], sort: readonly SortKey[]) {
   const use = useIndex(columns, conditions, sort)
   if (!use || !binds || use.fixing.length < binds.length || use.fixing.some(isMissing)) return use
   return { ...use, fixing: use.fixing.slice(0, binds.length), lower: undefined, upper: undefined }
 }
 
-/** Whether a condition that fixes a field is met where it is missing. */
+/** Whether a condition that fixes a field matches documents without the field. */
 const isMissing = ({ kind }: Filter): boolean => kind === 'not'
 
-/** The range of an index that the conditions leave, or only its order. */
+/** The range of an index for the conditions, or only its order. */
 function findPath(
   index: ReadIndex,
   conditions: readonly Filter[],
@@ -217,7 +223,7 @@ function findPath(
   if (!use) return undefined
   const { fixing, lower, upper, overlaps } = use
   const keys = keysOf(conditions, sort)
-  // SQLite takes the values of a list in their order.
+  // SQLite visits the values of a list in their order.
   const order = use.order ?? (isInOrder(columns, fixing, keys) ? keys : undefined)
   const bounds = [...fixing, lower, upper].filter((bound) => bound !== undefined)
   if (bounds.length === 0 && !order?.length) return undefined
@@ -244,23 +250,23 @@ const rowsOf = ({ name, columns, binds, table }: ReadIndex) => ({
   ...(table === undefined ? {} : { table: quoteName(table) }),
 })
 
-/** The same path for other values; lists of many values have one shape, however many these are. */
+/** The same path for other values. All long lists of values share one shape, so `most` is computed again. */
 export const withBounds = (path: ReadPath, bounds: readonly Filter[]): ReadPath => ({
   ...path,
   bounds,
   most: Number.isFinite(path.most) ? mostOf(bounds.slice(0, path.fixed)) : path.most,
 })
 
-/** The most documents that conditions on all columns of an index leave. */
+/** The most documents that match conditions on all columns of an index. */
 const mostOf = (fixing: readonly Filter[]): number => fixing.reduce((total, fix) => total * countOf(fix), 1)
 
-/** The most documents that a condition on a unique field leaves; several documents may lack the field. */
+/** The most documents that match a condition on a unique field; several documents may lack the field. */
 function countOf(fixing: Filter): number {
   if (fixing.kind === 'or') return fixing.filters.length
   return fixing.kind === 'eq' ? 1 : Number.POSITIVE_INFINITY
 }
 
-/** The ranges of an index, one for each value of its lists, each in an order; none where that are too many. */
+/** The ranges of an index in order, one for each value of its lists; empty if there are too many. */
 function rangesInOrder(
   index: ReadIndex,
   conditions: readonly Filter[],
@@ -274,7 +280,8 @@ function rangesInOrder(
   if (!isInOrder(columns, ranges[0]?.fixing ?? [], keys)) return []
   const used = new Set([...fixing, lower, upper])
   const rest = conditions.filter((condition) => !used.has(condition))
-  // SQLite sorts by a key that equals a value; it does not by one that is in a list, in which a value may be twice.
+  // In a merge, SQLite sorts again by a key that is fixed by equality, but not by one that is fixed by a list, so the
+  // value is listed twice.
   const toList = (fix: Filter): Filter =>
     fix.kind === 'eq' && keys.some(({ field }) => isOn(fix.field, field)) ? or([fix, fix]) : fix
   return ranges.map(({ fixing }) => ({
@@ -288,7 +295,7 @@ function rangesInOrder(
   }))
 }
 
-/** For each index, its merged ranges, where lists of values fix its first columns. */
+/** The merged ranges of each index whose first columns are fixed by lists of values. */
 const mergeLists = (
   indexes: readonly ReadIndex[],
   conditions: readonly Filter[],
@@ -304,15 +311,15 @@ const mergeLists = (
   })
 }
 
-/** An order in which a document that comes several times does so one after another. */
+/** An order that puts the repetitions of a document next to each other. */
 const withId = (keys: readonly SortKey[]): readonly SortKey[] =>
   keys.some(({ field }) => isOn(field, ID))
     ? keys
     : [...keys, { field: ID, descending: keys[0]?.descending ?? false }]
 
 /**
- * The unions of ranges, one for each alternative of a condition: in order, where an index of each has it; the narrowest. What
- * all alternatives have in common is asked of each, in its place.
+ * The unions of ranges, one for each alternative of a condition: the ordered ones, if an index provides the order of
+ * each, and the narrowest ones. Conditions shared by all alternatives apply to each, in their place.
  */
 function uniteAlternatives(
   indexes: readonly ReadIndex[],
@@ -335,7 +342,7 @@ function uniteAlternatives(
   })
 }
 
-/** The ranges of an alternative, each in an order, in the index of which they fix most columns. */
+/** The ordered ranges of an alternative, in the index whose columns they fix most. */
 function findOrderedRanges(
   indexes: readonly ReadIndex[],
   { all, own }: Alternative,
@@ -347,7 +354,7 @@ function findOrderedRanges(
   return ways.toSorted((a, b) => (b[0]?.fixed ?? 0) - (a[0]?.fixed ?? 0))[0] ?? []
 }
 
-/** The narrowest path of an alternative that is bounded by what is its own. */
+/** The narrowest path of an alternative that is bounded by one of its own conditions. */
 function findNarrowestOf(indexes: readonly ReadIndex[], { all, own }: Alternative): ReadPath | undefined {
   const ways = indexes.flatMap((index) => findPath(index, all, []) ?? [])
   return findNarrowest(ways.filter(({ bounds }) => bounds.some((bound) => own.includes(bound))))
@@ -361,7 +368,7 @@ const isPart = (ranges: readonly ReadPath[], own: readonly Filter[]): boolean =>
   return ranges.every(({ bounds }) => bounds.some(isOwn))
 }
 
-/** One path of ranges that overlap; without an order, its documents are sorted afterwards. */
+/** One path of overlapping ranges; without an order, its documents are sorted afterwards. */
 function unite(
   conditions: readonly Filter[],
   ranges: readonly ReadPath[],

@@ -20,7 +20,7 @@ const write = (text: StatementText): Statement =>
     text(bind, (filters, dialect = sqliteDialect) => compileCondition(and(filters), dialect, bind).sql),
   )
 
-/** Writes a statement; where the path keeps texts, once for all values. */
+/** Writes a statement; if the path caches texts, once for all values. */
 function writeOnce(path: ReadPath, name: string, values: readonly Value[], text: StatementText): Statement {
   if (!CACHES.statements.isOn || !path.texts) return write(text)
   const known = path.texts.get(name) ?? write(text).text
@@ -49,8 +49,8 @@ export const valuesOf = (filters: readonly (Filter | Equalities)[]): readonly Va
   })
 
 /**
- * The table and the index that SQLite must use; the condition has only what the index can answer. The elements of an index are
- * joined with their documents unless these are not asked for.
+ * The table and the index that SQLite must use; the WHERE clause has only conditions that the index can answer. An
+ * index of elements is joined with its documents unless it has all selected columns.
  */
 function fromOf(collection: string, { index, table, columns }: ReadPath, isIndexAlone: boolean): string {
   const documents = sqliteDialect.table(collection)
@@ -65,10 +65,10 @@ const rangesOf = (path: ReadPath): readonly ReadPath[] => path.ranges ?? [path]
 const boundsOf = (path: ReadPath): readonly Filter[] => rangesOf(path).flatMap(({ bounds }) => bounds)
 
 interface Selection {
-  /** The column, or that of a field. */
+  /** The selected column, or the field to select. */
   readonly column: ((range: ReadPath) => string) | FieldRef
   readonly join?: string
-  /** Whether an index of elements has all that is selected. */
+  /** Whether an index of elements has all selected columns. */
   readonly isIndexAlone?: boolean
 }
 
@@ -83,9 +83,9 @@ interface RangeText {
 }
 
 /**
- * A unique index has the order of its fields and its last key, which is the `_id` where a field is missing. A merge compares
- * with rows of other ranges, so it needs the `_id` itself; where all fields have a value, there is one row, and else SQLite
- * sorts those that are equal in the fields, which are some that lack a field.
+ * A unique index has the order of its fields and its last key, which is the `_id` if a field is missing. A merge
+ * compares rows of several ranges, so it needs the `_id` itself. If all fields have a value, there is one row;
+ * otherwise SQLite sorts rows with equal fields, which are a few that lack a field.
  */
 function textOf({ binds, bounds, fixed, table, columns }: ReadPath, isMerged: boolean): RangeText {
   const plain = { dialect: sqliteDialect, selecting: sqliteDialect, bound: '' }
@@ -100,8 +100,8 @@ function textOf({ binds, bounds, fixed, table, columns }: ReadPath, isMerged: bo
 }
 
 /**
- * Selects a column of the rows of a path in its order: of a range, or of several, which are merged. A merge has the keys as
- * further columns.
+ * Selects a column of the rows of a path in its order: of one range, or of several merged ranges. A merge has the
+ * keys as further columns.
  */
 function select(
   collection: string,
@@ -122,7 +122,7 @@ function select(
     const keys = order.map(({ field, descending }) => dialect.order(field, descending))
     return `${rowsOf(path, [])}${keys.length === 0 ? '' : ` ORDER BY ${keys.join(', ')}`}`
   }
-  // A column that is a key itself is not there twice: SQLite would sort by it again.
+  // A selected column that is a key is not repeated: SQLite would sort by it again.
   const isColumn = (field: FieldRef): boolean => typeof column === 'object' && isOn(field, column)
   const further = order.flatMap(({ field }) => (isColumn(field) ? [] : [field]))
   const rows = ranges.map((range) => rowsOf(range, further))
@@ -133,18 +133,20 @@ function select(
   return `${rows.join(` ${join} `)}${places.length === 0 ? '' : ` ORDER BY ${places.join(', ')}`}`
 }
 
-/** How a document that may be in several ranges is selected once; its keys are among the columns. */
+/** How a document in several ranges is selected once; its keys are among the columns. */
 const joinOf = ({ isOverlapping }: ReadPath): string => (isOverlapping ? 'UNION' : 'UNION ALL')
 
-/** What a statement selects for each match: its text, or that it matches. */
+/** The selected value of each match: its text, or whether it matches. */
 export type SelectedColumn = 'document' | 'match'
 
 const SIZE = 'octet_length(document)'
 
-/** What is asked of each row of a range, before its document is read where the index has all fields. */
+/**
+ * Conditions on each row of a range. They are checked before its document is read if the index has all their fields.
+ */
 export interface Prefilter {
   readonly conditions: readonly Filter[]
-  /** A text that what the core judges next requires, and its field. */
+  /** A text required by the core's next condition, and its field. */
   readonly literal?: Literal | undefined
 }
 
@@ -154,11 +156,14 @@ export interface Literal {
   readonly text: string
 }
 
-/** The dialect of what is asked of the rows of a range. */
+/** The dialect of conditions on the rows of a range. */
 const askingOf = ({ table, columns }: ReadPath): SqlDialect =>
   table === undefined ? sqliteDialect : writeColumns(columns)
 
-/** Whether the index of a range has all fields of conditions; a row of elements has one of several. */
+/**
+ * Whether the index of a range has all fields of conditions. Conditions on elements are excluded, because a row of
+ * elements has only one of them.
+ */
 export function isCovered(
   range: Pick<ReadPath, 'columns' | 'binds'>,
   conditions: readonly Filter[],
@@ -177,9 +182,9 @@ export function isCovered(
 }
 
 /**
- * Selects every document of a path, in order: its text where what is asked of its range holds, otherwise its size. For `match`:
- * its size, negative where that holds. The size is zero where the index alone answers. A document in several ranges is
- * selected several times.
+ * Selects every document of a path, in order: its text if it meets the conditions of its range, otherwise its size.
+ * For `match`: its size, negative if it meets them. The size is zero if the index alone answers. A document in
+ * several ranges is selected several times.
  */
 export const walkStatement = (
   collection: string,
@@ -235,7 +240,10 @@ export const idsStatement = (
     return `${rows}${sqliteDialect.limit(skip, limit, bind)}`
   })
 
-/** Selects the ids of documents of a path from indexes alone, in no order; that of one in several ranges several times. */
+/**
+ * Selects the ids of documents of a path from indexes alone, in no order. A document in several ranges is selected
+ * several times.
+ */
 export const soughtStatement = (collection: string, path: ReadPath): Statement =>
   writeOnce(path, 'sought', valuesOf(boundsOf(path)), (_, where) =>
     select(collection, unordered(path), where, { column: ID, isIndexAlone: true }),
@@ -250,10 +258,10 @@ export const namedStatement = (collection: string, ids: readonly unknown[], cap:
 /** A path without its order. */
 const unordered = (path: ReadPath): ReadPath => ({ ...path, order: [] })
 
-/** In place of a column, where only rows are counted. */
+/** The column of statements that only count rows. */
 const ONE = (): string => '1'
 
-/** Counts the rows of a path, at most `most`, from indexes alone; a document in several ranges has several. */
+/** Counts the rows of a path, at most `most`, from indexes alone; a document in several ranges counts several times. */
 export const countStatement = (collection: string, path: ReadPath, most: number): Statement =>
   writeOnce(path, 'count', [...valuesOf(boundsOf(path)), most], (bind, where) => {
     const rows = select(collection, unordered(path), where, { column: ONE, isIndexAlone: true })
@@ -261,8 +269,8 @@ export const countStatement = (collection: string, path: ReadPath, most: number)
   })
 
 /**
- * Counts all documents on a path, which is faster than counting up to a limit; NULL where the collection may have more than
- * `most`.
+ * Counts all documents on a path, which is faster than counting up to a limit; NULL if the collection may have more
+ * than `most`.
  */
 export const countAllStatement = (
   collection: string,
@@ -286,7 +294,10 @@ export const countAllStatement = (
     return `SELECT iif(${isSmall}, (${count()}), NULL)`
   })
 
-/** Counts the documents of a path that meet conditions of the index, among at most `most` rows; NULL where it has more. */
+/**
+ * Counts the documents of a path that meet conditions of the index, among at most `most` rows; NULL if there are more
+ * rows.
+ */
 export const countCoveredStatement = (
   collection: string,
   path: ReadPath,
@@ -312,10 +323,7 @@ export const rangeStatement = (collection: string): string =>
   `SELECT count(*), max(place), total(size) FROM (
     SELECT rowid AS place, ${SIZE} AS size FROM ${sqliteDialect.table(collection)} WHERE rowid > ? ORDER BY rowid LIMIT ? + 0)`
 
-/**
- * Selects the documents between two places that meet a condition, or their number; the places are bound
- * first.
- */
+/** Selects the documents between two places that meet a condition, or their number; the places are bound first. */
 export const scanStatement = (
   collection: string,
   asked: readonly Filter[],

@@ -3,21 +3,24 @@ import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
 import type { WriteListener } from './write-queue.js'
 
-/** Texts for the content of collections (see `StorageAdapter.state`). */
+/** Texts that identify the content of collections (see `StorageAdapter.state`). */
 export interface States extends Pick<WriteListener, 'tookEffect' | 'failed'> {
-  /** `undefined` where the file cannot be read: reads tell why. */
+  /** `undefined` if the file cannot be read: reads report why. */
   find(collections: readonly string[]): string | undefined
 }
 
-/** Tells the files that one process opens apart: each counts from the beginning. */
+/** Distinguishes the files that one process opens, because each counts from zero. */
 let opened = 0
 
-/** Creates the states of the file of a connection, whose writes are counted; the commits of others change a number of the file. */
+/**
+ * Creates the states of a connection's file. Its own writes are counted per collection; commits of other connections
+ * change a number of the file.
+ */
 export function createStates(connection: Connection): States {
   opened += 1
   const name = opened
   const written = new Map<string, number>()
-  /** The failures after which it is unknown what was written. */
+  /** The number of failures whose outcome is unknown. */
   let failures = 0
   return {
     find(collections) {

@@ -3,29 +3,28 @@ import type { ListQuery, MaybePromise, WriteOptions, WriteResult, WriteStep } fr
 import { explain, unavailable } from '../faults.js'
 import type { QueuedWrite, WriteQueue } from './write-queue.js'
 
-/** The reads of a write whose refusals no index answers. */
+/** The reads of a write whose `refuse` steps no index answers. */
 export interface Surveyor {
   readonly queue: WriteQueue
-  /** Whether looking for one match takes long. */
+  /** Whether the search for one match takes long. */
   isLong(collection: string, filter: Filter): boolean
-  /** The ids of a list, in a snapshot from between the call and the answer. */
+  /** The ids of a list, from a snapshot taken between call and result. */
   listIds(collection: string, query: ListQuery): MaybePromise<readonly string[]>
 }
 
-/** The most documents that are found beforehand: one that still matches suffices. */
+/** The most documents found in advance: one that still matches suffices. */
 const MAX_FOUND = 100
 
 /**
- * The attempts while other processes keep writing; the next one checks inside its transaction, without a
- * pause.
+ * The most attempts while other processes keep writing; the next one checks inside its transaction, without a pause.
  */
 const MAX_ATTEMPTS = 4
 
-/** What was found beforehand is out of date. */
+/** Thrown if the documents found in advance are out of date. */
 const OVERTAKEN = Symbol('overtaken')
 
 /**
- * Writes. Where no index answers what a step refuses, its matches are looked for before the transaction, in
+ * Writes. If no index answers the filter of a `refuse` step, its matches are searched before the transaction, in
  * slices. In the transaction, only those and the documents written since can match; they are checked again.
  */
 export function writeSurveyed(
@@ -89,7 +88,7 @@ function untilLeft<T>(work: MaybePromise<T>, signal: AbortSignal | undefined): M
   })
 }
 
-/** Where there were more than `MAX_FOUND`, one of those found has to match. */
+/** If there were more than `MAX_FOUND` matches, one of those found must still match. */
 function* suspectsOf(found: readonly string[], written: Iterable<string>): Iterable<string> {
   yield* found
   if (found.length >= MAX_FOUND) throw OVERTAKEN

@@ -2,10 +2,7 @@ import type { WriteStep } from '../../../storage.js'
 import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
 
-/**
- * Records what this process writes from a moment on. Writes of other processes are noticed, but not their
- * ids.
- */
+/** Records the writes of this process from a moment on. Writes of other processes are detected, but not their ids. */
 export interface Watch {
   /** The ids that were written to a collection, or may have been. */
   written(collection: string): Iterable<string>

@@ -13,15 +13,15 @@ import { createWatches, type Watch } from './watch.js'
 import { writeSteps } from './write-steps.js'
 
 /**
- * Writes that arrive together share a transaction, and so one wait for the disk; each has its own savepoint. Where more wait
- * than one transaction takes, callers are served in turn.
- * A transaction pauses between turns of the event loop; meanwhile no other connection can write.
+ * Writes that arrive together share a transaction, and so one wait for the disk; each has its own savepoint. If more
+ * writes wait than one transaction takes, callers are served in turn. A transaction pauses between turns of the event
+ * loop; meanwhile no other connection can write.
  */
 export interface WriteQueue {
   write(write: QueuedWrite): Promise<WriteResult>
   /** Begins to watch writes. */
   watch(): Watch
-  /** Settles when no write waits any more. */
+  /** Resolves when no write waits any more. */
   drain(): Promise<void>
 }
 
@@ -30,20 +30,20 @@ export interface QueuedWrite {
   readonly steps: readonly WriteStep[]
   readonly signal: AbortSignal | undefined
   readonly by: string | null
-  /** The caller, who is served in turn with others. */
+  /** The caller, as a key of fair queues. */
   readonly caller: string | undefined
   readonly suspects: Suspects
-  /** Called inside the transaction: throws if what the write depends on has changed. */
+  /** Called inside the transaction: throws if data on which the write depends has changed. */
   readonly verify: () => void
 }
 
-/** Hears of writes. */
+/** Receives the events of writes. */
 export interface WriteListener {
-  /** Of each, before its first step is applied. */
+  /** Called for each write, before its first step is applied. */
   begins(steps: readonly WriteStep[]): void
-  /** Of all that have taken effect together. */
+  /** Called with the steps of all writes that were committed together. */
   tookEffect(steps: readonly WriteStep[]): void
-  /** Some were not committed, or nobody knows. */
+  /** Called when a transaction was not committed, or its outcome is unknown. */
   failed(): void
 }
 
@@ -68,7 +68,7 @@ const PAUSE = 15
 /** Creates the queue of a connection. */
 export function createWriteQueue(target: WriterResources): WriteQueue {
   const { connection, files } = target
-  // A write leaves at its deadline, or after `MAX_WAIT`.
+  // A write leaves when its signal aborts, or after `MAX_WAIT`.
   const waiting = new FairQueue<WaitingWrite>()
   let running: readonly WaitingWrite[] = []
   let isScheduled = false
@@ -99,7 +99,7 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
     if (waiting.length + running.length === 0) for (const resolve of onDrained.splice(0)) resolve()
   }
 
-  /** The milliseconds until the rest is tried again; `undefined` where none is left. */
+  /** Tries to write. Returns the milliseconds until the waiting writes are retried; `undefined` if none are left. */
   const tryTransaction = (): number | undefined => {
     tryRollback(connection)
     try {
@@ -124,7 +124,7 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
     return undefined
   }
 
-  /** Continues the open transaction, one slice per turn. */
+  /** Continues the open transaction, one slice per turn of the event loop. */
   const goOn = (work: Sliced<void>, slice: Slice): void => {
     slice.left = bounds.slice
     if (work.next().done) {
@@ -143,7 +143,7 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
     for (const write of waiting) {
       if (!isHopeless(write)) continue
       waiting.delete(write)
-      write.reject(unavailable(new Error('other processes kept writing, or nobody waits any more')))
+      write.reject(unavailable(new Error('other processes kept writing, or the caller has left')))
     }
   }
 
@@ -163,7 +163,7 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
   }
 }
 
-/** Lets a write that has to wait leave when its signal aborts: until its first step nothing of it can happen. */
+/** Lets a waiting write leave when its signal aborts: before its first step, it has no effect. */
 function hear(write: WaitingWrite): void {
   const { signal, reject } = write
   if (!signal || write.leave || write.state !== 'waiting') return
@@ -175,7 +175,7 @@ function hear(write: WaitingWrite): void {
   else signal.addEventListener('abort', write.leave, { once: true })
 }
 
-/** From now on a write goes on to its end. */
+/** From now on a write runs to its end. */
 function begin(write: WaitingWrite): void {
   write.state = 'begun'
   if (write.leave) write.signal?.removeEventListener('abort', write.leave)
@@ -196,7 +196,7 @@ function takeShared(waiting: FairQueue<WaitingWrite>): readonly WaitingWrite[] {
 
 type WriteOutcome = readonly [write: WaitingWrite, result: WriteResult | { readonly thrown: unknown }]
 
-/** Where writes are made, and how they are recorded. */
+/** The connection of a queue, and the objects that its writes use. */
 export interface WriterResources {
   readonly connection: Connection
   readonly engine: SqlEngine
@@ -214,7 +214,7 @@ function* commitShared(target: WriterResources, writes: readonly WaitingWrite[],
     for (const { steps } of writes) listener.begins(steps)
     const isOnly = writes.length === 1
     for (const write of writes) outcomes.push([write, yield* runAlone(target, { write, isOnly }, slice)])
-    // A refused write that was alone has been rolled back.
+    // A rejected write that was alone has been rolled back.
     const isOpen = connection.isInTransaction
     if (isOpen) log.beforeCommit()
     requireInPlace(files)
@@ -234,12 +234,15 @@ function* commitShared(target: WriterResources, writes: readonly WaitingWrite[],
   log.end(isCommitted)
 }
 
-/** Throws where nothing that is committed would last. */
+/** Throws if the files were deleted or replaced, so that a commit would be lost. */
 function requireInPlace(files: OpenFiles): void {
   if (!files.areInPlace()) throw displaced()
 }
 
-/** Whether nothing is left of the transaction. If not, the rollback is repeated before the next. */
+/**
+ * Rolls back. Returns whether nothing is left of the transaction; if not, the rollback is repeated before the next
+ * one.
+ */
 function tryRollback(connection: Connection): boolean {
   try {
     if (connection.isInTransaction) connection.execute('ROLLBACK')
@@ -247,7 +250,10 @@ function tryRollback(connection: Connection): boolean {
   return !connection.isInTransaction
 }
 
-/** A commit that fails may still have reached the disk, unless it failed before its last write there, and is taken back. */
+/**
+ * A commit that fails may still have reached the disk, unless it failed before its last write there and was rolled
+ * back.
+ */
 function commit(connection: Connection): void {
   try {
     connection.execute('COMMIT')
@@ -260,15 +266,15 @@ function commit(connection: Connection): void {
 const unknown = (cause: unknown): ServiceError =>
   new ServiceError('outcome_unknown', 'The database file could not be written.', { cause })
 
-/** Whether a write that fails has changed nothing: its last step alone writes, by a statement that fails as a whole. */
+/** Whether a failed write has changed nothing: only its last step writes, by a statement that fails as a whole. */
 const isOneStatement = (steps: readonly WriteStep[]): boolean =>
   steps.every(
     (step, i) => 'require' in step || 'refuse' in step || (i === steps.length - 1 && !('remove' in step)),
   )
 
 /**
- * Runs a write so that nothing is left of it where it fails; one that is the only one of its transaction is rolled back with
- * it. Throws only where the whole transaction is lost.
+ * Runs a write so that a failure leaves no effect; the only write of a transaction is rolled back with it. Throws
+ * only if the whole transaction is lost.
  */
 function* runAlone(
   { connection, engine, log }: WriterResources,

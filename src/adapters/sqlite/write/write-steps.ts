@@ -6,15 +6,15 @@ import { findTaken } from '../../sql/find-taken.js'
 import type { Connection } from '../connection/connection.js'
 import { drive } from '../connection/drive.js'
 
-/** What a write does, and by which engine. */
+/** The steps of a write, and the engine that applies them. */
 export interface WriteWork {
   readonly steps: readonly WriteStep[]
   readonly suspects: Suspects
-  /** It records the write where its collections are logged. */
+  /** It records the write if its collections are logged. */
   readonly engine: SqlEngine
 }
 
-/** Applies steps in turn, inside a transaction that the caller rolls back where the result is not ok. */
+/** Applies steps in turn, inside a transaction that the caller rolls back if the result is not ok. */
 export function* writeSteps(
   connection: Connection,
   { steps, suspects, engine }: WriteWork,

@@ -6,26 +6,26 @@ import { holdNamed } from './hold/hold-named.js'
 import { mayVanish, type Recorder } from './log/recorder.js'
 import { pinnedIds } from './pinned-ids.js'
 
-/** A unique index refused the document of a step; `findTaken` finds out which one. */
+/** A unique index rejected the document of a step; `findTaken` finds the index. */
 export interface TakenValue {
   readonly step: number
   readonly collection: string
   readonly document: StoredDocument
-  /** Whether the step inserts, so that the `_id` may be what is taken. */
+  /** Whether the step inserts, so that the `_id` may be taken. */
   readonly isNew: boolean
   /** The index, as far as the engine names it. */
   readonly index: string
 }
 
-/** What came of the steps. */
+/** The outcome of the steps. */
 export type StepsOutcome = WriteResult | { readonly taken: TakenValue }
 
 type FailureReason = Pick<Extract<WriteResult, { readonly ok: false }>, 'reason' | 'fields'>
 
-/** The only documents that can match what a step refuses, if they are known; otherwise `undefined`. */
+/** The only documents that can match the filter of a `refuse` step, if they are known; otherwise `undefined`. */
 export type Suspects = (step: WriteStep) => Iterable<string> | undefined
 
-/** Applies steps in turn, inside a transaction that the caller rolls back where the outcome is not ok. */
+/** Applies steps in turn, inside a transaction that the caller rolls back if the outcome is not ok. */
 export function* applySteps(
   engine: SqlEngine,
   steps: readonly WriteStep[],
@@ -60,7 +60,7 @@ export function* applySteps(
   return { ok: true, removed }
 }
 
-/** Applies one step. Gives the number of documents that it removed, or why it failed. */
+/** Applies one step. Returns the number of documents that it removed, or why it failed. */
 function* applyStep(
   engine: SqlEngine,
   step: WriteStep,
@@ -99,7 +99,7 @@ function* narrow(filter: Filter, ids: Iterable<string>): Iterable<Filter> {
   for (const id of ids) yield and([isId(id), filter])
 }
 
-/** Runs statements. Gives the number of rows that the last one changed. */
+/** Runs statements. Returns the number of rows that the last one changed. */
 function* askAll(statements: readonly Statement[]): DatabaseWork<number> {
   let last = 0
   for (const statement of statements) last = (yield statement).changed
@@ -108,7 +108,7 @@ function* askAll(statements: readonly Statement[]): DatabaseWork<number> {
 
 type Removal = Extract<WriteStep, { readonly remove: Filter }>
 
-/** Removes matches; those with entries of elements one by one, where it is known which may match. */
+/** Removes matches. Documents with entries of elements are removed one by one, if the candidates are known. */
 function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Removal): DatabaseWork<number> {
   const named = engine.isSpread?.(step.in) ? yield* nameMatches(engine, step) : undefined
   if (!named) return yield* removeTogether(engine, recorder, step)
@@ -117,7 +117,7 @@ function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Remova
   return removed
 }
 
-/** A filter for each document that may match; `undefined` where that is not known. */
+/** A filter for each document that may match; `undefined` if the candidates are unknown. */
 function* nameMatches(
   { seek }: SqlEngine,
   { in: collection, remove }: Removal,

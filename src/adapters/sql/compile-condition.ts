@@ -28,8 +28,8 @@ const TRUE: SqlCondition = { sql: 'TRUE', isExact: true }
 const FALSE: SqlCondition = { sql: 'FALSE', isExact: true }
 
 /**
- * Compiles a filter to a condition. A leaf is NULL in SQL for a missing value, which counts as false. `not`
- * is pushed down to the leaves, which handle NULL explicitly, so that no document is lost.
+ * Compiles a filter to a condition. A leaf is NULL in SQL for a missing value, which counts as false. `not` is pushed
+ * down to the leaves, which handle NULL explicitly, so that no document is lost.
  */
 export function compileCondition(
   filter: Filter,
@@ -53,7 +53,8 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
             ? compileEqualities(part, isNegated, compilation)
             : compile(part, isNegated, compilation)
         compiled.push(condition)
-        // What is left to the caller may be a rule that hides documents: nothing behind it is asked before it.
+        // A condition left to the caller may be a rule that hides documents, so SQL must not evaluate the conditions
+        // after it.
         if (isAnd && !condition.isExact) break
       }
       return join(compiled, isAnd)
@@ -162,5 +163,5 @@ function compileComparison(
   return isNegated ? negate(field, sql) : sql
 }
 
-/** A value that is missing makes a condition on it NULL; one on elements is never NULL. */
+/** A missing value makes a condition on it NULL; a condition on elements is never NULL. */
 const negate = ({ each }: FieldRef, sql: string): string => (each ? `NOT ${sql}` : `(${sql}) IS NOT TRUE`)

@@ -19,7 +19,7 @@ export function* createStructures(engine: SqlEngine, structures: readonly Struct
   }
 }
 
-/** The error of an index that the documents do not allow; `undefined` for any other. */
+/** The error of an index that existing documents violate; `undefined` for any other error. */
 export const explainStructure = (
   { takenBy, isTooLong }: SqlEngine,
   structure: Structure,
@@ -29,25 +29,25 @@ export const explainStructure = (
   return takenBy(thrown) === undefined ? undefined : notUnique(structure)
 }
 
-/** The error of a table whose name another application has taken. */
+/** The error of a table whose name another application uses. */
 function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Error {
   const name = isIndex(structure) ? quoteName(structure.name) : dialect.table(structure.collection)
   return new UnusableStorage(
-    `${name} is there already, and not recorded as a table of this service: it belongs to another application, or its line in ${dialect.structures.table} was deleted; give the service ${dialect.ownPlace}, or rename what is there`,
+    `${name} exists already, but is not recorded as a table of this service: it belongs to another application, or its line in ${dialect.structures.table} was deleted; give the service ${dialect.ownPlace}, or rename the existing one`,
     cause,
   )
 }
 
-/** The error of a table of structures that another application has made; any other error is returned as it is. */
+/** The error of a table of structures that another application created; any other error is returned unchanged. */
 export const explainRecorded = (engine: SqlEngine, thrown: unknown): unknown =>
   engine.lacksColumn(thrown)
     ? new UnusableStorage(
-        `${engine.dialect.structures.table} lacks columns of the table in which this service records its own: it belongs to another application; give the service ${engine.dialect.ownPlace}`,
+        `${engine.dialect.structures.table} lacks columns of the table in which this service records its tables: it belongs to another application; give the service ${engine.dialect.ownPlace}`,
         thrown,
       )
     : thrown
 
-/** The name under which an index is recorded while it is built: a unique one binds others already. */
+/** The record of an index during its build: a unique one already constrains other processes. */
 export const nameWhileBuilt = (name: string): string => `building ${name}`
 
 /** Records that a structure exists. */
@@ -76,18 +76,13 @@ export function* readUnique(
   return rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[])
 }
 
-/**
- * The error of a new unique index over documents that are not unique. It names the fields, never the values.
- */
+/** The error of a new unique index over documents that are not unique. It names the fields, never the values. */
 export function notUnique({ collection, unique }: Structure): Error {
   const names = (unique ?? []).map(({ path }) => path).join(' and ')
   return new UnusableStorage(`documents of ${collection} have the same ${names}, which must be unique`)
 }
 
-/**
- * The error of a new index over values that are too long for the engine. It names the fields, never the
- * values.
- */
+/** The error of a new index over values that are too long for the engine. It names the fields, never the values. */
 const tooLong = ({ collection, fields }: Structure): Error =>
   new UnusableStorage(
     `documents of ${collection} hold texts in ${fields.map(({ path }) => path).join(' and ')} that are too long for an index`,

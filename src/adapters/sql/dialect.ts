@@ -10,12 +10,12 @@ export type Bind = (value: Value) => string
 /** The JSON type at a place. */
 export type PresentKind = 'array' | 'object' | 'any'
 
-/** What a write does with a document that it names, from the weakest lock that this needs to the strongest. */
+/** The uses of a document that a write names, from the weakest required lock to the strongest. */
 export const USES = ['require', 'require state', 'replace', 'remove'] as const
 
 export type LockUse = (typeof USES)[number]
 
-/** An index of which one field has `each`, and the name of its table. */
+/** An index that has one field with `each`, and the name of its table. */
 export interface ElementsIndex {
   readonly name: string
   readonly collection: string
@@ -26,28 +26,25 @@ export interface ElementsIndex {
 export interface CompileOptions {
   /** Whether patterns are left to the caller: the statement is then not exact. */
   readonly skipPatterns?: boolean
-  /** Whether all matches are looked for, in no order: alternatives can be found one by one, and joined. */
+  /** Whether all matches are wanted, in no order: alternatives can then be found one by one, and joined. */
   readonly mayJoin?: boolean
-  /** Whether rows may be waited for: what others have made of them is looked at as well. */
+  /** Whether the statement may wait for rows. It then also checks the condition on their new content. */
   readonly mayWait?: boolean
 }
 
-/** A filter that indexes of elements answer, exactly. */
+/** A filter that indexes of elements answer exactly. */
 export interface SoughtFilter {
   /** The condition. */
   readonly where: string
-  /** Where there is a row for each match, and nothing else. */
+  /** A FROM and a WHERE clause with exactly one row per match, if there are such. */
   readonly each?: string
 }
 
-/**
- * The parts of SQL that differ between engines. Names and values are always quoted or bound, never
- * concatenated.
- */
+/** The parts of SQL that differ between engines. Names and values are always quoted or bound, never concatenated. */
 export interface SqlDialect {
   /** The placeholder of the parameter at a place, counted from 1. */
   readonly parameter: (place: number, value: Value) => string
-  /** The kind of place that a service can have for itself, and the option that names it. */
+  /** How a service can have a database for itself, with the option that names it. */
   readonly ownPlace: string
   /** The table of a collection. */
   readonly table: (collection: string) => string
@@ -55,32 +52,29 @@ export interface SqlDialect {
   readonly columns: { readonly id: (constraint: string) => string; readonly document: string }
   /** The table that records structures, and the column with the order of their creation. */
   readonly structures: { readonly table: string; readonly order: string }
-  /** The statements that create the log, each for itself. */
+  /** The statements that create the log; each is a structure of its own. */
   readonly log: readonly string[]
-  /** The beginning of the statement that makes the log another one. */
+  /** The beginning of the statement that renames the log. */
   readonly newLog: string
-  /** The columns of a document as it is stored. */
+  /** The columns of a stored document. */
   readonly stored: string
   /** Selects a document as JSON text. */
   readonly documentText: string
   /** Converts a parameter of JSON text to the type of the column `document`. */
   readonly toDocument: (text: string) => string
   /**
-   * Holds rows until the transaction ends. A SELECT ends in what the strongest use of its rows needs; rows of a
-   * use without an ending need no holding. `most`: the most rows of one statement; `null` if one statement
-   * holds all rows of a write.
+   * Locks rows until the transaction ends. The ending of a SELECT is the lock for the strongest use of its rows; rows
+   * of a use without an ending need no lock. `most`: the most rows of one statement; `null` if one statement locks
+   * all rows of a write.
    */
   readonly hold: { readonly most: number | null; readonly endings: { readonly [use in LockUse]?: string } }
-  /** Removes the rows that a search finds, which ends in what the use `remove` needs; absent where nothing is held. */
+  /** Removes the rows of a search, which ends in the lock of the use `remove`; absent if the engine locks no rows. */
   readonly removeFound?: (table: string, search: string) => string
-  /** Builds a text of JSON: an array of values. */
+  /** Builds a JSON array of values, as text. */
   readonly toArray: (values: readonly string[]) => string
-  /** The version of a document as it is stored, for `toArray`: a number as such may leave some engines shortened. */
+  /** The version of a stored document, for `toArray`: some engines would print the bare number with fewer digits. */
   readonly storedVersion: string
-  /**
-   * The value at a place of the column `document`, in parentheses; NULL where it is missing or of another
-   * type.
-   */
+  /** The value at a place of the column `document`, in parentheses; NULL if it is missing or of another type. */
   readonly value: (field: FieldRef) => string
   /** Whether a place has a value of a comparable type, in a form that an index can seek. */
   readonly hasValue: (field: FieldRef, type: ComparableType) => string
@@ -89,20 +83,20 @@ export interface SqlDialect {
   /** Whether any element of the array at a place satisfies a condition on its typed value: never NULL. */
   readonly hasElement: (field: FieldRef, condition: (value: string) => string) => string
   /**
-   * Whether a text at a place, or of an element there, contains a match; `undefined` where the engine cannot express the
+   * Whether a text at a place, or an element there, contains a match; `undefined` if the engine cannot express the
    * same pattern.
    */
   readonly match: (text: string, pattern: Pattern, bind: Bind, field: FieldRef) => string | undefined
   /**
-   * Whether a value is one of several of one type. They are one parameter, so their number does not change
-   * the statement.
+   * Whether a value is one of several of one type. They are one parameter, so their number does not change the
+   * statement.
    */
   readonly isOneOf: (value: string, values: readonly Scalar[], bind: Bind) => string
   /** One key of an order in which missing values are first ascending, last descending. */
   readonly order: (field: FieldRef, descending: boolean) => string
   /**
-   * The most texts of 1,024 bytes in an index entry, and the most fields beside them; how a unique index holds more.
-   * `null` for no limit.
+   * The most texts of 1,024 bytes in an index entry, the most fields of an entry, and how a unique index digests
+   * larger values. `null` for no limit.
    */
   readonly entries: {
     readonly texts: number
@@ -110,19 +104,19 @@ export interface SqlDialect {
     readonly digest: (value: string) => string
   } | null
   /**
-   * The last key of a unique index that reads use too: the `_id` of a document that lacks one of the fields, and one text for
-   * all others, whose values differ. So the index has the order of the fields and `_id`. Absent where reads have an index of
-   * their own beside it.
+   * The last key of a unique index that reads use too: the `_id` of a document that lacks one of the fields, and a
+   * constant text for all others, whose values differ. So the index has the order of the fields and `_id`. Absent if
+   * reads use a separate index.
    */
   readonly idOfLacking?: (fields: readonly FieldRef[]) => string
   /**
-   * The statements that create a table with an entry for each document and distinct element of the one field with `each`, fill
-   * it, and keep it up to date with every write.
+   * The statements that create a table with one entry per document and distinct element of the one field with `each`,
+   * fill it, and keep it up to date with every write.
    */
   readonly elements: (index: ElementsIndex) => readonly string[]
   /**
-   * Writes a filter so that tables of elements answer what they can; `undefined` where they do not. What others make of a
-   * row for which a statement waits is not seen.
+   * Writes a filter so that tables of elements answer parts of it; `undefined` if they answer none. The condition
+   * does not see new content of rows for which a statement waits.
    */
   readonly seek?: (
     collection: string,

@@ -6,8 +6,8 @@ import { readUnique } from './create-structures.js'
 import type { DatabaseWork, SqlEngine } from './engine.js'
 
 /**
- * The fields of the unique index that refused. Of several, it is the first in the order of creation, not the
- * first that the engine checked.
+ * The fields of the violated unique index. If several are violated, the first in the order of creation counts, not
+ * the first that the engine checked.
  */
 export function* findTaken(
   engine: SqlEngine,
@@ -28,10 +28,7 @@ export function* findTaken(
 
 const pathsOf = (fields: readonly FieldRef[]): readonly string[] => fields.map(({ path }) => path)
 
-/**
- * Matches other documents with the same values of a unique index; `null` where the index does not cover this
- * one.
- */
+/** Matches other documents with the same values of a unique index; `null` if the index does not cover this one. */
 function filterConflicting(fields: readonly FieldRef[], document: StoredDocument): Filter | null {
   const equalities: Filter[] = []
   for (const field of fields) {

@@ -4,10 +4,7 @@ import { compileCondition } from './compile-condition.js'
 import type { Bind, CompileOptions, LockUse, SqlDialect, Statement, Value } from './dialect.js'
 import { pinnedIds } from './pinned-ids.js'
 
-/**
- * A statement that reads or removes by a filter. If it is not exact, the filter must be applied to its rows
- * again.
- */
+/** A statement that reads or removes by a filter. If it is not exact, the filter must be applied to its rows again. */
 export interface FilteredStatement extends Statement {
   readonly isExact: boolean
 }
@@ -27,18 +24,18 @@ export interface Statements {
   /** The ids of a list. */
   ids(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
-  /** Removes matches; if it is not exact, selects them instead, and holds them. */
+  /** Removes matches. A statement that is not exact selects and locks them instead. */
   remove(collection: string, filter: Filter): FilteredStatement
   insert(collection: string, document: StoredDocument): Statement
   /** Replaces a document that still has a version. */
   replace(collection: string, document: StoredDocument, version: number): Statement
-  /** The same with the former document, in the columns `id` and `before`, for a statement that can return them. */
+  /** The same for an engine that can return the former document, in the columns `id` and `before`. */
   swap(collection: string, document: StoredDocument, version: number): Statement
   /** Selects the document with an `_id`, if it still has a version, as it is stored. */
   current(collection: string, id: string, version: number): Statement
   /**
-   * Selects the documents that exist, each as `[collection, _id, version]`; they are held until the transaction
-   * ends. The version is `null` where none is required.
+   * Selects the documents that exist, each as `[collection, _id, version]`, and locks them until the transaction
+   * ends. The version is `null` if no step needs it.
    */
   hold(named: readonly NamedDocuments[]): readonly Statement[]
 }
@@ -118,7 +115,7 @@ export function createStatements(dialect: SqlDialect): Statements {
       compile(collection, filter, { mayJoin: true, mayWait: true }, (from, _, { isExact }) => {
         const held = dialect.hold.endings.remove ?? ''
         if (!isExact) return `SELECT ${dialect.documentText} ${from}${held}`
-        // Rows that nobody has named are held in the same order as others.
+        // Rows that no step names are locked in the same order as named ones.
         return dialect.removeFound && pinnedIds(filter) === undefined
           ? dialect.removeFound(dialect.table(collection), `SELECT _id ${from}${held}`)
           : `DELETE ${from}`
@@ -140,7 +137,7 @@ export function createStatements(dialect: SqlDialect): Statements {
   }
 }
 
-/** Writes the statement that holds the documents of some collections. */
+/** Writes the statement that locks the documents of some collections. */
 const writeHold = (dialect: SqlDialect, together: readonly NamedDocuments[]): Statement =>
   writeStatement(dialect, (bind) =>
     together.map((one) => `SELECT held FROM (${hold(dialect, one, bind)}) AS held`).join(' UNION ALL '),

@@ -5,8 +5,8 @@ import { quoteName, type SqlDialect } from './dialect.js'
 import { LOG } from './log/recorder.js'
 
 /**
- * A table or an index that plans need. Its name is a digest of its definition, so the names in a database
- * tell what is missing.
+ * A table or an index that plans need. Its name is a digest of its definition, so the names in a database show which
+ * structures are missing.
  */
 export interface Structure {
   readonly name: string
@@ -16,11 +16,11 @@ export interface Structure {
   /** The fields that a unique index covers. */
   readonly unique: readonly FieldRef[] | null
   /**
-   * For a unique index that reads use too: the unique index and the index for reads that earlier versions made. Where both
+   * For a unique index that reads use too: the unique index and the read index that earlier versions created. If both
    * are present, they stay in use, and this one is not created.
    */
   readonly former?: readonly [unique: string, forReads: string]
-  /** The statements that create it, with what they make of the documents that are there. */
+  /** The statements that create it and fill it from existing documents. */
   readonly sql: readonly string[]
 }
 
@@ -31,10 +31,13 @@ export const isIndex = ({ fields }: Structure): boolean => fields.length > 0
 export const isOfElements = ({ fields }: Pick<IndexPlan, 'fields'>): boolean =>
   fields.some(({ each }) => each)
 
-/** Increase it when the SQL of structures changes, so that old ones are not taken for new ones. */
+/** Increase it when the SQL of structures changes, so that old structures are not mistaken for new ones. */
 const REVISION = 1
 
-/** All structures of the plans: tables first, then the indexes in the order of their plan; the log, if one is used. */
+/**
+ * All structures of the plans: tables first, then the indexes in the order of their plan; then the log, if one is
+ * used.
+ */
 export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDialect): readonly Structure[] {
   const structures = plans.flatMap(({ name: collection, indexes }) => {
     const id = dialect.columns.id(quoteName(nameOf('key', collection, [])))
@@ -56,7 +59,7 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
   return [...new Map(all.map((structure) => [structure.name, structure])).values()]
 }
 
-/** The indexes of a collection. Where a unique one serves reads, there is no other over the same fields. */
+/** The indexes of a collection. A unique index that serves reads replaces another one over the same fields. */
 function indexesOf(
   collection: string,
   indexes: readonly IndexPlan[],
@@ -71,11 +74,11 @@ function indexesOf(
   return structures.filter(({ name }) => !served.has(name))
 }
 
-/** Whether the indexes of an earlier version take the place of a structure. */
+/** Whether the indexes of an earlier version replace a structure. */
 export const isServedByFormer = ({ name, former }: Structure, present: ReadonlySet<unknown>): boolean =>
   former !== undefined && !present.has(name) && former.every((one) => present.has(one))
 
-/** Those of the wanted structures that are not present. */
+/** The wanted structures that are not present. */
 export const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
   wanted.filter((one) => !present.has(one.name) && !isServedByFormer(one, present))
 
@@ -94,8 +97,8 @@ const nameOfLogged = (collection: string): string => nameOf('logged', collection
 const nameOfLapsed = (collection: string): string => nameOf('lapsed', collection, [])
 
 /**
- * That a collection is logged. If it was written meanwhile without being logged, the log is another one from now on, so
- * that positions in the former are not taken for places behind which nothing is missing.
+ * Records that a collection is logged. If it was written without a log before, the log gets a new name, so that
+ * positions of the old one count as gaps.
  */
 function beginLogging(collection: string, { structures, newLog }: SqlDialect): Structure {
   const isLapsed = `EXISTS (SELECT 1 FROM ${structures.table} WHERE name = '${nameOfLapsed(collection)}')`
@@ -104,8 +107,8 @@ function beginLogging(collection: string, { structures, newLog }: SqlDialect): S
 }
 
 /**
- * The statements that end the logs of collections which the plans do not log: from then on those may be written without a
- * record, which is remembered until they are logged again.
+ * The statements that end the logs of collections which the plans do not log. Later writes to these are not recorded;
+ * the table of structures keeps this until they are logged again.
  */
 export function lapseLogging(
   plans: readonly CollectionPlan[],
@@ -145,7 +148,7 @@ function createIndex(
   }
 }
 
-/** A table with an entry for each element of an array, which is kept up to date by triggers. */
+/** A table with an entry for each element of an array, kept up to date by triggers. */
 function createElements(collection: string, all: readonly FieldRef[], dialect: SqlDialect): Structure {
   const fields = cutEntry(all, dialect)
   const name = nameOfElements(collection, fields)
@@ -158,7 +161,7 @@ export const nameOfElements = (collection: string, fields: readonly FieldRef[]):
 
 const isText = ({ type }: FieldRef): boolean => type === 'string'
 
-/** Of a unique index that would be too large, the texts are digests: it is only used to refuse, not to seek. */
+/** In a unique index that would be too large, texts are digests: it only enforces uniqueness and serves no reads. */
 function digestOf(fields: readonly FieldRef[], dialect: SqlDialect): ((value: string) => string) | undefined {
   return cutEntry(fields, dialect).length < fields.length ? dialect.entries?.digest : undefined
 }
@@ -168,7 +171,7 @@ function uniqueKey(field: FieldRef, fields: readonly FieldRef[], dialect: SqlDia
   return isText(field) ? (digestOf(fields, dialect)?.(value) ?? value) : value
 }
 
-/** The first fields of an index, as many as fit into it; that of elements always. */
+/** The first fields of an index, as many as fit into an entry; the field of elements is always kept. */
 function cutEntry(fields: readonly FieldRef[], { entries }: SqlDialect): readonly FieldRef[] {
   if (!entries) return fields
   const each = fields.find((field) => field.each)

@@ -2,7 +2,7 @@ import type { FieldRef } from '../../filter/filter.js'
 import { nameWhileBuilt } from './create-structures.js'
 import { isIndex, type Structure } from './structures.js'
 
-/** A structure as the table of structures has it. */
+/** A row of the table of structures. */
 export interface Recorded {
   readonly name: string
   readonly collection: string
@@ -14,12 +14,13 @@ export const namesOf = (recorded: readonly Recorded[]): ReadonlySet<string> =>
   new Set(recorded.map(({ name }) => name))
 
 /**
- * Warns of what another configuration has made unique, in the collections of this one, which does not ask for it: it stays
- * in force, so documents are refused for what this configuration does not say (CONTRACT.md §7, "Storage").
+ * Warns of unique indexes of another configuration in the collections of this one, which does not declare them: they
+ * stay in force, so documents are rejected for rules that this configuration does not have (CONTRACT.md §7,
+ * "Storage").
  */
 export function warnOfLeft(wanted: readonly Structure[], recorded: readonly Recorded[]): void {
   const names = new Set(wanted.flatMap(({ name }) => [name, nameWhileBuilt(name)]))
-  // The same fields in another order, or of another type, bind as much.
+  // The same fields in another order, or of another type, are as strict.
   const asked = new Set(wanted.map(({ collection, unique }) => keyOf(collection, unique ?? [])))
   const collections = new Set(wanted.filter((one) => !isIndex(one)).map(({ collection }) => collection))
   for (const { name, collection, bound } of recorded) {
@@ -28,7 +29,7 @@ export function warnOfLeft(wanted: readonly Structure[], recorded: readonly Reco
       continue
     const paths = fields.map(({ path }) => path).join(' and ')
     process.emitWarning(
-      `documents of ${collection} must still differ in ${paths}, which another configuration asked for and this one does not; that ends when the index ${name} is dropped, with its line in _structures`,
+      `documents of ${collection} must still differ in ${paths}, which another configuration declares unique and this one does not; this ends when the index ${name} is dropped, together with its row in _structures`,
       { code: 'COLLECTION_SERVICE_LEFT_UNIQUE' },
     )
   }

@@ -5,15 +5,15 @@ import type { DatabaseWork, SqlEngine } from '../engine.js'
 import { pinnedIds } from '../pinned-ids.js'
 import { nameDocuments } from './name-documents.js'
 
-/** The places of the `require` steps that were judged, and the first of them that is refused. */
+/** The places of the evaluated `require` steps, and the first one that is not met. */
 export interface HeldSteps {
   readonly places: ReadonlySet<number>
   readonly refused?: { readonly step: number; readonly reason: 'missing' | 'changed' }
 }
 
 /**
- * Holds the documents that steps name before any of them is applied, in one order for all writes, and judges
- * what is required: ten thousand references then take few questions.
+ * Locks the documents that steps name before any step is applied, in one order for all writes, and evaluates
+ * `require` steps: ten thousand references then take few queries.
  */
 export function* holdNamed(engine: SqlEngine, steps: readonly WriteStep[]): DatabaseWork<HeldSteps> {
   const { dialect, statements } = engine
@@ -30,7 +30,7 @@ export function* holdNamed(engine: SqlEngine, steps: readonly WriteStep[]): Data
 
 const keyOf = (collection: string, id: string): string => `${collection} ${id}`
 
-/** A document that has to match as it is stored. */
+/** A document that must match a filter as it is stored. */
 interface Matching {
   readonly place: number
   readonly collection: string
@@ -38,7 +38,7 @@ interface Matching {
   readonly where: Filter
 }
 
-/** Judges each requirement by the steps before it. What these may have removed must be asked in turn. */
+/** Evaluates each `require` by the steps before it. Documents that these may have removed must be queried in turn. */
 function judgeRequired(
   steps: readonly WriteStep[],
   versions: Map<string, number | null>,
@@ -46,7 +46,7 @@ function judgeRequired(
   const places = new Set<number>()
   const matching: Matching[] = []
   const written = new Map<string, StoredDocument>()
-  // Documents, or whole collections.
+  // The keys of documents, or of whole collections.
   const removed = new Set<string>()
   for (const [place, step] of steps.entries()) {
     const { in: collection } = step
@@ -73,7 +73,7 @@ function judgeRequired(
   return { places, matching }
 }
 
-/** The first place whose document does not match. What is asked is held, so it stays as it is. */
+/** The first place whose document does not match. The documents are locked, so they stay unchanged. */
 function* findUnmatched(
   { statements }: SqlEngine,
   matching: readonly Matching[],
@@ -92,10 +92,10 @@ function* findUnmatched(
   return undefined
 }
 
-/** The most conditions of one question. */
+/** The most conditions of one query. */
 const MOST_MATCHING = 100
 
-/** Each document once in a question, so that its `_id` says which condition holds. */
+/** Documents of one query. Each occurs once, so that its `_id` tells which condition matched. */
 interface Together {
   readonly collection: string
   readonly byId: Map<string, Matching>

@@ -4,12 +4,12 @@ import { type LockUse, type SqlDialect, USES } from '../dialect.js'
 import { pinnedIds } from '../pinned-ids.js'
 import type { NamedDocuments } from '../statements.js'
 
-/** After so many parts of a collection, held each in its own way, the rest is one, held in the strongest. */
+/** After this many parts of a collection with locks of their own, the rest is one part with its strongest lock. */
 const MOST_PARTS = 16
 
 /**
- * The documents to hold, in the order of collections and of `_id`, each for the strongest of its uses. A single one
- * that is only written needs no holding.
+ * The documents to lock, in the order of collections and of `_id`, each for its strongest use. A single document that
+ * is only written needs no lock in advance.
  */
 export function nameDocuments(
   steps: readonly WriteStep[],
@@ -34,24 +34,24 @@ export function nameDocuments(
     .flatMap(([collection, uses]) => partsOf(collection, uses, (use) => endings[use]))
 }
 
-/** Whether what a step finds depends on documents that it does not name. */
+/** Whether the result of a step depends on documents that it does not name. */
 const isLook = (step: WriteStep): boolean =>
   'refuse' in step || ('remove' in step && pinnedIds(step.remove) === undefined)
 
-/** What a step does with the documents that it names. */
+/** How a step uses the documents that it names. */
 function useOf(step: WriteStep, isLookedBehind: boolean): readonly [LockUse, readonly string[]] {
   if ('require' in step) {
     const isBare = step.version === undefined && step.where === undefined
     return [isBare ? 'require' : 'require state', [step.require]]
   }
-  // A look behind it excludes those who only require the document, too.
+  // A search after this step must also exclude writes that only require the document.
   if ('replace' in step) return [isLookedBehind ? 'remove' : 'replace', [step.replace._id]]
   return ['remove', ('remove' in step && pinnedIds(step.remove)) || []]
 }
 
 const strongerOf = (a: LockUse, b: LockUse): LockUse => (USES.indexOf(a) > USES.indexOf(b) ? a : b)
 
-/** Neighbours that are held in the same way are held together. */
+/** Neighbours with the same lock are locked together. */
 function partsOf(
   collection: string,
   uses: ReadonlyMap<string, LockUse>,

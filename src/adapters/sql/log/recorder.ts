@@ -1,18 +1,18 @@
 import type { StoredDocument, WriteStep } from '../../../storage.js'
 import type { Statement } from '../dialect.js'
 
-/** The table of all changes, and that of what holds for the log as a whole. */
+/** The table of all changes, and the table of the log's state. */
 export const LOG = '_log'
 export const LOG_HEAD = '_log_head'
 
 /**
- * Writes the statements that change a logged collection and record what they do. The last of each tells how many
- * documents were changed.
+ * Writes the statements that change a logged collection and record the changes. The last statement of each list
+ * returns the number of changed documents.
  */
 export interface Recorder {
   insert(document: StoredDocument): readonly Statement[]
   replace(document: StoredDocument, version: number): readonly Statement[]
-  /** `removal`: removes what matches a filter, and nothing else. */
+  /** `removal`: deletes the matches of a filter, and nothing else. */
   remove(removal: Statement): readonly Statement[]
 }
 
@@ -20,14 +20,14 @@ export interface Recorder {
 export interface Recording {
   /** `undefined` for a collection that is not logged. */
   of(collection: string): Recorder | undefined
-  /** Takes away what was absent before the write and is absent behind it. */
+  /** Deletes the records of documents that are absent both before and after the write. */
   readonly forget: Statement
 }
 
-/** A caller, who may be absent, as a parameter: a list in JSON. */
+/** A caller, or none, as a parameter: a JSON list. */
 export const printBy = (by: string | null): string => JSON.stringify(by === null ? [] : [by])
 
-/** Whether a step may remove what a step before has made, so that there is nothing to record. */
+/** Whether a step may remove a document that an earlier step inserted, which leaves nothing to record. */
 export function mayVanish(steps: readonly WriteStep[]): boolean {
   const made = new Set<string>()
   return steps.some((step) => {

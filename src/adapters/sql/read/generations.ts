@@ -7,14 +7,14 @@ export interface CachedDocument {
   readonly held: number
 }
 
-/** The most bytes in memory of documents that are kept, and of the text of one. */
+/** The most bytes in memory of cached documents, and the most bytes of the text of one. */
 const MAX_BYTES = 64 * 2 ** 20
 const MAX_SIZE = 2 ** 16
 
-/** The bytes of an object or an array, of a value in it, and of a text beside its characters, roughly. */
+/** The approximate bytes of an object or an array, of a value in it, and of a text besides its characters. */
 const BYTES = { object: 64, value: 16, text: 16 }
 
-/** The bytes that a value takes in memory, roughly: of many small ones, twenty times those of its text. */
+/** The approximate bytes of a value in memory: for many small ones, twenty times those of its text. */
 export function measure(value: unknown): number {
   if (typeof value === 'string') return BYTES.text + value.length
   if (typeof value !== 'object' || value === null) return 0
@@ -23,12 +23,12 @@ export function measure(value: unknown): number {
   return bytes
 }
 
-/** By collection and `_id`. */
+/** Documents by collection and `_id`. */
 type Collections<K> = Map<string, Map<unknown, K>>
 
 /**
- * Documents that were read, up to some bytes, in two generations: those that were used since the last change of
- * generations, and others. What is not used for a whole one is forgotten.
+ * A cache of documents, limited by bytes, in two generations: documents used since the last rotation, and older ones.
+ * A document unused for a whole generation is evicted.
  */
 export class Generations<K extends CachedDocument> {
   #young: Collections<K> = new Map()
@@ -47,7 +47,7 @@ export class Generations<K extends CachedDocument> {
     }
   }
 
-  /** Keeps a document unless it is large. */
+  /** Caches a document unless it is large. */
   keep(collection: string, kept: K): K {
     if (kept.size <= MAX_SIZE) this.#add(collection, kept)
     return kept

@@ -2,13 +2,13 @@ import { and, conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '.
 import { isOn, isRange, splitAlternatives, splitRanges, useIndex } from '../../../filter/index-order.js'
 import type { IndexPlan, ListQuery, SortKey } from '../../../storage.js'
 
-/** The most documents that a short read looks at. */
+/** The most documents that a short read visits. */
 const MAX_SHORT = 256
 
 /**
- * Whether a read is short, whatever is stored: it names few documents by `_id` or by unique values, or an
- * index gives its first ones in order without skipping others. Matching a pattern is never short: one
- * document can take long.
+ * Whether a read is short for any stored documents: it names few documents by `_id` or by unique values, or an index
+ * yields its first ones in order without skipping others. Matching a pattern is never short: one document can take
+ * long.
  */
 export function isShort(
   indexes: readonly IndexPlan[],
@@ -40,16 +40,19 @@ export function countNamed(indexes: readonly IndexPlan[], filter: Filter): numbe
     .reduce((least, part) => Math.min(least, countNamed(indexes, part)), Number.POSITIVE_INFINITY)
 }
 
-/** A part of what a filter matches: all of it lies in few ranges of one index. */
+/** A part of the matches of a filter: all of it lies in few ranges of one index. */
 export interface Ranged {
   readonly filter: Filter
-  /** The order of the index, where it is one range of documents; else empty. A statement with a limit that asks for it uses the index. */
+  /**
+   * The order of the index, if the part is one range of documents; else empty. A statement with this order and a
+   * limit uses the index.
+   */
   readonly sort: readonly SortKey[]
 }
 
 /**
- * The parts of a filter that indexes answer: all matches, some perhaps more than once, without a look at other documents.
- * `undefined` where they do not.
+ * The parts of a filter that indexes answer: all matches, some perhaps more than once, without visiting other
+ * documents. `undefined` if indexes do not answer it.
  */
 export function findRanged(indexes: readonly IndexPlan[], filter: Filter): readonly Ranged[] | undefined {
   const all = [{ fields: [] }, ...indexes].map(({ fields }) => [...fields, ID])

@@ -6,7 +6,7 @@ import type { StoredDocument } from '../../../storage.js'
 /** The characters of JSON that are parsed in about one step. */
 export const CHARACTERS = 6
 
-/** Parses a document, and takes the steps for it. */
+/** Parses a document, and takes its steps from the slice. */
 export function parseDocument(text: string, slice: Slice): StoredDocument {
   slice.left -= text.length / CHARACTERS
   return JSON.parse(text) as StoredDocument
@@ -15,7 +15,7 @@ export function parseDocument(text: string, slice: Slice): StoredDocument {
 /** Receives the matches in order, with the bytes of their text, and returns whether to continue. */
 export type ReceiveMatch = (document: StoredDocument, size: number) => boolean
 
-/** Gives the matches among texts to `take` until it has enough; returns whether to continue. */
+/** Passes the matches among texts to `take` until it has enough; returns whether to continue. */
 export function* judgeTexts(
   texts: readonly string[],
   judge: Judge,

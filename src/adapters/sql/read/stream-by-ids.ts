@@ -2,20 +2,20 @@ import { compileJudge, type Judge } from '../../../filter/matches.js'
 import { runSliced, type Slice, type Sliced } from '../../../slices.js'
 import type { Listed, ListQuery, StoredDocument } from '../../../storage.js'
 
-/** The documents of one batch. */
+/** The number of documents of one batch. */
 const BATCH = 500
 
 /** The ids of a list, in its order. */
 export interface ListedIds {
   readonly ids: readonly string[]
-  /** False where not all of them match, so that `skip` and `limit` are still to do. */
+  /** False if not all of them match: `skip` and `limit` then apply to the matches. */
   readonly isExact: boolean
 }
 
 /**
- * Streams a list in batches and holds only its ids; nothing is locked between batches. Documents that no
- * longer match in their turn are left out. `fetch` returns the documents of ids, in any order. If they are
- * too large together, it returns those of the first ids, and the others as `rest`, in order.
+ * Streams a list in batches and holds only its ids; nothing is locked between batches. Documents that no longer match
+ * when their batch is read are omitted. `fetch` returns the documents of ids, in any order. If they are too large
+ * together, it returns those of the first ids, and the others as `rest`, in order.
  */
 export async function* streamByIds(
   { ids, isExact }: ListedIds,

@@ -3,20 +3,20 @@ import { compare, type Ordered } from '../../filter/compare.js'
 /** A chunk of twice this length is split. */
 export const CHUNK = 256
 
-/** Elements side by side with their values in all columns but the last, which most comparisons need alone. */
+/** Elements with their values in all columns but the last. Most comparisons need only those columns. */
 export interface Chunk<T> {
   readonly keys: readonly Ordered[][]
   readonly elements: T[]
 }
 
-/** What is inserted: elements, and by column their values, each in any order. */
+/** The elements to insert, and their values by column, in any order. */
 export interface PendingInserts<T> {
   readonly elements: readonly T[]
   readonly table: readonly (readonly Ordered[])[]
 }
 
 /**
- * Puts insertions, named in ascending order, into a chunk, each before the element at its place: so each element moves
+ * Merges insertions, named in ascending order, into a chunk, each before the element at its place. Each element moves
  * once.
  */
 export function merge<T>(
@@ -56,8 +56,8 @@ function insertAll<E>(elements: E[], places: readonly number[], all: readonly E[
 }
 
 /**
- * A chunk in pieces of the length of one, the last of which may be longer. Each piece is a copy: an array that has grown,
- * or from which elements were removed, keeps memory for up to twice its elements.
+ * Splits a chunk into pieces of the length of one; the last may be longer. Each piece is a copy: an array that has
+ * grown, or from which elements were removed, keeps memory for up to twice its elements.
  */
 export const split = <T>({ keys, elements }: Chunk<T>): readonly Chunk<T>[] => {
   const pieces = Math.max(1, Math.floor(elements.length / CHUNK))
@@ -67,27 +67,27 @@ export const split = <T>({ keys, elements }: Chunk<T>): readonly Chunk<T>[] => {
   })
 }
 
-/** The elements of two chunks side by side. */
+/** Joins the elements of two adjacent chunks. */
 export const join = <T>(a: Chunk<T>, b: Chunk<T>): Chunk<T> => ({
   keys: a.keys.map((column, i) => [...column, ...(b.keys[i] ?? [])]),
   elements: [...a.elements, ...b.elements],
 })
 
-/** Characters that come in another order by their code points than in UTF-16. */
+/** Characters whose order by code points differs from their order in UTF-16. */
 const SPECIAL = /[\ud800-\uffff]/
 
-/** Texts of which both orders, that of code points and that of UTF-16, are the same. */
+/** Whether a text is ordered equally by code points and by UTF-16. */
 export const isPlain = (value: Ordered): boolean => typeof value !== 'string' || !SPECIAL.test(value)
 
-/** The same as `compare`, for plain texts; engines compare the texts themselves ten times as fast. */
+/** The same as `compare`, for plain texts; JavaScript's own comparison of texts is ten times as fast. */
 export function comparePlain(a: Ordered, b: Ordered): number {
-  // Where the types are known, engines need not ask what to compare by.
+  // With known types, V8 compiles a direct comparison.
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'string' && typeof b === 'string') return a === b ? 0 : a < b ? -1 : 1
   return compare(a, b)
 }
 
-/** The places of rows in ascending order, of a table that is given column by column. */
+/** The places of rows in ascending order, in a table given by columns. */
 export function sortPlaces(
   table: readonly (readonly Ordered[])[],
   compareValues: (a: Ordered, b: Ordered) => number,
@@ -95,19 +95,19 @@ export function sortPlaces(
   const [lead = []] = table
   const compareRows = (a: number, b: number): number => {
     const [x, y] = [lead[a], lead[b]]
-    // Most often that is all there is to say.
+    // Usually the first column decides.
     if (typeof x === 'number' && typeof y === 'number' && x !== y) return x - y
     let order = 0
     for (let i = 0; order === 0 && i < table.length; i++) order = compareValues(table[i]?.[a], table[i]?.[b])
     return order
   }
   const places = [...lead.keys()]
-  // As ids do, and times: sorting what is sorted costs more than to see it.
+  // Ids and times are often sorted already: checking that costs less than sorting.
   const isSorted = places.every((place) => place === 0 || compareRows(place - 1, place) < 0)
   return isSorted ? places : places.sort(compareRows)
 }
 
-/** The place of the last of some ascending numbers that is not above a number. */
+/** The index of the last of some ascending numbers that is not above a number. */
 export function findLast(numbers: readonly number[], number: number): number {
   let low = 0
   let high = numbers.length - 1
@@ -120,8 +120,8 @@ export function findLast(numbers: readonly number[], number: number): number {
 }
 
 /**
- * The first place from `from` to `end` where `isBefore` is false, `end` for none: first near `from`, if that was
- * found for what comes before.
+ * The first place from `from` to `end` where `isBefore` is false; `end` if there is none. Searches near `from` first,
+ * which is the result for the preceding value.
  */
 export function search(from: number, end: number, isBefore: (place: number) => boolean): number {
   let low = from

@@ -14,8 +14,8 @@ import { type HeldCollection, writeSteps } from './write-steps.js'
 /** The options of `createMemoryAdapter`. */
 export interface MemoryAdapterOptions {
   /**
-   * The first documents, by collection. They are validated like bodies when the service opens, and secrets
-   * are hashed; a given `_id` (a UUID), `createdAt`, `updatedAt` and `createdBy` are kept.
+   * The first documents, by collection. They are validated like bodies when the service opens, and secrets are
+   * hashed; a given `_id` (a UUID), `createdAt`, `updatedAt` and `createdBy` are kept.
    */
   readonly documents?: { readonly [collection: string]: readonly unknown[] }
 }
@@ -33,7 +33,7 @@ export interface MemoryAdapterOptions {
 export const createMemoryAdapter = (options: MemoryAdapterOptions = {}): StorageAdapter =>
   createMemoryStorage(options)
 
-/** The same over rows that `makeRows` creates: tests count which of them are looked at. */
+/** The same with rows that `makeRows` creates: tests count the rows that are visited. */
 export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = createRows): StorageAdapter {
   requireOptions(options, { documents: ANY })
   const database = createDatabase()
@@ -57,13 +57,13 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
         const rows = collections.get(name)?.rows ?? makeRows(database, name)
         const { plan } = collections.get(name) ?? { plan: createPlanner(rows) }
         collections.set(name, { rows, plan, log: logPlans.of(name) })
-        // The structures that another service has asked for stay.
+        // The structures of other services stay.
         for (const { fields, unique } of indexes) {
           if (unique) inForce.push(rows.prepareUnique(fields))
           rows.addSorted(fields)
         }
       }
-      // All or none: a start that fails must not bind those that went before it.
+      // All or none: a failed start must not leave constraints in force.
       for (const put of inForce) put()
     },
     list: (name, query) => listDocuments(find(name), query),
@@ -80,13 +80,13 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
   }
 }
 
-/** The documents of one batch of a stream. */
+/** The number of documents of one batch of a stream. */
 const BATCH = 500
 
-/** Up to this many documents are taken at once where each of a range is a match, in order. */
+/** The most documents that are listed at once, if each document of a range is a match, in order. */
 const AT_ONCE = 2000
 
-/** Up to this many documents are kept until the next write, for those who ask for them again. */
+/** The most documents of a list that are cached until the next write. */
 const MAX_KEPT = 101
 
 function listDocuments({ plan }: HeldCollection, query: ListQuery): MaybePromise<readonly StoredDocument[]> {

@@ -4,6 +4,6 @@ import type { StoredDocument } from '../../storage.js'
 export interface DocumentRow {
   readonly _id: string
   document: StoredDocument
-  /** Given here, so that a row is one object in memory. */
+  /** Declared here and set on creation, so that a row is one object in memory. */
   $loki?: number | undefined
 }

@@ -17,11 +17,11 @@ export interface Rows {
   insert(document: StoredDocument): void
   replace(document: StoredDocument): void
   remove(id: string): void
-  /** Puts in order what has come to one of the indexes, if it is much: no write pays for all of them. */
+  /** Sorts the pending insertions of one index, if they are many. Only one, so that no write pays for all indexes. */
   tidy(): void
   /**
-   * Makes an index over the present documents, and returns what puts it in force, unless it is by then. Throws where they
-   * are not unique.
+   * Creates an index over the present documents, and returns a function that puts it in force unless it is already.
+   * Throws if the documents are not unique.
    */
   prepareUnique(fields: readonly FieldRef[]): () => void
   addSorted(fields: readonly FieldRef[]): void
@@ -29,13 +29,13 @@ export interface Rows {
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Creates a database that is only in memory, in any runtime. */
+/** Creates a database that exists only in memory, in any runtime. */
 export const createDatabase = (): Loki =>
   new Loki('memory', { env: 'NA', persistenceMethod: 'memory', autosave: false })
 
 /**
- * Uses LokiJS only as a container of rows: the behaviour of its indexes, queries, constraints and metadata
- * differs from what this service promises.
+ * Uses LokiJS only as a container of rows: the behaviour of its indexes, queries, constraints and metadata differs
+ * from this service's guarantees.
  */
 export function createRows(database: Loki, name: string): Rows {
   const collection: Collection<DocumentRow> = database.addCollection<DocumentRow>(name, {

@@ -5,9 +5,9 @@ import type { StoredDocument } from '../../storage.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
 
 /**
- * Documents sorted by some fields, then by `_id`. A value that is not of its field's type counts as missing. Over elements of an
- * array, a document is there once for each of them, and not at all without. Documents are held themselves, not by their rows: a
- * scan is as fast as what it reads lies close.
+ * Documents sorted by some fields, then by `_id`. A value that is not of its field's type counts as missing. An index
+ * over elements of an array has a document once for each element, and not at all without elements. It holds
+ * documents, not rows, because a scan is faster if its documents are close in memory.
  */
 export interface SortedIndex {
   readonly fields: readonly FieldRef[]
@@ -25,7 +25,7 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
     ({ _id }) => _id,
     elements && { column, valuesOf: compileElements(elements) },
   )
-  // Only the walks that read it keep it alive.
+  // Only the walks that read the copy keep it alive.
   let copy: { readonly version: number; readonly all: WeakRef<readonly StoredDocument[]> } | undefined
   return {
     fields,
@@ -39,7 +39,7 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
   }
 }
 
-/** Compiles a field of array elements to a getter of their different values; those of another type are missing. */
+/** Compiles a field of array elements to a getter of their distinct values; those of another type are missing. */
 function compileElements({
   path,
   type,

@@ -24,8 +24,8 @@ export interface Range {
 }
 
 /**
- * Sorted elements, in chunks: an insertion moves the elements of one chunk, not of the whole list. What is
- * inserted is put in order when somebody next asks: what comes together then goes together to its places.
+ * Sorted elements, in chunks: an insertion moves the elements of one chunk, not of the whole list. Insertions are
+ * sorted lazily, by the next read: insertions that arrive together are then merged together.
  */
 export interface SortedList<T> {
   readonly length: number
@@ -33,48 +33,48 @@ export interface SortedList<T> {
   readonly version: number
   insert(element: T): void
   /**
-   * Puts what was inserted in order if it is much, and says whether it was: asked for where no more comes, for a million are
-   * sorted best at once.
+   * Sorts pending insertions if they are many. Returns whether they were. Called after the last insertion of a batch,
+   * because a million are sorted best at once.
    */
   tidy(): boolean
   remove(element: T): void
-  /** Puts another element in the place of one, or where it belongs. */
+  /** Replaces an element, and moves it if its values changed. */
   exchange(before: T, after: T): void
-  /**
-   * The number of elements whose first columns are before some values; with `isBehind`, also of those that are
-   * equal in them.
-   */
+  /** The number of elements whose first columns are before some values; with `isBehind`, equal ones are included. */
   rank(values: readonly Ordered[], isBehind: boolean): Rank
-  /** Gives the elements of a part to `visit` until it returns false. */
+  /** Passes the elements of a part to `visit` until it returns false. */
   walk(range: Range, visit: (element: T) => boolean): void
-  /** Gives the elements of a part one by one, until the list changes. */
+  /** Returns the elements of a part one by one, until the list changes. */
   read(range: Range): () => T | undefined
   /** The results of `read` for all elements, in order. */
   map<U>(read: (element: T) => U): U[]
 }
 
-/** A column in which an element has any number of different values: the list holds it once for each of them. */
+/** A column in which an element has any number of distinct values: the list holds it once for each of them. */
 export interface SpreadColumn<T> {
   /** The place of the column. */
   readonly column: number
   readonly valuesOf: (element: T) => ReadonlySet<Ordered>
 }
 
-/** So many insertions are much: putting them in order takes some milliseconds, in a list of a million, too. */
+/**
+ * The number of pending insertions that are sorted at once: that takes some milliseconds, even in a list of a
+ * million.
+ */
 const MAX_FRESH = 1024
 
-/** A chunk with fewer elements is joined with one beside it. */
+/** A chunk with fewer elements is joined with an adjacent one. */
 const MIN_CHUNK = CHUNK / 2
 
-/** Values of the first columns; with `isBehind`, the place behind all that are equal in them. */
+/** Values of the first columns; with `isBehind`, the place after all elements that are equal in them. */
 interface RangeBound {
   readonly values: readonly Ordered[]
   readonly isBehind?: boolean
 }
 
 /**
- * Creates an empty list in the order of some columns; no two elements have all of them equal. The last column
- * is a text that mostly ascends, as ids do. The column of `spread` is not read from `others`.
+ * Creates an empty list in the order of some columns; no two elements have all of them equal. The last column is a
+ * text that mostly ascends, as ids do. The column of `spread` is not read from `others`.
  */
 export function createSortedList<T>(
   others: readonly ((element: T) => Ordered)[],
@@ -92,7 +92,7 @@ export function createSortedList<T>(
   let fresh: T[] = []
   /** Their values in the column of `spread`. */
   let freshValues: Ordered[] = []
-  // From the first other text on, texts are compared by their code points.
+  // After the first text that is not plain, texts are compared by their code points.
   let compareValues = comparePlain
 
   /** Whether an element is before some values in its first columns. */
@@ -116,18 +116,18 @@ export function createSortedList<T>(
     })
   const findInside = (chunk: Chunk<T>, bound: RangeBound, from = 0): number =>
     search(from, chunk.elements.length, (place) => isBefore(chunk, place, bound))
-  /** Puts what waits in order. */
+  /** Sorts the pending insertions into the chunks. */
   const settle = (): void => {
     if (fresh.length === 0) return
     starts = undefined
     const [waiting, values] = [fresh, freshValues]
     fresh = []
     freshValues = []
-    // Column by column: numbers that lie side by side are compared much faster.
+    // By column: adjacent numbers are compared much faster.
     const table = columns.map((read, i) => (i === spread?.column ? values : readEach(waiting, read)))
     if (!table.every((values) => values.every(isPlain))) compareValues = compare
     const named = sortPlaces(table, compareValues)
-    // One for all of them: each is done with before the next is asked for.
+    // One object for all insertions: each bound is used before the next one is requested.
     const row: Ordered[] = []
     const bound: RangeBound = { values: row }
     const boundOf = (one: number): RangeBound => {
@@ -136,11 +136,11 @@ export function createSortedList<T>(
     }
     const rows = { elements: waiting, table }
     const open = chunks.at(-1)
-    // What goes behind all others there needs no search.
+    // Insertions after all elements need no search.
     if (!open || isBefore(open, open.elements.length - 1, boundOf(named[0] as number))) append(rows, named)
     else insertAmid(rows, named, boundOf)
   }
-  /** Puts ascending insertions to their places. */
+  /** Merges ascending insertions into their places. */
   const insertAmid = (
     rows: PendingInserts<T>,
     named: readonly number[],
@@ -156,7 +156,7 @@ export function createSortedList<T>(
       while (end < named.length && (index === final || !isBefore(chunk, last, boundOf(named[end] as number))))
       const own = named.slice(begin, end)
       let place = 0
-      // What comes together often goes side by side.
+      // Insertions that arrive together often have adjacent places.
       const places = own.map((one) => {
         place = findInside(chunk, boundOf(one), place)
         return place
@@ -165,7 +165,7 @@ export function createSortedList<T>(
       if (chunk.elements.length >= 2 * CHUNK) chunks.splice(index, 1, ...split(chunk))
     }
   }
-  /** Puts ascending insertions behind all others. */
+  /** Appends ascending insertions. */
   const append = ({ elements: waiting, table }: PendingInserts<T>, named: readonly number[]): void => {
     let open = chunks.at(-1)
     for (const one of named) {
@@ -192,7 +192,7 @@ export function createSortedList<T>(
     starts = undefined
   }
 
-  /** The place of an element, once all are in order. */
+  /** The place of an element, after pending insertions are sorted. */
   const find = (
     element: T,
     value?: Ordered,
@@ -201,7 +201,8 @@ export function createSortedList<T>(
     const bound = { values: readAll(element, value) }
     const chunk = chunks[findChunk(bound)]
     if (!chunk) return undefined
-    // Its neighbours lie side by side; their values, which a search would compare, do not. Spread, it may be its own neighbour.
+    // `indexOf` compares references in one array; a search would compare values spread over memory. With `spread`, an
+    // element may be its own neighbour, so it is searched.
     const place = spread ? findInside(chunk, bound) : chunk.elements.indexOf(element)
     return chunk.elements[place] === element ? { chunk, place } : undefined
   }
@@ -222,7 +223,7 @@ export function createSortedList<T>(
     change(-1)
     if (chunk.elements.length < MIN_CHUNK) joinNeighbours(chunk)
   }
-  /** Joins a chunk that has become short with one beside it, so that many removals leave few chunks. */
+  /** Joins a chunk that has become short with an adjacent one, so that many removals leave few chunks. */
   const joinNeighbours = (chunk: Chunk<T>): void => {
     const index = chunks.indexOf(chunk)
     const [first, second] = chunks.slice(Math.max(0, index - 1), Math.max(2, index + 1))
@@ -238,7 +239,7 @@ export function createSortedList<T>(
   /** Whether two elements have the same values in all columns but that of `spread`. */
   const isSame = (a: T, b: T): boolean =>
     columns.every((read, i) => i === spread?.column || compareValues(read(a), read(b)) === 0)
-  /** Each value takes an element to a place of its own. */
+  /** Each value has a place of its own for the element. */
   const exchangeSpread = (before: T, after: T, { valuesOf }: SpreadColumn<T>): void => {
     const [old, next] = [valuesOf(before), valuesOf(after)]
     const stays = isSame(before, after)

@@ -2,18 +2,16 @@ import { compileField } from '../../filter/compare.js'
 import type { FieldRef, Scalar } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
 
-/**
- * The values of a unique index, with their documents. A document that lacks one of the fields is not in it.
- */
+/** The values of a unique index, with their documents. A document that lacks one of the fields is not in it. */
 export interface UniqueIndex {
   readonly fields: readonly FieldRef[]
   /** The `_id` of another document with the same values. */
   findConflict(document: StoredDocument): string | undefined
-  /** The `_id` of the document with this value, where the index has one field. */
+  /** The `_id` of the document with this value, if the index has one field. */
   lookUp(value: Scalar): string | undefined
   add(document: StoredDocument): void
   remove(document: StoredDocument): void
-  /** Puts the next version of a document in the place of the one before. */
+  /** Replaces a document by its next version. */
   exchange(before: StoredDocument, after: StoredDocument): void
 }
 

@@ -10,14 +10,14 @@ import type { Rows } from './rows.js'
 
 type FailedWrite = Extract<WriteResult, { readonly ok: false }>
 
-/** A collection, where to look in it, and whether its changes are recorded. */
+/** A collection, its planner, and how its changes are recorded. */
 export interface HeldCollection {
   readonly rows: Rows
   readonly plan: Planner
   readonly log: LogPlan | undefined
 }
 
-/** What a step has done to a document. */
+/** The effect of a step on a document. */
 interface AppliedStep extends Omit<Touched, 'log'>, Pick<HeldCollection, 'rows' | 'log'> {}
 
 const isLogged = (done: AppliedStep): done is AppliedStep & Touched => done.log !== undefined
@@ -42,7 +42,7 @@ export function writeSteps(
   return { ok: true, removed: done.filter(({ after }) => !after).length }
 }
 
-/** Each collection once, where its documents come together. */
+/** Tidies each collection once, because its documents usually follow each other. */
 function tidyAll(done: readonly AppliedStep[]): void {
   let last: Rows | undefined
   for (const { rows } of done) {
@@ -57,7 +57,7 @@ function takeBack({ rows, before, after }: AppliedStep): void {
   else if (after) rows.remove(after._id)
 }
 
-/** Applies one step. Gives the reason of its failure. */
+/** Applies one step. Returns the reason if it fails. */
 function applyStep(
   step: WriteStep,
   { rows, plan, log }: HeldCollection,

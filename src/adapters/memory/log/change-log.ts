@@ -12,41 +12,44 @@ import { createNotifier } from '../../log/notifier.js'
 import { isWhole, parsePosition, printPosition } from '../../log/position.js'
 import { createHeldWarning } from '../../log/warn-of-held.js'
 
-/** What a step made of a document in a logged collection. */
+/** The effect of a step on a document in a logged collection. */
 export interface Touched extends Pick<Change, 'in' | 'before' | 'after'> {
   readonly log: LogPlan
 }
 
 /** The log of an adapter. */
 export interface ChangeLog {
-  /** Records what the steps of one write did. */
+  /** Records the changes of one write. */
   record(touched: readonly Touched[], by: string | null): void
   readonly changes: NonNullable<StorageAdapter['changes']>
 }
 
-/** `bytes`: of both documents. */
+/** `bytes`: the bytes of both documents. */
 type LoggedChange = Omit<Change, 'position'> & { readonly bytes: number }
 
-/** How many changes go for their age, at most, for each new one: the log does not grow, and no write waits for long. */
+/** The most old changes dropped per new one: the log does not grow, and no write takes long. */
 const DROPPED = 2
 
-/** The array of changes is cut when it has this many in front that are gone, and half of it is. */
+/** The array of changes is cut when it has this many dropped ones in front, and these are half of it. */
 const CUT = 1024
 
-/** Creates an empty log. `documentsOf` gives the documents of a collection. */
+/** Creates an empty log. `documentsOf` returns the documents of a collection. */
 export function createChangeLog(
   plans: LogPlans,
   documentsOf: (collection: string) => readonly StoredDocument[],
 ): ChangeLog {
   let drawn: string | undefined
-  /** The next service in this process has another memory, and so another log. Some runtimes draw nothing at load time. */
+  /**
+   * The next service in this process has another memory, and so another log. Drawn lazily, because some runtimes
+   * allow no random numbers at load time.
+   */
   const name = (): string => {
     drawn ??= crypto.randomUUID().slice(0, 8)
     return drawn
   }
   const notifier = createNotifier()
   let kept: (LoggedChange | undefined)[] = []
-  /** The changes that were cut off before `kept`, and those that are gone in it. */
+  /** The number of changes cut off before `kept`, and of dropped ones still in it. */
   let cut = 0
   let gone = 0
   let writes = 0
@@ -54,7 +57,7 @@ export function createChangeLog(
   let bytes = 0
   const warnOfHeld = createHeldWarning()
   const sizes = new WeakMap<StoredDocument, number>()
-  /** The size of a document, counted once: one change leaves it, and the next one finds it. */
+  /** The size of a document, counted once: it is the `after` of one change and the `before` of the next. */
   const sizeOf = (stored: StoredDocument | null, left: StoredDocument | null): number => {
     if (!stored) return 0
     const size = sizes.get(stored) ?? JSON.stringify(left).length
@@ -81,7 +84,7 @@ export function createChangeLog(
     let isHeld = false
     for (let i = 0; ; i++) {
       const oldest = kept[gone]
-      // As many go as were too much: each was once recorded, so no write pays for long.
+      // Changes beyond the byte limit are all dropped: each was recorded once, so no write takes long.
       const isBeyond = bytes > plans.bytes() && gone < kept.length - 1
       if (!oldest || !(isBeyond || (i < most && oldest.time < unmarked))) break
       mark ??= findMark()
@@ -137,7 +140,7 @@ export function createChangeLog(
   }
 }
 
-/** One change for each document, in their order; none for what was absent before and is absent now. */
+/** One change per document, in order; none for a document that was absent before and is absent now. */
 function mergeTouched(touched: readonly Touched[]): readonly Touched[] {
   const changes = new Map<string, Touched>()
   for (const one of touched) {
@@ -152,7 +155,7 @@ function mergeTouched(touched: readonly Touched[]): readonly Touched[] {
 
 const idOf = ({ before, after }: Touched): string => (before ?? after)?._id ?? ''
 
-/** A document without some properties: the same where it has none of them. */
+/** A document without some properties; the same object if it has none of them. */
 function leaveOut(document: StoredDocument | null, { omit }: LogPlan): StoredDocument | null {
   if (document === null || !omit.some((property) => Object.hasOwn(document, property))) return document
   const left = Object.entries(document).filter(([property]) => !omit.includes(property))

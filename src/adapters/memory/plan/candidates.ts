@@ -7,20 +7,20 @@ import { type Cursor, mergeCursors, sortCursor } from './merge.js'
 /** The rows that may match a filter, in some order. They change with the next write. */
 export interface CandidateList {
   readonly length: number
-  /** The steps that it takes to find one of them. */
+  /** The steps of finding one of them. */
   readonly steps: number
-  /** Gives the documents behind the first `skip` to `visit` until it returns false. */
+  /** Passes the documents after the first `skip` to `visit` until it returns false. */
   walk(skip: number, visit: (document: StoredDocument, way: number) => boolean): void
   /** The current documents from a place on: later writes do not change them. */
   copyFrom(place: number): Cursor
 }
 
-/** A part of an index that holds documents of one way. */
+/** A part of an index whose documents belong to one alternative, `way`. */
 export interface IndexRange {
   readonly index: SortedIndex
   readonly range: Range
   readonly way: number
-  /** Whether its documents are in the order that is asked for. */
+  /** Whether its documents are in the requested order. */
   readonly isOrdered: boolean
 }
 
@@ -55,7 +55,7 @@ export const candidatesInAll = (parts: readonly IndexRange[]): CandidateList => 
   copyFrom: (place) => readInTurn(partsBehind(parts, place).map(readPartCopy)),
 })
 
-/** The rows of several parts of indexes in one order. They are merged as far as they are asked for. */
+/** The rows of several parts of indexes in one order. They are merged lazily. */
 export const candidatesMerged = (parts: readonly IndexRange[], sort: readonly SortKey[]): CandidateList => {
   const merge = (read: (part: IndexRange) => Cursor, skip: number): Cursor => {
     const merged = mergeCursors(

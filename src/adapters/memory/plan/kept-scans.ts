@@ -1,10 +1,10 @@
 import { CACHES } from '../../../kept/caches.js'
 import type { Rows } from '../rows.js'
 
-/** The most scans that are kept. */
+/** The most cached scans. */
 const MAX_SCANS = 1000
 
-/** Creates what keeps that which plans have found, until the next write, for those who ask again. */
+/** Creates a cache of scans, which lasts until the next write. */
 export function createKeptScans<Scan>({ byId }: Rows): (plan: () => Scan) => () => Scan {
   const scans = new Map<() => Scan, Scan>()
   let version = 0

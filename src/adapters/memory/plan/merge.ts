@@ -1,7 +1,7 @@
 import { compare, compileField, type Ordered } from '../../../filter/compare.js'
 import type { SortKey, StoredDocument } from '../../../storage.js'
 
-/** Gives documents one by one; `way` says which alternative of the filter the last one was found by. */
+/** Returns documents one by one; `way` is the alternative of the filter that found the last one. */
 export interface Cursor {
   way: number
   next(): StoredDocument | undefined
@@ -20,7 +20,7 @@ interface CursorHead extends KeyedDocument {
 
 type ReadSortValues = (document: StoredDocument) => readonly Ordered[]
 
-/** Each document is read once: a merge compares its values several times. */
+/** The values of each document are read once, because a merge compares them several times. */
 function compileValues(sort: readonly SortKey[]): ReadSortValues {
   const readers = sort.map(({ field }) => compileField(field))
   return (document) => readers.map((read) => read(document))
@@ -37,13 +37,13 @@ function compileComparison(sort: readonly SortKey[]): (a: KeyedDocument, b: Keye
   }
 }
 
-/** Merges documents that are in an order, and reads of each cursor one more than it gives. */
+/** Merges ordered cursors. It reads one document ahead from each cursor. */
 export function mergeCursors(cursors: readonly Cursor[], sort: readonly SortKey[]): Cursor {
   const [only] = cursors
   if (only && cursors.length === 1) return only
   const valuesOf = compileValues(sort)
   const compareHeads = compileComparison(sort)
-  /** In descending order: the next one is the last. */
+  /** In descending order: the next document is the last. */
   const heads: CursorHead[] = []
   const advance = (cursor: Cursor): void => {
     const document = cursor.next()

@@ -11,7 +11,7 @@ import type { Range } from '../sorted-list.js'
 /** How one index serves a read. */
 export interface IndexPlan {
   readonly index: SortedIndex
-  /** Whether the documents of each part are in the requested order: that of several parts then comes from a merge. */
+  /** Whether the documents of each part are in the requested order; several parts are then merged. */
   readonly isOrdered: boolean
   /** The conditions that a document still has to meet, and whether there are none. */
   readonly rest: Filter
@@ -26,7 +26,7 @@ export interface IndexPlan {
 /** More parts of an index than this cost more to find than they save. */
 const MAX_PARTS = 2000
 
-/** How an index serves all reads of one shape. Conditions are named by their places. */
+/** How an index serves all reads of one shape. Conditions are identified by their places. */
 interface IndexShape extends Omit<IndexPlan, 'rest' | 'find'> {
   /** The conditions that all documents of the parts meet. */
   readonly used: ReadonlySet<number>
@@ -34,15 +34,15 @@ interface IndexShape extends Omit<IndexPlan, 'rest' | 'find'> {
   readonly compile: (conditions: readonly Filter[]) => () => readonly Range[]
 }
 
-/** Finds the ways in which indexes serve a read. */
+/** Finds the plans with which indexes serve a read. */
 export type IndexPlanner = (conditions: readonly Filter[], sort: readonly SortKey[]) => readonly IndexPlan[]
 
-/** The shapes that are kept, in characters. */
+/** The most characters of the names of cached shapes. */
 const MAX_KEPT = 256 * 1024
 
 /**
- * Creates the planner of the present indexes. Reads that differ in values alone are planned once: to ask each index costs
- * more than most reads.
+ * Creates the planner of the present indexes. Reads that differ only in values are planned once: planning over all
+ * indexes costs more than most reads.
  */
 export function createIndexPlanner({ sorted }: Rows): IndexPlanner {
   const kept = createBoundedMap<string, CachedShapes>(CACHES.indexUses, MAX_KEPT, ({ size }) => size)
@@ -66,14 +66,14 @@ interface CachedShapes {
 
 const nameKey = ({ field, descending }: SortKey): string => `${nameField(field)}${descending ? '-' : '+'}`
 
-/** With its length, for a path may hold any character. */
+/** With the length of the path, because a path may hold any character. */
 const nameField = ({ path, type, each, inside = '' }: FieldRef): string =>
   `${each ? `* ${inside.length} ${inside} ` : ''}${type} ${path.length} ${path}`
 
 /** The name of a condition that serves no index. */
 const OTHER = '?'
 
-/** Names all that an index asks of a condition: equal names, equal plans, whatever the values are. */
+/** The name of the parts of a condition that decide a plan: equal names have equal plans for any values. */
 function nameShape(condition: Filter): string {
   switch (condition.kind) {
     case 'and':
@@ -106,8 +106,8 @@ function nameValues(filters: readonly Filter[]): string {
 }
 
 /**
- * A way is left out where another one meets the same conditions and more, and gives the order if this one does. Those with
- * one part come first, for each part takes two searches.
+ * Omits a plan if another one uses the same conditions and more, and is ordered if this one is. Plans with one part
+ * come first, because each part takes two searches.
  */
 function planShape(
   indexes: readonly SortedIndex[],
@@ -119,20 +119,20 @@ function planShape(
     (other.isOrdered || !shape.isOrdered) &&
     shape.used.size <= other.used.size &&
     [...shape.used].every((place) => other.used.has(place))
-  // Of two that are worth the same, the first one stays.
+  // If two plans are equally good, the first one stays.
   const left = all.filter(
     (shape, i) =>
       !all.some((other, k) => i !== k && isWorse(shape, other) && (k < i || !isWorse(other, shape))),
   )
   const shapes = [...left.filter(({ isOnePart }) => isOnePart), ...left.filter(({ isOnePart }) => !isOnePart)]
-  // Ranges in order in which each document matches are never beaten.
+  // An ordered plan without remaining conditions is never beaten.
   const best = shapes.find(({ isOrdered, isExact }) => isOrdered && isExact)
   return best ? [best] : shapes
 }
 
 /**
- * The parts of an index that follow from equalities on its first fields and bounds on the next one. Where a
- * condition names several values, one plan has a part for each, and another leaves the condition over.
+ * The parts of an index for equalities on its first fields and bounds on the next one. If a condition has several
+ * values, one plan has a part for each value, and another leaves the condition over.
  */
 function planIndex(
   index: SortedIndex,
@@ -143,7 +143,7 @@ function planIndex(
   const several = useIndex(columns, conditions, sort)
   if (!several) return []
   const { fixing, lower, upper, order = [] } = several
-  // All of it, in no order that was asked for: the index of ids gives the same.
+  // The whole index without a useful order: the index of ids serves as well.
   if (index.fields.length > 0 && fixing.length + order.length === 0 && !lower && !upper) return []
   if (!fixing.some(({ kind }) => kind === 'or'))
     return [useIndexFor(index, { use: several, conditions, isOrdered: isMergeable(columns, several, sort) })]
@@ -158,7 +158,7 @@ function planIndex(
   return [useIndexFor(index, { use: several, conditions, isOrdered }), ...single]
 }
 
-/** Whether each part is in an order: each of its keys has one value there, or is a key of the order that the index provides. */
+/** Whether each part is ordered: each key has one value there, or is a key of the order that the index provides. */
 const isMergeable = (
   columns: readonly FieldRef[],
   { fixing, rangeOrder }: IndexUse,
@@ -200,7 +200,7 @@ function useIndexFor(index: SortedIndex, { use, conditions, isOrdered }: UsedInd
   }
 }
 
-/** The values that a condition leaves a column. Missing ones are ordered as `undefined`, before all others. */
+/** The values that a condition allows in a column. A missing value is ordered as `undefined`, before all others. */
 const operandsOf = (condition: Filter): readonly Ordered[] =>
   condition.kind === 'or' || condition.kind === 'eq' ? equalitiesOf(condition) : [undefined]
 
@@ -215,7 +215,7 @@ function compileRanges(
   const isBehindStart = lower ? lower.kind !== 'gte' : upper !== undefined
   const isBehindStop = upper?.kind !== 'lt'
   const bounds = prefixes.map((prefix) => ({
-    // With only an upper bound, the range starts after the missing values, which are below nothing.
+    // With only an upper bound, the range starts after the missing values, because no bound matches them.
     start: lower || upper ? [...prefix, lower && boundOf(lower)] : prefix,
     stop: upper ? [...prefix, boundOf(upper)] : prefix,
   }))
@@ -227,7 +227,7 @@ function compileRanges(
     }))
 }
 
-/** The values of a condition that is an equality, or names several values of one field. */
+/** The values of a condition that is an equality, or lists several values of one field. */
 function equalitiesOf(condition: Filter): readonly Scalar[] {
   const parts = condition.kind === 'or' ? condition.filters : [condition]
   return [...new Set(parts.flatMap((part) => (part.kind === 'eq' ? [part.value] : [])))]

@@ -26,34 +26,34 @@ import {
 import { createKeptScans } from './kept-scans.js'
 import { createIndexPlanner, type IndexPlan, type IndexPlanner } from './plan-indexes.js'
 
-/** Where a read looks for its matches: in a superset of them. */
+/** The candidates of a read: a superset of its matches. */
 export interface Scan {
   readonly candidates: CandidateList
   /** Whether they are in the requested order. */
   readonly isSorted: boolean
-  /** The conditions that a candidate still has to meet, by the way in which it was found. */
+  /** The conditions that a candidate still has to meet, by the alternative that found it. */
   readonly rests: readonly Filter[]
-  /** Whether a candidate may be there several times. */
+  /** Whether a candidate may occur several times. */
   readonly repeats: boolean
-  /** Whether each candidate is a match, and is there once. */
+  /** Whether each candidate is a match, and occurs once. */
   readonly isExact: boolean
-  /** The documents that were last taken from it, as long as it holds. */
+  /** The documents of the last list taken from this scan. */
   taken?: { readonly skip: number; readonly count: number; readonly documents: readonly StoredDocument[] }
 }
 
-/** Finds where to look in the present rows. */
+/** Finds the candidates among the present rows. */
 type Plan = () => Scan
 
-/** Plans where to look for the matches of a filter, in an order. */
+/** Plans a scan for a filter, in an order. */
 export type Planner = (filter: Filter, sort: readonly SortKey[]) => Scan
 
-/** The rows of a collection, and who plans what their indexes do. */
+/** The rows of a collection, and the planner of their indexes. */
 interface Where {
   readonly rows: Rows
   readonly planIndexes: IndexPlanner
 }
 
-/** Creates the planner of a collection. It keeps its plans for filters and orders that are frozen. */
+/** Creates the planner of a collection. It caches its plans for frozen filters and orders. */
 export function createPlanner(rows: Rows): Planner {
   let plans = new WeakMap<readonly SortKey[], WeakMap<Filter, Plan>>()
   let planned = 0
@@ -61,13 +61,13 @@ export function createPlanner(rows: Rows): Planner {
   const keep = createKeptScans<Scan>(rows)
   return (filter, sort) => {
     const indexes = rows.sorted.length + rows.unique.length
-    // A plan holds until there is another index.
+    // A plan is valid until there is another index.
     if (indexes !== planned) {
       plans = new WeakMap()
       where = { rows, planIndexes: createIndexPlanner(rows) }
     }
     planned = indexes
-    // What is not frozen may be another one next time.
+    // A filter that is not frozen may have changed by the next call.
     if (!CACHES.plans.isOn || !Object.isFrozen(filter) || !Object.isFrozen(sort))
       return planScan(filter, sort, where)()
     const ofOrder = plans.get(sort) ?? new WeakMap<Filter, Plan>()
@@ -79,8 +79,8 @@ export function createPlanner(rows: Rows): Planner {
 }
 
 /**
- * Plans the narrowest scan: an id or a unique value, then an index that provides the order, then the shortest
- * ranges, of one index or of one for each alternative.
+ * Plans the narrowest scan: an id or a unique value, then an index that provides the order, then the shortest ranges,
+ * of one index or of one per alternative.
  */
 function planScan(
   filter: Filter,
@@ -103,7 +103,7 @@ function planScan(
   })
 }
 
-/** The ranges that a plan has found, and what it costs to read them. */
+/** The ranges of a plan, and the cost of reading them. */
 interface CostedPlan {
   readonly plan: IndexPlan
   readonly ranges: readonly Range[]
@@ -111,16 +111,16 @@ interface CostedPlan {
   readonly cost: number
 }
 
-/** The number of documents of a range in order that cost as much as one of a range that must be sorted. */
+/** How many documents of an ordered range cost as much as one of a range that must be sorted. */
 const SORTING = 8
 
-/** What is read of ranges in order, most often, if each of their documents matches. */
+/** The usual number of documents read from ordered ranges in which each document matches. */
 const PAGE = 100
 
-/** Up to this cost, a search for something better costs more than it saves. */
+/** Up to this cost, a search for a better plan costs more than it saves. */
 const FEW = 100
 
-/** Up to this many documents are sorted at once, so that they can be merged with others that are in order. */
+/** The most documents of a range that is sorted at once and merged with ordered ranges. */
 const MAX_SORTED = 500
 
 function findWay(plan: IndexPlan): CostedPlan {
@@ -130,7 +130,7 @@ function findWay(plan: IndexPlan): CostedPlan {
   return { plan, ranges, length, cost: plan.isExact ? Math.min(length, PAGE + ranges.length) : length }
 }
 
-/** Ranges in order can stop early, so only much shorter ranges are worth sorting instead. */
+/** Ordered ranges can stop early, so only much shorter ranges are worth sorting instead. */
 function choose(plans: readonly IndexPlan[]): CostedPlan {
   let best: CostedPlan | undefined
   for (const plan of plans) {
@@ -167,7 +167,7 @@ function scanWays(ways: readonly CostedPlan[], sort: readonly SortKey[]): Scan {
   return { candidates, isSorted, rests, repeats, isExact }
 }
 
-/** Plans a union of ranges: for each alternative of a condition those that it has, with the other conditions. */
+/** Plans a union of ranges: one for each alternative of a condition, combined with the other conditions. */
 function planUnion(
   filter: Filter,
   sort: readonly SortKey[],
@@ -201,7 +201,7 @@ const scanRows = (found: readonly DocumentRow[], rest = everything, isSorted = t
   isExact: isEverything(rest),
 })
 
-/** The one document with a given `_id` or unique value, if a condition names one. */
+/** The document with a given `_id` or unique value, if a condition names one. */
 function planOne(conditions: readonly Filter[], filter: Filter, rows: Rows): Plan | undefined {
   for (const condition of conditions) {
     if (condition.kind !== 'eq' || condition.field.each) continue

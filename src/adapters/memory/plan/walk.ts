@@ -4,12 +4,12 @@ import type { StoredDocument } from '../../../storage.js'
 import type { Cursor } from './merge.js'
 import type { Scan } from './plan-scan.js'
 
-/** Takes a match; returns whether it wants more. */
+/** Takes a match; returns whether to continue. */
 type TakeMatch = (document: StoredDocument) => boolean
 
 /**
- * Gives the matches to `take`, in the order of the candidates, each once, until it has enough. At the first pause the
- * remaining documents are copied, so that an answer shows one moment.
+ * Passes the matches to `take`, in the order of the candidates, each once, until it has enough. At the first pause
+ * the remaining documents are copied, so that a result shows one moment.
  */
 export function* walk({ candidates, rests, repeats }: Scan, slice: Slice, take: TakeMatch): Sliced<void> {
   const judges = rests.map(compileJudge)
@@ -28,7 +28,7 @@ export function* walk({ candidates, rests, repeats }: Scan, slice: Slice, take: 
   if (isPaused) yield* walkCopy(candidates.copyFrom(place), { judges, steps }, slice, takeOnce)
 }
 
-/** A document that several parts of indexes have is the same object in all of them, as long as nothing is written. */
+/** A document in several parts of indexes is the same object in all of them until the next write. */
 function once(take: TakeMatch): TakeMatch {
   const taken = new Set<StoredDocument>()
   return (document) => {

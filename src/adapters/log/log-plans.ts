@@ -1,18 +1,18 @@
 import type { CollectionPlan, LogPlan, WriteStep } from '../../storage.js'
 
-/** What the plans of an adapter say of the log. */
+/** The log options of an adapter's plans. */
 export interface LogPlans {
-  /** How a collection is recorded; `undefined` where it is not. */
+  /** How a collection is recorded; `undefined` if it is not. */
   of(collection: string): LogPlan | undefined
   /** The collections whose documents hold marks, with the property. */
   readonly marks: ReadonlyMap<string, string>
-  /** Whether anything of a write is recorded. */
+  /** Whether any step of a write is recorded. */
   records(steps: readonly WriteStep[]): boolean
-  /** The times before which a change goes: if no mark lies before it, and in any case. */
+  /** The times before which changes are dropped: changes that no mark precedes (`unmarked`), and all (`any`). */
   horizon(now: number): { readonly unmarked: number; readonly any: number }
-  /** The bytes of documents beyond which the oldest changes go, if no mark lies before them. */
+  /** The bytes of documents beyond which the oldest changes are dropped, unless a mark precedes them. */
   bytes(): number
-  /** The given plans, with what those before say of the log. */
+  /** The given plans, with the log options of earlier plans. */
   joined(plans: readonly CollectionPlan[]): readonly CollectionPlan[]
   add(plans: readonly CollectionPlan[]): void
 }

@@ -1,19 +1,16 @@
 import type { ChangePage, ChangeQuery } from '../../storage.js'
 
-/** Tells those who wait for changes that there may be some. */
+/** Notifies waiting readers of the log that there may be changes. */
 export interface Notifier {
-  /** Nothing happens where nobody waits. */
+  /** No effect if no reader waits. */
   notify(): void
-  /**
-   * Reads until there is something to tell, or the time to wait is over. Rejects with the reason of an aborted
-   * signal.
-   */
+  /** Reads until there are changes or a gap, or the wait times out. Rejects with the reason of an aborted signal. */
   readWhenNotified(read: () => Promise<ChangePage>, query: ChangeQuery): Promise<ChangePage>
 }
 
 /**
- * Creates a notifier. `look`: the milliseconds after which a reader that waits reads without being notified, because other
- * processes write as well.
+ * Creates a notifier. `look`: the milliseconds after which a waiting reader reads without a notification, because
+ * other processes write as well.
  */
 export function createNotifier(look = Number.POSITIVE_INFINITY): Notifier {
   const listening = new Set<() => void>()
@@ -26,7 +23,7 @@ export function createNotifier(look = Number.POSITIVE_INFINITY): Notifier {
       const end = performance.now() + wait
       for (;;) {
         signal?.throwIfAborted()
-        // It listens before it reads: a change behind the read is heard.
+        // It listens before it reads, so that it notices a change after the read.
         const listener = listen(listening, look)
         try {
           const page = await read()
@@ -41,17 +38,17 @@ export function createNotifier(look = Number.POSITIVE_INFINITY): Notifier {
   }
 }
 
-/** The milliseconds for which somebody else is busy with what will be read next. */
+/** The longest pause, in milliseconds, while another process assigns positions to the next changes. */
 const BUSY = 10
 
-/** The longest pause that timers know, about 24 days. */
+/** The longest pause that timers support, about 24 days. */
 const MAX_PAUSE = 2 ** 31 - 1
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Captured on load: the fake timers of a test must not stop this module.
 const later = setTimeout
 const cancel = clearTimeout
 
-/** Begins to listen; the result waits until `notify` was called since. */
+/** Begins to listen. `wait` returns at once if `notify` was called since. */
 function listen(listening: Set<() => void>, look: number) {
   let isNotified = false
   let wake: (() => void) | undefined
@@ -69,7 +66,7 @@ function listen(listening: Set<() => void>, look: number) {
         wake = resolve
         signal?.addEventListener('abort', wakeUp, { once: true })
         timer = later(resolve, Math.min(milliseconds, look, MAX_PAUSE))
-        // Who waits alone keeps no process alive; not every runtime has this.
+        // A waiting reader alone must not keep the process alive. Not every runtime has `unref`.
         timer.unref?.()
       })
       cancel(timer)

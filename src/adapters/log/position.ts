@@ -1,16 +1,16 @@
-/** A place in a log, as it is told outside. */
+/** A place in a log, as its readers see it. */
 export interface Position<Place> {
-  /** Which log it is: places of another one mean nothing here. */
+  /** The log; its places mean nothing in another log. */
   readonly log: string
   readonly place: Place
-  /** When it was told, or the time of the change there. */
+  /** When the position was issued, or the time of the change there. */
   readonly time: number
   /**
-   * When the change at the place was made, in a unit of the adapter; `null` where none is kept there. A storage that was
-   * restored gives the same places to other changes. Absent in memory, and in positions of earlier versions.
+   * When the change at the place was made, in a unit of the adapter; `null` if no change is stored there. A restored
+   * storage may use the same places for other changes. Absent in memory, and in positions of earlier versions.
    */
   readonly made?: number | null | undefined
-  /** The files in which it was told, on SQLite. */
+  /** The files for which it was issued, on SQLite. */
   readonly files?: string | undefined
 }
 
@@ -41,8 +41,8 @@ export function parsePosition<Place>(
 }
 
 /**
- * Whether a log has the change of a position still, or knows that it is gone. `made`: that of the change at the place now,
- * `null` for none. `isEnd`: whether the last change that is gone lay there.
+ * Whether a log still has the change of a position, or dropped it last. `made`: that of the change at the place now,
+ * `null` if there is none. `isEnd`: whether the last dropped change was at this place.
  */
 export const isKept = (
   position: Pick<Position<unknown>, 'made'>,
@@ -50,5 +50,5 @@ export const isKept = (
   isEnd: boolean,
 ): boolean => (made === null ? isEnd : position.made === undefined || position.made === made)
 
-/** Whether a value is a whole number, not below zero. */
+/** Whether a value is a non-negative integer. */
 export const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0

@@ -4,8 +4,8 @@ const { process: host } = globalThis as {
 }
 
 /**
- * Creates what hears whether consumers hold changes beyond the bytes that the log keeps: it warns when that begins
- * (CONTRACT.md §9, "The log").
+ * Creates a function that receives whether consumers hold changes beyond the byte limit of the log, and warns when
+ * that begins (CONTRACT.md §9, "The log").
  */
 export function createHeldWarning(): (isHeld: boolean) => void {
   let wasHeld = false

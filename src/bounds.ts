@@ -1,6 +1,7 @@
 /**
- * Sizes, and steps of long work, at which the service and its adapters refuse, cut or change their way, beyond the `limits` of a configuration. They are
- * fixed: a host cannot change them. Characters are UTF-16 code units of JSON; the bytes of documents are those of their JSON.
+ * Sizes and steps at which the service and its adapters reject, cut or switch strategy, besides the `limits` of a
+ * configuration. A host cannot change them. Characters are UTF-16 code units of JSON; the bytes of documents are
+ * those of their JSON.
  */
 export interface Bounds {
   /** The steps between two turns of the event loop, for all requests: about 10 ms (CONTRACT.md §6, "Fairness"). */
@@ -8,46 +9,48 @@ export interface Bounds {
   /** The steps that work may take before it waits for its turn: about 0.5 ms, so that short work never waits. */
   readonly firstSlice: number
   /**
-   * The same for work on many documents: about 2.5 ms, enough for a hundred small ones. What is half done when it waits
-   * holds more memory than what has not begun, and many that wait so are copied by each collection of garbage.
+   * The same for work on many documents: about 2.5 ms, enough for a hundred small ones. Half-done work that waits
+   * holds more memory than work that has not begun, and each garbage collection copies it.
    */
   readonly longFirstSlice: number
-  /** The steps before the first turn where much work began in one turn: enough for short work. */
+  /** The steps before the first turn if much work began in one turn: enough for short work. */
   readonly leastSlice: number
   /** More steps than most documents take. */
   readonly documentSteps: number
-  /** A text with more characters may have little else than short values, and then costs several times as much to write. */
+  /** A longer text may consist of short values, and then costs several times as much to write. */
   readonly longText: number
   /**
-   * The most bytes that the documents of one write have together, and what a batch reads, stores and answers
+   * The most bytes of all documents of one write, and of the documents that a batch reads, stores and returns
    * (CONTRACT.md §6, "Fairness"; §2, "Batch").
    */
   readonly writtenBytes: number
-  /** The bytes of documents that a batch remembers where nothing else bounds them, counted roughly. */
+  /** The approximate bytes of documents that a batch caches if no other limit applies. */
   readonly rememberedBytes: number
-  /** The bytes, counted roughly, that are counted exactly in one piece: of numbers, some 6 ms. */
+  /** The approximate bytes that are counted exactly in one piece: for numbers, about 6 ms. */
   readonly countedBytes: number
-  /** The most bytes of an unread body that are still taken once its request is answered (CONTRACT.md §6). */
+  /** The most bytes of an unread body that are still received after its response (CONTRACT.md §6). */
   readonly unreadBytes: number
   /** The most bytes of documents that are read into memory at once (CONTRACT.md §6, "Fairness"). */
   readonly readBytes: number
   /** The most characters of a short array; longer ones are streamed. */
   readonly shortCharacters: number
-  /** Fewer documents are printed at once where they may have so many bytes: each of a few may take longer than all of many. */
+  /** The bytes of documents that are printed at once: a few large documents may take longer than many small ones. */
   readonly printedBytes: number
   /** The characters that are written at once, unless the text of one document is longer. */
   readonly writtenCharacters: number
-  /** The characters of a text that are sent at once: few enough to notice that a slow client still reads. */
+  /** The characters of a text that are sent at once: few enough to detect that a slow client still reads. */
   readonly sentCharacters: number
-  /** The most characters of kept texts of expanded documents, unless one text alone is longer. */
+  /** The most characters of cached texts of expanded documents, unless one text alone is longer. */
   readonly expandedCharacters: number
-  /** The most characters of expanded documents that are held whole for one batch; others are read again when written. */
+  /**
+   * The most characters of expanded documents that are held whole for one batch; others are read again when written.
+   */
   readonly heldCharacters: number
-  /** The characters ahead that are searched for further ids to ask for. */
+  /** The characters ahead that are searched for further ids to request. */
   readonly searchedCharacters: number
-  /** Beyond so many bytes that wait for the client, the next event cuts the stream (CONTRACT.md §9, "Bounds of streams"). */
+  /** A stream with more unsent bytes is cut at the next event (CONTRACT.md §9, "Bounds of streams"). */
   readonly waitingBytes: number
-  /** Below so many bytes that wait, a client that is waited for gets more. */
+  /** A slow client with fewer unsent bytes receives more. */
   readonly fewWaitingBytes: number
   /** The bytes of text of one batch that an adapter reads, unless one document has more. */
   readonly batchBytes: number
@@ -61,7 +64,7 @@ export interface Bounds {
   readonly firstCharacters: number
   /** PostgreSQL: the characters, values and steps beyond which a write may take long. */
   readonly longWrite: number
-  /** PostgreSQL: the characters of documents after which a statement that inserts takes no further one. */
+  /** PostgreSQL: a statement that inserts this many characters of documents takes no further document. */
   readonly insertedCharacters: number
 }
 
@@ -99,10 +102,10 @@ export const SHIPPED: Bounds = Object.freeze({
   insertedCharacters: 64 * KIB,
 })
 
-/** The bounds in force. Code reads a bound here each time that it applies, and keeps no copy. */
+/** The bounds in force. Code reads a bound each time it applies, and keeps no copy. */
 export let bounds: Bounds = SHIPPED
 
-/** Puts other bounds in force, for tests: a sixteenth of each costs a sixteenth. */
+/** Replaces the bounds, for tests: a sixteenth of each costs a sixteenth. */
 export function replaceBounds(others: Bounds): void {
   bounds = others
 }

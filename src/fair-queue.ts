@@ -1,25 +1,25 @@
-/** The caller of some work as queues know it: a text, or what finds it out when a queue needs it. */
+/** The caller of some work, for queues: a text, or a function that finds it when a queue needs it. */
 export type QueueCaller = string | (() => string | undefined)
 
 /** The text of a caller. */
 export const textOf = (caller: QueueCaller | undefined): string | undefined =>
   typeof caller === 'function' ? caller() : caller
 
-/** An entry, and when it came. */
+/** An entry, and its number in the order of arrival. */
 interface QueueEntry<T> {
   readonly entry: T
   readonly order: number
 }
 
 /**
- * Entries that wait, each for a caller. The callers are served in turn, the entries of one caller in the order in which they
- * came, so a caller with many entries delays another one by a single entry at a time. A caller is any text; absent, it is one
- * that all others without a text share. Lists are arrays: what a set of long life once held may live until the next full
+ * A queue of entries with callers. The callers are served in turn, the entries of one caller in order of arrival, so
+ * a caller with many entries delays another one by a single entry at a time. A caller is any text; all entries
+ * without a caller share one. Lists are arrays: entries of a long-lived set may stay in memory until the next full
  * garbage collection.
  */
 export class FairQueue<T> {
   readonly #capacity: number
-  /** By caller, the one that is served next first; no list is empty. */
+  /** Lists by caller, the next one to serve first; no list is empty. */
   readonly #lists = new Map<string, QueueEntry<T>[]>()
   /** The caller that was served last: it comes after all others. */
   #last: string | undefined
@@ -36,9 +36,9 @@ export class FairQueue<T> {
   }
 
   /**
-   * Adds an entry; one that waits for several callers is added for the one of them with the fewest entries. Beyond the
-   * capacity, the last entry of the caller with the most entries is removed and returned: it may be the new one, which loses
-   * against an earlier entry of a caller with as many.
+   * Adds an entry; an entry of several callers is added for the one with the fewest entries. Beyond the capacity, the
+   * last entry of the caller with the most entries is removed and returned. That may be the new entry: among callers
+   * with as many entries, the latest entry loses.
    */
   add(entry: T, ...callers: readonly (string | undefined)[]): T | undefined {
     const caller = this.#leastBusy(callers)
@@ -50,7 +50,7 @@ export class FairQueue<T> {
     return this.#length > this.#capacity ? this.#evict() : undefined
   }
 
-  /** Notes that a caller is served without having waited. */
+  /** Records that a caller was served without waiting. */
   pass(caller = ''): void {
     this.#last = caller
   }
@@ -61,7 +61,7 @@ export class FairQueue<T> {
     return this.#lists.get(this.#last ?? '')?.[0]?.entry
   }
 
-  /** Removes and returns the entry that is served next, of those that `mayGo`. Default: all may. */
+  /** Removes and returns the next entry that `mayGo` allows. Default: all. */
   take(mayGo: (entry: T) => boolean = all): T | undefined {
     const last = this.#last
     for (const [caller, list] of this.#lists) {
@@ -72,7 +72,7 @@ export class FairQueue<T> {
     return last === undefined || !list ? undefined : this.#takeOf(last, list, mayGo)?.entry
   }
 
-  /** Removes an entry. Returns whether it was there. */
+  /** Removes an entry. Returns whether it was in the queue. */
   delete(entry: T): boolean {
     for (const [caller, list] of this.#lists) {
       const at = list.findIndex((place) => place.entry === entry)

@@ -1,21 +1,21 @@
 import type { MaybePromise } from './types.js'
 
-/** Whether a value is only promised. */
+/** Whether a value is a promise. */
 export const isPromise = <T>(value: MaybePromise<T>): value is Promise<T> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 
 /**
- * Continues with a value: at once, where it is not a promise. A storage in memory answers without a
- * promise, and a request that never waits costs half of one that does.
+ * Continues with a value: at once if it is not a promise. A storage in memory returns no promises, and a request that
+ * never waits costs half of one that does.
  */
 export const whenReady = <T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
 ): MaybePromise<U> =>
-  // What a storage gives may have a `then` that returns nothing.
+  // The promise of a storage may have a `then` that returns nothing.
   isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 
-/** Works on one after another; a promise where that takes waiting. */
+/** Works on one item after another; returns a promise if any of them takes waiting. */
 export function inTurn<T>(all: Iterable<T>, work: (one: T) => MaybePromise<void>): MaybePromise<void> {
   const left = all[Symbol.iterator]()
   const goOn = (): MaybePromise<void> => {
@@ -27,12 +27,15 @@ export function inTurn<T>(all: Iterable<T>, work: (one: T) => MaybePromise<void>
   return goOn()
 }
 
-/** Lets what a host's function has returned fail in silence: a rejection that nobody hears of would end the process. */
+/**
+ * Ignores the rejection of a promise that a host's function has returned: an unhandled rejection would end the
+ * process.
+ */
 export function ignoreFailure(returned: unknown): void {
   if (isPromise(returned)) Promise.resolve(returned).catch(() => {})
 }
 
-/** Resolves after so many milliseconds, or when `signal` aborts. */
+/** Resolves after some milliseconds, or when `signal` aborts. */
 export const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve()
@@ -45,7 +48,7 @@ export const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> 
     signal.addEventListener('abort', end)
   })
 
-/** Does one thing after another by key. */
+/** Creates a function that runs work with the same key one after another. */
 export function createOrder(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>()
   return (key, work) => {

@@ -2,8 +2,8 @@ import { bounds } from './bounds.js'
 import type { MaybePromise } from './types.js'
 
 /**
- * What is left of the current slice, in steps of about 50 ns, the cost of one comparison. Work subtracts its
- * steps from `left` and pauses at zero or below. Steps are counted because some runtimes stop their clocks.
+ * The rest of the current slice, in steps of about 50 ns, the cost of one comparison. Work subtracts its steps from
+ * `left` and pauses at zero or below. Steps are counted because some runtimes stop their clocks.
  */
 export interface Slice {
   left: number
@@ -12,13 +12,13 @@ export interface Slice {
 /** Work that may be long: it yields when its slice is used up, and continues with a new one. */
 export type Sliced<T> = Generator<void, T, void>
 
-/** A slice without an end, for work that is short or that nothing else waits behind. */
+/** A slice without an end, for work that is short or that delays no other work. */
 export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 
-/** Runs work to its end at once; for the same cases as `endless`. */
+/** Runs work to its end at once. Only for work that may use `endless`. */
 export const runAtOnce = <T>(start: (slice: Slice) => Sliced<T>): T => start(endless()).next().value as T
 
-/** The steps of writing so many characters of JSON. */
+/** The steps of writing this many characters of JSON. */
 export const stepsToWrite = (characters: number): number =>
   10 + (characters > bounds.longText ? characters / 4 : characters / 16)
 
@@ -30,7 +30,7 @@ interface TurnCounts {
   missed: number
 }
 
-/** The work with the fewest slices comes first, so that endless work does not hold up what is nearly done. */
+/** The work with the fewest slices comes first, so that endless work does not delay work that is nearly done. */
 const waiting: TurnCounts[] = []
 
 function standInLine(me: TurnCounts): void {
@@ -38,18 +38,18 @@ function standInLine(me: TurnCounts): void {
   waiting.splice(place < 0 ? waiting.length : place, 0, me)
 }
 
-/** The slices that have run since the process began: if the number is the same a turn later, none has run. */
+/** The slices that have run since the process began. An unchanged number after a turn means that none has run. */
 let slicesRun = 0
 
-/** The number of times since the last turn that a first slice was too short; longer ones count as several. */
+/** The number of first slices since the last turn that were too short; longer ones count as several. */
 let crowd = 0
 
-/** Where as much work began between two turns as fills a slice, the rest gets little: enough for short work. */
+/** Once new work in one turn has filled a slice, further work gets a minimal first slice: enough for short work. */
 const isCrowded = (): boolean => crowd >= bounds.slice / bounds.firstSlice
 
 /**
- * Takes the first slice of work on so many documents, which counts as used. Until somebody waits for a turn, what is
- * taken adds up.
+ * Takes the first slice of work on this many documents, which counts as used. The slices taken add up until some work
+ * waits for a turn.
  */
 export function takeFirstSlice(documents: number): number {
   if (isCrowded()) return bounds.leastSlice
@@ -58,7 +58,7 @@ export function takeFirstSlice(documents: number): number {
   return first
 }
 
-/** The steps of all work so far that did not wait for a turn: who starts some can so count them. */
+/** The steps of all work so far that did not wait for a turn. The difference around a call is its cost. */
 let steps = 0
 
 export const stepsTaken = (): number => steps
@@ -67,14 +67,14 @@ export function addSteps(more: number): void {
   steps += more
 }
 
-/** The turns after which the first in line loses its place: its runtime may have forgotten it. */
+/** The turns after which the first in line loses its place: its runtime may have dropped it. */
 const PATIENCE = 100
 
 /**
- * Runs work in slices; one slice of all work of the process runs between two turns of the event loop. The
- * first, short slice runs at once: if the work ends in it, the result is returned without a promise. When the
- * signal aborts, work ends at its next pause and throws the signal's reason. `signal` is called at the first
- * pause. Work on many documents can have a longer first slice.
+ * Runs work in slices; one slice of all work of the process runs between two turns of the event loop. The first,
+ * short slice runs at once: if the work ends in it, the result is returned without a promise. When the signal aborts,
+ * work ends at its next pause and throws the signal's reason. `signal` is called at the first pause. Work on many
+ * documents can have a longer first slice.
  */
 export function runSliced<T>(
   start: (slice: Slice) => Sliced<T>,
@@ -120,7 +120,10 @@ async function runInTurns<T>(
   }
 }
 
-/** Waits until no other slice ran since the last turn and this work is first in line; it leaves the line. */
+/**
+ * Waits until this work is first in line and no other slice has run since the last turn, then removes it from the
+ * line.
+ */
 async function waitForTurn(me: TurnCounts, signal: AbortSignal | undefined): Promise<void> {
   for (;;) {
     const seen = slicesRun
@@ -142,16 +145,15 @@ async function waitForTurn(me: TurnCounts, signal: AbortSignal | undefined): Pro
 }
 
 /**
- * Lets everything else that waits in the event loop run first. `setImmediate` lets sockets go first, which a
- * due timer does not guarantee. Each work waits by itself: on workers, the timer of one request does not fire
- * for another.
+ * Lets all other work in the event loop run first. `setImmediate` lets sockets go first, which a due timer does not
+ * guarantee. Each work waits by itself: on workers, the timer of one request does not fire for another.
  */
 export const nextTurn = (): Promise<void> => endOfTurn() ?? new Promise((resolve) => later(resolve, 0))
 
 /**
- * Waits for the end of this turn of the event loop, where the runtime has a name for it. Answers that leave
- * together wake who reads them once, and what makes them stays in the caches of the processor: with 32 busy
- * connections, a create costs a bit more than half of what it costs where each answer leaves by itself.
+ * Waits for the end of this turn of the event loop; `undefined` if the runtime has no `setImmediate`. Responses sent
+ * together wake their readers once, and their code stays in the caches of the processor: with 32 busy connections, a
+ * create costs little more than half of a create whose response is sent alone.
  */
 export const endOfTurn = (): Promise<void> | undefined =>
   soon ? new Promise((resolve) => soon(resolve)) : undefined
@@ -160,7 +162,7 @@ const { setImmediate: given } = globalThis as {
   readonly setImmediate?: ((run: () => void) => unknown) & { readonly clock?: unknown }
 }
 
-// The runtime's own functions, read at start: a fake clock of a test must not stop work under way. One of vitest or
-// jest that was there first has a `clock`: no request may wait for somebody to turn its hands.
+// The runtime's own functions, captured on load: the fake timers of a test must not stop work under way. Fake timers
+// of vitest or jest that were installed before have a `clock`: requests must not wait until a test advances it.
 const soon = given && !given.clock ? given : undefined
 const later = setTimeout

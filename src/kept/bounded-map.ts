@@ -1,6 +1,6 @@
 import type { Cache } from './caches.js'
 
-/** A cache of limited size that drops the entries that were not used for longest. */
+/** A cache of limited size that evicts the least recently used entries. */
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined
   set(key: K, value: V): void
@@ -26,7 +26,7 @@ export function createBoundedMap<K, V>(
       if (!cache.isOn) return undefined
       const value = entries.get(key)
       if (value !== undefined && key !== newest) {
-        // A map keeps the order of insertion: an entry that is put back counts as new.
+        // A map keeps the order of insertion: an entry that is inserted again is the newest.
         entries.delete(key)
         entries.set(key, value)
         newest = key

@@ -6,8 +6,8 @@ export interface Cache {
 const on = (): Cache => ({ isOn: true })
 
 /**
- * All caches of services and adapters, by what they hold. None of them changes an answer: tests switch them off, one by
- * one or all together, and compare.
+ * All caches of services and adapters, by content. No cache changes a response: tests switch them off, one by one or
+ * all together, and compare.
  */
 export const CACHES = {
   accesses: on(),

@@ -33,7 +33,7 @@ export const explainStructure = (
 function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Error {
   const name = isIndex(structure) ? quoteName(structure.name) : dialect.table(structure.collection)
   return new UnusableStorage(
-    `${name} exists already, but is not recorded as a table of this service: it belongs to another application, or its line in ${dialect.structures.table} was deleted; give the service ${dialect.ownPlace}, or rename the existing one`,
+    `${name} exists already, but is not recorded as a table of this service: it belongs to another application, or its row in ${dialect.structures.table} was deleted; give the service ${dialect.ownPlace}, or rename the existing one`,
     cause,
   )
 }

@@ -39,7 +39,7 @@ export interface WorkOptions {
 export interface Connections {
   /** Whether work that may be long would wait for a connection. */
   isFullOfLong(): boolean
-  /** Runs `work` on a connection, and retries it after serialization failures and deadlocks. */
+  /** Runs `work` on a connection, and retries it a few times after errors without effect (`isRepeatable`). */
   use<T>(work: (session: DatabaseSession) => Promise<T>, caller: WorkCaller, manner?: WorkOptions): Promise<T>
   /**
    * Opens no more connections, waits for `last`, and resolves when all connections are closed or returned. Work that
@@ -128,7 +128,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       const giveUp = (): void => {
         forget()
         progress.isGivenUp = true
-        const reason = signal?.aborted ? signal.reason : new Error('nothing was heard of it')
+        const reason = signal?.aborted ? signal.reason : new Error('the database did not respond in time')
         const isUnsent = queue.leave(job) || !session || !working
         reject(writes && !isUnsent && !progress.isOpen ? outcomeUnknown(reason) : unavailable(reason))
         if (isUnsent || !session || !working) return
@@ -205,7 +205,7 @@ function endingWith(session: DatabaseSession, progress: WorkProgress): DatabaseS
   }
 }
 
-/** The most retries after a serialization failure or deadlock, and the longest pause before one, in milliseconds. */
+/** The most retries, and the longest pause before one, in milliseconds. */
 const MAX_RETRIES = 3
 const PAUSE = 50
 

@@ -126,7 +126,7 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
           count = MOST
           return
         }
-        // A separate statement: it sees what was committed while the lock was awaited.
+        // A separate statement sees commits made while the lock was awaited.
         const [numbered] = (await run(number, [Number(held.last), Number(held.total ?? 0)])).rows
         count = Number(numbered?.seen)
         const last = Number(numbered?.last ?? held.last)

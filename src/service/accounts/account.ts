@@ -10,7 +10,7 @@ import { findAgain } from '../write/written.js'
 /** A user as a caller: its roles come from the role field. */
 export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller {
   const held = users.roleField === null ? undefined : readOwn(user, users.roleField)
-  // A value that is not of the declared type counts as missing: above all in the role field.
+  // A value that is not of the declared type counts as missing, above all in the role field.
   const isList = users.fields.some(({ name, type }) => name === users.roleField && type === 'array')
   const roles = isList ? (Array.isArray(held) ? held : []) : [held]
   const fields: { [name: string]: unknown } = {}
@@ -29,7 +29,7 @@ export function showAccount(call: Call, auth: AuthPlan, user: StoredDocument): M
   return learning ? learning.then(() => showTo(own, auth, user)) : showTo(own, auth, user)
 }
 
-/** The same account, and what came with it, behind what hooks have added to its write. */
+/** The same result with the account read again, after the operations that hooks have added to its write. */
 export const showAgain =
   (auth: AuthPlan) =>
   async <T extends { readonly user: Document }>(call: Call, shown: T): Promise<T> => ({

@@ -1,11 +1,14 @@
 import { type Call, createCall } from '../call.js'
 
-/** Does something behind the answer to a call, in the service's own right; with a line, in its turn (see `Background`). */
+/**
+ * Runs work in the background after the response to a call, with the service's own rights; `line` queues it (see
+ * `Background`).
+ */
 export const behind = ({ service }: Call, work: (own: Call) => Promise<void>, line?: string): void =>
   service.background.begin(
     (by) => work(createCall(service, { ...by, caller: null, session: undefined })),
     line,
   )
 
-/** The line of the deliveries to an identifier for one reason. */
+/** The background line of the deliveries to an identifier for one reason. */
 export const lineOf = (reason: string, identifier: string): string => JSON.stringify([reason, identifier])

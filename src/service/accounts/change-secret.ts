@@ -16,7 +16,7 @@ import { showAccount, showAgain } from './account.js'
 import { endSessions } from './end-sessions.js'
 import { invalidCredentials, type SignedIn, verifyOwn } from './login.js'
 
-/** The faults of a new secret, whose place in the body is `/new`. */
+/** The validation errors of a new secret, whose path in the body is `/new`. */
 export function judgeSecret({ users, secret }: AuthPlan, value: string): readonly Fault[] {
   const at = toPointerPart(secret.name)
   return users
@@ -28,15 +28,15 @@ export function judgeSecret({ users, secret }: AuthPlan, value: string): readonl
 export interface SecretChange {
   readonly current: string
   readonly next: string
-  /** The client's address; `undefined` where it is not known. */
+  /** The client's address; `undefined` if unknown. */
   readonly client: string | undefined
 }
 
 /**
- * Changes the secret of a caller who knows the present one, ends all sessions in the same write and opens a
- * new one (CONTRACT.md §4, "Changing the secret"). Throws `invalid_credentials` for a wrong present secret,
- * which counts as a failed login, or where another one came first, `too_many_attempts`, `invalid_token` where the session
- * has ended meanwhile, and `overloaded`.
+ * Changes the secret of a caller who knows the present one, ends all sessions in the same write and opens a new one
+ * (CONTRACT.md §4, "Changing the secret"). Throws `invalid_credentials` for a wrong present secret, which counts as a
+ * failed login, or if a concurrent change of the secret came first; `too_many_attempts`; `invalid_token` if the session
+ * has ended meanwhile; and `overloaded`.
  */
 export async function changeSecret(
   call: Call,
@@ -62,7 +62,7 @@ async function planChange(
   const { users } = auth
   const user = await store.own(users.name).find(session.user._id)
   if (!user) throw invalidToken()
-  // Another secret came first, of another session, which has ended this one, or of this.
+  // The secret was changed concurrently: in another session, which ended this one, or in this session.
   if (readStamp(user) !== readStamp(session.user)) throw invalidCredentials()
   const planned = { fields: readFields(user), now: service.clock() }
   const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)

@@ -16,17 +16,17 @@ import type { BackgroundScope, Call, Service } from '../call.js'
 import type { Deadline } from '../deadline.js'
 import { readStamp } from '../write/stored-document.js'
 
-/** The most sessions that a write removes beside what else it does: some 20 ms in memory. */
+/** The most sessions that a write removes besides its other steps: about 20 ms in memory. */
 const MOST_AT_ONCE = 500
 
-/** The sessions that one read finds, and those that one write removes where it does nothing else. */
+/** The sessions that one read finds, and those that a write without other steps removes. */
 const FOUND_AT_ONCE = 2000
 const SLICE = 200
 
-/** The reads of one work after an answer: what is left then is another one. */
+/** The reads of one background task: the rest becomes another task. */
 const ROUNDS = 5
 
-/** The parts of a service that end sessions. */
+/** The parts of a service that ending sessions needs. */
 type Ender = Pick<Service, 'beside' | 'background' | 'clock'>
 
 /** The part of a write that ends sessions. */
@@ -37,8 +37,9 @@ export interface EndedSessions {
 }
 
 /**
- * Ends all sessions of accounts with a write that gives these another stamp, or deletes them: that alone ends the
- * sessions. The same write removes them where they are few; more are removed after it, in slices. `kept`: one that stays.
+ * Ends all sessions of accounts with a write that changes the stamp of these accounts, or deletes them: that alone
+ * invalidates the sessions. The same write removes a few session documents; more are removed after it, in slices.
+ * `kept`: one that stays.
  */
 export function endSessions(
   by: Ender,
@@ -47,7 +48,7 @@ export function endSessions(
   kept?: string,
 ): MaybePromise<EndedSessions> {
   const all = or(ids.map(sessionsOf))
-  // A batch does not require that their number stays: it is read from the storage itself.
+  // A batch does not require that their number is unchanged: it is read from the storage directly.
   return whenReady(by.beside.within(deadline).own(SESSIONS).count(all), (count) =>
     count > MOST_AT_ONCE
       ? { steps: [], after: () => tidyAll(by, auth, ids) }
@@ -56,8 +57,8 @@ export function endSessions(
 }
 
 /**
- * Makes room for one more session of an account: the oldest end in the write that stores it (CONTRACT.md §4, "Sessions").
- * More than some, of an account from before there was a limit, end after it.
+ * Makes room for one more session of an account: the oldest end in the write that stores it (CONTRACT.md §4,
+ * "Sessions"). An account from before the limit may have more than one slice; the rest end after the write.
  */
 export const makeRoom = (
   { service, store }: Pick<Call, 'service' | 'store'>,
@@ -84,7 +85,7 @@ function tidyAll(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, ids: r
   for (const id of ids) tidySessions(by, auth, id)
 }
 
-/** Removes the sessions of an account that no longer count, and those beyond `auth.sessions`, after the answer. */
+/** Removes the sessions of an account that are no longer valid, and those beyond `auth.sessions`, in the background. */
 function tidySessions(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, id: string): void {
   const line = JSON.stringify(['sessions', id])
   by.background.begin(async (scope) => {
@@ -93,7 +94,7 @@ function tidySessions(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, i
   }, line)
 }
 
-/** Removes some of them; false where none were left. */
+/** Removes one batch of them; false if none were left. */
 async function tidySome(
   { store }: BackgroundScope,
   auth: AuthPlan,
@@ -118,7 +119,7 @@ async function tidySome(
     await nextTurn()
     await store.write(async () => {
       const present = await users.find(id)
-      // Which sessions are over is read again then.
+      // If the stamp has changed, the next round reads again which sessions have ended.
       if (present && user ? readStamp(present) !== readStamp(user) : present !== user)
         return { steps: [], done: undefined }
       // A session that changes its own secret gets its new stamp in the same write as the account.

@@ -19,19 +19,20 @@ export interface RolePlan {
   readonly plan: ServicePlan
 }
 
-/** Finds where a configuration keeps roles. Throws `ConfigError` where it keeps no accounts or no roles. */
+/** Finds the field in which a configuration keeps roles. Throws `ConfigError` if it keeps no accounts or no roles. */
 export function findRoles(plan: ServicePlan): RolePlan {
   const { auth } = plan
   if (!auth)
     throw new ConfigError([
-      { path: '/collections/users', message: 'keeps no accounts: it has no hash field' },
+      { path: '/collections/users', message: 'has no accounts: no field is of type hash' },
     ])
   const field = auth.users.fields.find(({ name }) => name === auth.users.roleField)
-  if (!field) throw new ConfigError([{ path: '/auth/roleField', message: 'names no field to hold a role' }])
+  if (!field)
+    throw new ConfigError([{ path: '/auth/roleField', message: 'does not name a field that holds roles' }])
   return { auth, field, plan }
 }
 
-/** An account, and the role that it gets. */
+/** An account, and the role to grant. */
 export interface RoleGrant {
   /** The identifier, as a login would send it. */
   readonly identifier: string
@@ -39,10 +40,9 @@ export interface RoleGrant {
 }
 
 /**
- * Gives an account a role with the operator's authority, independent of the permissions. A role field with
- * one role is set; a list gets one more element. Returns whether anything was written. Throws `not_found` for
- * an identifier that no account has, `validation_failed` for a role that the field does not take,
- * `unique_violation`, `overloaded`.
+ * Grants an account a role with the operator's authority, independent of the permissions. A role field with one role is
+ * set; a list gets one more element. Returns whether anything was written. Throws `not_found` for an identifier without
+ * an account, `validation_failed` for a role that the field does not accept, `unique_violation`, `overloaded`.
  *
  * @param store open for the collection of accounts
  */
@@ -77,7 +77,7 @@ export const grantRole = async (
     }
   })
 
-/** The error of an identifier that no account has, for an operator. */
+/** The error of an identifier without an account, for an operator. */
 export const noAccount = ({ identifier: { name } }: AuthPlan, identifier: string): ServiceError =>
   new ServiceError('not_found', `No account has the ${name} ${JSON.stringify(identifier)}.`)
 
@@ -89,7 +89,7 @@ function addRole(field: Field, before: unknown, role: string): unknown {
   return held.includes(added) ? held : [...held, added]
 }
 
-/** Checks what a role changes in its field, not what was there before. */
+/** Validates the changes of a role in its field, not the values that were there before. */
 function checkRole({ auth: { users }, field }: RolePlan, fields: JsonObject): void {
   const at = toPointerPart(field.name)
   const after = fields[field.name]

@@ -9,20 +9,20 @@ import { noAccount } from './grant-role.js'
 import { findUser } from './login.js'
 import { isVerified, verifiedFields } from './verified.js'
 
-/** Finds the accounts of a configuration that can be verified. Throws `ConfigError` where none can. */
+/** The plan of accounts that can be verified. Throws `ConfigError` if the configuration has none. */
 export function findVerifiable({ auth }: ServicePlan): AuthPlan {
   if (auth?.verified) return auth
   throw new ConfigError([
     {
       path: '/auth/verifiedField',
-      message: 'is needed for that: it names the field that says since when an account is verified',
+      message: 'is required: it names the field that holds the time since which an account is verified',
     },
   ])
 }
 
 /**
- * Verifies an account with the operator's authority. Returns whether anything was written: one that is verified
- * keeps its time. Throws `not_found` for an identifier that no account has, and `overloaded`.
+ * Verifies an account with the operator's authority. Returns whether anything was written: a verified account keeps its
+ * time. Throws `not_found` for an identifier without an account, and `overloaded`.
  *
  * @param store open for the collection of accounts
  */

@@ -28,13 +28,13 @@ export interface SessionView {
   readonly isCurrent: boolean
 }
 
-/** A page of sessions, and where the next one begins; absent where no more follow. */
+/** A page of sessions, and the position of the next page; absent on the last page. */
 export interface SessionsPage {
   readonly shown: readonly SessionView[]
   readonly next?: SessionPlace
 }
 
-/** Sessions of an account that count, in the order in which they began (CONTRACT.md §4, "Sessions"). */
+/** The valid sessions of an account, in the order in which they began (CONTRACT.md §4, "Sessions"). */
 export async function listSessions(
   call: Call,
   { sessionMilliseconds }: AuthPlan,
@@ -52,16 +52,16 @@ export async function listSessions(
   return found.length > limit ? { shown, next: placeBehind(page, after.began, passed) } : { shown }
 }
 
-/** Sessions after a place. */
+/** Sessions after a position. */
 interface FoundSessions {
   readonly found: readonly StoredDocument[]
-  /** Those before them that began when the last one before them did. */
+  /** The number of sessions before them with the same beginning as the last one before them. */
   readonly passed: number
 }
 
 const NONE: FoundSessions = { found: [], passed: 0 }
 
-/** The place after sessions that follow others. */
+/** The position after the found sessions. */
 function placeBehind(found: readonly StoredDocument[], before: string, passed: number): SessionPlace {
   const times = found.map(storedBeginning)
   const began = times.at(-1) ?? before
@@ -73,10 +73,10 @@ function placeBehind(found: readonly StoredDocument[], before: string, passed: n
   }
 }
 
-/** The sessions that are read at once where one is looked for by its name. */
+/** The sessions per read while searching for one by its name. */
 const LOOKED_AT = 500
 
-/** Ends the session with a name. Throws `not_found` for any that is not the account's. */
+/** Ends the session with a name. Throws `not_found` for a name that is not one of the account's sessions. */
 export async function endNamedSession(call: Call, own: Session, name: string): Promise<void> {
   for (let after = START; ; await nextTurn()) {
     const { found, passed } = await readSessions(call, own, after, LOOKED_AT)
@@ -87,7 +87,7 @@ export async function endNamedSession(call: Call, own: Session, name: string): P
   }
 }
 
-/** Those of an account that count, after a place. */
+/** The valid sessions of an account after a position. */
 async function readSessions(
   { store, service }: Call,
   { user }: Session,
@@ -96,7 +96,8 @@ async function readSessions(
 ): Promise<FoundSessions> {
   const counting = countingSessions(user._id, readStamp(user), service.clock())
   const filter = began === '' ? counting : and([counting, begunSince(began)])
-  // The last one before may have ended, or another one that began when it did: then the next one has its place.
+  // The last session before the position, or another one with the same beginning, may have ended: then the next one is
+  // at its offset.
   const skip = Math.max(0, passed - 1)
   const sessions = await store
     .own(SESSIONS)

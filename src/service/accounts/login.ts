@@ -30,7 +30,7 @@ export interface SignedIn extends IssuedSession {
 /** An account whose secret was verified. */
 interface Verified {
   readonly user: StoredDocument
-  /** Whether the secret is right only as it was typed: its hash is older than the rule of NFC. */
+  /** Whether the secret matches only as typed: its hash is older than the NFC rule. */
   readonly isOnlyTyped: boolean
 }
 
@@ -38,14 +38,13 @@ interface Verified {
 export interface Credentials {
   readonly identifier: string
   readonly secret: string
-  /** The client's address; `undefined` where it is not known. */
+  /** The client's address; `undefined` if unknown. */
   readonly client: string | undefined
 }
 
 /**
- * Opens a session for the right secret (CONTRACT.md §4, "Login"). An unknown identifier and a wrong secret
- * take the same steps and get the same `invalid_credentials`. Also throws `too_many_attempts` and
- * `overloaded`.
+ * Opens a session for the right secret (CONTRACT.md §4, "Login"). An unknown identifier and a wrong secret take the
+ * same steps and get the same `invalid_credentials`. Also throws `too_many_attempts` and `overloaded`.
  */
 export async function login(
   call: Call,
@@ -69,7 +68,7 @@ export async function login(
   return signedIn
 }
 
-/** The account of a login. Throws `invalid_credentials`, also where the account does not count yet. */
+/** The account of a login. Throws `invalid_credentials`, also if the account must be verified first. */
 async function withRightSecret(
   call: Call,
   auth: AuthPlan,
@@ -86,22 +85,22 @@ async function withRightSecret(
   try {
     return await call.service.throttle.run(call, from, attempt)
   } catch (thrown) {
-    // Not where no place was left: what is refused writes nothing.
+    // Not if the throttle had no place left: a rejected attempt writes nothing.
     if (unverified && isServiceError(thrown) && thrown.code === 'invalid_credentials')
       redeliver(call, auth, unverified)
     throw thrown
   }
 }
 
-/** Delivers the verification of an account again, behind the answer. */
+/** Delivers the verification of an account again, in the background. */
 function redeliver(call: Call, auth: AuthPlan, user: StoredDocument): void {
   const to = String(readOwn(user, auth.identifier.name))
   behind(call, (own) => deliverToken(own, auth, { kind: 'verification', to, user }), lineOf('login', to))
 }
 
 /**
- * The user, if there is one and this is its secret, in NFC or as it was typed. Throws `invalid_credentials`. The number of
- * comparisons depends on the secret alone: one where NFC leaves it as it is, else two.
+ * The user, if it exists and this is its secret, in NFC or as typed. Throws `invalid_credentials`. The number of
+ * comparisons depends only on the secret: one if NFC does not change it, else two.
  */
 export async function verifySecret(
   call: Call,
@@ -116,7 +115,7 @@ export async function verifySecret(
   throw invalidCredentials()
 }
 
-/** Compares one form of a secret with the hash of a user, or with a decoy: one hash in any case. */
+/** Compares one form of a secret with the hash of a user, or with a decoy: one hash comparison in any case. */
 async function compareSecret(
   { deadline, service }: Call,
   auth: AuthPlan,
@@ -129,24 +128,25 @@ async function compareSecret(
   const hash = user && isStorable ? readHash(user, auth.secret.name) : undefined
   deadline.enter('hash')
   const { signal, caller } = deadline
-  // The account that is named decides nothing: anybody can name it.
+  // Turns are taken by the caller of the request, not by the named account: any client can name any account.
   const isRight = await service.hasher.verify(isStorable ? secret : '', hash ?? decoy, signal, textOf(caller))
-  // Anything else would open an account by mistake: an object that says no is true.
+  // Any other value could open an account by mistake: every object is truthy.
   if (typeof isRight !== 'boolean') throw new TypeError('hasher.verify must resolve to true or false')
   return hash !== undefined && isRight
 }
 
-/** Whose secret is verified: the caller's, and from where. */
+/** The credentials of a caller who verifies the own secret. */
 interface OwnSecret {
   readonly session: Session
   readonly current: string
-  /** The client's address; `undefined` where it is not known. */
+  /** The client's address; `undefined` if unknown. */
   readonly client: string | undefined
 }
 
 /**
- * Verifies the present secret of who calls in a session. Throws `invalid_credentials` for a wrong one, which counts as a
- * failed login, or where another one came first; `too_many_attempts`; `invalid_token` where the session is over by then.
+ * Verifies the present secret of the caller of a session. Throws `invalid_credentials` for a wrong one, which counts as
+ * a failed login, or if the secret was changed concurrently; `too_many_attempts`; `invalid_token` if the session has
+ * ended meanwhile.
  */
 export async function verifyOwn(
   call: Call,
@@ -166,11 +166,11 @@ export async function verifyOwn(
   if (present.session && readStamp(present.session.user) !== readStamp(user)) throw invalidCredentials()
 }
 
-/** What names an account at a login; its `_id` where it has no identifier. */
+/** The name of an account at a login; its `_id` if it has no identifier. */
 export const identifierOf = ({ identifier }: AuthPlan, user: StoredDocument): string =>
   String(readOwn(user, identifier.name) ?? user._id)
 
-/** The error of a login that fails, whatever of it was wrong. */
+/** The error of a failed login, the same for each reason. */
 export const invalidCredentials = (): ServiceError =>
   new ServiceError('invalid_credentials', 'No account has these credentials.')
 
@@ -180,7 +180,7 @@ export async function findUser(
   { identifier: { ref }, users }: AuthPlan,
   identifier: string,
 ): Promise<StoredDocument | undefined> {
-  // No document can hold such text, so the storage is not asked.
+  // No document can hold such text, so the storage is not read.
   if (!ref || !isStorableText(identifier)) return undefined
   return store.own(users.name).first({ kind: 'eq', field: ref, value: identifier })
 }

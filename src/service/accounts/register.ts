@@ -23,16 +23,16 @@ import { behind as doBehind, lineOf } from './behind.js'
 import { deliverNotice, deliverToken } from './delivery/deliver.js'
 import { findUser, type SignedIn } from './login.js'
 
-/** A new account, signed in; `null` where nobody is told whether there is one. */
+/** A new account, signed in; `null` if the response must not reveal whether it was created. */
 export interface Registered extends Ignoring {
   readonly account: SignedIn | null
 }
 
 /**
- * Creates an account with the rights of an anonymous caller, also for a caller who is signed in (CONTRACT.md
- * §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails, `document_too_large`,
- * `overloaded`, and `unique_violation` but where accounts must be verified: then only who reads what goes to
- * the identifier learns that it was taken.
+ * Creates an account with the rights of an anonymous caller, also for a caller who is signed in (CONTRACT.md §4,
+ * "Registration"). Throws `validation_failed`, `forbidden` if a `check` fails, `document_too_large`, `overloaded`, and
+ * `unique_violation` unless accounts must be verified: then only the reader of the messages to the identifier learns
+ * that it was taken.
  */
 export async function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
   const store = call.store.by(null)
@@ -44,7 +44,7 @@ export async function register(call: Call, auth: AuthPlan, body: JsonObject): Pr
   return registered
 }
 
-/** Writes an account, and what its hook adds. */
+/** Writes an account, and the operations that its hook adds. */
 const write = (
   stranger: Call,
   auth: AuthPlan,
@@ -76,9 +76,9 @@ async function registerQuietly(
     })
     return { ...written, isTaken: false }
   } catch (thrown) {
-    // What was planned alike is answered alike: where the identifier is taken, nothing else can be refused.
+    // A planned registration always gets the same response: if the identifier is taken, no other error is known.
     if (!planned || !(isRefusal(thrown) || isBeside(thrown))) throw thrown
-    // By the configuration no other field can be taken, but a hook may set one.
+    // The configuration allows no other unique field here, but a hook may set one.
     const at = toPointerPart(auth.identifier.name)
     const isTaken = isRefusal(thrown) && !isBeside(thrown) && thrown.errors.some(({ path }) => path === at)
     if (!isTaken) call.service.logger.error('a registration was refused', { cause: thrown })
@@ -86,7 +86,7 @@ async function registerQuietly(
   }
 }
 
-/** Tells the owner of an identifier, behind the answer, that somebody registered with it. */
+/** Notifies the owner of an identifier in the background that a client registered with it. */
 function tellOwner(call: Call, auth: AuthPlan, user: StoredDocument, isTaken: boolean): void {
   const to = String(readOwn(user, auth.identifier.name))
   const deliver = async (own: Call): Promise<void> => {
@@ -103,7 +103,7 @@ interface Planned {
   readonly registered: Registered
 }
 
-/** Plans a registration as an attempt of its own. */
+/** Plans a registration in one attempt of its write. */
 function planAnew(stranger: Call, auth: AuthPlan, body: JsonObject): MaybePromise<PlannedAttempt> {
   const rules = [ruleToRegister(auth)]
   return attempt(stranger, { collection: auth.users, rules }, (own) => planRegistration(own, auth, body))
@@ -116,7 +116,7 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   const { users } = auth
   const required = [auth.identifier.name, auth.secret.name]
   const rule = ruleToRegister(auth)
-  // Nobody may choose the own role at registration, even where `pick` names it.
+  // The caller may not choose a role at registration, even if `pick` names the role field.
   const accepts = (name: string): boolean =>
     required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users))
   const kept = keepProperties(body, accepts, rule.set, users.verifiedField)

@@ -8,16 +8,16 @@ import { hashSecrets } from '../write/hash-secrets.js'
 import { readHash, replaceHash } from '../write/stored-document.js'
 import { behind } from './behind.js'
 
-/** The secret of a login, which was right. */
+/** The right secret of a login. */
 export interface RightSecret {
   readonly secret: string
-  /** Whether it is right only as it was typed, not in NFC. */
+  /** Whether it matches only as typed, not in NFC. */
   readonly isOnlyTyped: boolean
 }
 
 /**
- * Hashes a right secret again, after the answer, where its hash is cheaper than those of today, or is not that of its
- * NFC (CONTRACT.md §4, "Renewal"). The account keeps its stamp, and with it its sessions.
+ * Hashes a right secret again in the background if its hash is cheaper than new ones, or is not the hash of its NFC
+ * (CONTRACT.md §4, "Renewal"). The account keeps its stamp, and with it its sessions.
  */
 export async function renewHash(
   call: Call,
@@ -33,7 +33,7 @@ export async function renewHash(
     const fresh = (await hashSecrets(own, [[name, secret]])).get(name) ?? old
     await own.store.write(async () => {
       const stored = await own.store.own(users.name).find(user._id)
-      // Another secret came first.
+      // The secret was changed concurrently.
       if (!stored || readHash(stored, name) !== old) return { steps: [], done: undefined }
       const replace = replaceHash(stored, name, fresh)
       return { steps: [{ in: users.name, replace, version: stored._version }], done: undefined }

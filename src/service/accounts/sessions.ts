@@ -21,8 +21,8 @@ import { endSessions } from './end-sessions.js'
 import { counts } from './verified.js'
 
 /**
- * The session of a token. Throws `invalid_token` unless it has not expired and holds the stamp of an existing
- * user. A new secret changes the stamp, which ends all sessions from before.
+ * The session of a token. Throws `invalid_token` if it has expired, or unless it holds the stamp of an existing user. A
+ * new secret changes the stamp, which ends all earlier sessions.
  */
 export function findSession(
   service: Service,
@@ -34,7 +34,7 @@ export function findSession(
   return findHeld({ by: service, store, auth, id: digestToken(token), along })
 }
 
-/** The same of the session with an id. */
+/** The same for the session with an id. */
 export const resumeSession = (
   by: SessionSources,
   store: Store,
@@ -47,13 +47,13 @@ interface SoughtSession {
   readonly store: Store
   readonly auth: AuthPlan
   readonly id: string
-  /** The user, where that is known: both are then read at once. */
+  /** The user, if known: both are then read concurrently. */
   readonly userId?: string
-  /** What is read with them where the storage can read them together. */
+  /** Claims to read with them if the storage supports linked reads. */
   readonly along?: Along | undefined
 }
 
-/** `known` is the version of the session that was read with another stamp than its user's. */
+/** `known` is the version of the session that was read with a stamp other than its user's. */
 function findHeld(sought: SoughtSession, known?: number): MaybePromise<InSession> {
   const { by, store, auth, id } = sought
   const state = store.state([SESSIONS, auth.users.name])
@@ -68,7 +68,7 @@ function findHeld(sought: SoughtSession, known?: number): MaybePromise<InSession
     : findInTurn(sought, state, known)
 }
 
-/** The same where the storage reads a session, its user and claims at one moment; `undefined` where it cannot. */
+/** The same if the storage can read a session, its user and claims in one snapshot; `undefined` if it cannot. */
 function findLinked({
   by,
   store,
@@ -98,7 +98,7 @@ function findInTurn(
   const { by, store, auth, id, userId } = sought
   const users = store.own(auth.users.name)
   const finding = userId === undefined ? undefined : users.find(userId)
-  // If the session is over, nobody waits for it.
+  // If the session has ended, the result is not awaited.
   ignoreFailure(finding)
   return whenReady(store.own(SESSIONS).first(sessionFilter(id)), (stored) => {
     const held = stored && readSession(stored, by.now())
@@ -110,14 +110,14 @@ function findInTurn(
           by.sessions.set(id, { state, stored, found, size: boundBytes(stored) + 2 * boundBytes(user) })
         return found
       }
-      // Between the two it may have changed its own secret, and got the new stamp.
+      // Between the two reads the session may have changed its own secret, and got the new stamp.
       if (!user || stored._version === known) throw invalidToken()
       return findHeld(sought, stored._version)
     })
   })
 }
 
-/** The same of many, by their ids; without those that are over. */
+/** The same for many sessions, by their ids; ended ones are left out. */
 export async function resumeSessions(
   by: Service,
   store: Store,
@@ -138,7 +138,7 @@ export async function resumeSessions(
   return found
 }
 
-/** A session that did not hold the stamp of its user, if it was only read before it had changed. */
+/** A session that did not hold the stamp of its user, unless it was read before its stamp changed. */
 async function findAlone(sought: SoughtSession): Promise<Session | undefined> {
   try {
     return (await findHeld(sought)).session
@@ -148,11 +148,11 @@ async function findAlone(sought: SoughtSession): Promise<Session | undefined> {
   }
 }
 
-/** A session counts while it holds the stamp of its user, and the user counts. */
+/** A session is valid while it holds the stamp of its user, and the user counts. */
 const holds = (auth: AuthPlan, { stamp }: { readonly stamp: string }, user: StoredDocument): boolean =>
   readStamp(user) === stamp && counts(auth, user)
 
-/** The most documents that are asked for at once. */
+/** The most documents per read. */
 const AT_ONCE = 500
 
 async function readAll(
@@ -170,14 +170,14 @@ async function readAll(
   return found
 }
 
-/** Ends one session at once. */
+/** Ends one session immediately. */
 export const endSession = (store: Store, { id }: Pick<Session, 'id'>): MaybePromise<void> =>
   store.write(() => ({ steps: [{ in: SESSIONS, remove: sessionFilter(id) }], done: undefined }))
 
 /**
- * Ends all sessions of a user at once. The same write renews the stamp, so that a login under way, which has
- * read the old one, opens no valid session. Throws `invalid_token` where the session has ended meanwhile, and
- * `overloaded` where others keep writing the user.
+ * Ends all sessions of a user immediately. The same write renews the stamp, so that a concurrent login, which has read
+ * the old one, opens no valid session. Throws `invalid_token` if the session has ended meanwhile, and `overloaded` if
+ * concurrent writes to the user keep coming first.
  */
 export const endAllSessions = (
   { service, store, deadline }: Pick<Call, 'service' | 'store' | 'deadline'>,
@@ -185,7 +185,7 @@ export const endAllSessions = (
   { id }: Pick<Session, 'id'>,
 ): MaybePromise<void> =>
   store.write(async () => {
-    // Those that have begun since it ended are not its own to end.
+    // A session that has ended may not end those that began after it.
     const { user } = (await resumeSession(service, store, auth, id)).session
     const { steps, after } = await endSessions(service, { auth, deadline }, [user._id])
     return {
@@ -210,7 +210,7 @@ export async function removeExpired(store: Store, now: string): Promise<readonly
 }
 
 /**
- * Ends the sessions of an account when it is deleted or its secret changes, its delivered tokens when it is
+ * Ends the sessions of an account when it is deleted or its secret changes, removes its delivered tokens when it is
  * deleted, and its verification when its identifier changes.
  */
 export const attachSessions = (

@@ -10,11 +10,11 @@ export function isVerified({ verified }: AuthPlan, user: StoredDocument): boolea
   return verified !== null && holdsType('timestamp')(readOwn(user, verified.name))
 }
 
-/** Whether an account counts: it is verified, or it need not be. */
+/** Whether an account may sign in: it is verified, or need not be. */
 export const counts = (auth: AuthPlan, user: StoredDocument): boolean =>
   !auth.requiresVerified || isVerified(auth, user)
 
-/** The fields of an account once it is verified; one that is verified keeps its time. `now` is in stored form. */
+/** The fields of an account after its verification; a verified account keeps its time. `now` is in stored form. */
 export const verifiedFields = (auth: AuthPlan, user: StoredDocument, now: string): JsonObject =>
   auth.verified === null || isVerified(auth, user)
     ? readFields(user)

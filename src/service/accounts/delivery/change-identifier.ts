@@ -12,7 +12,7 @@ import { hasPlace, sendNotice, sendToken } from './deliver.js'
 
 const PATH = '/new'
 
-/** The faults of a new identifier, whose place in the body is `/new`. */
+/** The validation errors of a new identifier, whose path in the body is `/new`. */
 export function judgeIdentifier({ users, identifier }: AuthPlan, value: string): readonly Fault[] {
   if (identifier.definition.immutable) return [immutable(PATH)]
   const at = toPointerPart(identifier.name)
@@ -21,19 +21,19 @@ export function judgeIdentifier({ users, identifier }: AuthPlan, value: string):
     .map((fault) => ({ ...fault, path: PATH }))
 }
 
-/** A wish for another identifier. */
+/** A request for another identifier. */
 export interface IdentifierChange {
   readonly current: string
   readonly next: string
-  /** The client's address; `undefined` where it is not known. */
+  /** The client's address; `undefined` if unknown. */
   readonly client: string | undefined
 }
 
 /**
- * Delivers a token to a new identifier, which `verify` puts in, and a notice to the present one (CONTRACT.md
- * §4, "Changing the identifier"). Whether the new one is taken shows nowhere. Throws `invalid_credentials` for
- * a wrong present secret, which counts as a failed login, `too_many_attempts`, and `invalid_token` where the session
- * is over by then.
+ * Delivers a token to a new identifier, which `verify` stores, and a notice to the present one (CONTRACT.md §4,
+ * "Changing the identifier"). No response reveals whether the new one is taken. Throws `invalid_credentials` for a
+ * wrong present secret, which counts as a failed login, `too_many_attempts`, and `invalid_token` if the session has
+ * ended meanwhile.
  */
 export async function changeIdentifier(
   call: Call,
@@ -47,8 +47,8 @@ export async function changeIdentifier(
   await verifyOwn(call, auth, { session, current, client })
   const to = String(normalise(auth.identifier, next))
   behind(call, async (own) => {
-    // The notice comes first: whether it has a place must not depend on who has the new identifier. Their places
-    // count from one time: otherwise the next ones would tell of it once the older of them no longer counts.
+    // The notice comes first: whether it gets a place must not depend on the owner of the new identifier. Both take
+    // their places at one time: otherwise the next deliveries would reveal the owner once the older place expires.
     const at = own.service.now()
     const notice = { kind: 'identifier-changing', to: present, user } as const
     if (!(await hasPlace(own, notice, at))) return
@@ -56,7 +56,7 @@ export async function changeIdentifier(
     const taken = owner && ({ kind: 'already-registered', to, user: owner } as const)
     const token = { kind: 'new-identifier', to, user } as const
     const isDelivered = await hasPlace(own, taken ?? token, at)
-    // Who has none is told at none.
+    // A user without an identifier gets no notice.
     if (identifier !== undefined) await sendNotice(own, auth, notice)
     if (!isDelivered) return
     if (taken) await sendNotice(own, auth, taken)

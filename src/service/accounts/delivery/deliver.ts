@@ -15,10 +15,10 @@ import { takePlaces } from '../throttle/places.js'
 
 const HOUR = 60 * 60 * 1000
 
-/** How many deliveries of a kind an account gets in an hour, and how many an identifier does. */
+/** The most deliveries of a kind per hour, to an account and to an identifier. */
 const MAX_DELIVERIES = 3
 
-/** A message that goes out, to an identifier in stored form. */
+/** A message to an identifier in stored form. */
 export interface Message<Kind extends Delivery['kind']> {
   readonly kind: Kind
   readonly to: string
@@ -33,7 +33,7 @@ export async function deliverNotice(call: Call, auth: AuthPlan, notice: Notice):
   if (await hasPlace(call, notice)) await sendNotice(call, auth, notice)
 }
 
-/** Delivers a message without a token, which has its place. */
+/** Delivers a message without a token that already has its place. */
 export const sendNotice = async (call: Call, auth: AuthPlan, { kind, to, user }: Notice): Promise<void> =>
   send(call, { kind, to, user: await showAccount(call, auth, user) })
 
@@ -43,8 +43,8 @@ export async function deliverToken(call: Call, auth: AuthPlan, message: Message<
 }
 
 /**
- * Delivers a token, which has its place: it is stored first, unless the account is gone by then, or has another secret or
- * identifier: that ends what was asked for before.
+ * Delivers a token that already has its place. The token is stored first, unless the account has been deleted meanwhile
+ * or its secret or identifier has changed, which invalidates earlier requests.
  */
 export async function sendToken(
   call: Call,
@@ -69,9 +69,7 @@ export async function sendToken(
 const isSame = ({ identifier: { name } }: AuthPlan, one: StoredDocument, other: StoredDocument): boolean =>
   readStamp(one) === readStamp(other) && readOwn(one, name) === readOwn(other, name)
 
-/**
- * Takes the places of a delivery; false where none is left. `at`: the time from which they count. Default: now.
- */
+/** Takes the places of a delivery; false if none is left. `at`: the time from which they count. Default: now. */
 export async function hasPlace(
   call: Call,
   { kind, to, user }: Message<Delivery['kind']>,

@@ -13,9 +13,9 @@ import { deliverToken } from './deliver.js'
 /** A request for a token. */
 export interface TokenRequest {
   readonly kind: 'reset' | 'verification'
-  /** As it was sent. */
+  /** As sent by the client. */
   readonly identifier: string
-  /** The client's address; `undefined` where it is not known. */
+  /** The client's address; `undefined` if unknown. */
   readonly client: string | undefined
 }
 
@@ -26,8 +26,8 @@ const MAX_REQUESTS = 20
 const MAX_BYTES = 1024
 
 /**
- * Asks for a token on behalf of the owner of an identifier: before the answer nothing is looked up but how
- * much this client has asked for (CONTRACT.md §4, "Delivery"). Throws `too_many_attempts`.
+ * Requests a token for the owner of an identifier: before the response only the number of this client's requests is
+ * read (CONTRACT.md §4, "Delivery"). Throws `too_many_attempts`.
  */
 export async function requestToken(
   call: Call,
@@ -54,5 +54,5 @@ const ledgerOf = (client: string): Ledger => ({
 const isDue = (auth: AuthPlan, kind: TokenRequest['kind'], user: StoredDocument): boolean =>
   kind === 'reset' || !isVerified(auth, user)
 
-/** A text of its own: a trimmed one would keep all of what it was cut from. */
+/** A copy: a trimmed text would keep the whole text that it was cut from in memory. */
 const copyText = (text: string): string => String(JSON.parse(JSON.stringify(text)))

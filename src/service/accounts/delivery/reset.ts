@@ -14,20 +14,20 @@ import type { SignedIn } from '../login.js'
 import { verifiedFields } from '../verified.js'
 import { findDelivered } from './tokens.js'
 
-/** A token, and the secret that it puts in. */
+/** A token, and the secret that it sets. */
 export interface Reset {
   readonly token: string
   readonly next: string
 }
 
 /**
- * Puts a new secret in for who holds the token that went to the present identifier, ends all sessions in the
- * same write and opens one (CONTRACT.md §4, "Reset"). The account is verified by it. Throws
- * `invalid_delivered_token`, and `overloaded`.
+ * Sets a new secret for the holder of the token that was delivered to the present identifier, ends all sessions in the
+ * same write and opens one (CONTRACT.md §4, "Reset"). This also verifies the account. Throws `invalid_delivered_token`,
+ * and `overloaded`.
  */
 export async function resetSecret(call: Call, auth: AuthPlan, { token, next }: Reset): Promise<SignedIn> {
   const { users, secret } = auth
-  // No secret is hashed for a token that does not count.
+  // An invalid token must not cost a hash.
   await findDelivered(call, auth, token, ['reset'])
   const hashes = await hashSecrets(call, [[secret.name, next]])
   const run = (own: Call) => own.store.write(() => planReset(own, auth, token, hashes))

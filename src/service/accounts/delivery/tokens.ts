@@ -14,15 +14,15 @@ import type { StoredDocument } from '../../../storage.js'
 import type { Call } from '../../call.js'
 import { readStamp } from '../../write/stored-document.js'
 
-/** A token that counts, and the account for which it does. */
+/** A valid token, and its account. */
 export interface Delivered {
   readonly delivered: DeliveredToken
   readonly user: StoredDocument
 }
 
 /**
- * Finds what a delivered token is for. Throws `invalid_delivered_token`, one and the same for a token that is
- * wrong, used, expired, or of another identifier, stamp or kind.
+ * Finds the account of a delivered token. Throws `invalid_delivered_token`, the same error for a token that is wrong,
+ * used, expired, or of another identifier, stamp or kind.
  */
 export async function findDelivered(
   { service, store }: Call,
@@ -40,6 +40,9 @@ export async function findDelivered(
   return { delivered, user }
 }
 
-/** The error of a delivered token that does not count. */
+/** The error of an invalid delivered token. */
 export const invalidDelivered = (): ServiceError =>
-  new ServiceError('invalid_delivered_token', 'The token is wrong, used, expired or of another account.')
+  new ServiceError(
+    'invalid_delivered_token',
+    'The token is wrong, used, expired or belongs to another account.',
+  )

@@ -17,17 +17,17 @@ import { type Delivered, findDelivered, invalidDelivered } from './tokens.js'
 export interface Verification {
   readonly token: string
   readonly current: string
-  /** The client's address; `undefined` where it is not known. */
+  /** The client's address; `undefined` if unknown. */
   readonly client: string | undefined
 }
 
 const KINDS = ['verification', 'new-identifier'] as const
 
 /**
- * Verifies the identifier to which a token went; one that went to a new identifier puts it in (CONTRACT.md §4,
- * "Verification"). Throws `invalid_delivered_token`, also where the new identifier is taken by now,
- * `invalid_credentials` for a wrong secret, which uses no token up, `too_many_attempts`, and what a change of the
- * account does.
+ * Verifies the identifier to which a token was delivered; a token for a new identifier also stores it (CONTRACT.md §4,
+ * "Verification"). Throws `invalid_delivered_token`, also if the new identifier is taken meanwhile,
+ * `invalid_credentials` for a wrong secret, which does not use up the token, `too_many_attempts`, and the errors of a
+ * change of the account.
  */
 export async function verify(
   call: Call,
@@ -47,7 +47,7 @@ export async function verify(
   )
 }
 
-/** Whether another secret may have come first. A hash that was only renewed has the stamp that it had. */
+/** Whether the secret may have changed meanwhile. A hash that was only renewed keeps its stamp. */
 const hasOtherSecret = ({ secret }: AuthPlan, now: StoredDocument, before: StoredDocument): boolean =>
   readStamp(now) !== readStamp(before) && readHash(now, secret.name) !== readHash(before, secret.name)
 
@@ -83,11 +83,11 @@ async function planVerification(
   }
 }
 
-/** Whether the configuration, which may be another by now, still takes an identifier as it is. */
+/** Whether the configuration, which may have changed, still accepts an identifier unchanged. */
 const isFitting = (auth: AuthPlan, to: string): boolean =>
   normalise(auth.identifier, to) === to && judgeIdentifier(auth, to).length === 0
 
-/** The fields of an account with another identifier, which is verified now. */
+/** The fields of an account with another identifier, verified now. */
 const renamed = (
   { identifier, verified }: AuthPlan,
   user: StoredDocument,

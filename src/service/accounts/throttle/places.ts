@@ -7,27 +7,27 @@ import type { MaybePromise } from '../../../types.js'
 import type { Call } from '../../call.js'
 import type { Store } from '../../store.js'
 
-/** The attempts at a write that others come before: many processes may write one ledger. */
+/** The attempts at a write of a ledger, which many processes may write at once. */
 export const PATIENCE = 50
 
 /** A ledger as it is stored. */
 export const readLedger = (store: Store, { _id }: Ledger): MaybePromise<StoredDocument | undefined> =>
   store.own(LEDGERS).first(isId(_id))
 
-/** The most ledgers that are removed in passing. */
+/** The most expired ledgers that one write removes. */
 const MAX_EXPIRED = 20
 
-/** The steps that remove ledgers of which no place counts any more. `now` is in stored form. */
+/** The steps that remove ledgers without places that still count. `now` is in stored form. */
 export async function removeExpiredLedgers(store: Store, now: string): Promise<readonly WriteStep[]> {
   const filter = expiredAt(now)
   const expired = await store.own(LEDGERS).list({ filter, limit: MAX_EXPIRED })
-  // One that is taken from meanwhile stays.
+  // A ledger that gets a new place meanwhile stays.
   return expired.map(({ _id }) => ({ in: LEDGERS, remove: and([isId(_id), filter]) }))
 }
 
 /**
- * Takes a place in each of some ledgers, or in none. Throws `too_many_attempts` where one of them has none left;
- * nothing is written then. `at`: the time from which they count, in milliseconds since 1970. Default: now.
+ * Takes a place in each of some ledgers, or in none. Throws `too_many_attempts` if one of them has none left; nothing
+ * is written then. `at`: the time from which the places count, in milliseconds since 1970. Default: now.
  */
 export async function takePlaces(
   { store, service }: Call,
@@ -36,7 +36,7 @@ export async function takePlaces(
 ): Promise<void> {
   await store.write(async () => {
     const now = at ?? service.now()
-    // Found in one order by all, so that two writes do not wait for each other.
+    // All writers use the same order, so that two writes do not deadlock.
     const sorted = [...ledgers].sort((a, b) => (a._id < b._id ? -1 : 1))
     const stored = await store.own(LEDGERS).list({ filter: or(sorted.map(({ _id }) => isId(_id))) })
     const byId = new Map(stored.map((one) => [one._id, one]))

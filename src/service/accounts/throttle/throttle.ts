@@ -18,7 +18,7 @@ const MAX_FROM_ANYWHERE = 100
 export function createThrottle({ now, logger }: { now: () => number; logger: Logger }): Throttle {
   const clock = createClock(now)
   const turns = createTurns(now)
-  // Attempts of one process do not come between each other's writes.
+  // The writes of attempts in one process are queued, so that they do not conflict.
   const settling = createOrder()
   let hasWarned = false
 
@@ -27,7 +27,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
       hasWarned = true
       logger.warn(UNKNOWN_CLIENT)
     }
-    // Digests have one length, whatever was sent: they are kept.
+    // The keys are digests of fixed length, because they are kept.
     const taker = client === undefined ? undefined : { name: nameLedger(client), most: MAX_FROM_ONE_CLIENT }
     return { _id: nameLedger('attempts', identifier), window: WINDOW, most: MAX_FROM_ANYWHERE, taker }
   }
@@ -44,7 +44,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
     return stored
   }
 
-  /** Writes what came of an attempt, unless the last place is taken by now; returns the ledger behind it. */
+  /** Writes the outcome of an attempt, unless the last place is taken meanwhile; returns the ledger afterwards. */
   const settle = (store: Store, ledger: Ledger, change: ChangeLedger) =>
     store.write(async () => {
       const stored = await readLedger(store, ledger)
@@ -86,7 +86,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
   }
 }
 
-/** What an attempt changes in its ledger. */
+/** The change that an attempt makes to its ledger. */
 type ChangeLedger = (
   stored: StoredDocument | undefined,
   ledger: Ledger,
@@ -94,7 +94,7 @@ type ChangeLedger = (
 ) => LedgerWrite | undefined
 
 const UNKNOWN_CLIENT =
-  'the address of a client that signs in is not known, so failed logins are counted by identifier alone, not by client: set options.clientAddress'
+  'the address of a client that signs in is unknown, so failed logins are counted per identifier, not per client: set options.clientAddress'
 
-/** What a failed write of a ledger does. */
+/** After a failed write of a ledger, nothing is thrown, so that it is retried. */
 const tryAgain = (): void => {}

@@ -3,69 +3,69 @@ import type { SYSTEM_FIELDS } from '../schema/names.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 
-/** A write that was judged, before it is made. */
+/** A write that was authorized, before it is made. */
 export interface PlannedWrite {
   readonly collection: Collection
-  /** `null` for a document that is new. */
+  /** `null` for a new document. */
   readonly before: StoredDocument | null
-  /** `null` for one that is deleted. */
+  /** `null` for a deleted one. */
   readonly after: PlannedDocument | null
 }
 
 /** A document as it would be stored. */
 export interface PlannedDocument {
-  /** Secrets among them may be in clear; hooks do not see them. */
+  /** Secrets in it may be in plain text; hooks do not see them. */
   readonly fields: JsonObject
   readonly system: { readonly [name in (typeof SYSTEM_FIELDS)[number]]: unknown }
 }
 
-/** What a hook has made of a write. */
+/** The result of a hook for a write. */
 export interface SettledWrite {
   /** The fields to store. */
   readonly fields: JsonObject
-  /** What will be done behind the write (see `Attempt`). */
+  /** Runs after the write (see `Attempt`). */
   readonly behind?: (() => Promise<void>) | undefined
 }
 
-/** What writes that take effect together have in common: the operations of a batch, or a write and its hook's. */
+/** State that writes with a common effect share: the operations of a batch, or a write and those of its hook. */
 export interface Shared {
-  /** The documents that were deleted because others were. */
+  /** The number of documents deleted by cascades. */
   cascaded: number
-  /** The documents of a bulk, or the operations of a batch; 1 for any other write. */
+  /** The number of documents of a bulk, or of operations of a batch; 1 for any other write. */
   readonly asked: number
-  /** The operations that hooks have added. */
+  /** The number of operations that hooks have added. */
   added: number
-  /** The names of the properties to which hooks have given values. */
+  /** The names of the properties that hooks have set. */
   readonly chosen: Set<string>
 }
 
 /**
- * The hooks of the host, which add to writes or refuse them (CONTRACT.md §9, "Before a write"). `Call` is the
- * request that writes.
+ * The hooks of the host, which add to writes or reject them (CONTRACT.md §9, "Before a write"). `Call` is the request
+ * that writes.
  */
 export interface Hooks<Call> {
-  /** Whether writes in a collection are told to a hook. */
+  /** Whether a collection has a hook. */
   has(collection: string): boolean
-  /** The same of deletes, which may delete documents of other collections. */
+  /** The same for deletes, which may delete documents of other collections. */
   hasBelow(collection: string): boolean
-  /** Asks the hook of a collection that has one. Throws `refused`, and what the hook throws. */
+  /** Calls the hook of a collection that has one. Throws `refused`, and the errors of the hook. */
   ask(call: Call, write: PlannedWrite): Promise<SettledWrite>
   /**
-   * Runs several writes that take effect together, or not at all. Each sees the ones before it. `operations`:
-   * how many of them the client has asked for.
+   * Runs several writes that take effect together, or not at all. Each sees the ones before it. `operations`: the
+   * number that the client requested.
    */
   together<T>(call: Call, run: (own: Call) => MaybePromise<T>, operations?: number): MaybePromise<T>
 }
 
-/** A request, as far as hooks are concerned. */
+/** The parts of a request that hooks concern. */
 interface Hooked<Call> {
   readonly service: { readonly hooks?: Hooks<Call> }
   readonly shared?: Pick<Shared, 'added'> | undefined
 }
 
 /**
- * Runs a write to a collection: where it has a hook, together with what the hook adds to it. What is added may be
- * about what was written: `tell` then makes the result anew.
+ * Runs a write to a collection; if it has a hook, together with the operations that the hook adds. These may change
+ * what was written: `tell` then builds the result again.
  */
 export function whereHooked<Call extends Hooked<Call>, T>(
   call: Call,
@@ -82,7 +82,7 @@ export function whereHooked<Call extends Hooked<Call>, T>(
   })
 }
 
-/** Asks the hook of a collection; `undefined` where there is none. Only inside of `whereHooked`. */
+/** Calls the hook of a collection; `undefined` if there is none. Only inside `whereHooked`. */
 export function askHook<Call extends Hooked<Call>>(
   call: Call,
   write: PlannedWrite,

@@ -41,7 +41,7 @@ const hasher = { hash: async () => 'hashed', verify: async () => false }
 const silent = { info() {}, warn() {} }
 
 /** What hooks may do wrong in these worlds: they cannot know how large a document is. */
-const FORGIVEN = /was refused: The document has more than \d+ bytes/
+const FORGIVEN = /was rejected: The document has more than \d+ bytes/
 
 export async function openSide(
   { config, caller, hooks }: WriteWorld,

@@ -8,26 +8,26 @@ import { boundBytes } from '../byte-budget.js'
 import type { Reader, StoreQuery } from '../store.js'
 import { idsIn } from './pending-writes.js'
 
-/** What a reader may read; what the service reads with its own authority is not shown. */
+/** The read access of a reader; reads with the service's own authority have no `show`. */
 export type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAccess, 'show'>>
 
-/** A query whose filter is all that counts. */
+/** A query that is defined by its filter. */
 export type BatchQuery = Pick<StoreQuery, 'sort' | 'skip' | 'limit' | 'bytes'> & { readonly filter: Filter }
 
-/** The storage behind the writes that wait. */
+/** The storage as it is after the pending writes. */
 export interface Stage {
-  /** The documents with some ids, where they stand, as far as they may be read. */
+  /** The readable documents with some ids, in the order of `ids`. */
   find(collection: string, ids: readonly string[], allowed: Allowed): MaybePromise<readonly StoredDocument[]>
   /** The documents that match, in order. */
   list(collection: string, asked: BatchQuery): MaybePromise<Listed>
-  /** Whether the storage itself can be asked for a list of a collection. */
+  /** Whether lists of a collection can be read directly from the storage. */
   isAside(collection: string): boolean
 }
 
-/** The same, and the collection that it is for. */
+/** The same with its collection. */
 type AllowedIn = Allowed & { readonly storage: Pick<ReadAccess['storage'], 'name'> }
 
-/** So many documents are found at once where they may be large. */
+/** The documents found at once if they may be large. */
 const AT_ONCE = 16
 
 export const UNRESTRICTED: Allowed = { restrict: (filter) => filter, isReadable: () => true }
@@ -59,7 +59,7 @@ export class BatchReader implements Reader {
     const asked = and([range, filter])
     const ids = query.sort || query.skip ? undefined : idsIn(asked)
     const collection = this.#allowed.storage.name
-    // Where only some bytes are asked for, what exists is the question: the documents may be many, and large.
+    // With a byte limit the query is about existence: the documents may be many, and large.
     if (ids && !(this.#isAside && query.bytes !== undefined)) {
       if (query.bytes !== undefined && !this.#allowed.show) return this.#findUpTo(query.bytes, ids)
       const finding = this.#store.find(collection, ids, this.#allowed)
@@ -69,7 +69,7 @@ export class BatchReader implements Reader {
     return this.#store.list(collection, { filter: this.#allowed.restrict(asked), ...others })
   }
 
-  /** Finds documents until they have so many bytes, counted roughly; of the others it gives the ids. */
+  /** Finds documents until they exceed `bytes`, counted roughly; returns the ids of the rest. */
   async #findUpTo(bytes: number, ids: readonly string[]): Promise<Listed> {
     const found: StoredDocument[] = []
     let left = bytes
@@ -86,7 +86,7 @@ export class BatchReader implements Reader {
 
   async count(filter: Filter): Promise<number> {
     if (this.#isAside) return this.#readBase().count(filter)
-    // What exists is the question, not what it is.
+    // Only existence matters, not the content.
     const asked = { filter: this.#allowed.restrict(filter), bytes: 1 }
     const { length, rest = [] } = await this.#store.list(this.#allowed.storage.name, asked)
     return length + rest.length

@@ -17,37 +17,40 @@ import { createHold } from './hold.js'
 import { type FindStored, PendingWrites } from './pending-writes.js'
 import { ReadBudget } from './read-budget.js'
 
-/** Gives the error of an operation, as that of the write that it is a part of. */
+/** Returns the error of an operation as the error of the write that it is a part of. */
 type BlameOperation = (operation: number, thrown: unknown) => unknown
 
-/** How a store reads. */
+/** The read options of a store. */
 interface BatchReadOptions {
-  /** Whether it remembers all that is read, so that the write can require it unchanged. */
+  /** Whether it records everything that is read, so that the write can require it unchanged. */
   readonly isWatchful: boolean
-  /** The collections whose lists are of callers, so that no other write adds to them at the same time. Default: none. */
+  /**
+   * The collections that claims are read from: their lists are serialized, so that no concurrent write adds to them.
+   * Default: none.
+   */
   readonly turnsIn?: ReadonlySet<string>
 }
 
 /**
- * The storage as the operations of a batch, or a hook, see it: behind the writes of those before, which wait.
- * Documents that were read by their `_id` stay as they were read; the write that relies on them then fails
- * where they have changed.
+ * The storage as the operations of a batch, or a hook, see it: after the pending writes of earlier operations.
+ * Documents that were read by their `_id` are remembered as read; the write that relies on them fails if they have
+ * changed.
  */
 export class BatchStore implements Store, Stage {
   readonly pending = new PendingWrites()
-  /** What is required of what was read. */
+  /** The conditions on everything that was read. */
   readonly conditions: Conditions
-  /** The operation that is judged. */
+  /** The index of the operation that is evaluated. */
   operation = 0
   readonly #base: Store
   readonly #budget: ByteBudget
   readonly #reads: ReadBudget
   readonly #isWatchful: boolean
-  /** The documents that somebody could read, by collection and `_id`. */
+  /** The readable documents that were read, by collection and `_id`. */
   readonly #known = new Map<string, Map<string, StoredDocument>>()
   /**
-   * The `_id`s at which the storage had no document, by collection: one that is not watchful has no condition on them. A
-   * write that creates such a document fails where another write has created it meanwhile.
+   * The `_id`s at which the storage had no document, by collection; only a watchful store has conditions on them. A
+   * write that creates such a document fails if a concurrent write has created it meanwhile.
    */
   readonly #absent = new Map<string, ReadonlySet<string>>()
   #isOver = false
@@ -61,14 +64,14 @@ export class BatchStore implements Store, Stage {
     this.conditions = new Conditions(turnsIn)
   }
 
-  /** The bytes of documents that were read or written since the last call, at most. */
+  /** An upper bound of the bytes of documents that were read or written since the last call. */
   takeWork(): number {
     const work = this.#work
     this.#work = 0
     return work
   }
 
-  /** Takes back the writes of an operation and of those behind it; what is read then is read anew. */
+  /** Takes back the writes of an operation and of those after it; later reads read the storage again. */
   rewind(operation: number): void {
     this.pending.rewind(operation)
     this.#known.clear()
@@ -76,7 +79,7 @@ export class BatchStore implements Store, Stage {
     this.#isOver = true
   }
 
-  /** Lets the operation of a failed step refuse the write; where none does, it is judged anew. */
+  /** Lets the operation of a failed step reject the write; if it does not, the write is evaluated again. */
   async refuse(failure: WriteFailure, blame: BlameOperation): Promise<void> {
     const write = this.pending.writeOf(failure.step)
     if (!write) return
@@ -99,12 +102,12 @@ export class BatchStore implements Store, Stage {
     return new BatchReader(this, unrestricted, () => this.#base.own(collection))
   }
 
-  /** What is read is required unchanged, and the operations before have written: each reading counts. */
+  /** Reads are required unchanged, and earlier operations have written: nothing may be cached. */
   state(): undefined {
     return undefined
   }
 
-  /** The operations before may have written what is linked. */
+  /** Earlier operations may have written the linked documents. */
   linked(): undefined {
     return undefined
   }
@@ -113,7 +116,7 @@ export class BatchStore implements Store, Stage {
     return !this.#isWatchful && !this.pending.hasTouched(collection)
   }
 
-  /** The write waits: it is tried again with the whole batch. */
+  /** The write becomes pending: it is retried with the whole batch. */
   write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
     return whenReady(attempt(), (write) => {
       for (const step of write.steps) {
@@ -133,7 +136,7 @@ export class BatchStore implements Store, Stage {
     )
   }
 
-  /** The time of an operation is that of its batch, and so is the caller of what it writes. */
+  /** All operations of a batch share its deadline, and the caller of its writes. */
   within(): Store {
     return this
   }
@@ -165,7 +168,7 @@ export class BatchStore implements Store, Stage {
     })
   }
 
-  /** A document as it was written, or else as the storage has it; what is shown of the storage counts. */
+  /** A document as it was written, or else as stored; stored documents that are shown count for the budget. */
   #standing(
     collection: string,
     id: string,
@@ -199,7 +202,7 @@ export class BatchStore implements Store, Stage {
       }
     }
     return whenReady(this.#readAll(collection, { filter: untouched, sort, limit: most }, take), () => {
-      // Behind a part of them there may be more.
+      // After a partial read there may be more documents.
       if (this.#isWatchful && read !== most && !this.conditions.areRequired(collection, filter)) {
         const known = [...stored.map(({ _id }) => _id), ...touched.keys()]
         this.conditions.close(collection, filter, [untouched, not(or(known.map(isId)))])
@@ -212,7 +215,7 @@ export class BatchStore implements Store, Stage {
     })
   }
 
-  /** Reads documents of which nothing is known. What may not be read counts as absent, and is not kept. */
+  /** Reads documents that are not known yet. Unreadable documents count as absent, and are not kept. */
   #learn(
     collection: string,
     ids: readonly string[],
@@ -244,7 +247,7 @@ export class BatchStore implements Store, Stage {
     return this.#reads.count(document, this.#isWatchful && !this.#isOver ? show : undefined)
   }
 
-  /** Reads what the storage has, and gives it in batches. */
+  /** Reads stored documents, and passes them on in batches. */
   #readAll(
     collection: string,
     asked: BatchQuery,

@@ -3,14 +3,14 @@ import { pickOwn } from '../../json/own-properties.js'
 import type { Listed, StoredDocument } from '../../storage.js'
 import { boundBytes } from '../byte-budget.js'
 
-/** Holds the documents of a list up to some bytes, counted roughly; of the others what orders them. */
+/** Holds the documents of a list up to some bytes, counted roughly; of the rest only ids and sort fields. */
 export interface Hold {
   take(document: StoredDocument): StoredDocument
-  /** The list, in its order: documents to the first that is not held, and the ids of the others. */
+  /** The list in its order: documents up to the first that is not held, and the ids of the rest. */
   page(listed: readonly StoredDocument[]): Listed
 }
 
-/** Creates a hold. The first document is held whatever its size. `bytes`: default no limit. */
+/** Creates a hold. The first document is held regardless of its size. `bytes`: default no limit. */
 export function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY): Hold {
   const ordering = sort.map(({ field: { path } }) => path.split('.')[0] ?? path)
   const cut = new Set<StoredDocument>()

@@ -6,26 +6,26 @@ import type { MaybePromise } from '../../types.js'
 import type { Agreement, Attempt } from '../store/attempt.js'
 import { documentOf, idOf } from '../store/document-of.js'
 
-/** What waits. */
+/** The parts of an attempt that stay pending. */
 interface PendingAttempt extends Pick<Attempt<unknown>, 'steps'> {
   readonly agreements?: Attempt<unknown>['agreements'] | undefined
   readonly refuse?: Attempt<unknown>['refuse'] | undefined
   readonly after?: Attempt<unknown>['after']
 }
 
-/** A write that waits, and the operation that made it. */
+/** A pending write, and the operation that made it. */
 interface PendingWrite extends PendingAttempt {
   readonly operation: number
   /** The number of steps before its first one. */
   readonly start: number
 }
 
-/** What must hold at the end, and the operation that made it so. */
+/** An agreement that must hold at the end, and the operation that introduced it. */
 export interface PendingAgreement extends Agreement {
   readonly operation: number
 }
 
-/** Gives a document as it is stored, before all that waits. */
+/** Finds a document as stored, before all pending writes. */
 export type FindStored = (collection: string, id: string) => MaybePromise<StoredDocument | undefined>
 
 interface Removed {
@@ -33,17 +33,17 @@ interface Removed {
   readonly matches: Predicate
 }
 
-/** What the pending writes have done to one collection. */
+/** The changes of the pending writes to one collection. */
 interface Changes {
-  /** By `_id`: what stands there now, `null` where it was removed. */
+  /** By `_id`: the written document, `null` if it was removed. */
   readonly documents: Map<string, StoredDocument | null>
-  /** What else was removed: documents that nobody has read. */
+  /** Removals by filter, of documents that were not read. */
   readonly removed: Removed[]
-  /** The last operation that has written there. */
+  /** The last operation that wrote in the collection. */
   operation: number
 }
 
-/** The writes of a batch before they take effect, and the storage as it would be behind them. */
+/** The writes of a batch before they take effect, and the state of the storage after them. */
 export class PendingWrites {
   readonly #writes: PendingWrite[] = []
   #steps: WriteStep[] = []
@@ -67,9 +67,9 @@ export class PendingWrites {
   }
 
   /**
-   * What must hold of all that the writes leave behind: first between the documents that were written and those
-   * to which they refer, then of those that refer to them, each in the order of operations. A reference whose target changes
-   * later is one of those that refer to it.
+   * The agreements that must hold after all writes: first between the written documents and those that they refer to,
+   * then of those that refer to them, each in the order of operations. A reference whose target changes later is one of
+   * those that refer to it.
    */
   get agreements(): readonly PendingAgreement[] {
     const last = new Map<string, PendingAgreement>()
@@ -89,7 +89,10 @@ export class PendingWrites {
     return [...judged.filter(isOwn), ...judged.filter((agreement) => !isOwn(agreement))]
   }
 
-  /** Whether a step can never hold, because of what the others do; not where what `stored` gives is in its way, too. */
+  /**
+   * Whether a step can never succeed, because other pending steps contradict it; false if stored documents conflict
+   * with it, too.
+   */
   async breaks(place: number, stored: FindStored): Promise<boolean> {
     const step = this.#steps[place]
     if (!step) return false
@@ -104,8 +107,9 @@ export class PendingWrites {
   }
 
   /**
-   * A document, as `documentOf` names it, that is no longer as the first step on it expects it, or that is there though it
-   * was read as absent (`isAbsent`). The write was evaluated on another state of the document, so it is evaluated again.
+   * Finds a document, as `documentOf` names it, whose version is not the one that the first step on it expects, or that
+   * exists though it was read as absent (`isAbsent`). The write was evaluated on another state of the document, so it
+   * is evaluated again.
    */
   async findOvertaken(
     stored: FindStored,
@@ -123,7 +127,7 @@ export class PendingWrites {
     return undefined
   }
 
-  /** Whether the steps before a place remove the document that the step there requires. */
+  /** Whether the steps before an index remove the document that the step there requires. */
   #isRemovedBefore(place: number, step: Extract<WriteStep, { readonly require: string }>): boolean {
     const before = new PendingWrites()
     for (const earlier of this.#steps.slice(0, place)) before.#apply(earlier, 0)
@@ -135,7 +139,7 @@ export class PendingWrites {
     return this.#writes.find(({ start, steps }) => step >= start && step < start + steps.length)
   }
 
-  /** Takes back the writes of an operation and of those behind it. */
+  /** Takes back the writes of an operation and of those after it. */
   rewind(operation: number): void {
     const kept = this.#writes.filter((write) => write.operation < operation)
     this.#writes.length = 0
@@ -144,7 +148,7 @@ export class PendingWrites {
     for (const write of kept) this.add(write.operation, write)
   }
 
-  /** What stands at an `_id`: `null` where it was removed, `undefined` where the storage knows. */
+  /** The pending document of an `_id`: `null` if it was removed, `undefined` if only the storage knows it. */
   find(collection: string, id: string): StoredDocument | null | undefined {
     return this.#collections.get(collection)?.documents.get(id)
   }
@@ -159,7 +163,7 @@ export class PendingWrites {
     return this.#of(collection).documents
   }
 
-  /** What a stored document must match that no other removal has taken. */
+  /** The filters that a stored document must match if no removal has taken it. */
   untouched(collection: string): readonly Filter[] {
     return this.#of(collection).removed.map(({ filter }) => not(filter))
   }
@@ -175,14 +179,14 @@ export class PendingWrites {
     return this.#of(collection).operation
   }
 
-  /** The documents that were written and still stand. */
+  /** The documents that were written and not removed. */
   written(collection: string): readonly StoredDocument[] {
     const { documents } = this.#of(collection)
     return [...documents.values()].filter((document) => document !== null)
   }
 
   #apply(step: WriteStep, operation: number): void {
-    // What is only looked at changes nothing.
+    // `require` and `refuse` steps change nothing.
     if ('require' in step || 'refuse' in step) return
     const changes: Changes = this.#collections.get(step.in) ?? {
       ...NO_CHANGES,
@@ -199,7 +203,7 @@ export class PendingWrites {
       const matches = compileFilter(step.remove)
       for (const [id, document] of changes.documents)
         if (document && matches(document)) changes.documents.set(id, null)
-      // If one of them is not as it was read, the batch is judged anew.
+      // If one of them has changed since it was read, the batch is evaluated again.
       if (ids) for (const id of ids) changes.documents.set(id, changes.documents.get(id) ?? null)
       else changes.removed.push({ filter: step.remove, matches })
     }
@@ -212,7 +216,7 @@ export class PendingWrites {
 
 const NO_CHANGES: Changes = { documents: new Map(), removed: [], operation: -1 }
 
-/** The ids that the matches of a filter can have, where it names them. */
+/** The ids that the matches of a filter can have, if it names them. */
 export function idsIn(filter: Filter): readonly string[] | undefined {
   if (filter.kind === 'eq') return isOn(filter.field, ID) ? [String(filter.value)] : undefined
   if (filter.kind !== 'or') return undefined

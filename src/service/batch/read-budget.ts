@@ -3,7 +3,10 @@ import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { type ByteBudget, boundBytes } from '../byte-budget.js'
 
-/** What may be remembered of what is read: what is shown counts for the budget of a batch, once; of the rest some is kept. */
+/**
+ * Limits the documents that a batch remembers: each shown document counts once for the budget of the batch; of the
+ * others a bounded amount is kept.
+ */
 export class ReadBudget {
   readonly #budget: ByteBudget
   readonly #counted = new WeakSet<StoredDocument>()
@@ -13,7 +16,7 @@ export class ReadBudget {
     this.#budget = budget
   }
 
-  /** Counts a document as it is shown, unless it has been; false where it is not shown. */
+  /** Counts a document as it is shown, unless it was already counted; false if it is not shown. */
   count(document: StoredDocument, show: ((document: StoredDocument) => JsonObject) | undefined): boolean {
     if (!show) return false
     if (!this.#counted.has(document)) this.#budget.take(show(document))
@@ -21,7 +24,7 @@ export class ReadBudget {
     return true
   }
 
-  /** Whether a document can be remembered that no budget bounds. */
+  /** Whether a document that counts for no budget can be remembered. */
   hasRoom(document: StoredDocument): boolean {
     this.#kept += boundBytes(document)
     return this.#kept <= bounds.rememberedBytes

@@ -18,19 +18,19 @@ import type { Attempt } from '../store/attempt.js'
 import { BatchStore } from './batch-store.js'
 import type { PendingAgreement } from './pending-writes.js'
 
-/** One operation of a batch, which answers with a JSON text as it would alone. */
+/** One operation of a batch; resolves to the JSON text of its response. */
 export type RunOperation = (call: Call) => MaybePromise<string>
 
-/** The steps of an operation beside those that are counted: some 10 µs. */
+/** The steps of an operation besides those that are counted: about 10 µs. */
 const STEPS_AN_OPERATION = 200
 
-/** The bytes, counted roughly, of documents that are judged, written as JSON and digested in about one step. */
+/** The approximate bytes of documents that are evaluated, serialized and hashed in one step. */
 const BYTES_A_STEP = 24
 
 /**
- * Runs operations one after another, each on what those before it have left, and lets all of them take effect
- * at once, or none (CONTRACT.md §2, "Batch"). Returns their answers. Throws the error of the first operation
- * that is refused, with its index, and `overloaded` where others keep changing what was read.
+ * Runs operations one after another, each on the state that those before it have left, and commits all of them, or none
+ * (CONTRACT.md §2, "Batch"). Returns their responses. Throws the error of the first rejected operation, with its index,
+ * and `overloaded` if concurrent writes keep changing what was read.
  */
 export function runBatch(call: Call, operations: readonly RunOperation[]): MaybePromise<readonly string[]> {
   const now = call.service.now()
@@ -45,7 +45,7 @@ async function judgeAll(
 ): Promise<Attempt<readonly string[]>> {
   const budget = createByteBudget(
     bounds.writtenBytes,
-    'What a batch reads, stores and answers has 16 MiB at most.',
+    'The reads, writes and responses of a batch must not exceed 16 MiB in total.',
   )
   const store = new BatchStore(call.store, budget, {
     isWatchful: true,
@@ -69,9 +69,9 @@ async function judgeAll(
       answers.push(answer)
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown
-      // What was judged without a document is so at any moment.
+      // A decision without any read is valid at any moment.
       if (i === 0 && store.conditions.isEmpty) throw at(i, thrown)
-      // What it would have written before it was refused, a hook's part or the document itself, is not tried.
+      // The writes of the rejected operation, its own and those of its hook, are not tried.
       store.rewind(i)
       return planRefusal(store, call, at(i, thrown))
     }
@@ -84,16 +84,16 @@ async function judgeAll(
   })
 }
 
-/** What the operations of a batch have in common. */
+/** State that the operations of a batch share. */
 interface InBatch {
   readonly service: Service
   readonly store: BatchStore
   readonly shared: Shared
-  /** The collections that tell what a caller is. */
+  /** The collections that determine the caller and its claims. */
   readonly telling: readonly string[]
 }
 
-/** A call of the caller as the operations before have left them. */
+/** A call whose caller is read as the earlier operations have left it. */
 function callNow(last: Call, { service, store, shared, telling }: InBatch): MaybePromise<Call> {
   const { pending, operation } = store
   if (last.shared && telling.every((name) => pending.lastIn(name) < operation - 1)) return last
@@ -109,11 +109,11 @@ function callNow(last: Call, { service, store, shared, telling }: InBatch): Mayb
   })
 }
 
-/** The error of an operation as that of its batch. */
+/** The error of an operation as the error of its batch. */
 const at = (operation: number, refusal: ServiceError): ServiceError =>
   relocate(refusal, `/operations/${operation}/body`, operation)
 
-/** What a batch asks of the storage beside its own writes. */
+/** The requirements of a batch on the storage besides its own writes. */
 interface BatchRequirements {
   readonly absences?: readonly WriteStep[]
   readonly agreements?: readonly PendingAgreement[]
@@ -135,7 +135,7 @@ function plan(
     after: store.pending.after,
     refuse(failure) {
       const broken = agreements[failure.step - own.length]
-      // What it is about was required as it was read, so another attempt would find the same.
+      // The documents of the agreement were required as read, so a retry would find the same.
       if (broken?.refuse) throw blame(broken.operation, broken.refuse())
       return store.refuse({ ...failure, step: failure.step - first.length }, blame)
     },
@@ -143,8 +143,8 @@ function plan(
 }
 
 /**
- * Plans the refusal of a batch. It stands if the writes before it would take effect, and what was not there is
- * still absent: only the storage knows. So they are tried, with a last step that always fails.
+ * Plans the rejection of a batch. It is valid if the writes before it would take effect and absent documents are still
+ * absent, which only the storage knows. So these steps are tried, with a last step that always fails.
  */
 function planRefusal(
   store: BatchStore,

@@ -3,8 +3,8 @@ import type { WriteStep } from '../../storage.js'
 import type { PendingWrites } from './pending-writes.js'
 
 /**
- * Of two batches that each list what the other writes, one comes behind the other, in the collections of `turnsIn`: what is
- * not yet there cannot be required to stay away.
+ * Serializes two batches that each list what the other writes, in the collections of `turnsIn`: a batch cannot require
+ * that a document which does not exist yet stays absent.
  */
 export function takeTurns(
   lists: readonly WriteStep[],

@@ -14,16 +14,16 @@ import type { Call } from '../call.js'
 import type { PlannedDocument } from '../hooks.js'
 import { invalid } from '../refusals.js'
 
-/** A document that a hook sets properties of. */
+/** A document whose properties a hook sets. */
 interface Setting extends PlannedDocument {
   readonly collection: Collection
   readonly isNew: boolean
 }
 
 /**
- * Puts what a hook sets over the fields of a document, as a PUT would (CONTRACT.md §9, "Before a write");
- * `null` removes a property, or gives it its default. Throws for values that the schema refuses: it is the
- * hook's mistake.
+ * Merges the properties that a hook sets into the fields of a document, as a PUT would (CONTRACT.md §9, "Before a
+ * write"); `null` removes a property, or gives it its default. Throws for values that violate the schema: this is an
+ * error of the hook.
  */
 export async function applySet(
   call: Call,
@@ -56,7 +56,7 @@ export async function applySet(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The faults of names that a hook may not set. */
+/** The errors of names that a hook may not set. */
 const findClosed = ({ hashes, verifiedField }: Collection, set: JsonObject): readonly Fault[] =>
   Object.keys(set)
     .filter(
@@ -64,7 +64,7 @@ const findClosed = ({ hashes, verifiedField }: Collection, set: JsonObject): rea
     )
     .map((name) => ({ path: toPointerPart(name), code: 'not_allowed', message: 'cannot be set by a hook' }))
 
-/** The faults of references to documents that do not exist. */
+/** The errors of references to documents that do not exist. */
 async function findBroken({ store }: Call, references: readonly Reference[]): Promise<readonly Fault[]> {
   const faults: Fault[] = []
   for (const { path, collection, id } of references) {

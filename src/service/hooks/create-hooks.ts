@@ -13,21 +13,24 @@ import { readResult } from './read-result.js'
 import { runTogether } from './run-together.js'
 import { showCaller, showChange } from './show-change.js'
 
-/** A host's function that is told of a write before it is made. */
+/** A host's function that is called before a write is made. */
 export type Before = (change: HookChange) => unknown
 
 /** The port through which hooks use requests: the HTTP layer implements it. */
 export interface HookPort {
-  /** The service for the caller of a write, behind the writes before it. `reenter` is called after each answer. */
+  /**
+   * The service for the caller of a write, with the effects of the writes before it. `reenter` is called after each
+   * response.
+   */
   openApi(call: Call, reenter: () => void): HookApi
-  /** The faults of operations, as those of a batch. */
+  /** The validation errors of operations, as those of a batch. */
   judge(operations: readonly unknown[]): readonly Fault[]
   /**
-   * Finds out what the caller of a write may read where operations write or have entity tags: a call for
-   * `perform`. The write itself may change it.
+   * Evaluates the caller's read rights before the write if operations write or have entity tags, because the write may
+   * change these rights: returns a call for `perform`.
    */
   openReportTo(call: Call, operations: readonly JsonObject[]): Promise<Call>
-  /** Does an operation in the right of `own`, with the entity tags that `reportTo` has seen. */
+  /** Runs an operation with the rights of `own`, and with the entity tags that `reportTo` has seen. */
   perform(own: Call, operation: JsonObject, reportTo: Call): Promise<void>
 }
 
@@ -52,7 +55,7 @@ export function createHooks(
   }
 }
 
-/** The collections of which a delete can delete documents of a collection with a hook. */
+/** The collections in which a delete can cascade to a collection with a hook. */
 function findAbove(
   { collections, referrers }: ServicePlan,
   hooked: ReadonlyMap<string, Before>,
@@ -68,7 +71,7 @@ function findAbove(
   return above
 }
 
-/** A hook, and what it needs. */
+/** A hook and its dependencies. */
 interface Hook {
   /** Its name in errors. */
   readonly name: string
@@ -85,7 +88,7 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
     if (also.length > most) throw new TypeError(`also has more than ${most} operations (limits.added)`)
     const faults = hook.port.judge(also)
     if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
-    // They were checked: they are objects.
+    // They were validated: they are objects.
     const operations = also as readonly JsonObject[]
     for (const given of [set, ...operations.map(({ body }) => body)])
       for (const name of isObject(given) ? Object.keys(given) : []) call.shared?.chosen.add(name)
@@ -100,8 +103,8 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
 }
 
 /**
- * The fields of a write, with what its hook sets. A new document that lacks a field which the hook fills is a mistake of the
- * hook.
+ * The fields of a write after its hook's `set`. A new document that lacks a field which the hook fills is an error of
+ * the hook.
  */
 const settle = async (
   call: Call,
@@ -116,14 +119,14 @@ const settle = async (
 
 const NO_FIELDS: JsonObject = {}
 
-/** Runs a hook until it ends. What it throws is answered only if it comes from `refuse`. */
+/** Runs a hook until it ends. Only errors of `refuse` reach the response. */
 async function runHook(call: Call, write: PlannedWrite, { name, before, port }: Hook): Promise<unknown> {
   const { deadline, caller } = call
   let isOver = false
   const stopListening = deadline.onOver(() => {
     isOver = true
   })
-  // A hook that reads is still what the request waits for.
+  // While a hook reads, the request still waits for the hook.
   const reenter = (): void => {
     if (!isOver) deadline.enter('hook')
   }
@@ -135,7 +138,7 @@ async function runHook(call: Call, write: PlannedWrite, { name, before, port }: 
       api: port.openApi(call, reenter),
       signal: deadline.signal,
     }
-    // The operation says which of the documents there are.
+    // The operation determines which of the documents exist.
     return await before(Object.freeze(change) as HookChange)
   } catch (thrown) {
     throw isRefusal(thrown) ? thrown : new Error(`${name} failed`, { cause: thrown })
@@ -151,7 +154,7 @@ const isRefusal = (thrown: unknown): boolean =>
   thrown.status !== undefined &&
   REFUSAL_STATUSES.includes(thrown.status)
 
-/** Does what a hook wants done, behind the write that it was asked about. */
+/** Runs the operations that a hook returned, after the write that it was called for. */
 async function performAll(
   call: Call,
   also: readonly JsonObject[],
@@ -169,7 +172,10 @@ async function performAll(
   }
 }
 
-/** Counts what hooks add to a request. One hook cannot exceed this bound alone: `limits.added` is at most as large. */
+/**
+ * Counts the operations that hooks add to a request. One hook alone cannot exceed this limit: `limits.added` is at most
+ * as large.
+ */
 function countAdded({ shared }: Call, added: number): void {
   if (!shared) throw new Error('a hook can only add to a write that is held back')
   shared.added += added

@@ -10,7 +10,7 @@ import { isBeside, isRefusal, markBeside } from '../refusals.js'
 import type { Attempt } from '../store/attempt.js'
 import { type Reader, refuseTaken, type Store } from '../store.js'
 
-/** The rule under which the service does what a hook wants. */
+/** The rule for operations with the service's own rights. */
 const EVERYTHING: Rule = {
   subject: EVERYONE,
   properties: ALL_PROPERTIES,
@@ -22,19 +22,22 @@ const EVERYTHING: Rule = {
 }
 
 const grants: ReadonlyMap<string, Rule> = new Map([[EVERYONE, EVERYTHING]])
-/** No hook hears of it, so none fills what is required. */
+/** Hooks do not run for these writes, so no required field is filled by one. */
 const NOTHING: ReadonlySet<string> = new Set()
 const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }
 
-/** Gives the call of a service in its own right, within another call and by the same caller; errors are told to that call. */
+/**
+ * Creates a call with the service's own rights, within another call and by the same caller; `reportTo` is the call that
+ * receives its errors.
+ */
 export type InOwnRight = (reportTo: Call, blame: BlameHook) => Call
 
-/** Gives the error of what was done in the service's own right. */
+/** Returns the error of an operation with the service's own rights. */
 export type BlameHook = (thrown: unknown) => unknown
 
 /**
- * Creates the calls that no permission restricts and no hook hears of. Schemas, references, unique fields and
- * limits hold.
+ * Creates the calls that no permission restricts and for which no hook runs. Schemas, references, unique fields and
+ * limits still apply.
  */
 export function createOwnRight(service: Service): InOwnRight {
   const collections = new Map(
@@ -65,7 +68,7 @@ export function createOwnRight(service: Service): InOwnRight {
   }
 }
 
-/** A store whose writes are refused with other errors. */
+/** A store that replaces the errors of its writes. */
 class BlamingStore implements Store {
   readonly #store: Store
   readonly #blame: BlameHook
@@ -123,7 +126,7 @@ class BlamingStore implements Store {
   }
 }
 
-/** What others have stored can refuse what a hook wants; anything else is a mistake of the hook. */
+/** Stored data can conflict with the operations of a hook; any other rejection is an error of the hook. */
 const CONFLICTS: readonly string[] = [
   'unique_violation',
   'reference_in_use',
@@ -132,14 +135,14 @@ const CONFLICTS: readonly string[] = [
 ]
 
 /**
- * The error of an operation that a hook wants. A conflict is answered, but names no field: the client has not
- * named one. `what` names the operation in the log.
+ * The error of an operation that a hook returned. A conflict is reported without field names: the client has not sent
+ * them. `what` names the operation in the log.
  */
 export function blameHook(what: string, thrown: unknown): unknown {
   if (!isRefusal(thrown) || isBeside(thrown)) return thrown
   return markBeside(
     CONFLICTS.includes(thrown.code)
-      ? new ServiceError(thrown.code, 'What belongs to this write is in conflict with what is stored.')
-      : new Error(`${what} was refused: ${thrown.message}`, { cause: thrown }),
+      ? new ServiceError(thrown.code, 'Changes that belong to this write conflict with stored data.')
+      : new Error(`${what} was rejected: ${thrown.message}`, { cause: thrown }),
   )
 }

@@ -4,20 +4,20 @@ import { isObject } from '../../json/own-properties.js'
 import { reportTo } from '../../json/report.js'
 import type { JsonObject } from '../../types.js'
 
-/** What a hook wants done. */
+/** The parsed result of a hook. */
 export interface ParsedHookResult {
-  /** The properties to put over the document. */
+  /** The properties to merge into the document. */
   readonly set: JsonObject | undefined
-  /** The operations to do behind the write; they are not judged yet. */
+  /** The operations to run after the write; not validated yet. */
   readonly also: readonly unknown[]
 }
 
 const NOTHING: ParsedHookResult = { set: undefined, also: [] }
 
-/** Left out, what the hook sets would stay what the client wrote. */
+/** A dropped value in `set` would leave the client's value in place, so it is an error. */
 const isSet = (pointer: string): boolean => pointer.startsWith('/set/')
 
-/** Reads what a hook has returned, into a copy. Throws for anything but `undefined`, and `set` and `also`. */
+/** Reads the result of a hook into a copy. Throws for any value except `undefined` or an object of `set` and `also`. */
 export function readResult(result: unknown, isDelete: boolean): ParsedHookResult {
   if (result === undefined) return NOTHING
   const faults: ConfigFault[] = []
@@ -29,7 +29,7 @@ export function readResult(result: unknown, isDelete: boolean): ParsedHookResult
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) throw new TypeError(`it returns ${JSON.stringify(unknown)}; allowed: set, also`)
   if (set !== undefined && !isObject(set)) throw new TypeError('set must be an object')
-  if (set !== undefined && isDelete) throw new TypeError('set has no place in a delete')
+  if (set !== undefined && isDelete) throw new TypeError('set is not allowed in a delete')
   if (!Array.isArray(also)) throw new TypeError('also must be an array of operations')
   return { set, also }
 }

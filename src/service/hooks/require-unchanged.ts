@@ -1,7 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import type { Call } from '../call.js'
 
-/** Lets what takes effect with this call depend on a document: it stays as it is until then. */
+/** Makes the writes that take effect with this call depend on a document: they fail if it changes before. */
 export async function requireUnchanged({ store }: Call, { name }: Collection, id: string): Promise<void> {
   await store.write(async () => {
     const stored = await store.own(name).find(id)

@@ -7,8 +7,7 @@ import type { Call } from '../call.js'
 import type { Attempt } from '../store/attempt.js'
 
 /**
- * Runs writes that take effect together, each behind those before it. Inside of a batch they take effect with
- * the batch.
+ * Runs writes that take effect together, each after those before it. Inside a batch they take effect with the batch.
  */
 export function runTogether<T>(
   call: Call,
@@ -16,13 +15,10 @@ export function runTogether<T>(
   operations = 1,
 ): MaybePromise<T> {
   if (call.shared) return run(call)
-  /** The place of the agreement that did not hold in the attempt before. */
+  /** The index of the agreement that failed in the previous attempt. */
   let broken: number | undefined
   const attemptAs = async (present: Call): Promise<Attempt<T>> => {
-    const budget = createByteBudget(
-      bounds.writtenBytes,
-      'The documents of one write have more than 16 MiB together.',
-    )
+    const budget = createByteBudget(bounds.writtenBytes, 'The documents of one write exceed 16 MiB in total.')
     const store = new BatchStore(call.store, budget, { isWatchful: false })
     const chosen = new Set<string>()
     const done = await run(present.amid(store, { cascaded: 0, asked: operations, added: 0, chosen }))
@@ -32,23 +28,24 @@ export function runTogether<T>(
       steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
       done,
       after: store.pending.after,
-      // A write that takes a unique value first has also changed the document by which a hook chose that value. A value that
-      // a client gave stays taken: nothing is read, so that registrations with a taken identifier make no further calls.
+      // A concurrent write that takes a unique value first has also changed the document from which a hook chose that
+      // value. A value that a client gave stays taken: nothing is read, so that registrations with a taken identifier
+      // make no further calls.
       findOvertaken: ({ reason, fields = NONE }) =>
         reason === 'unique' && areChosen(fields, chosen) ? store.findOvertaken(find) : undefined,
       async refuse(failure) {
         const place = failure.step - steps.length
         if (place >= 0) {
-          // Somebody may have come first; what is broken twice is what these writes leave behind.
+          // A concurrent write may be the cause; a second failure of the same agreement is caused by these writes.
           if (broken === place) throw agreements[place]?.refuse?.()
           broken = place
           return undefined
         }
         if (await store.pending.breaks(failure.step, find))
           throw new Error(
-            'options.hooks: what hooks add to a write contradicts it, so that it can never be made',
+            'options.hooks: operations that hooks add contradict their write, so that it can never succeed',
           )
-        // Whether the caller or a hook refers to a document that is gone shows in the next attempt.
+        // The next attempt shows whether the caller or a hook refers to a deleted document.
         return failure.reason === 'missing' ? undefined : store.refuse(failure, own)
       },
     }

@@ -10,7 +10,9 @@ import type { Caller, Document, JsonObject } from '../../types.js'
 import type { PlannedDocument, PlannedWrite } from '../hooks.js'
 import { readFields } from '../write/stored-document.js'
 
-/** The properties of an object as answers list them: those of its schema, then the others by name (CONTRACT.md §1). */
+/**
+ * The properties of an object in the order of responses: those of its schema, then the others by name (CONTRACT.md §1).
+ */
 function orderProperties(fields: readonly Field[], value: JsonObject): JsonObject {
   const declared = new Map(fields.map((field) => [field.name, field]))
   const others = Object.keys(value)
@@ -35,7 +37,7 @@ export interface ShownChange {
   readonly after: Document | null
 }
 
-/** A write as its hook sees it: both documents whole, but for hashes, and frozen. */
+/** A write as its hook sees it: both documents complete except for hashes, and frozen. */
 export function showChange({ collection, before, after }: PlannedWrite): ShownChange {
   const isHash = (name: string): boolean => collection.hashes.some((hash) => hash.name === name)
   const show = ({ fields, system }: PlannedDocument): Document => {
@@ -51,7 +53,7 @@ export function showChange({ collection, before, after }: PlannedWrite): ShownCh
   }
 }
 
-/** The same of a write that was made. */
+/** The same for a committed write. */
 export const showStored = (
   collection: Collection,
   before: StoredDocument | null,
@@ -70,7 +72,7 @@ const readSystem = ({ _id, createdAt, updatedAt, createdBy }: JsonObject): Plann
   createdBy,
 })
 
-/** A caller, in the form in which a host names one. */
+/** A caller in the form in which a host identifies one. */
 export function showCaller(caller: KnownCaller | null): Caller | null {
   if (caller === null) return null
   const { _id, ...fields } = caller.fields

@@ -7,26 +7,26 @@ import type { Subscriber, SubscriberOutcome } from './subscriber.js'
 import { END, type EventSources, tellChanges, writeReset } from './tell.js'
 
 /**
- * What subscribers are told of the log, page by page. What was written by the time that it is read counts as one burst,
- * however many pages it has: whose standing was another within it begins anew behind it. So the number of hidden changes
- * does not decide which events a `reset` replaces (CONTRACT.md §9, "What events tell").
+ * The events of subscribers for the log, page by page. All changes that are written by the time of a read count as one
+ * burst, on any number of pages: a subscriber whose standing changes within the burst restarts after it. So the number
+ * of hidden changes does not decide which events a `reset` replaces (CONTRACT.md §9, "What events tell").
  */
 export class Bursts {
-  /** The changes that were looked at, and are not told of yet. */
+  /** The number of changes of the burst that were looked at, but not sent yet. */
   #left = 0
-  /** Those who have begun anew behind them. */
+  /** The subscribers that have already restarted after the burst. */
   #ahead: ReadonlySet<Subscriber> = new Set()
-  /** The milliseconds by which the storage's clock is before this one, at least. */
+  /** The least milliseconds by which the clock of the storage is ahead of this process. */
   #lead = 0
 
-  /** The same page, no further than to the end of the burst. */
+  /** The same page, cut at the end of the burst. */
   cut(page: ChangePage): ChangePage {
     const last = page.changes[this.#left - 1]
     if (!last || this.#left === page.changes.length) return page
     return { ...page, changes: page.changes.slice(0, this.#left), position: last.position, more: true }
   }
 
-  /** Finds out what becomes of subscribers by a page. What throws can be done again. */
+  /** Computes the outcome of a page for each subscriber. Can be retried after an error. */
   async tell(
     telling: EventSources,
     subscribers: ReadonlySet<Subscriber>,
@@ -46,7 +46,7 @@ export class Bursts {
   }
 }
 
-/** A burst, and what becomes of those whose standing was another within it, or is over. */
+/** A burst, and the outcomes of subscribers whose standing changed within it, or has ended. */
 interface BurstOutcome {
   /** The number of its changes. */
   readonly length: number
@@ -55,15 +55,15 @@ interface BurstOutcome {
   readonly isKnown: IsKnown
 }
 
-/** The milliseconds by which the storage's clock may be further than changes have shown. */
+/** The milliseconds by which the clock of the storage may be ahead of the observed lead. */
 const SLACK = 100
 
-/** The steps of looking at a page for one subscriber, beside those that this counts itself. */
+/** The steps of looking at a page for one subscriber, besides those that are counted inside. */
 const STEPS_A_LOOK = 50
 
 /**
- * Reads on to the end of the log, or to what was written when this had begun, by the storage's clock: somebody may write
- * as fast as it is read.
+ * Reads on to the end of the log, or to the changes written when this began, by the clock of the storage: a client may
+ * write as fast as this reads.
  */
 async function lookAhead(
   telling: EventSources,
@@ -84,10 +84,10 @@ async function lookAhead(
       if (pause) await pause
     }
     if ((page.changes.at(-1)?.time ?? 0) > until) break
-    // Also behind the last page: since that was read, somebody may have become another, and what they were before again.
+    // Also after the last page: since that read, a caller may have changed and changed back.
     const next = await telling.log(page.position, pageOfLog())
     isEnd = next.changes.length === 0 && !next.gap
-    // Who reads on finds a gap, too, and lets everybody begin anew.
+    // The regular read finds the gap, too, and restarts all subscribers.
     if (isEnd || next.gap) break
     page = next
     length += page.changes.length

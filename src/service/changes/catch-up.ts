@@ -18,29 +18,30 @@ import { ClaimHistory } from './standing/claim-history.js'
 import type { Subscriber, SubscriberOutcome } from './subscriber.js'
 import { END, type EventSources, writeReset } from './tell.js'
 
-/** The milliseconds after which a client that takes its time is looked at again before it is told more. */
+/** The milliseconds after which the standing of a slow client is checked again before the next event. */
 const FRESH = 1000
 
-/** A subscriber who comes back, and the event behind which the stream goes on. */
+/** A returning subscriber, and the event after which its stream resumes. */
 interface CatchUpRequest {
   readonly telling: EventSources
   readonly reader: LogReader
   readonly subscriber: Subscriber
   readonly mark: SealedPosition
-  /** Lets the subscriber be told of what the reader takes from now on. */
+  /** Subscribes to the changes that the reader takes from now on. */
   readonly join: () => void
 }
 
 /**
- * Tells a subscriber what was missed, as fast as the client takes it, until it stands where all others do. Begins
- * anew where the mark is too old, its place is gone, or the standing has changed since.
+ * Sends a subscriber the missed events, as fast as the client takes them, until it has caught up with the others.
+ * Restarts it with a `reset` if the mark is too old, its position is no longer retained, or the standing has changed
+ * since.
  */
 export async function catchUp(missed: CatchUpRequest): Promise<void> {
   const { telling, reader, subscriber, join } = missed
   const isWhole = (await isUnbroken(missed)) && (await tellMissed(missed))
   if (isWhole) return
   await reader.alone(async () => {
-    // Who listens may be another one by now.
+    // The caller may have changed meanwhile.
     const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
     const verdict = verdicts.get(subscriber) ?? OVER
     if (verdict.kind === 'over') return subscriber.apply({ kind: 'over', text: END })
@@ -51,8 +52,8 @@ export async function catchUp(missed: CatchUpRequest): Promise<void> {
 }
 
 /**
- * Whether the standing has stayed the same since the mark, whose time still counts. Makes the subscriber who it was there:
- * its claims may have asked for something else.
+ * Whether the standing is unchanged since the mark, and the mark has not expired. Resets the subscriber to the caller
+ * at the mark, whose claims may have read other documents.
  */
 async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promise<boolean> {
   const { service, log } = telling
@@ -60,7 +61,7 @@ async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promis
   if (service.now() - mark.time > plan.limits.changesHours * 3_600_000) return false
   const { list, subscription, outbox } = subscriber
   const auth = subscription.session ? accounts : null
-  /** Reads on from the mark; false where that is not kept any more, or `take` says so. */
+  /** Reads on from the mark; false if that is no longer retained, or if `take` returns false. */
   const readOn = async (take: (page: ChangePage, own: readonly Change[]) => Promise<boolean>) => {
     for (let [position, more] = [mark.position, true]; more && !outbox.isOver; ) {
       const page = await log(position, pageOfLog())
@@ -70,12 +71,12 @@ async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promis
     }
     return true
   }
-  // Which version it had when the event was sent is not known any more: every one counts.
+  // The user's version at the time of the event is unknown: every change counts.
   const known = { ...knownOf(subscriber), version: -1 }
   if (auth) {
     let first: StoredDocument | undefined
     const isSame = await readOn(async (_, own) => {
-      // An account that was made meanwhile is another one than that of the mark.
+      // An account created meanwhile is not the account of the mark.
       if (own[0]?.before === null) return false
       first ??= own[0]?.before
       return !hasChanged(telling, auth, known, own)
@@ -102,12 +103,12 @@ async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promis
   return true
 }
 
-/** Tells all that was missed, then joins the others; false where the subscriber has to begin anew. */
+/** Sends all missed events, then joins the others; false if the subscriber must restart. */
 async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRequest): Promise<boolean> {
   const { outbox } = subscriber
   const bursts = new Bursts()
   let position = mark.position
-  /** Tells a page; `undefined` where nothing is left, else whether the stream goes on. */
+  /** Sends a page; `undefined` if nothing is left, else whether the stream continues. */
   const tell = async (pause: () => Promise<void>): Promise<boolean | undefined> => {
     const page = await telling.log(position, pageOfLog())
     if (page.gap) return false
@@ -121,7 +122,7 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRe
     goesOn = await tell(() => outbox.drain())
     if (goesOn === false) return false
   }
-  // The little that came meanwhile. What the reader has not yet taken is told again by it.
+  // The few changes that came meanwhile. The reader sends the ones that it has not taken yet.
   return reader.alone(async () => {
     const patience = createPatience()
     for (let goesOn: boolean | undefined = true; goesOn; ) {
@@ -134,8 +135,8 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRe
 }
 
 /**
- * Whether a subscriber still stands as it was judged. Whose session is over is told so: what is sent to it from then on is
- * lost.
+ * Whether the standing of a subscriber is unchanged. If the session has ended, the stream ends too, and later events
+ * are dropped.
  */
 async function isSame(telling: EventSources, subscriber: Subscriber): Promise<boolean> {
   const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
@@ -145,7 +146,7 @@ async function isSame(telling: EventSources, subscriber: Subscriber): Promise<bo
   return verdict.kind !== 'another'
 }
 
-/** False where the subscriber has another standing now. `pause` comes before each event. */
+/** False if the subscriber now has another standing. `pause` runs before each event. */
 async function tellPart(
   telling: EventSources,
   subscriber: Subscriber,

@@ -1,7 +1,7 @@
-/** What an event tells (CONTRACT.md §9, "Events"). */
+/** The names of events (CONTRACT.md §9, "Events"). */
 export type EventName = 'reset' | 'enter' | 'change' | 'leave' | 'end'
 
-/** What keeps a quiet stream open. */
+/** The comment that keeps an idle stream open. */
 export const COMMENT = ':\n\n'
 
 /** An event of `text/event-stream`. `data` is JSON, which has no line breaks outside of `\n`. */

@@ -8,7 +8,7 @@ import { type ListRequest, printOne } from '../read/print-documents.js'
 import type { EventName } from './frames.js'
 import type { WatchedList } from './watched-list.js'
 
-/** An event that a change gives in a list. */
+/** An event that a change causes in a list. */
 export interface ListEvent {
   readonly name: EventName
   /** JSON. */
@@ -16,15 +16,15 @@ export interface ListEvent {
   readonly change: Change
 }
 
-/** How a list is seen: its documents, as they are shown. */
+/** The view of a list: its documents, as they are shown. */
 interface View {
   readonly reading: ListRequest
   readonly judge: Judge
 }
 
 /**
- * The events that changes give in a list: by what the caller sees of each document before and after it, and by
- * nothing else (CONTRACT.md §9, "Events").
+ * The events that changes cause in a list: they depend only on what the caller sees of each document before and after
+ * (CONTRACT.md §9, "Events").
  */
 export function* judgeChanges(
   { collection }: Pick<WatchedList, 'collection'>,
@@ -51,7 +51,7 @@ const openView = (reading: ListRequest): View => ({
   judge: compileJudge(reading.access.restrict(reading.query.filter)),
 })
 
-/** The document as the list shows it; `undefined` where it is not there. */
+/** The document as the list shows it; `undefined` if the list does not contain it. */
 function* see(
   document: StoredDocument | null,
   { reading, judge }: View,
@@ -70,7 +70,7 @@ function* see(
   return text
 }
 
-/** A leave is one and the same whether the document was deleted, is hidden or no longer matches. */
+/** A `leave` does not reveal whether the document was deleted, is hidden or no longer matches. */
 function compareViews(
   before: string | undefined,
   after: string | undefined,
@@ -82,8 +82,9 @@ function compareViews(
 }
 
 /**
- * The time as of which a change is judged: that of its request. A delete leaves none behind; it counts as of when the
- * storage made it, by whose clock it may come before what it deletes, unless the host's clock is one of its own.
+ * The time at which a change is evaluated: `updatedAt` of the written document. For a delete it is the time of the
+ * storage, or the `updatedAt` of the deleted document if the clock of the storage lags; with a clock of the host, the
+ * current time.
  */
 export function timeOf(
   { before, after, time }: Change,

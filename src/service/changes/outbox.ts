@@ -3,18 +3,18 @@ import type { Bytes } from '../../json/bytes.js'
 import type { TextStream } from '../read/text-stream.js'
 import { COMMENT } from './frames.js'
 
-/** The milliseconds that clients have, all at once, to take what comes at once. */
+/** The milliseconds that all clients together have to take the events of a page. */
 const PATIENCE = 100
 
 const comment: Bytes = new TextEncoder().encode(COMMENT)
 
-/** What waits for the client of one stream. The texts are shared with other streams. */
+/** The queue of events for the client of one stream. The texts are shared with other streams. */
 export class Outbox implements TextStream {
   readonly #onOver: () => void
   #waiting: Bytes[] = []
   #bytes = 0
   #isOver = false
-  /** Whether it was waited for, and has not come so far yet. */
+  /** Whether the client was waited for, and has not caught up yet. */
   #isLate = false
   /** Called when there is something to take, or the stream is over. */
   #wake: () => void = NOTHING
@@ -26,7 +26,7 @@ export class Outbox implements TextStream {
     this.#onOver = onOver
   }
 
-  /** Once it is over, what waits has an end. */
+  /** Once the stream is over, the queue is finite. */
   isEndless(): boolean {
     return !this.#isOver
   }
@@ -35,18 +35,18 @@ export class Outbox implements TextStream {
     return this.#isOver
   }
 
-  /** Sends events, and waits with each until there is room, or patience is at an end. */
+  /** Sends events; before each one it waits until there is room, or `patience` resolves. */
   async sendAll(texts: readonly Bytes[], patience: Patience): Promise<void> {
     for (const text of texts) {
-      // Nearly always there is, and a promise for each event of each client would cost more than all else.
+      // There nearly always is room, and a promise per event and client would cost more than everything else.
       if (this.#bytes > bounds.waitingBytes) await this.makeRoom(patience)
       this.send(text)
     }
   }
 
   /**
-   * Where too much waits, waits until the client has taken most of it, or patience is at an end. Who has used it up gets
-   * no more until then: one client would hold up all others for ever.
+   * If the queue is too long, waits until the client has taken most of it, or `patience` resolves. A client that has
+   * used up the patience is not waited for again until it has caught up: it would delay all others forever.
    */
   async makeRoom(patience: Patience): Promise<void> {
     if (this.#bytes <= bounds.waitingBytes || this.#isLate) return
@@ -54,19 +54,19 @@ export class Outbox implements TextStream {
     await Promise.race([this.drain(), patience()])
   }
 
-  /** Sends an event, or cuts the stream where too much waits already. */
+  /** Sends an event, or cuts the stream if the queue is too long. */
   send(text: Bytes): void {
     if (this.#isOver) return
     if (this.#bytes > bounds.waitingBytes) this.cancel()
     else this.#put(text)
   }
 
-  /** A comment says nothing, so it is left out where something else waits. */
+  /** Sends a comment, unless events are queued: these keep the stream open, too. */
   sendComment(): void {
     if (!this.#isOver && this.#bytes === 0) this.#put(comment)
   }
 
-  /** Ends the stream behind what waits. */
+  /** Ends the stream after the queued events. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -75,14 +75,14 @@ export class Outbox implements TextStream {
     this.#onOver()
   }
 
-  /** Ends the stream at once. */
+  /** Ends the stream immediately. */
   cancel(): void {
     this.#waiting = []
     this.#bytes = 0
     this.end()
   }
 
-  /** Waits until little is left. One at a time may wait. */
+  /** Waits until little is left. Only one caller at a time may wait. */
   async drain(): Promise<void> {
     while (!this.#isOver && this.#bytes > bounds.fewWaitingBytes) {
       await new Promise<void>((resolve) => {
@@ -118,10 +118,10 @@ export class Outbox implements TextStream {
   }
 }
 
-/** Resolves when clients that take their time are waited for no longer. */
+/** Resolves when slow clients are no longer waited for. */
 export type Patience = () => Promise<void>
 
-/** The patience with all who are told the same. It begins to run out when the first of them takes time. */
+/** The patience shared by all receivers of a page. It begins to run out when the first of them is slow. */
 export function createPatience(): Patience {
   let end: Promise<void> | undefined
   return () => {
@@ -130,7 +130,7 @@ export function createPatience(): Patience {
   }
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Read at load time: a fake clock of a test must not stop this timer.
 const later = setTimeout
 
 const NOTHING = (): void => {}

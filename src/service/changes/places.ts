@@ -1,17 +1,17 @@
 import { ServiceError } from '../../errors.js'
 
-/** The places of subscribers in one process. */
+/** The stream places of subscribers in one process. */
 export interface Places {
-  /** How many are taken. */
+  /** The number of taken places. */
   readonly taken: number
   /**
-   * Takes a place for those who hold it, as a caller and an address; the result gives it back. Throws
-   * `overloaded` where all are taken, or one of the holders has a tenth of all (CONTRACT.md §9, "Bounds of streams").
+   * Takes a place for its holders, such as a caller and an address; the returned function releases it. Throws
+   * `overloaded` if all are taken, or if one of the holders has a tenth of all (CONTRACT.md §9, "Bounds of streams").
    */
   take(holders: readonly string[]): () => void
 }
 
-/** Creates so many places. */
+/** Creates `most` places. */
 export function createPlaces(most: number): Places {
   const share = Math.max(1, Math.floor(most / 10))
   const held = new Map<string, number>()

@@ -1,24 +1,24 @@
 import { decodeBase64url, encodeBase64url } from '../../json/base64url.js'
 import type { Bytes } from '../../json/bytes.js'
 
-/** Where in the log an event stands, and of which stream it is. */
+/** The position of an event in the log, and the stream that it belongs to. */
 export interface SealedPosition {
   /** The position in the log. */
   readonly position: string
-  /** When that change was made: milliseconds since 1970. */
+  /** The time of that change: milliseconds since 1970. */
   readonly time: number
-  /** 32 hexadecimal digits: what must agree for the stream to go on. */
+  /** 32 hexadecimal digits, which must be equal for the stream to resume. */
   readonly digest: string
 }
 
-/** Writes the ids of events, and reads those that clients bring back. */
+/** Writes the ids of events, and reads those that clients send back. */
 export interface SealedIds {
   seal(mark: SealedPosition): Promise<string>
-  /** `undefined` for whatever this key has not sealed. */
+  /** `undefined` for any text that this key has not sealed. */
   unseal(id: string): Promise<SealedPosition | undefined>
 }
 
-/** A position is text of 256 characters at most, beside an `_id` and the name of a collection. */
+/** A position is text of at most 256 characters, plus an `_id` and the name of a collection. */
 const BYTES = {
   salt: 16,
   nonce: 12,
@@ -31,20 +31,19 @@ const BYTES = {
 const CONTENT = BYTES.time + BYTES.digest + BYTES.length + BYTES.position
 const HEAD = BYTES.salt + BYTES.nonce
 
-/** The characters of an id: all have as many, whatever they hold. */
+/** The length of an id: the same for all contents. */
 export const ID_LENGTH = Math.ceil(((HEAD + CONTENT + BYTES.tag) * 4) / 3)
 
 /**
- * The milliseconds for which a process seals under one key that is derived from the stored one. Random nonces
- * must not repeat under a key, which limits how often it may be used (NIST SP 800-38D, 8.3); a time tells
- * nothing of how much was sealed.
+ * The milliseconds for which a process seals under one key that is derived from the stored one. Random nonces must not
+ * repeat under a key, which limits its number of uses (NIST SP 800-38D, 8.3); a time limit reveals nothing about that
+ * number.
  */
 const KEY_MILLISECONDS = 3_600_000
 
 /**
- * Creates the ids under a key of 32 bytes (AES-256-GCM). A position tells how
- * much is written, so nobody but the service may read it, and none may be longer than another. Under another purpose
- * they mean nothing.
+ * Creates the ids under a key of 32 bytes (AES-256-GCM). A position reveals how much is written, so only the service
+ * may read it, and all ids have the same length. An id is valid only for its `purpose`.
  */
 export function createSealedIds(
   secret: Bytes,
@@ -70,7 +69,7 @@ export function createSealedIds(
     }
     return present
   }
-  /** Clients that come back together bring ids of one process. */
+  /** Clients that return at the same time bring ids of the same process. */
   const keyOf = (salt: Bytes): Promise<CryptoKey> => {
     const name = encodeBase64url(salt)
     if (present && encodeBase64url(present.salt) === name) return present.key
@@ -103,7 +102,7 @@ export function createSealedIds(
   }
 }
 
-/** Where the parts of the content begin. */
+/** The offsets of the parts of the content. */
 const AT = {
   digest: BYTES.time,
   length: BYTES.time + BYTES.digest,

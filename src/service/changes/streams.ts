@@ -23,20 +23,24 @@ import { type Subscription, type WatchedList, watchList } from './watched-list.j
 /** The streams of changes of a service. */
 export interface ChangeStreams {
   /**
-   * Opens a stream. Throws `overloaded` beyond `limits.subscribers`, and what the list would throw for who asks.
+   * Opens a stream. Throws `overloaded` beyond `limits.subscribers`, and the errors that the list would throw for the
+   * caller.
    */
   open(subscription: Subscription): Promise<TextStream>
-  /** Ends all of them. */
+  /** Ends all streams. */
   close(): void
 }
 
 /** The milliseconds between two comments of a stream (CONTRACT.md §9, "Events"). */
 const TICK = 15_000
 
-/** After so many of them it is found out again who listens, and rights that depend on the time are judged anew. */
+/**
+ * The numbers of ticks after which the caller is identified again, and rights that depend on the time are evaluated
+ * again.
+ */
 const TICKS = { identify: 2, time: 4 } as const
 
-/** Creates the streams of a service. Nothing is read, and no timer runs, while there are none. */
+/** Creates the streams of a service. Without streams, nothing is read and no timer runs. */
 export const createChangeStreams = (service: Service, changes: ReadLog, store: Store): ChangeStreams =>
   new OpenStreams(service, changes, store)
 
@@ -47,7 +51,7 @@ class OpenStreams implements ChangeStreams {
   readonly #places: Places
   readonly #reader: LogReader
   readonly #all = new Set<Subscriber>()
-  /** Those who stand where the reader stands. */
+  /** The subscribers that have caught up with the reader. */
   readonly #joined = new Set<Subscriber>()
   #bursts = new Bursts()
   #preparing: Promise<EventSources> | undefined
@@ -93,7 +97,7 @@ class OpenStreams implements ChangeStreams {
     const reader = this.#reader
     const told = await this.#telling()
     await reader.begin()
-    // Who asks is looked at behind a place of the log, so that what changes later is found in it.
+    // The caller is read after the log was read up to now, so that later changes are found in the log.
     return reader.alone(async () => {
       await reader.takeAll()
       const who = await identify(told, subscription)
@@ -146,7 +150,7 @@ class OpenStreams implements ChangeStreams {
   }
 
   #break({ outbox }: Subscriber, cause: unknown): void {
-    this.#service.logger.error('a stream of changes broke', { cause })
+    this.#service.logger.error('a stream of changes failed', { cause })
     outbox.cancel()
   }
 
@@ -169,7 +173,7 @@ class OpenStreams implements ChangeStreams {
     return part.position
   }
 
-  /** Finds out what somebody is now: whatever nobody has logged is found so, too. */
+  /** Checks the standing of a subscriber now: this also finds changes that are not logged. */
   #checkNow(subscriber: Subscriber): Promise<void> {
     return this.#reader.alone(async () => {
       const verdicts = await checkStandings(await this.#telling(), new Map([[subscriber, NO_CLUES]]))
@@ -204,7 +208,7 @@ class OpenStreams implements ChangeStreams {
     return this.#reader.alone(async () => beginAnew(await this.#telling(), subscriber, this.#reader.position))
   }
 
-  /** A storage that failed is asked again. */
+  /** A failed preparation is retried. */
   #telling(): Promise<EventSources> {
     this.#preparing ??= this.#prepare().catch((thrown) => {
       this.#preparing = undefined
@@ -222,24 +226,24 @@ class OpenStreams implements ChangeStreams {
   }
 }
 
-/** The same standing too begins anew. */
+/** A subscriber with an unchanged standing restarts, too. */
 const beginAgain = (verdict: Verdict, subscriber: Subscriber): Verdict =>
   verdict.kind === 'same' ? { kind: 'another', as: verdict.as ?? subscriber } : verdict
 
 const beginAnew = async (told: EventSources, { outbox, list }: Subscriber, position: string): Promise<void> =>
   outbox.send(await writeReset(told, list, position))
 
-/** The steps of handing one event to one client, with what the reading of its stream does at once. */
+/** The steps of handing one event to one client, with the work of reading its stream. */
 const STEPS_A_TEXT = 200
 
-/** Tells all, each as its client takes it: who takes time holds up nobody but the next page. */
+/** Sends all outcomes, each as its client takes it: a slow client delays only the next page. */
 async function tellAll(outcomes: ReadonlyMap<Subscriber, SubscriberOutcome>): Promise<void> {
   const patience = createPatience()
   const pace = createEachPace()
   const telling: Promise<void>[] = []
   for (const [subscriber, outcome] of outcomes) {
     const told = subscriber.tell(outcome, patience)
-    // What fails is thrown below, not before the others are told.
+    // A failure is thrown below, after the others were sent.
     told.catch(() => {})
     telling.push(told)
     const pause = pace(STEPS_A_TEXT * (outcome.kind === 'on' ? outcome.texts.length : 1))
@@ -248,7 +252,7 @@ async function tellAll(outcomes: ReadonlyMap<Subscriber, SubscriberOutcome>): Pr
   await Promise.all(telling)
 }
 
-/** Ticks until the result is called. A stream must not keep the process alive. */
+/** Ticks until the returned function is called. A stream must not keep the process alive. */
 function startTicking(tick: (count: number) => void): () => void {
   let count = 0
   const timer = setInterval(() => tick(++count), TICK)
@@ -256,23 +260,23 @@ function startTicking(tick: (count: number) => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** Rights that nobody confirms do not stay: a host that does not answer counts as one that fails. */
+/** Unconfirmed rights must not remain: a host that does not answer in time counts as failed. */
 function inTime<T>(answer: Promise<T>, seconds: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = (): void => reject(new Error('the host did not say in time who calls'))
+    const late = (): void => reject(new Error('authenticate of the host timed out'))
     const timer = setTimeout(late, seconds * 1000)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 
-/** Finds out again who asks, where the service keeps the account. Throws `invalid_token`. */
+/** Identifies the caller again if the service keeps the account. Throws `invalid_token`. */
 async function identify({ service, store }: EventSources, asked: Subscription): Promise<Subscription> {
   const { accounts } = service
   if (!asked.session || !accounts) return asked
   return { ...asked, ...(await resumeSession(service, store, accounts, asked.session.id)) }
 }
 
-/** A caller and an address may each have a part of the places. */
+/** A caller and an address may each have a share of the places. */
 const holdersOf = ({ caller, client }: Subscription): readonly string[] => [
   ...(caller ? [`caller ${caller.id}`] : []),
   ...(client === undefined ? [] : [`client ${client}`]),

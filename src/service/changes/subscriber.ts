@@ -3,15 +3,15 @@ import type { KnownCaller } from '../../permissions/caller.js'
 import { Outbox, type Patience } from './outbox.js'
 import type { Subscription, WatchedList } from './watched-list.js'
 
-/** One open stream, and what is known of who listens. */
+/** One open stream, and the known state of its caller. */
 export class Subscriber {
   readonly subscription: Subscription
   readonly outbox: Outbox
   caller: KnownCaller | null
   list: WatchedList
   /**
-   * The version of the user document up to which the log has told who listens; below zero where it has told nothing. Who it
-   * is may have been read later than the place of the last reset: what lies between them is still judged.
+   * The version of the user document up to which the log has been read; negative if the log had no change of it. The
+   * caller may have been read later than the position of the last reset: the changes between them are still evaluated.
    */
   version = -1
 
@@ -28,7 +28,7 @@ export class Subscriber {
     this.version = version
   }
 
-  /** Tells what was found, as the client takes it. */
+  /** Sends an outcome, as the client takes it. */
   async tell(outcome: SubscriberOutcome, patience: Patience): Promise<void> {
     if (outcome.kind === 'on') {
       if (outcome.as) this.become(outcome.as)
@@ -38,7 +38,7 @@ export class Subscriber {
     this.apply(outcome)
   }
 
-  /** Carries out another standing, or the end. */
+  /** Applies another standing, or the end. */
   apply(outcome: Exclude<SubscriberOutcome, { readonly kind: 'on' }>): void {
     const { outbox } = this
     if (outcome.kind === 'anew') this.become(outcome)
@@ -47,12 +47,12 @@ export class Subscriber {
   }
 }
 
-/** Who listens, and to what: the list, the caller, and the version of the user document. */
+/** The list, the caller, and the version of the user document. */
 export type SubscriberStanding = Pick<Subscriber, 'list' | 'caller' | 'version'>
 
 /**
- * What becomes of a subscriber: it is told of changes, and is perhaps somebody whose claims ask for something else; it
- * begins anew, or is over.
+ * The outcome for a subscriber: it gets events, perhaps as a caller whose claims read other documents; it restarts; or
+ * it ends.
  */
 export type SubscriberOutcome =
   | { readonly kind: 'on'; readonly texts: readonly Bytes[]; readonly as?: SubscriberStanding | undefined }

@@ -17,7 +17,7 @@ import type { Sources } from './standing/watched-claims.js'
 import type { Subscriber, SubscriberOutcome } from './subscriber.js'
 import type { WatchedList } from './watched-list.js'
 
-/** What is needed to tell of changes. */
+/** The dependencies of creating events. */
 export interface EventSources extends Sources {
   readonly ids: SealedIds
 }
@@ -25,20 +25,23 @@ export interface EventSources extends Sources {
 /** A part of the log. */
 export interface LogPart {
   readonly changes: readonly Change[]
-  /** Behind all of them. */
+  /** The position after all of them. */
   readonly position: string
 }
 
-/** The steps of looking at a subscriber, and of one whose list is judged first, beside what that counts itself. */
+/**
+ * The steps of looking at a subscriber, and at one whose list is evaluated first, besides those that are counted
+ * inside.
+ */
 const STEPS_A_SUBSCRIBER = 30
 const STEPS_A_LIST = 200
 
 const encoder = new TextEncoder()
 
-/** The end of a stream: there is nothing to come back for under this id. */
+/** The `end` of a stream: it has no id, because there is nothing to resume. */
 export const END: Bytes = encoder.encode(writeFrame('end', '{}'))
 
-/** Writes a `reset` of a list at a place of the log. */
+/** Writes a `reset` of a list at a position of the log. */
 export const writeReset = (telling: EventSources, list: WatchedList, position: string): Promise<Bytes> =>
   writeEvent(telling, list, { name: 'reset', data: '{}', position, time: telling.service.now() })
 
@@ -58,8 +61,8 @@ async function writeEvent(
 }
 
 /**
- * Finds out what becomes of subscribers by a part of the log. Lists with equal keys are judged once, and their
- * subscribers get the same bytes. Whose standing changed within the part, or since, begins anew behind it.
+ * Computes the outcomes of a part of the log for subscribers. Lists with equal keys are evaluated once, and their
+ * subscribers get the same bytes. A subscriber whose standing changed within the part, or since, restarts after it.
  */
 export async function tellChanges(
   telling: EventSources,
@@ -71,7 +74,7 @@ export async function tellChanges(
   const events = new Map<string, readonly ListEvent[]>()
   const ofUsers = changesOfUsers(service, part.changes)
   const asked = new Map<Subscriber, Clues>()
-  // Each list ends within its own first slice, as a rule: it is all of them that may be long.
+  // Each list usually ends within its own first slice; only all of them together may be long.
   const pace = createEachPace()
   for (const subscriber of subscribers) {
     const { list } = subscriber
@@ -104,7 +107,7 @@ export async function tellChanges(
   return outcomes
 }
 
-/** Those of a list that depends on the time are judged one by one. */
+/** The changes of a list that depends on the time are evaluated one by one. */
 async function judge(
   { service }: EventSources,
   list: WatchedList,
@@ -120,7 +123,7 @@ async function judge(
   return events
 }
 
-/** What was found out before texts are written. */
+/** The results before texts are written. */
 interface PendingEvents {
   readonly asked: Iterable<Subscriber>
   readonly verdicts: ReadonlyMap<Subscriber, Verdict>
@@ -129,8 +132,8 @@ interface PendingEvents {
 }
 
 /**
- * Writes the texts of the lists of those who go on, once for each list, and gives them by its key. All events of all
- * lists at once would hold up others for seconds.
+ * Writes the texts of the lists of subscribers that continue, once per list, and returns them by its key. All events of
+ * all lists at once would block the event loop for seconds.
  */
 async function writeTexts(
   telling: EventSources,
@@ -166,7 +169,7 @@ function* eventsToTell({
   }
 }
 
-/** The events whose ids are sealed together, some milliseconds of work: the runtime seals them aside, and then has a turn. */
+/** The events whose ids are sealed together, a few milliseconds of work: the runtime seals them in the background. */
 const SEALED_TOGETHER = 64
 
 function* inGroups<T>(all: Iterable<T>): Generator<readonly T[]> {
@@ -179,6 +182,6 @@ function* inGroups<T>(all: Iterable<T>): Generator<readonly T[]> {
   if (group.length > 0) yield group
 }
 
-/** When a change was made, by the service's clock: the storage has its own. */
+/** The time of a change by the service's clock: the storage has its own. */
 const timeIn = ({ service }: EventSources, { time }: Change): number =>
   service.now() - Math.max(0, Date.now() - time)

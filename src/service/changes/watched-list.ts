@@ -19,19 +19,19 @@ import {
   type WatchedClaim,
 } from './standing/watched-claims.js'
 
-/** What a client asks for with a stream. */
+/** The request of a client for a stream. */
 export interface Subscription {
   readonly collection: Collection
   readonly caller: KnownCaller | null
   /** The session of a caller who signed in by a token of the service. */
   readonly session: Session | undefined
-  /** The client's address; `undefined` where nobody knows it. */
+  /** The client's address; `undefined` if unknown. */
   readonly client: string | undefined
-  /** The id of the event behind which the stream goes on. */
+  /** The id of the event after which the stream resumes. */
   readonly after: string | undefined
   /** The query for an access. Throws `invalid_query`. */
   readQuery(access: ReadAccess): LinkedQuery
-  /** Asks the host again who calls; absent where it was not asked. */
+  /** Asks the host again for the caller; absent if the host was not asked before. */
   readonly askHost: (() => Promise<KnownCaller | null>) | undefined
 }
 
@@ -41,14 +41,17 @@ export interface LinkedReading {
   readonly query: LinkedQuery
 }
 
-/** A list whose changes somebody is told of. Those with equal keys tell the same. */
+/** A list whose changes are streamed. Lists with equal keys have the same events. */
 export interface WatchedList {
   readonly collection: string
   /** The list's rights and query. */
   readonly key: string
-  /** The same in 32 hexadecimal digits: what the id of an event holds of it. */
+  /** A hash of the key in 32 hexadecimal digits, stored in the ids of events. */
   readonly digest: string
-  /** What the caller's rights depend on, and what claims ask for that depend on the time (CONTRACT.md §9, "Standing"). */
+  /**
+   * The state that the caller's rights depend on, and the requests of claims that depend on the time (CONTRACT.md §9,
+   * "Standing").
+   */
   readonly standing: string
   readonly claims: readonly WatchedClaim[]
   readonly isTimed: boolean
@@ -57,8 +60,8 @@ export interface WatchedList {
 }
 
 /**
- * The list that a caller asks for, whose claims are read now, but for those that are known. Throws what the list
- * would throw: `unauthenticated`, `forbidden`, `invalid_query`.
+ * The list that a caller requests. Its claims are read now, except those that are known. Throws the errors that the
+ * list would throw: `unauthenticated`, `forbidden`, `invalid_query`.
  */
 export async function watchList(
   sources: Sources,
@@ -78,7 +81,7 @@ export async function watchList(
   const { access, query } = present
   const timed = claims.filter((claim) => claim.isTimed)
   const isTimed = access.isTimed || timed.length > 0
-  // None of the parts but the last can hold the character between them.
+  // Only the last part can contain the separator.
   const standing = askedOf(claims) + access.standing()
   const key = [collection.name, writeOthers(query.text), standing].join('\0')
   const readAt = async (now: string): Promise<LinkedReading> => {
@@ -113,7 +116,7 @@ export function hasStanding(
 const namesOf = (claims: readonly AskedClaim[]): string =>
   JSON.stringify(claims.map(({ claim }) => claim.name))
 
-/** What is asked for by claims that depend on the time: what they are is not read before it is needed. */
+/** The requests of claims that depend on the time: their values are not read before they are needed. */
 function askedOf(claims: readonly AskedClaim[]): string {
   const timed = claims.filter(({ isTimed }) => isTimed)
   return timed.length === 0 ? '' : JSON.stringify(timed.map(({ asked }) => asked))

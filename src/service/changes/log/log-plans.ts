@@ -7,12 +7,12 @@ import { KEYS_PLAN } from '../event-key.js'
 const HOUR = 3_600_000
 
 /**
- * What a consumer has not handled is kept for 7 days, and as long as clocks may differ: the consumer itself says
- * what it skips. In processes without consumers too: they drop old changes as well.
+ * Changes that a consumer has not handled are retained for 7 days plus a margin for clock differences: the consumer
+ * itself logs what it skips. Processes without consumers use it too, because they also remove old changes.
  */
 const KEEP_MARKED = (7 * 24 + 1) * HOUR
 
-/** What the storage has to know of the collections, and of what the log of their changes needs. */
+/** The plans of the collections for the storage, with those that the log of their changes needs. */
 export function plansOf({ collections, log, limits }: ServicePlan): readonly CollectionPlan[] {
   const plans = Array.from(collections.values(), ({ storage }) => storage)
   if (!log) return plans

@@ -5,27 +5,27 @@ import type { ChangePage } from '../../../storage.js'
 import type { Logger } from '../../../types/host.js'
 import type { ReadLog } from '../../store.js'
 
-/** How much of the log is read at once. */
+/** The size of one read of the log. */
 export const pageOfLog = () => ({ limit: 500, bytes: bounds.readBytes })
 
-/** The milliseconds that one look at the log waits for changes. */
+/** The milliseconds that one read of the log waits for changes. */
 const WAIT = 60_000
 
-/** The most pages that are read for who joins: somebody may write as fast as they are. */
+/** The most pages that are read for a new subscriber: clients may write as fast as pages are read. */
 const MOST_PAGES = 20
 
-/** The milliseconds after which a storage that cannot be reached is asked again. */
+/** The milliseconds after which an unavailable storage is retried. */
 const PAUSE = 1000
 
 interface ReaderOptions {
   readonly log: ReadLog
   readonly logger: Logger
-  /** Takes a page, and gives the place up to which it did; what it throws ends all streams. */
+  /** Takes a page, and returns the position up to which it did; an error ends all streams. */
   readonly take: (page: ChangePage) => Promise<string>
   readonly fail: () => void
 }
 
-/** Reads the log for all streams of a process, while somebody listens. */
+/** Reads the log for all streams of a process, while there are streams. */
 export class LogReader {
   readonly #options: ReaderOptions
   #position = ''
@@ -37,12 +37,12 @@ export class LogReader {
     this.#options = options
   }
 
-  /** Behind all that was taken. */
+  /** The position after everything that was taken. */
   get position(): string {
     return this.#position
   }
 
-  /** Begins at the end of the log, unless it reads already. */
+  /** Begins at the end of the log, unless it already reads. */
   begin(): Promise<void> {
     this.#beginning ??= this.#begin()
     return this.#beginning
@@ -62,8 +62,8 @@ export class LogReader {
   }
 
   /**
-   * Takes what is in the log by now, within `alone`: where somebody joins does not depend on when this process last looked,
-   * which what is hidden from them may decide.
+   * Takes all changes that are in the log now, within `alone`: the position at which a subscriber joins must not depend
+   * on when this process last read the log, because hidden changes may decide that.
    */
   async takeAll(): Promise<void> {
     const { log, take, fail } = this.#options
@@ -103,16 +103,16 @@ export class LogReader {
         const from = this.#position
         const page = await log(from, { ...pageOfLog(), wait: WAIT, signal })
         await this.alone(async () => {
-          // Who has joined meanwhile has had it taken.
+          // `takeAll` may have taken it meanwhile for a new subscriber.
           if (signal.aborted || from !== this.#position) return
           this.#position = page.changes.length > 0 || page.gap ? await take(page) : page.position
         })
       } catch (cause) {
         if (signal.aborted) return
         if (isServiceError(cause) && cause.code === 'storage_unavailable') {
-          logger.warn('the log of changes cannot be read; trying again')
+          logger.warn('the log of changes cannot be read; retrying')
         } else {
-          logger.error('the streams of changes broke', { cause })
+          logger.error('the streams of changes failed', { cause })
           fail()
         }
         await sleep(PAUSE, signal)

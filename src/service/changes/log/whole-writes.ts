@@ -1,12 +1,13 @@
 import type { Change, ChangePage } from '../../../storage.js'
 import type { ReadLog } from '../../store.js'
 
-/** The most pages of one write that are joined: what it deletes with a document may be any size. */
+/** The most pages of one write that are joined: a delete may cascade to any number of documents. */
 const MAX_JOINED = 64
 
 /**
- * Reads the log in pages that end between two writes. What is read together is judged together, so the number of hidden
- * changes in a write, and their size, must not decide where a page ends (CONTRACT.md §9, "What events tell").
+ * Reads the log in pages that end between two writes. Changes that are read together are evaluated together, so the
+ * number of hidden changes in a write, and their size, must not decide where a page ends (CONTRACT.md §9, "What events
+ * tell").
  */
 export const inWholeWrites =
   (log: ReadLog): ReadLog =>
@@ -25,7 +26,7 @@ function endAt(page: ChangePage, changes: readonly Change[]): ChangePage {
   return { ...page, changes, position: changes.at(-1)?.position ?? page.position, more: true }
 }
 
-/** Reads on to the end of a write that alone has more than a page. */
+/** Reads on to the end of a write that exceeds a page on its own. */
 async function joinWrite(
   page: ChangePage,
   write: number,
@@ -35,7 +36,7 @@ async function joinWrite(
   let { position } = page
   for (let joined = 1; joined < MAX_JOINED; joined++) {
     const next = await readOn(position)
-    // What is gone by now is found by the one who reads on.
+    // The next read finds changes that are no longer retained.
     if (next.gap) break
     const end = next.changes.findIndex((change) => change.write !== write)
     changes.push(...next.changes.slice(0, end < 0 ? undefined : end))

@@ -12,8 +12,8 @@ import type { ClaimHistory, ClaimsAtWrite } from './claim-history.js'
 import { type AskedClaim, claimsToRead, type Sources, type WatchedClaim } from './watched-claims.js'
 
 /**
- * What has become of the standing of who listens. With the same one, `as` says whose claims ask for something else from
- * then on, if they do.
+ * The current standing of a subscriber. If it is the same, `as` is set when its claims read other documents from now
+ * on.
  */
 export type Verdict =
   | { readonly kind: 'over' }
@@ -38,18 +38,18 @@ export function changesOfUsers(
   return byId
 }
 
-/** What a part of the log tells of the standing of a subscriber. */
+/** The changes in a part of the log that may affect the standing of a subscriber. */
 export interface Clues {
   /** The changes of the user document. */
   readonly own: readonly Change[]
-  /** The claims that may be others. */
+  /** The claims whose values may have changed. */
   readonly touched: readonly ClaimHistory[]
 }
 
-/** Nothing is known but that time has passed. */
+/** No changes are known; only time has passed. */
 export const NO_CLUES: Clues = { own: [], touched: [] }
 
-/** What the claims of a user ask for behind each change that is not told of yet. */
+/** The requests of a user's claims after each change that was not evaluated yet. */
 export function findAskings(
   { service }: Sources,
   { collection, version }: Pick<KnownStanding, 'collection' | 'version'>,
@@ -63,10 +63,10 @@ export function findAskings(
   })
 }
 
-/** Whose claims are still what was read of them, as the log says that was read on to its end. */
+/** Whether the values of a subscriber's claims are still current, because the log was read to its end. */
 export type IsKnown = (subscriber: Subscriber) => boolean
 
-/** The standing in a collection, and the version of the user document up to which it is told. */
+/** The standing in a collection, and the version of the user document up to which it is known. */
 export interface KnownStanding extends Pick<Subscriber, 'list' | 'version'> {
   readonly collection: Collection
 }
@@ -77,7 +77,7 @@ export const knownOf = ({ subscription, list, version }: Subscriber): KnownStand
   version,
 })
 
-/** Whether changes of a user gave another standing than the known one, even briefly. */
+/** Whether changes of a user resulted in another standing than the known one, even briefly. */
 export function hasChanged(
   { service }: Sources,
   auth: AuthPlan,
@@ -89,12 +89,12 @@ export function hasChanged(
   return changes.some(({ before, after }) => !isSame(before) || !isSame(after))
 }
 
-/** The steps of finding out what a subscriber is now, beside those that this counts itself. */
+/** The steps of checking a standing, besides those that are counted inside. */
 const STEPS_A_STANDING = 1000
 
 /**
- * Finds out what some subscribers are now, behind all that was read of the log, so that nothing is judged by rights
- * of before (CONTRACT.md §9, "Standing").
+ * Checks the current standing of subscribers, after everything that was read of the log, so that no event is sent with
+ * outdated rights (CONTRACT.md §9, "Standing").
  */
 export async function checkStandings(
   sources: Sources,
@@ -111,7 +111,7 @@ export async function checkStandings(
     const { caller, subscription, list } = subscriber
     const known = isKnown(subscriber) ? list.claims : []
     const session = subscription.session && sessions?.get(subscription.session.id)
-    // A caller that the host names stays the same until it is asked again.
+    // A caller identified by the host stays the same until the host is asked again.
     if (!subscription.session && list.claims.length === 0) verdicts.set(subscriber, SAME)
     else if (subscription.session && !session) verdicts.set(subscriber, OVER)
     else if (session && accounts) {
@@ -126,12 +126,12 @@ export async function checkStandings(
   return verdicts
 }
 
-/** Who a subscriber is now, and which of the claims are known. */
+/** The current caller of a subscriber, and its known claims. */
 interface Present extends Pick<Subscriber, 'caller'> {
   readonly known: readonly WatchedClaim[]
 }
 
-/** Finds out what a subscriber is as the caller that it is now. */
+/** Checks the standing of a subscriber with its current caller. */
 export async function checkStanding(
   sources: Sources,
   subscriber: Subscriber,
@@ -148,7 +148,7 @@ export async function checkStanding(
   if (list.key !== told.list.key) return another
   if (accounts && hasChanged(sources, accounts, told, own)) return another
   for (const history of touched) if (await history.wasAnother(sources)) return another
-  // Behind a part of the log it is who that tells of: what comes behind it is judged in its turn.
+  // After a part of the log the caller is the one as of that part: later changes are evaluated in their turn.
   if (clues !== NO_CLUES) return { kind: 'same', as: await follow(sources, subscriber, own) }
   return asksSame(list.claims, told.list.claims) ? SAME : { kind: 'same', as: another.as }
 }
@@ -156,7 +156,7 @@ export async function checkStanding(
 const asksSame = (some: readonly AskedClaim[], others: readonly AskedClaim[]): boolean =>
   some.every(({ asked }, i) => asked === others[i]?.asked)
 
-/** A subscriber as of the last of some changes of the user document, if its claims ask for something else since. */
+/** A subscriber as of the last of some changes of the user document, if its claims read other documents since. */
 async function follow(
   sources: Sources,
   { subscription, list, version }: Subscriber,
@@ -170,7 +170,7 @@ async function follow(
   return asksSame(present.claims, list.claims) ? undefined : { list: present, caller, version: last._version }
 }
 
-/** A list as another caller of the same standing asks for it. */
+/** A list as another caller with the same standing requests it. */
 export function listAs(
   sources: Sources,
   { subscription, list }: Pick<Subscriber, 'subscription' | 'list'>,
@@ -182,7 +182,7 @@ export function listAs(
   return watchList(sources, subscription, caller, known)
 }
 
-/** The list of a subscriber as another caller; `undefined` where it is now refused. */
+/** The list of a subscriber for another caller; `undefined` if it is now rejected. */
 async function listFor(
   sources: Sources,
   { subscription }: Subscriber,

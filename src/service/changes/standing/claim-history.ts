@@ -13,30 +13,30 @@ import {
   type WatchedClaim,
 } from './watched-claims.js'
 
-/** What a claim asked for behind some write, and what was done to those documents since. */
+/** A period in which a claim read the same documents, and the changes to those documents since. */
 interface ClaimPeriod {
   readonly asked: AskedClaim
-  /** The write that began it, by changing the caller; `undefined` for what was asked before. */
+  /** The write that began it, by changing the caller; `undefined` for the first period. */
   readonly write: number | undefined
   readonly touches: ClaimChange[]
-  /** How many of the touches, the first ones, are of its own time; `undefined` while it lasts. */
+  /** The number of leading touches within the period itself; `undefined` while it lasts. */
   counted: number | undefined
 }
 
-/** So many changes of what a claim asks for are followed in a part of the log: each is judged for itself. */
+/** The most changes of a claim's request that are followed in a part of the log: each is evaluated separately. */
 const MAX_ERAS = 8
 
-/** What claims ask for behind a write of their caller's document. */
+/** The requests of claims after a write of their caller's document. */
 export interface ClaimsAtWrite {
   readonly write: number
   readonly claims: readonly AskedClaim[]
 }
 
-/** What a claim asks for, and what a part of the log did to those documents. */
+/** The requests of a claim over time, and the changes of a part of the log to the requested documents. */
 export class ClaimHistory {
   readonly #watched: WatchedClaim
   readonly #eras: ClaimPeriod[]
-  /** The changes of such documents, of a claim that depends on the time. */
+  /** The changes of requested documents; only for a claim that depends on the time. */
   readonly #changes: Change[] = []
   #position = ''
 
@@ -45,12 +45,12 @@ export class ClaimHistory {
     this.#eras = [{ asked: watched, write: undefined, touches: [], counted: undefined }]
   }
 
-  /** Whether the claim may be another one by what was read. */
+  /** Whether the value of the claim may have changed by what was read. */
   get isTouched(): boolean {
     return this.#eras.some(({ write, touches }) => write !== undefined || touches.length > 0)
   }
 
-  /** Reads on in the log, with what the caller's claims ask for from some writes on. */
+  /** Reads on in the log, with the requests of the caller's claims after some writes. */
   async read(
     sources: Pick<Sources, 'service'>,
     { changes, position }: Pick<ChangePage, 'changes' | 'position'>,
@@ -85,9 +85,9 @@ export class ClaimHistory {
   }
 
   /**
-   * Whether the claim was another one behind some write of what was read, though it is now what it was. It is found
-   * from the documents as they are, by taking back write by write what was written since. Where it asked for too many things in
-   * turn, it counts as another one.
+   * Whether the value of the claim differed after some write of what was read, even if it is now the same. Past values
+   * are computed from the current documents, by undoing later writes one by one. If the request changed too often, the
+   * claim counts as changed.
    */
   async wasAnother(sources: Sources): Promise<boolean> {
     if (this.#isTooOften) return true
@@ -96,7 +96,7 @@ export class ClaimHistory {
     for (const { asked, write, touches, counted = touches.length } of this.#eras) {
       const filter = asked.filterAt('')
       if (!filter && values) return true
-      // What is known of it may have been read behind the touches, so what it was before them counts, too.
+      // The known values may have been read after the touches, so the state before them counts, too.
       const countsBefore = touches[0]?.write !== write
       const isOther: IsOther = (past, isBefore) => (!isBefore || countsBefore) && !isSame(past, values)
       const history = { touches, counted, position: this.#position, filter, countsBefore }
@@ -105,7 +105,7 @@ export class ClaimHistory {
     return false
   }
 
-  /** What the time alone has changed does not count: a write is judged by what was there before it. */
+  /** A change by time alone does not count: a write is compared with the state right before it. */
   async #wasAnotherInTime(sources: Sources): Promise<boolean> {
     const [watched, position] = [this.#watched, this.#position]
     for (const write of new Set(this.#eras.flatMap(({ touches }) => touches.map((touch) => touch.write)))) {
@@ -125,7 +125,7 @@ export class ClaimHistory {
   }
 }
 
-/** Finds what changes did to the documents of a claim, each as of its time. */
+/** Finds the effects of changes on the documents of a claim, each as of its time. */
 async function touchesOf(
   { service }: Pick<Sources, 'service'>,
   watched: AskedClaim,
@@ -141,24 +141,24 @@ async function touchesOf(
   return found
 }
 
-/** Judges what a claim was behind a write, or before the first of those that count. */
+/** Decides on the values of a claim after a write, or before the first of those that count. */
 type IsOther = (values: ClaimValues, isBefore: boolean) => boolean
 
 interface History {
   readonly filter: Filter | undefined
   readonly touches: readonly ClaimChange[]
-  /** How many of the touches, the first ones, are of writes that count. */
+  /** The number of leading touches of writes that count. */
   readonly counted: number
-  /** Whether what was there before all of them counts. */
+  /** Whether the state before all of them counts. */
   readonly countsBefore: boolean
-  /** Where the log goes on behind the touches. */
+  /** The position in the log after the touches. */
   readonly position: string
 }
 
-/** So many more documents are read than count: meanwhile some of them may be written. */
+/** The number of documents read beyond those that count: some of them may be written meanwhile. */
 const SPARE = 100
 
-/** Reads the documents as they are, and what was done to them since. */
+/** Reads the current documents, and the changes to them since. */
 async function lookBack(
   sources: Sources,
   watched: AskedClaim,
@@ -170,16 +170,16 @@ async function lookBack(
   for (let spare = SPARE; ; spare *= 10) {
     const most = MAX_CLAIMED + touches.length + spare
     const oldest = await readOldest({ reader, claim: watched.claim, filter, most })
-    // Read behind the documents: whatever was written before that is in it.
+    // Read after the documents: it contains every write before that.
     const since = await readSince(sources, watched, filter, position)
     if (!since) return true
-    // Of those that nothing has touched, as many are known as count.
+    // Enough of the untouched documents are known.
     if (oldest.isAll || since.length <= spare)
       return runSliced((slice) => takeBack(oldest, [...touches, ...since], { counted, isOther }, slice))
   }
 }
 
-/** What was done to the documents behind a place of the log; `undefined` where that is not known any more. */
+/** The changes to the documents after a position of the log; `undefined` if that is no longer retained. */
 async function readSince(
   { log }: Sources,
   watched: AskedClaim,
@@ -196,7 +196,7 @@ async function readSince(
   return touches
 }
 
-/** Whether what a claim was is another in one of the states, from the last to the first. */
+/** Whether the values of a claim differ in one of the states, from the last to the first. */
 function* takeBack(
   { claimed, isAll }: Oldest,
   touches: readonly ClaimChange[],
@@ -213,7 +213,7 @@ function* takeBack(
     const touch = touches[i]
     if (!touch) continue
     const { write, id, before } = touch
-    // Between two changes of one write, nothing was ever so.
+    // Between two changes of one write there is no visible state.
     if (i < counted && touches[i + 1]?.write !== write && isOther(values(), false)) return true
     if (before) present.set(id, before)
     else present.delete(id)
@@ -222,7 +222,7 @@ function* takeBack(
   return isOther(values(), true)
 }
 
-/** Whether two readings of a claim mean the same in rules, whatever the ages of its documents. */
+/** Whether two values of a claim mean the same in rules, independent of the order of its documents. */
 const isSame = (one: ClaimValues, other: ClaimValues | undefined): boolean => {
   if (!other || one.isWhole !== other.isWhole || one.values.length !== other.values.length) return false
   const values = new Set(other.values)

@@ -4,7 +4,7 @@ import { type Clues, findAskings, knownOf } from './check-standings.js'
 import { ClaimHistory } from './claim-history.js'
 import type { Sources } from './watched-claims.js'
 
-/** What the log tells of the standing of a subscriber, page by page. */
+/** Collects the changes in the log that may affect the standing of a subscriber, page by page. */
 export class StandingReview {
   readonly subscriber: Subscriber
   readonly #own: Change[] = []
@@ -15,7 +15,7 @@ export class StandingReview {
     this.#histories = subscriber.list.claims.map((claim) => new ClaimHistory(claim))
   }
 
-  /** Whether anything in the log can change it. */
+  /** Whether any change in the log can affect the standing. */
   get isOpen(): boolean {
     return this.subscriber.subscription.session !== undefined || this.#histories.length > 0
   }

@@ -10,29 +10,29 @@ import type { Service } from '../../call.js'
 import { bindClaim, type Claimed, claimFrom, ReadClaims } from '../../claims.js'
 import type { ReadLog, Store } from '../../store.js'
 
-/** What is asked to find out what somebody may be told. */
+/** The sources that decide what a subscriber may see. */
 export interface Sources {
   readonly service: Service
   readonly store: Store
   readonly log: ReadLog
 }
 
-/** A claim that rules to read use, as it asks for one caller. */
+/** A claim that read rules use, with its request for one caller. */
 export interface AskedClaim {
   readonly claim: Claim
-  /** The documents that it asks for, at a time in stored form; `undefined` where the caller lacks it. */
+  /** The filter of its documents, at a time in stored form; `undefined` if the caller lacks it. */
   filterAt(now: string): Filter | undefined
-  /** The same as text, whatever the time. */
+  /** The same as text, independent of the time. */
   readonly asked: string
   readonly isTimed: boolean
 }
 
-/** The same with what was read of it, in one order whatever the ages; nothing of one that depends on the time. */
+/** The same with its values, sorted independent of document ages; `undefined` for one that depends on the time. */
 export interface WatchedClaim extends AskedClaim {
   readonly values: ClaimValues | undefined
 }
 
-/** Stands for all times. */
+/** A placeholder for any time. */
 const SOME_TIME = '2026-01-01T00:00:00.000Z'
 
 /** The claims of the rules that let a caller read a collection. */
@@ -59,7 +59,7 @@ const bindAt = (claim: Claim, caller: KnownCaller | null, now: string) =>
     bindVariables(caller, () => now),
   )
 
-/** Reads what claims are now. Those that `known` has already are not read again, unless they depend on the time. */
+/** Reads the current values of claims. Those in `known` are not read again, unless they depend on the time. */
 export async function readClaims(
   { service, store }: Sources,
   caller: KnownCaller | null,
@@ -79,7 +79,7 @@ export async function readClaims(
 const sort = (read: ClaimValues | undefined): ClaimValues | undefined =>
   read && { values: [...read.values].sort(), isWhole: read.isWhole }
 
-/** Claims as rules ask for them. Those that depend on the time are lacking, unless `timed` has them. */
+/** Claims in the form that rules use. Those that depend on the time are absent, unless `timed` has them. */
 export function holdClaims(
   { plan }: Pick<Service, 'plan'>,
   watched: readonly WatchedClaim[],
@@ -112,7 +112,7 @@ export async function readTimed(
   return values
 }
 
-/** What a write made of a document of a claim. */
+/** The effect of a write on a document of a claim. */
 export interface ClaimChange {
   readonly write: number
   readonly id: string
@@ -120,7 +120,7 @@ export interface ClaimChange {
   readonly after: Claimed | undefined
 }
 
-/** Finds the changes that may change what a claim is: a document that gives the same as before is none. */
+/** Finds the changes that may change the value of a claim, that is those that change a value or its order. */
 export function* findTouches(
   { claim }: Pick<AskedClaim, 'claim'>,
   filter: Filter | undefined,

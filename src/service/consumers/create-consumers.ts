@@ -9,16 +9,16 @@ import { TIMING, type Timing } from './timing.js'
 
 /** The consumers of a service. */
 export interface Consumers {
-  /** Starts them, once the storage is open: what is written from then on, they are told of. */
+  /** Starts them, once the storage is open; they receive all later changes. */
   begin(): Promise<void>
-  /** Ends them. Settles when all that they have begun has ended. */
+  /** Stops them. Resolves when all work that they have begun has ended. */
   end(): Promise<void>
 }
 
-/** The milliseconds after which a consumer that broke begins again. */
+/** The milliseconds after which a consumer that failed restarts. */
 const PAUSE = 1000
 
-/** What consumers read and write. */
+/** The storage that consumers read and write. */
 interface ConsumerStorage {
   readonly log: ReadLog
   readonly store: Store
@@ -42,7 +42,7 @@ export function createConsumers(
     async begin() {
       await Promise.all(all.map(({ records }) => records.ensure()))
       if (ending || isOver) return
-      // Not before: some runtimes do not allow it at load time.
+      // Not earlier: some runtimes do not allow it at load time.
       ending = new AbortController()
       for (const consumer of all) running.push(runConsumer(consumer, ending.signal))
     },
@@ -64,8 +64,8 @@ async function runConsumer(options: ConsumerOptions & LeaseOptions, signal: Abor
     } catch (cause) {
       if (signal.aborted) return
       if (isServiceError(cause) && cause.code === 'storage_unavailable')
-        logger.warn('a consumer cannot reach the storage; trying again', { consumer: name })
-      else logger.error('a consumer broke; it begins again', { consumer: name, cause })
+        logger.warn('a consumer cannot reach the storage; retrying', { consumer: name })
+      else logger.error('a consumer failed and restarts', { consumer: name, cause })
       await timing.sleep(PAUSE, signal)
     }
   }

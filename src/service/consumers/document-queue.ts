@@ -4,32 +4,32 @@ import type { WaitingChange } from './records.js'
 /** A change in a queue. */
 export interface QueuedChange extends WaitingChange {
   attempt: number
-  /** What it is; where it was let go of, it is read again at its position. */
+  /** The change; `undefined` if it was dropped from memory, then it is read again at its position. */
   change: Change | undefined
 }
 
-/** Changes that wait for their turn: of each document one at a time, in the order of the log. */
+/** Changes that wait for their turn: one at a time per document, in the order of the log. */
 export class DocumentQueue {
   readonly #all = new Set<QueuedChange>()
   readonly #documents = new Map<string, QueuedChange[]>()
   readonly #ready: QueuedChange[] = []
 
-  /** How many are not handled. */
+  /** The number of changes that are not handled. */
   get size(): number {
     return this.#all.size
   }
 
-  /** Whether there is one that could begin at once. */
+  /** Whether a change could begin immediately. */
   get hasReady(): boolean {
     return this.#ready.length > 0
   }
 
-  /** All that are not handled, in the order of the log. */
+  /** All changes that are not handled, in the order of the log. */
   get waiting(): readonly WaitingChange[] {
     return Array.from(this.#all, ({ change, ...waiting }) => waiting)
   }
 
-  /** Adds the next one of the log. Behind another one of its document it is let go of: it may be large. */
+  /** Adds the next change of the log. After another one of its document it is dropped from memory: it may be large. */
   add(queued: QueuedChange): void {
     this.#all.add(queued)
     const others = this.#documents.get(keyOf(queued))
@@ -42,17 +42,17 @@ export class DocumentQueue {
     }
   }
 
-  /** The next one to begin with. */
+  /** Takes the next change to handle. */
   take(): QueuedChange | undefined {
     return this.#ready.shift()
   }
 
-  /** Puts one that was taken back, so that it is taken again. */
+  /** Puts a taken change back, so that it is taken again. */
   putBack(queued: QueuedChange): void {
     this.#ready.push(queued)
   }
 
-  /** Ends one that was taken; the next one of its document may begin. */
+  /** Removes a taken change; the next one of its document may begin. */
   finish(queued: QueuedChange): void {
     this.#all.delete(queued)
     const [, ...others] = this.#documents.get(keyOf(queued)) ?? []

@@ -2,52 +2,55 @@ import type { Logger } from '../../types/host.js'
 import type { ConsumerProgress, ConsumerRecord, Records } from './records.js'
 import type { Timing } from './timing.js'
 
-/** The milliseconds after which the holder raises the lease (CONTRACT.md §9, "Consumers"). */
+/** The milliseconds after which the holder renews the lease (CONTRACT.md §9, "Consumers"). */
 const BEAT = 5000
 
-/** The milliseconds for which others see it unchanged before they take it. */
+/** The milliseconds for which other processes must see the lease unchanged before they take it. */
 const PATIENCE = 20_000
 
-/** The milliseconds after a write for which the holder is sure of it: less, for clocks do not run alike. */
+/**
+ * The milliseconds after a write for which the holder can rely on the lease: fewer than `PATIENCE`, because clocks
+ * drift.
+ */
 const SURE = 15_000
 
-/** The milliseconds between two looks, at what others hold and at what there is to write. */
+/** The milliseconds between two polls, of the lease of another process and of the progress to write. */
 const LOOK = 1000
 
-/** What a lease depends on. */
+/** The options of a lease. */
 export interface LeaseOptions {
-  /** The name of the consumer, for the log. */
+  /** The name of the consumer in log entries. */
   readonly name: string
   readonly records: Records
   readonly timing: Timing
   readonly logger: Logger
 }
 
-/** The right to run a consumer, which one process has. */
+/** The right to run a consumer, held by one process. */
 export class Lease {
   readonly #options: LeaseOptions
   readonly #lost = new AbortController()
   #record: ConsumerRecord
   #until: number
   #isNoted = false
-  /** Whether a write may have happened, though it failed. */
+  /** Whether a failed write may have taken effect. */
   #isUnsure = false
   #turn: Promise<void> = Promise.resolve()
   #end = (): void => {}
 
-  /** `since`: the time before the write that took it. */
+  /** `since`: the time before the write that took the lease. */
   constructor(options: LeaseOptions, record: ConsumerRecord, since: number) {
     this.#options = options
     this.#record = record
     this.#until = since + SURE
   }
 
-  /** Grows as long as somebody holds it. */
+  /** Grows as long as it is held. */
   get number(): number {
     return this.#record.lease
   }
 
-  /** How far the consumer was when it was last written. */
+  /** The progress of the consumer when it was last written. */
   get progress(): ConsumerProgress {
     return this.#record
   }
@@ -57,17 +60,17 @@ export class Lease {
     return !this.#lost.signal.aborted && this.#options.timing.now() < this.#until
   }
 
-  /** Aborts when it is lost. */
+  /** Aborts when the lease is lost. */
   get signal(): AbortSignal {
     return this.#lost.signal
   }
 
-  /** Says that there is something to write, which then happens soon. */
+  /** Notes that there is progress to write, which then happens soon. */
   note(): void {
     this.#isNoted = true
   }
 
-  /** Raises it, and writes how far the consumer is, until it is lost or given back. */
+  /** Renews the lease, and writes the progress of the consumer, until it is lost or released. */
   async keep(progress: () => ConsumerProgress): Promise<void> {
     const { timing } = this.#options
     const ended = new AbortController()
@@ -82,12 +85,12 @@ export class Lease {
     }
   }
 
-  /** Raises it no more: it is held for as long as that lasts. */
+  /** Stops renewing the lease: it is held until it expires. */
   stop(): void {
     this.#end()
   }
 
-  /** Gives it back, so that another process need not wait. */
+  /** Releases the lease, so that another process need not wait. */
   async release(progress: ConsumerProgress): Promise<void> {
     this.#end()
     await this.#inTurn(async () => {
@@ -102,7 +105,7 @@ export class Lease {
       this.#isUnsure = true
       this.#isNoted = true
       const { logger, name } = this.#options
-      logger.warn('how far a consumer is cannot be stored; trying again', { consumer: name, cause })
+      logger.warn('the progress of a consumer cannot be stored; retrying', { consumer: name, cause })
     })
     return this.#turn
   }
@@ -119,7 +122,7 @@ export class Lease {
     this.#until = since + SURE
   }
 
-  /** Finds out what is stored. As long as the holder is the same, nobody else has written. */
+  /** Reads the stored record. While the holder is the same, no other process has written. */
   async #findOut(): Promise<boolean> {
     const found = await this.#options.records.read()
     if (found?.holder !== this.#record.holder) {
@@ -131,7 +134,7 @@ export class Lease {
     return true
   }
 
-  /** A write that never ends must not hide that the time is over. */
+  /** A write that never ends must not hide that the lease has expired. */
   async #watch(ended: AbortSignal): Promise<void> {
     const { timing } = this.#options
     while (!ended.aborted) {
@@ -144,12 +147,12 @@ export class Lease {
   #lose(): void {
     if (this.signal.aborted) return
     const { logger, name } = this.#options
-    logger.warn('a consumer has lost its lease: another process may go on', { consumer: name })
+    logger.warn('a consumer has lost its lease: another process may take over', { consumer: name })
     this.#lost.abort()
   }
 }
 
-/** Takes the lease once nobody else holds it; `undefined` where `signal` aborts before. */
+/** Takes the lease once no other process holds it; `undefined` if `signal` aborts before. */
 export async function takeLease(options: LeaseOptions, signal: AbortSignal): Promise<Lease | undefined> {
   const { records, timing } = options
   let seen: number | undefined
@@ -160,7 +163,7 @@ export async function takeLease(options: LeaseOptions, signal: AbortSignal): Pro
     if (!record) await records.ensure()
     else if (record.lease !== seen) {
       seen = record.lease
-      // When it was there already, not when it was asked for: it may have been raised meanwhile.
+      // The time after the read, not before it: the lease may have been renewed during the read.
       seenAt = timing.now()
     }
     if (record && (record.holder === null || since - seenAt >= PATIENCE)) {

@@ -7,46 +7,46 @@ import type { ReadLog, Store } from '../store.js'
 /** The internal collection of consumers. The names of a configuration's collections cannot begin with `_`. */
 const CONSUMERS = '_consumers'
 
-/** What the storage has to know of it: what lies behind the mark of a consumer is kept longer. */
+/** Its plan: the storage retains changes after the mark of a consumer longer. */
 export const CONSUMERS_PLAN: CollectionPlan = { name: CONSUMERS, indexes: [], mark: 'mark' }
 
 /** A change that was read, and is not handled. */
 export interface WaitingChange {
-  /** The position before it: it is the first change behind. */
+  /** The log position before the change: reading from there gives the change first. */
   readonly after: string
   readonly collection: string
   /** The `_id` of its document. */
   readonly document: string
-  /** When it was made, in milliseconds since 1970. */
+  /** The time of the change, in milliseconds since 1970. */
   readonly time: number
-  /** Its name, which tells it from all others. */
+  /** Identifies the change. */
   readonly id: string
-  /** How often it was tried. */
+  /** The number of attempts so far. */
   readonly attempt: number
 }
 
-/** How far a consumer is: all that lies before `position` is handled, but for what is waiting. */
+/** The progress of a consumer: all changes before `position` are handled except `waiting`. */
 export interface ConsumerProgress {
   readonly position: string
   /** In the order of the log. */
   readonly waiting: readonly WaitingChange[]
 }
 
-/** What is stored of a consumer. */
+/** The stored record of a consumer. */
 export interface ConsumerRecord extends ConsumerProgress {
   readonly version: number
   /** Grows with every write. */
   readonly lease: number
-  /** Who has taken the lease; `null` where it was given back. */
+  /** The process that has taken the lease; `null` if it was released. */
   readonly holder: string | null
 }
 
-/** The stored record of one consumer, which all processes share. */
+/** Access to the record of one consumer, which all processes share. */
 export interface Records {
-  /** Creates it, at the end of the log, where it does not exist. */
+  /** Creates the record, at the end of the log, if it does not exist. */
   ensure(): Promise<void>
   read(): Promise<ConsumerRecord | undefined>
-  /** Replaces it, unless somebody else has written since it was `known`; gives the new one. */
+  /** Replaces the record, unless another process has written since `known`; returns the new one. */
   replace(
     known: ConsumerRecord,
     next: ConsumerProgress & Pick<ConsumerRecord, 'holder'>,
@@ -69,7 +69,7 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
     const stored = await store.own(CONSUMERS).first(isId(_id))
     if (!stored) return undefined
     const { _version: version, lease, holder, position, waiting } = stored
-    // Nobody else writes here.
+    // No other code writes here.
     return { version, lease, holder, position, waiting } as ConsumerRecord
   }
   return {
@@ -80,7 +80,7 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
         const { position } = await log(null, { limit: 1 })
         const version = drawFirstVersion()
         const insert = print({ version, lease: 0, holder: null, position, waiting: [] })
-        // Where another process came first, the next attempt finds what it has written.
+        // If another process came first, the next attempt finds its record.
         return { steps: [{ in: CONSUMERS, insert }], done: undefined, refuse: tryAgain }
       }),
     async replace(known, { position, waiting, holder }) {
@@ -97,5 +97,5 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
   }
 }
 
-/** What a failed write of a record does. */
+/** After a failed write of a record, nothing is thrown, so that it is retried. */
 const tryAgain = (): undefined => undefined

@@ -11,22 +11,22 @@ import type { ConsumerProgress } from './records.js'
 import { isNamed, nameChange, tellChange } from './tell-change.js'
 import type { Timing } from './timing.js'
 
-/** How many changes are handled at a time (CONTRACT.md §9, "Consumers"). */
+/** The most changes that are handled concurrently (CONTRACT.md §9, "Consumers"). */
 const MOST_HANDLED = 10
 
-/** How many changes wait at most. */
+/** The most changes that wait. */
 const MOST_WAITING = 1000
 
-/** How much of the log is read at once, and how long one look waits, in milliseconds. */
+/** The changes per read of the log, and how long one read waits for changes, in milliseconds. */
 const PAGE = { limit: 500, wait: 60_000 } as const
 
-/** The milliseconds for which a change is tried. */
+/** The milliseconds for which a change is retried. */
 export const WEEK = 7 * 24 * 3_600_000
 
-/** The milliseconds before another attempt: at first, and at most. */
+/** The backoff before a retry, in milliseconds: first, and at most. */
 const PAUSES = [1000, 3_600_000] as const
 
-/** A consumer and what it needs, whichever process holds its lease. */
+/** A consumer and its dependencies, independent of the lease. */
 export interface ConsumerOptions {
   readonly name: string
   readonly handle: Consumer['handle']
@@ -43,14 +43,14 @@ export class ConsumerSession {
   readonly #lease: Lease
   readonly #over = new AbortController()
   readonly #queue = new DocumentQueue()
-  /** One for each change that is handled: what listens to its signal is gone with it. */
+  /** One per change that is being handled, so that listeners on its signal are released with it. */
   readonly #handling = new Set<AbortController>()
-  /** When to try again. */
+  /** The times of retries. */
   readonly #paused = new Map<QueuedChange, number>()
   #begun = 0
-  /** Behind all that was read. */
+  /** The log position after everything that was read. */
   #position: string
-  /** Whether the next session begins again with nothing waiting, because what waits can no longer be found. */
+  /** Whether the next session restarts without waiting changes, because these can no longer be found. */
   #isDisplaced = false
   #wake = (): void => {}
 
@@ -63,7 +63,7 @@ export class ConsumerSession {
       if (options.collections.has(change.collection)) this.#queue.add({ ...change, change: undefined })
   }
 
-  /** Works until `signal` aborts or the lease is lost, and until what was begun has ended. */
+  /** Works until `signal` aborts or the lease is lost, and until all begun work has ended. */
   async run(signal: AbortSignal): Promise<void> {
     const end = (): void => this.#over.abort()
     for (const ending of [signal, this.#lease.signal]) {
@@ -80,7 +80,7 @@ export class ConsumerSession {
       await this.#read()
     } finally {
       end()
-      // A handler that never ends must not keep a process that closes.
+      // A handler that never ends must not keep the lease of a closing process.
       if (signal.aborted) this.#lease.stop()
       while (this.#begun > 0) await this.#woken()
       signal.removeEventListener('abort', end)
@@ -102,12 +102,12 @@ export class ConsumerSession {
     })
   }
 
-  /** Reads the log as far as there is room. */
+  /** Reads the log while there is room. */
   async #read(): Promise<void> {
     const { signal } = this.#over
     while (!signal.aborted) {
       const room = MOST_WAITING - this.#queue.size
-      // A page that nobody could begin with would only take memory.
+      // A page of which no change could begin would only take memory.
       if (room <= 0 || this.#queue.hasReady) await this.#woken()
       else {
         const limit = Math.min(PAGE.limit, room)
@@ -117,7 +117,7 @@ export class ConsumerSession {
     }
   }
 
-  /** Asks the log; `undefined` where it cannot be read, or the session is over. */
+  /** Reads the log; `undefined` if it cannot be read, or the session is over. */
   async #ask(after: string, query: Omit<ChangeQuery, 'signal'>): Promise<ChangePage | undefined> {
     const { log, logger, name, timing } = this.#options
     const { signal } = this.#over
@@ -126,7 +126,7 @@ export class ConsumerSession {
     } catch (cause) {
       if (signal.aborted) return undefined
       const isAway = isServiceError(cause) && cause.code === 'storage_unavailable'
-      if (isAway) logger.warn('the log of changes cannot be read; trying again', { consumer: name })
+      if (isAway) logger.warn('the log of changes cannot be read; retrying', { consumer: name })
       else logger.error('a consumer cannot read the log of changes', { consumer: name, cause })
       await timing.sleep(PAUSES[0], signal)
       return undefined
@@ -136,7 +136,7 @@ export class ConsumerSession {
   #take(page: ChangePage): void {
     const { collections, logger, name } = this.#options
     if (page.gap)
-      logger.warn('a consumer skips changes that are no longer kept, or is told of some again', {
+      logger.warn('a consumer skips changes that are no longer retained, or receives some again', {
         consumer: name,
       })
     let after = this.#position
@@ -152,7 +152,7 @@ export class ConsumerSession {
     this.#begin()
   }
 
-  /** Begins with what may begin. */
+  /** Begins with the changes that are ready. */
   #begin(): void {
     while (this.#begun < MOST_HANDLED && !this.#over.signal.aborted && this.#lease.isHeld) {
       const queued = this.#queue.take()
@@ -169,7 +169,7 @@ export class ConsumerSession {
     }
   }
 
-  /** Lets go of a change until its time comes. */
+  /** Drops a change from memory until its retry. */
   #pause(queued: QueuedChange, pause: number): void {
     queued.change = undefined
     this.#paused.set(queued, this.#options.timing.now() + pause)
@@ -181,7 +181,7 @@ export class ConsumerSession {
     const { signal } = this.#over
     while (this.#paused.size > 0 && !signal.aborted) {
       const left = Math.min(...this.#paused.values()) - timing.now()
-      // What is paused meanwhile is paused for no less than this.
+      // A change that is paused meanwhile waits at least this long.
       await timing.sleep(Math.min(left, PAUSES[0]), signal)
       for (const [queued, due] of this.#paused) {
         if (due > timing.now()) continue
@@ -192,7 +192,7 @@ export class ConsumerSession {
     }
   }
 
-  /** Tells of a change; gives the milliseconds to wait before another attempt, where one is needed. */
+  /** Handles a change; returns the milliseconds until a retry, if one is needed. */
   async #tell(queued: QueuedChange): Promise<number | undefined> {
     const { collections, handle, logger, name, timing } = this.#options
     const { collection: of, document, id } = queued
@@ -204,7 +204,7 @@ export class ConsumerSession {
     const change = queued.change ?? (await this.#find(queued))
     const collection = collections.get(of)
     if (!change || !collection) return PAUSES[0]
-    // While it was looked for, another process may have come.
+    // During the read another process may have taken the lease.
     if (this.#over.signal.aborted || !this.#lease.isHeld) return PAUSES[0]
     const attempt = queued.attempt + 1
     const handling = new AbortController()
@@ -215,7 +215,7 @@ export class ConsumerSession {
       if (told) await handle(told, Object.freeze({ id, attempt, lease: this.#lease.number, signal }))
       return undefined
     } catch (cause) {
-      // It was told to end.
+      // The handler was aborted.
       if (signal.aborted) return PAUSES[0]
       queued.attempt = attempt
       logger.error(`options.consumers.${name}.handle failed`, { ...about, attempt, cause })
@@ -225,7 +225,7 @@ export class ConsumerSession {
     }
   }
 
-  /** Reads a change again. Where it is not at its place, the storage is another one: all begins anew there. */
+  /** Reads a change again. If it is not at its position, the storage is another one, and the session restarts there. */
   async #find({ after, id }: QueuedChange): Promise<Change | undefined> {
     const page = await this.#ask(after, { limit: 1 })
     if (!page) return undefined

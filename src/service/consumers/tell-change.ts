@@ -7,13 +7,13 @@ import type { Change } from '../../storage.js'
 import { showStored } from '../hooks/show-change.js'
 
 /**
- * The name of a change: no two have the same one, for a version of a document is written once, and once more where a
- * restored backup has undone it, at another time.
+ * The name of a change, which is unique: a version of a document is written once, and once more, at another time, if a
+ * restored backup has undone it.
  */
 export const nameChange = (change: Change): string =>
   digest(JSON.stringify([...partsOf(change), change.time]))
 
-/** Whether a change has a name, also one of an earlier version, which did not depend on the time. */
+/** Whether a change has a name, in the current or an earlier format, which did not depend on the time. */
 export const isNamed = (change: Change, name: string): boolean =>
   name === nameChange(change) || name === digest(JSON.stringify(partsOf(change)))
 
@@ -25,8 +25,7 @@ const partsOf = ({ in: collection, id, before, after }: Change): readonly unknow
 ]
 
 /**
- * A change as consumers are told of it; `undefined` where only what nobody sees has changed, as when all
- * sessions of a user end.
+ * A change as consumers receive it; `undefined` if only hidden state has changed, as when all sessions of a user end.
  */
 export function tellChange(
   collection: Collection,
@@ -36,6 +35,6 @@ export function tellChange(
   if (isEqualJson(shown.before, shown.after)) return undefined
   // A custom adapter may be older than `by`.
   const change = { collection: collection.name, time: formatTimestamp(time), by: by ?? null, ...shown }
-  // The operation says which of the documents there are.
+  // The operation determines which of the documents exist.
   return Object.freeze(change) as ConsumerChange
 }

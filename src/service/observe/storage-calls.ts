@@ -1,7 +1,7 @@
 import { isServiceError } from '../../errors.js'
 import type { StorageCall } from '../../types/host.js'
 
-/** The most calls of the storage that are noted of a request (CONTRACT.md §8, "Observe"). */
+/** The most storage calls that are recorded per request (CONTRACT.md §8, "Observe"). */
 const MOST_CALLS = 100
 
 /** A call that may not have ended. */
@@ -12,17 +12,17 @@ type OpenCall = { -readonly [Key in keyof Omit<StorageCall, 'milliseconds'>]: St
 /** Milliseconds since 1970, by a clock that does not go back. */
 export const readClock = (): number => performance.timeOrigin + performance.now()
 
-/** Notes which calls of the storage one request makes. */
+/** Records the storage calls of one request. */
 export class StorageCalls {
   readonly #calls: OpenCall[] = []
 
-  /** Those that were noted; one that has not ended took as long as it is there. */
+  /** The recorded calls; the duration of a call that has not ended is its duration so far. */
   get all(): readonly StorageCall[] {
     const now = readClock()
     return this.#calls.map((call) => ({ ...call, milliseconds: call.milliseconds ?? now - call.startedAt }))
   }
 
-  /** Notes a call, and when it ends; the result is called with the error where it fails. */
+  /** Records a call; the returned function ends it, with the error if it failed. */
   begin(call: Pick<StorageCall, 'system' | 'operation' | 'collection'>): (...thrown: unknown[]) => void {
     if (this.#calls.length === MOST_CALLS) return () => {}
     const open: OpenCall = { ...call, startedAt: readClock(), milliseconds: undefined }

@@ -9,22 +9,22 @@ import { createPace } from '../pace.js'
 import { createExpandedTexts, type ExpandedTexts } from './expanded-texts.js'
 import { createLookAhead } from './look-ahead.js'
 
-/** The properties of a document that are expanded, as a whole or in part. */
+/** The properties of a document that are expanded, entirely or in part. */
 export type Expansions<T> = Map<string, Expansions<T> | ReferenceTexts<T>>
 
-/** The texts of what one property names. */
+/** The texts of the documents that one property refers to. */
 interface ReferenceTexts<T> {
   readonly texts: T
-  /** Whether an array of references is declared there. */
+  /** Whether the property is declared as an array of references. */
   readonly isList: boolean
 }
 
-/** How many expansions there is still room for. */
+/** The number of further expansions allowed. */
 interface ExpansionBudget {
   left: number
 }
 
-/** A reference that is replaced by its document, if the caller may read it and there is room. */
+/** A reference that is replaced by its document, if the caller may read it and the budget allows it. */
 interface Slot<T> {
   readonly texts: T
   readonly id: string
@@ -35,8 +35,8 @@ interface Slot<T> {
 export type TextOrSlot<T> = string | Slot<T>
 
 /**
- * Creates a printer that replaces the ids of references by their documents, as the caller may read them
- * (CONTRACT.md §2).
+ * Creates a printer that replaces the ids of references by their documents, as the caller may read them (CONTRACT.md
+ * §2).
  */
 export function createExpandingPrinter(
   call: Call,
@@ -73,14 +73,14 @@ export function createExpandingPrinter(
   }
 }
 
-/** The text of the document that a reference names, where there is room for it; otherwise its `_id`. */
+/** The text of the referenced document if the budget allows it; otherwise its `_id`. */
 export function fill({ id, room }: Slot<unknown>, texts: Pick<ExpandedTexts, 'get'>): string {
   const expanded = room.left > 0 ? texts.get(id) : undefined
   if (expanded !== undefined) room.left -= 1
   return expanded ?? JSON.stringify(id)
 }
 
-/** Puts the texts of an expansion in its place. */
+/** Registers the texts of an expansion at its path. */
 export function place<T>(
   expansions: Expansions<T>,
   [name = '', ...rest]: readonly string[],
@@ -96,7 +96,7 @@ export function place<T>(
   place(inside, rest, texts)
 }
 
-/** Writes documents, with their references apart. */
+/** Writes documents, with references as separate slots. */
 export function* writeAll<T>(
   documents: Iterable<JsonObject>,
   expansions: Expansions<T>,
@@ -156,7 +156,7 @@ function* writeReferences<T>(
   yield separator === '[' ? '[]' : ']'
 }
 
-/** The next ids to ask for, at most `count`, in the order in which they are needed. */
+/** The next ids to find, at most `count`, in the order in which they are needed. */
 function findIds(
   first: Slot<ExpandedTexts>,
   ahead: Iterable<TextOrSlot<ExpandedTexts>>,

@@ -19,9 +19,9 @@ import {
 } from './expand-library.js'
 
 /**
- * Creates a printer that goes on from the documents in place of references to those to which they refer, level
- * by level: one query for each level and collection (CONTRACT.md §2, "Expand"). What stands in a document is held
- * while that is written, for a short name may put any number of documents there.
+ * Creates a printer that expands references in expanded documents, too, level by level: one query per level and
+ * collection (CONTRACT.md §2, "Expand"). Only the expansions of the document being written are in memory, because a
+ * short path may expand to any number of documents.
  */
 export function createLevelPrinter(
   call: Call,
@@ -76,7 +76,7 @@ const placeOf = (
   inside: new Map(),
 })
 
-/** What places grow from. */
+/** The context of expanding levels. */
 interface LevelContext {
   readonly library: Library
   /** The most expansions under one array of a document. */
@@ -84,7 +84,7 @@ interface LevelContext {
   readonly pace: Pace
 }
 
-/** Expands a document over some levels; returns the places in which there is more to expand. */
+/** Expands a document over some levels; returns the documents with more to expand. */
 async function grow(
   root: ExpandedReference,
   levels: number,
@@ -106,7 +106,7 @@ async function grow(
   return level
 }
 
-/** What stands in place of the ids at one place of a document, as far as there is room. */
+/** The expanded documents of the ids at one path of a document, within the budget. */
 function expandOne(
   { value, room: around }: ExpandedReference,
   { read, target, onward }: Branch,
@@ -123,7 +123,7 @@ function expandOne(
   })
 }
 
-/** Text, or a document that is read again first. */
+/** Text, or a document that must be read again first. */
 type TextOrReference = string | ExpandedReference
 
 function* writeObject(
@@ -160,7 +160,7 @@ function* writeReferences(
   for (const [i, id] of idsAt(value).entries()) {
     if (i > 0) yield ','
     const place = inside[i]
-    // A document that was read again may name others by now.
+    // A document that was read again may have other references now.
     if (place?.id !== id || !place) yield JSON.stringify(id)
     else if (place.from !== undefined) yield place
     else if (place.text !== undefined) yield place.text
@@ -169,7 +169,7 @@ function* writeReferences(
   if (isList) yield ']'
 }
 
-/** The text of a document that was not held whole; its `_id` where it is gone by now. */
+/** The text of a document that was not kept entirely; its `_id` if it has been deleted. */
 async function writeAnew(call: Call, { from = '', ...place }: ExpandedReference): Promise<string> {
   const access = call.access({ name: from })
   const document = access && (await call.store.read(access).find(place.id))

@@ -9,12 +9,12 @@ import type { Call } from '../call.js'
 import type { Pace } from '../pace.js'
 import { textOf } from './kept-text.js'
 
-/** How many expansions there is still room for under one array of a document. */
+/** The number of further expansions allowed under one array of a document. */
 export interface ArrayBudget {
   left: number
 }
 
-/** A reference that is expanded, and how it is read from a document: `undefined` where something else is stored. */
+/** A reference that is expanded, and its reader: `undefined` if the document stores another type of value. */
 export interface Branch extends Pick<Expansion, 'path' | 'target'> {
   readonly read: (document: JsonObject) => unknown
   readonly onward: readonly Branch[]
@@ -34,21 +34,21 @@ export const compileBranches = (expansions: readonly Expansion[]): readonly Bran
     }
   })
 
-/** A document that is written: one of the answer, or one that stands in place of its `_id`. */
+/** A document that is written: one of the response, or one that replaces its `_id`. */
 export interface ExpandedReference {
   readonly id: string
   readonly value: JsonObject
-  /** The document as JSON, where nothing is expanded in it. */
+  /** The document as JSON, if nothing is expanded in it. */
   readonly text?: string
-  /** Where it can be read again, if `value` has only what is expanded in it. */
+  /** The collection to read it again from, if `value` has only the properties that are expanded. */
   readonly from?: string
   readonly branches: readonly Branch[]
   readonly room: ArrayBudget | undefined
-  /** What stands in place of the ids, in their order; a hole where the `_id` stays. */
+  /** The documents that replace the ids, in their order; `undefined` where the `_id` stays. */
   readonly inside: Map<string, readonly (ExpandedReference | undefined)[]>
 }
 
-/** What all documents have in which nothing is expanded: they can stand at any number of places. */
+/** Properties shared by all documents without expansions: such a document can occur at any number of places. */
 export const LEAF = { branches: [], room: undefined, inside: new Map() } as const
 
 /** The steps of an expansion, and of each `_id` in it. */
@@ -60,7 +60,7 @@ export const idsAt = (named: unknown): readonly unknown[] => (Array.isArray(name
 /** The most ids in one query. */
 const MAX_IDS = 1000
 
-/** The names of what is expanded in the documents of each collection. */
+/** The names of the expanded properties in the documents of each collection. */
 function collectNeeded(
   branches: readonly Branch[],
   into = new Map<string, Set<string>>(),
@@ -76,9 +76,9 @@ function collectNeeded(
 
 /** The documents that a batch needs. */
 export interface Library {
-  /** Notes the documents that some places name. */
+  /** Notes the documents that some places refer to. */
   note(places: readonly ExpandedReference[]): Promise<void>
-  /** Finds those that were noted. */
+  /** Reads the noted documents. */
   learn(): Promise<void>
   find(target: string, id: unknown): ExpandedReference | undefined
 }

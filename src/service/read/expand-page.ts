@@ -9,18 +9,18 @@ import type { Call } from '../call.js'
 import { type Expansions, fill, place, type TextOrSlot, writeAll } from './expand-documents.js'
 import { textOf } from './kept-text.js'
 
-/** The most documents of a short page, and the most that it names at one place: with more, one is seldom like the last. */
+/** The most documents of a short page, and the most references at one path: larger pages seldom repeat. */
 const MAX_DOCUMENTS = 100
 
 /** A page whose references will be replaced. */
 interface Expanding {
   readonly query: LinkedQuery
   readonly documents: readonly StoredDocument[]
-  /** The documents as they were asked for. */
+  /** The documents with the requested properties. */
   readonly selected: Iterable<JsonObject>
 }
 
-/** The documents that a page names at one place, and their texts. */
+/** The documents that a page refers to at one path, and their texts. */
 interface Shelf {
   readonly target: string
   readonly ids: Set<string>
@@ -28,8 +28,8 @@ interface Shelf {
 }
 
 /**
- * The text of a page with the documents that its references name in their place, if it is short and goes over one level;
- * otherwise `undefined`.
+ * The text of a page with its references replaced by documents, if it is short and expands only one level; otherwise
+ * `undefined`.
  */
 export function expandPage(call: Call, page: Expanding): MaybePromise<string | undefined> {
   const { query, documents } = page
@@ -44,7 +44,6 @@ function learnAll(call: Call, expand: readonly Expansion[]): Promise<unknown> | 
   return learning.length > 0 ? Promise.all(learning) : undefined
 }
 
-/** Writes a page. */
 function write(call: Call, { query, selected }: Expanding): MaybePromise<string | undefined> {
   const shelves: Shelf[] = []
   const expansions: Expansions<Shelf> = new Map()
@@ -68,7 +67,7 @@ function write(call: Call, { query, selected }: Expanding): MaybePromise<string 
   return whenReady(lookUp(call, shelves), (isWhole) => (isWhole ? join(parts) : undefined))
 }
 
-/** Finds the documents of all shelves, and writes their texts; whether these are not too long together. */
+/** Finds the documents of all shelves, and writes their texts; false if these are too long in total. */
 function lookUp(
   call: Call,
   [shelf, ...others]: readonly Shelf[],
@@ -92,7 +91,7 @@ function lookUp(
   })
 }
 
-/** Puts the texts into their places; `undefined` where that is too long. */
+/** Inserts the texts at their positions; `undefined` if the result is too long. */
 function join(parts: readonly TextOrSlot<Shelf>[]): string | undefined {
   let text = '['
   for (const part of parts) {

@@ -7,19 +7,19 @@ import { textOf } from './kept-text.js'
 /** The most ids in one query. */
 const MAX_IDS = 1000
 
-/** The texts of documents of one collection; each is written once, as long as there is room. */
+/** The texts of documents of one collection; each is written once, while the cache has room. */
 export interface ExpandedTexts {
-  /** How many ids are worth asking for at once. */
+  /** The number of ids that are worth reading at once. */
   window(): number
-  /** Whether the texts know if the caller may read a document with this id. */
+  /** Whether it is known if the caller may read a document with this id. */
   isKnown(id: string): boolean
   /** The text of a known document that the caller may read. */
   get(id: string): string | undefined
-  /** Finds the first of some ids, and as many of the others as there is room for. */
+  /** Reads the first of some ids, and as many of the others as there is room for. */
   find(ids: readonly string[]): Promise<void>
 }
 
-/** Creates the store of one collection's texts. */
+/** Creates the cache of one collection's texts. */
 export function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts {
   /** `undefined`: the document does not exist, or the caller may not read it. The oldest entry is first. */
   const texts = new Map<string, string | undefined>()
@@ -64,7 +64,7 @@ export function createExpandedTexts(reader: Reader, access: ReadAccess): Expande
     async find(ids) {
       await ask(ids)
       const [first] = ids
-      // Where the storage did not return all, the first one may be missing.
+      // If the storage did not return all, the first one may be missing.
       if (first !== undefined && !texts.has(first)) await ask([first])
     },
   }

@@ -13,14 +13,14 @@ export interface Piece {
 }
 
 /**
- * With more shown characters, or so many documents, a text is streamed, as it is where the start of a list is written at
- * once: how an answer is sent does not tell whether its documents, with what is hidden of them, were read together.
+ * Whether a text is streamed: beyond this number of shown characters or documents, which also limit how much of a list
+ * is written at once. So streaming does not reveal whether the documents, with their hidden parts, were read together.
  */
 const isLong = (characters: number, documents: number): boolean =>
   characters > bounds.shortCharacters || documents >= START
 
 /**
- * Holds a short text, and streams a longer one. The part that is held still counts towards the request's
+ * Returns a short text as a whole, and streams a longer one. The part that is held still counts towards the request's
  * deadline.
  */
 export async function holdOrStream(
@@ -29,7 +29,7 @@ export async function holdOrStream(
 ): Promise<Text> {
   const { deadline } = call
   const stream = createTextStream()
-  // The client may give up while the first pieces are written, or leave while it reads the rest.
+  // The client may disconnect while the first pieces are written, or while it reads the rest.
   const current: Deadline = {
     signal: stream.signal,
     caller: deadline.caller,
@@ -61,7 +61,7 @@ export async function holdOrStream(
 }
 
 /**
- * Cuts a text anew, into equal pieces: where it was cut depends on how much of its documents, with what is hidden of them,
+ * Cuts a text again, into equal pieces: the original cuts depend on how much of the documents, with their hidden parts,
  * was read at once.
  */
 async function* joinPieces(

@@ -23,18 +23,18 @@ import type { Text } from './text-stream.js'
 export interface ListedPage {
   /** The documents, a JSON array. */
   readonly json: Text
-  /** What is kept of the page. */
+  /** The cached page, if any. */
   readonly kept?: KeptPage
-  /** Where the next page begins; `undefined` on the last page, or where a page has no limit up to 1,000. */
+  /** The position of the next page; `undefined` on the last page, or if a page has no limit of at most 1,000. */
   readonly next?: { readonly last: StoredDocument; readonly passed: number }
-  /** The number of all matches, where the query asks for it. */
+  /** The number of all matches, if the query requests it. */
   readonly total?: number
 }
 
 /** The largest page that has a next one (CONTRACT.md §3.7). */
 const MAX_PAGE = 1000
 
-/** Lists the documents that a caller asks for and may read, in order (CONTRACT.md §2 and §3). */
+/** Lists the documents that a caller requests and may read, in order (CONTRACT.md §2 and §3). */
 export function listDocuments(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
   const { access, query } = reading
   if (!query.isTotalAsked) return listPage(call, reading)
@@ -72,7 +72,7 @@ function printPage(
   })
 }
 
-/** A list without an end that turns out short is written like a page. */
+/** A short list without a limit is written like a page. */
 function listAll(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
   const { access, query } = reading
   const writeBehind = (start?: Start): Promise<ListedPage> =>

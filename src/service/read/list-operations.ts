@@ -9,7 +9,7 @@ export interface Permitted {
   readonly operations: readonly ('list' | 'create' | 'read' | 'update' | 'delete')[]
 }
 
-/** The collections in which some rule grants the caller something, in the configuration's order. */
+/** The collections in which a rule grants the caller an operation, in the order of the configuration. */
 export const listOperations = (call: Call): readonly Permitted[] =>
   [...call.service.plan.collections.values()].flatMap((collection): readonly Permitted[] => {
     const isReadable = selectReadRules(collection.permissions, call.caller).length > 0
@@ -19,7 +19,7 @@ export const listOperations = (call: Call): readonly Permitted[] =>
       list: isReadable,
       create: rulesToCreate(call, collection).length > 0 && !isClosedTo(call, collection),
       read: isReadable,
-      // A caller who may not read may not change anything.
+      // A caller without read rights may not change anything.
       update: isReadable && grants('update'),
       delete: isReadable && grants('delete'),
     }

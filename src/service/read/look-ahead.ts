@@ -2,7 +2,7 @@
 export interface LookAhead<T> {
   /** The next value; `undefined` at the end. */
   take(): T | undefined
-  /** The next values, in order. The sequence holds those that were seen. */
+  /** The next values, in order. The sequence buffers the values that were seen. */
   ahead(): Iterable<T>
 }
 
@@ -17,7 +17,7 @@ export function createLookAhead<T>(source: Iterator<T>): LookAhead<T> {
   }
   return {
     take() {
-      // Drops taken values now and then.
+      // Drops taken values occasionally, not each time.
       if (taken > seen.length / 2) {
         seen = seen.slice(taken)
         taken = 0

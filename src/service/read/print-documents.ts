@@ -32,7 +32,7 @@ const select = (document: StoredDocument, { access, query: { projection } }: Lis
 export const printOne = (document: StoredDocument, reading: ListRequest): string =>
   reading.query.projection ? JSON.stringify(select(document, reading)) : reading.access.write(document)
 
-/** Prints documents. With `isOnce`, their texts are not kept. */
+/** Prints documents. With `isOnce`, their texts are not cached. */
 export function createPrinter(
   call: Call,
   reading: ListRequest,
@@ -66,8 +66,8 @@ function* selectAll(documents: readonly StoredDocument[], reading: ListRequest):
 }
 
 /**
- * The JSON array of some documents, if it is short; otherwise `undefined`. Of documents that cannot change, the
- * page is kept.
+ * The JSON array of some documents, if it is short; otherwise `undefined`. The page is cached if its documents are
+ * immutable.
  */
 export function printShort(
   call: Call,
@@ -101,12 +101,14 @@ export function printShort(
 /** The documents that are printed at once, which is cheaper than one by one. */
 const TOGETHER = 32
 
-/** The bytes, counted roughly, of large documents that are copied and written in about one step. */
+/** The approximate bytes of large documents that are copied and written in one step. */
 const BYTES_A_STEP = 24
 
 const encoder = new TextEncoder()
 
-/** The text of a few documents; of more the bytes, for a long text costs as much again to join as to write. */
+/**
+ * The text of a few documents; the bytes of more documents, because joining a long text costs as much as writing it.
+ */
 function* joinTexts(
   documents: readonly StoredDocument[],
   reading: ListRequest,
@@ -125,14 +127,14 @@ function* joinTexts(
     length += 1 + part.length
     parts.push(part)
     if (length <= bounds.shortCharacters) continue
-    // What comes next writes all of them anew.
+    // The caller writes all of them again.
     if (slice.left <= 0) yield
     return undefined
   }
   return joinArray(parts, length)
 }
 
-/** The next documents that are written at once, as they are shown, with the most bytes that they can have. */
+/** The next documents to write at once, as they are shown, with an upper bound of their bytes. */
 function showTogether(documents: readonly StoredDocument[], from: number, reading: ListRequest) {
   const shown: JsonObject[] = []
   let bytes = 0
@@ -147,7 +149,7 @@ function showTogether(documents: readonly StoredDocument[], from: number, readin
 
 const LONG = Symbol('longer than a short array')
 
-/** The same of kept texts, which are only copied; `undefined` where one of them cannot be kept. */
+/** The same for cached texts, which are only copied; `undefined` if one of them cannot be cached. */
 function* joinKept(
   documents: readonly StoredDocument[],
   { keep }: ReadAccess,
@@ -162,7 +164,7 @@ function* joinKept(
     length += 1 + text.bytes.length
     parts.push(text.bytes)
     if (length <= bounds.shortCharacters) continue
-    // What comes next writes all of them anew.
+    // The caller writes all of them again.
     if (slice.left <= 0) yield
     return LONG
   }

@@ -8,13 +8,13 @@ import type { MaybePromise } from '../../types.js'
 import { READ_AT_ONCE, readByIds } from '../read-by-ids.js'
 import type { Reader } from '../store.js'
 
-/** The number of documents that are read at the start: what ends there is written at once. */
+/** The number of documents that are read at the start: a list that ends there is written at once. */
 export const START = 1500
 
 /** A walk through the matches in order, from the start of a query. */
 export type Walk = Pick<Query, 'filter' | 'sort' | 'skip' | 'after' | 'limit'>
 
-/** The start of a walk: documents, and the ids of those that would have been too much to read at once. */
+/** The start of a walk: documents, and the ids of those that exceeded the limit of one read. */
 export interface Beginning {
   readonly documents: readonly StoredDocument[]
   readonly rest: readonly string[]
@@ -32,7 +32,7 @@ const readFirst = (reader: Reader, walk: Walk, limit: number): MaybePromise<Begi
   }))
 }
 
-/** Reads the first documents behind a place: goes through its ranges until there are enough. */
+/** Reads the first documents after a position: reads its ranges until there are enough. */
 function readAfter(
   reader: Reader,
   { filter, sort, skip }: Walk,
@@ -60,13 +60,13 @@ function readAfter(
   return readOn()
 }
 
-/** The first documents of a list without an end, or with a far one; the walk may go on behind them. */
+/** The first documents of a list without a limit, or with a large one; the walk may continue after them. */
 export interface Start extends Beginning {
-  /** Whether these are all. */
+  /** Whether these are all documents. */
   readonly isWhole: boolean
 }
 
-/** Reads the start of a walk where an index gives its order; otherwise `undefined`. */
+/** Reads the start of a walk if an index gives its order; otherwise `undefined`. */
 export const readStart = (reader: Reader, walk: Walk): MaybePromise<Start> | undefined =>
   reader.isOrdered(walk) ? readNext(reader, walk, START) : undefined
 
@@ -81,7 +81,10 @@ function readNext(reader: Reader, walk: Walk, size: number): MaybePromise<Start>
   }))
 }
 
-/** The walk behind some documents of it, of which some are new; `undefined` where there are no more, or none is asked for. */
+/**
+ * The walk after some of its documents, `fresh` of which are new; `undefined` if there are no more, or none is
+ * requested.
+ */
 function goOn(walk: Walk, { documents, isWhole }: Start, fresh: number): Walk | undefined {
   const last = documents.at(-1)
   if (!last || (isWhole && fresh === documents.length)) return undefined
@@ -89,12 +92,12 @@ function goOn(walk: Walk, { documents, isWhole }: Start, fresh: number): Walk | 
   return { ...walk, limit, skip: 0, after: placeOf(walk.sort, last, 0) }
 }
 
-/** Fields that never change: who goes on by them meets no document twice. */
+/** Fields that never change: a walk ordered by them meets no document twice. */
 const FIXED: readonly string[] = ['_id', 'createdAt', 'createdBy']
 
 /**
- * Reads all documents of a walk, in batches. Where an index gives the order, it goes on by key behind `start`, and
- * nothing is held in between but the ids of those that may move; otherwise the storage has to sort everything first.
+ * Reads all documents of a walk, in batches. If an index gives the order, it continues by key after `start`, and keeps
+ * only the ids of documents that may move in between; otherwise the storage sorts everything first.
  */
 export async function* readBatches(
   reader: Reader,
@@ -116,12 +119,12 @@ export async function* readBatches(
     if (fresh.length > 0) yield fresh
     place = goOn(place, found, fresh.length)
     if (!place) return
-    // Where documents are large, the ids of many more are of no use.
+    // If documents are large, the ids of many more are useless.
     size = found.rest.length > 0 ? found.documents.length : Math.min(READ_AT_ONCE, 2 * size)
   }
 }
 
-/** A page of a walk. Of large documents only the first are read; the others are ids. */
+/** A page of a walk. For large documents only the first are read; the others are ids. */
 export interface PageOfWalk extends Beginning {
   /** The number of its documents. */
   readonly size: number
@@ -131,7 +134,7 @@ export interface PageOfWalk extends Beginning {
 
 /** Reads a page of at most `limit` documents. */
 export const readPage = (reader: Reader, walk: Walk, limit: number): MaybePromise<PageOfWalk> =>
-  // One more shows whether there is a next page.
+  // One more document shows whether there is a next page.
   whenReady(readFirst(reader, walk, limit + 1), (found) => {
     const hasNext = found.documents.length + found.rest.length > limit
     const documents = hasNext ? found.documents.slice(0, limit) : found.documents

@@ -10,13 +10,13 @@ import { holdOrStream, printAlone } from './hold-or-stream.js'
 import { createPrinter, type ListRequest, printOne } from './print-documents.js'
 import type { Text } from './text-stream.js'
 
-/** The JSON texts of a document: whole, as the caller may read it, and as it was asked for. */
+/** The JSON texts of a document: complete, as the caller may read it, and with the requested properties. */
 export interface DocumentTexts {
   readonly whole: KeptText | string
   readonly asked: string | undefined
 }
 
-/** Reads one document; `undefined` where it does not exist or the caller may not read it. */
+/** Reads one document; `undefined` if it does not exist or the caller may not read it. */
 export const readDocument = (
   call: Call,
   reading: ListRequest,
@@ -33,7 +33,7 @@ const print = (document: StoredDocument, reading: ListRequest): DocumentTexts =>
   asked: reading.query.projection ? printOne(document, reading) : undefined,
 })
 
-/** The same where rules without claims may decide. */
+/** The same if rules without claims may decide. */
 export const readUnclaimed = (
   call: Call,
   { query, ...unclaimed }: Unclaimed & Pick<ListRequest, 'query'>,
@@ -45,8 +45,8 @@ export const readUnclaimed = (
   )
 
 /**
- * The same with the documents that its references name in place of their ids. Throws `precondition_failed`
- * where the document is not as `isExpected` says.
+ * The same with references replaced by their documents. Throws `precondition_failed` if `isExpected` is false for the
+ * document.
  */
 export async function readExpanded(
   call: Call,

@@ -5,15 +5,15 @@ import { ignoreFailure } from '../../promises.js'
 /** A text, whole or in pieces. */
 export type Text = string | Bytes | TextStream
 
-/** Text that arrives in pieces; bytes may be those of others too. */
+/** Text that arrives in pieces; byte arrays may be shared with other streams. */
 export interface TextStream extends AsyncIterable<string | Bytes> {
-  /** Whether it goes on for as long as its client: it may be quiet for long, and nothing waits for its end. */
+  /** Whether it lasts as long as its client is connected: it may be idle for long, and its end is not awaited. */
   isEndless?(): boolean
-  /** Ends the work, whatever it waits for. */
+  /** Ends the work, even while it waits. */
   cancel(): void
 }
 
-/** Where a piece ends that begins at a place. A pair of surrogates stays in one: half a pair cannot be encoded. */
+/** The end of a piece that begins at `start`. A surrogate pair is not split: half a pair cannot be encoded. */
 export function endOfPiece(text: string, start: number): number {
   const end = start + bounds.sentCharacters
   const isPair = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
@@ -26,7 +26,7 @@ interface TextStreamSource {
   readonly signal: AbortSignal
   hasBegun(): boolean
   cancel(): void
-  /** Begins the stream. `end` is called when the stream is cancelled, even if nobody has read from it. */
+  /** Begins the stream. `end` is called when the stream is cancelled, even if no client has read from it. */
   begin(texts: AsyncGenerator<string, void, undefined>, end: () => Promise<unknown>): TextStream
 }
 
@@ -49,7 +49,7 @@ export function createTextStream(): TextStreamSource {
         },
         cancel() {
           cancel()
-          // The wait under way fails now; nobody needs to know.
+          // The pending read fails now; its error is ignored.
           ignoreFailure(Promise.all([texts.return(), end()]))
         },
       }

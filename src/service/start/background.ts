@@ -3,24 +3,24 @@ import { endOfTurn } from '../../slices.js'
 import type { Logger } from '../../types/host.js'
 import type { Background, BackgroundScope } from '../call.js'
 
-/** The most works that are under way behind answers in a process: each holds an identifier, and little more. */
+/** The most background tasks of a process: each holds an identifier, and little more. */
 const MAX_UNDER_WAY = 1000
 
-/** The most works of a line that are under way: more than are delivered to one identifier in an hour. */
+/** The most pending tasks of a line: more than the deliveries to one identifier in an hour. */
 const MAX_IN_LINE = 4
 
-/** How works run, and who has to know of them. */
+/** The dependencies of background tasks. */
 interface BackgroundOptions {
-  /** Runs a work until it settles or its time is over. */
+  /** Runs a task until it settles or times out. */
   readonly run: (work: (by: BackgroundScope) => Promise<void>) => Promise<void>
   /** Counts work that `close` waits for, until its result is called. */
   readonly track: () => () => void
   readonly logger: Logger
-  /** The host's, for runtimes that end work behind an answer. */
+  /** The host's `background` option, for runtimes that stop work after the response. */
   readonly tell: ((work: Promise<void>) => void) | undefined
 }
 
-/** Creates what runs work behind answers. */
+/** Creates the runner of background work. */
 export function createBackground({ run, track, logger, tell }: BackgroundOptions): Background {
   const inOrder = createOrder()
   const lines = new Map<string, number>()
@@ -40,7 +40,7 @@ export function createBackground({ run, track, logger, tell }: BackgroundOptions
       const inLine = line === undefined ? 0 : (lines.get(line) ?? 0)
       if (inLine >= MAX_IN_LINE) return
       if (underWay >= MAX_UNDER_WAY) {
-        if (!isFull) logger.warn('too much is under way behind answers: some of it is left out')
+        if (!isFull) logger.warn('too much background work is running: some of it is skipped')
         isFull = true
         return
       }
@@ -50,7 +50,7 @@ export function createBackground({ run, track, logger, tell }: BackgroundOptions
       const leave = track()
       const done = nextTurn()
         .then(() => runIn(line, work))
-        .catch((cause: unknown) => logger.error('work behind an answer failed', { cause }))
+        .catch((cause: unknown) => logger.error('background work failed', { cause }))
         .then(() => {
           underWay -= 1
           if (line !== undefined) leaveLine(lines, line)
@@ -68,8 +68,8 @@ function leaveLine(lines: Map<string, number>, line: string): void {
 }
 
 /**
- * The answer goes out first: how long it takes must not depend on what comes behind it. It leaves at the end of a
- * turn of the event loop, before which the timer may fire.
+ * Waits until the response is sent: its duration must not depend on the background work. The response leaves at the end
+ * of a turn of the event loop, before which the timer may fire.
  */
 async function nextTurn(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 0))

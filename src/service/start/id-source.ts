@@ -1,15 +1,15 @@
 import { v7 } from 'uuid'
 
-/** The end of the counter of an id, which begins in its lower half, so that it has room. */
+/** The end of the counter of an id; the counter begins in the lower half of the range, so that it has room. */
 const COUNTER_END = 2 ** 32
-/** Steps have fewer bits than this: so some 800 ids have room in a millisecond, more than are made in one. */
+/** Steps have fewer bits than this: about 800 ids fit in a millisecond, more than are created in one. */
 const STEP_BITS = 27
 
 /**
- * Creates a source of UUIDs of version 7 that ascend in this process: within a millisecond, and after the clock went back,
- * a counter goes on in random steps (RFC 9562, section 6.2, "Monotonic Random"). Steps of every length are as frequent, and
- * the longest outweighs the others: so of a few ids that were drawn between two, for somebody else or for what was refused,
- * these tell little (CONTRACT.md §1, "System fields").
+ * Creates a source of UUIDs of version 7 that ascend in this process: within a millisecond, and after the clock went
+ * back, a counter continues in random steps (RFC 9562, section 6.2, "Monotonic Random"). Steps of every bit length are
+ * equally frequent, and the longest dominates the sum: so two ids reveal little about the number of ids drawn between
+ * them for other callers or for rejected requests (CONTRACT.md §1, "System fields").
  */
 export function createIdSource(now: () => number): () => string {
   let milliseconds = 0
@@ -31,12 +31,12 @@ export function createIdSource(now: () => number): () => string {
   }
 }
 
-/** Where the digits of each byte begin. */
+/** The offsets of the digits of each byte. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 const DIGITS = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 const characters = Array.from('-'.repeat(36), (hyphen) => hyphen.charCodeAt(0))
 
-/** The text of an id. `uuid` puts it together from twenty others, which cost as much as all else of an id. */
+/** The text of an id. `uuid` concatenates twenty strings, which costs as much as the rest of an id. */
 function print(bytes: Uint8Array): string {
   for (let i = 0; i < ID_BYTES; i++) {
     const [place = 0, byte = 0] = [PLACES[i], bytes[i]]
@@ -48,7 +48,7 @@ function print(bytes: Uint8Array): string {
 
 /** The random bytes of one id. */
 const ID_BYTES = 16
-/** The ids whose random bytes are asked for at once: asking costs as much as the rest of an id. */
+/** The ids whose random bytes are generated at once: a call costs as much as the rest of an id. */
 const IDS = 256
 
 function createRandomSource(): () => Uint8Array {

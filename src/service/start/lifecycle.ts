@@ -10,26 +10,26 @@ import { storeSeed } from './seed.js'
 /** Opens the storage once and closes it after the last request. */
 export interface Lifecycle {
   /**
-   * Opens the storage; `undefined` when it is open. Rejects with the cause; a later call tries again, at most
-   * once a second.
+   * Opens the storage; `undefined` when it is open. Rejects with the cause; a later call retries, at most once a
+   * second.
    */
   open(): Promise<void> | undefined
   isOpen(): boolean
   close(): Promise<void>
   /** Counts work that `close` waits for, until the returned function is called. */
   track(): () => void
-  /** The same of an answer that is being sent, which may take as long as its client takes something of it. */
+  /** The same for a response that is being sent, which may take as long as its client reads. */
   trackAnswer(): Answering
 }
 
-/** An answer that is being sent. */
+/** A response that is being sent. */
 export interface Answering {
-  /** The next part of it was read. */
+  /** Notes that the next part was read. */
   goesOn(): void
   end(): void
 }
 
-/** What begins once the storage is open, and ends before it is closed. */
+/** A worker that begins once the storage is open, and ends before it is closed. */
 export interface Worker {
   begin(): Promise<void>
   end(): Promise<void>
@@ -38,10 +38,13 @@ export interface Worker {
 /** Milliseconds between attempts to open a storage. */
 const PAUSE = 1000
 
-/** Milliseconds without a part of any answer, after which none is waited for: twice what ends one that nobody takes. */
+/**
+ * The milliseconds without progress of any response after which `close` no longer waits: twice the timeout of a
+ * response that no client reads.
+ */
 const PATIENCE = 60_000
 
-/** Milliseconds between two looks at whether that is so. */
+/** Milliseconds between two checks of that. */
 const LOOK = 1000
 
 /** Creates the lifecycle of a service. */
@@ -52,7 +55,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
   let failedAt = 0
   let closing: Promise<void> | undefined
   const [work, answers] = [createCount(), createCount()]
-  /** When a part of an answer was last read. */
+  /** The time at which a part of a response was last read. */
   let partAt = 0
   const goesOn = (): void => {
     partAt = performance.now()
@@ -80,7 +83,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     await ending
   }
   const closeStorage = async (): Promise<void> => {
-    // Every request has its answer by then; work that never ends must not keep the process alive.
+    // Every request has its response by then; work that never ends must not keep the process alive.
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, plan.limits.requestSeconds * 1000)
@@ -90,7 +93,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     const stuck = lookFor(() => performance.now() - partAt > PATIENCE)
     await Promise.race([answers.idle(), stuck.found])
     stuck.stop()
-    // The answers leave at the end of a turn; the one that was last may wait for the next one.
+    // Responses leave at the end of a turn; the last one may wait for the next turn.
     await endOfTurn()
     await endOfTurn()
     if (opening) await adapter.close()
@@ -102,7 +105,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
       if (state === 'closed' || (state === 'failed' && performance.now() - failedAt >= PAUSE)) {
         state = 'opening'
         opening = openStorage()
-        // The callers receive the failure; without any, it must not end the process.
+        // The callers receive the failure; without callers, it must not end the process.
         opening.catch(() => {})
       }
       return opening
@@ -120,7 +123,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
   }
 }
 
-/** Counts what is under way. */
+/** Counts running work. */
 function createCount(): { enter(): () => void; idle(): Promise<void> } {
   let count = 0
   let onIdle: (() => void) | undefined
@@ -142,7 +145,7 @@ function createCount(): { enter(): () => void; idle(): Promise<void> } {
   }
 }
 
-/** Looks again and again whether something holds. */
+/** Polls whether a condition holds. */
 function lookFor(holds: () => boolean): { readonly found: Promise<void>; stop(): void } {
   let looking: ReturnType<typeof setInterval> | undefined
   const found = new Promise<void>((resolve) => {

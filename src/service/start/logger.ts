@@ -5,10 +5,7 @@ import { printDetails, toPrintable } from './printable.js'
 
 const LEVELS = ['info', 'warn', 'error'] as const
 
-/**
- * A log entry as one text: consoles print the line feeds and escape sequences inside objects and errors as
- * they are.
- */
+/** A log entry as one text: consoles print line feeds and escape sequences inside objects and errors unescaped. */
 const print = (message: string, details: JsonObject = {}): string =>
   toPrintable(message) + printDetails(details)
 
@@ -20,10 +17,7 @@ const CONSOLE: Logger = {
 }
 // biome-ignore-end lint/suspicious/noConsole: the default logger is the console
 
-/**
- * Creates a logger from a host's; the console is used for what it lacks. A log that fails affects nothing
- * else.
- */
+/** Creates a logger from a host's; the console is used for missing methods. Errors of a logger are ignored. */
 export function createLogger(given: Partial<Logger> = {}): Logger {
   const guarded = LEVELS.map((level) => {
     const write: Logger[typeof level] = (message, details) => {

@@ -1,4 +1,4 @@
-/** Characters that end a line, move the cursor, change the direction of writing, or are invisible. */
+/** Characters that end a line, move the cursor, change the writing direction, or are invisible. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /** A text on one line in which every character is visible: others are written as `\u{9b}`. */
@@ -14,8 +14,8 @@ const MAX_LENGTH = 10_000
 const MAX_DEPTH = 5
 
 /**
- * Prints names and values, one per line; of an error its stack and its causes. Every line is indented, so
- * that no value can look like another log entry.
+ * Prints names and values, one per line; for an error its stack and its causes. Every line is indented, so that no
+ * value can look like another log entry.
  */
 export const printDetails = (details: { readonly [name: string]: unknown }): string =>
   Object.entries(details)
@@ -64,7 +64,7 @@ function describeError(error: Error & { readonly stack: string }, depth: number)
   ]
 }
 
-/** Splits a stack into the message, which may contain lines of foreign origin, and the place of the error. */
+/** Splits a stack into the message, which may contain lines from user input, and the frames. */
 function splitStack({ message, stack }: { readonly message: string; readonly stack: string }) {
   const [start = ''] = /^[^:\n]*(?:: )?/.exec(stack) ?? []
   const head = message === '' ? start : start + message

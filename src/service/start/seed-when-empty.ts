@@ -14,7 +14,7 @@ export interface Seeding {
   finish(): SeedOutcome
 }
 
-/** What one of several writes at once does first: they change the same document, so they come one after another. */
+/** The first steps of concurrent writes: they change the same document, which serializes the writes. */
 const takeTurn = ([name]: readonly string[]): readonly WriteStep[] =>
   name === undefined
     ? []
@@ -24,8 +24,8 @@ const takeTurn = ([name]: readonly string[]): readonly WriteStep[] =>
       ]
 
 /**
- * Gives a persistent adapter its first documents, which are stored if none of its collections has one. Two
- * processes that begin at once do not both store them: the write itself refuses where it finds documents.
+ * Gives a persistent adapter its first documents, which are stored if all its collections are empty. Two processes that
+ * start at the same time do not both store them: the write itself fails if it finds documents.
  */
 export function seedWhenEmpty(
   adapter: StorageAdapter,

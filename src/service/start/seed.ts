@@ -25,9 +25,9 @@ import { judgeBody } from '../write/rules/apply-create.js'
 const seeded = new WeakMap<StorageAdapter, Promise<void>>()
 
 /**
- * Stores the seed of an adapter, once for all services, all documents or none. They are validated like bodies
- * of a caller with all rights, but keep `_id`, `createdAt`, `updatedAt` and `createdBy`. Throws
- * `validation_failed` with every fault, whose `path` is a JSON pointer into the seed, or `unique_violation`.
+ * Stores the seed of an adapter, once for all services, all documents or none. They are validated like bodies of a
+ * caller with all rights, but keep `_id`, `createdAt`, `updatedAt` and `createdBy`. Throws `validation_failed` with all
+ * validation errors, whose `path` is a JSON pointer into the seed, or `unique_violation`.
  */
 export function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
   const known = seeded.get(adapter)
@@ -36,7 +36,7 @@ export function storeSeed(service: Service, adapter: StorageAdapter): Promise<vo
   const call = createCall(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
   const storing = storeAll(call, adapter.seed)
   seeded.set(adapter, storing)
-  // After a failure, the next opening tries again.
+  // After a failure, the next `open` retries.
   storing.catch(() => seeded.delete(adapter))
   return storing
 }
@@ -91,7 +91,7 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
 /** A document that may be stored once its secrets are hashed. */
 interface SeedDraft {
   readonly collection: Collection
-  /** Made at once where there is nothing to hash: of a million documents, no second copies are held. */
+  /** Built immediately if there is nothing to hash: of a million documents, no second copies are held. */
   readonly document: MaybePromise<StoredDocument> | (() => MaybePromise<StoredDocument>)
   readonly path: string
 }
@@ -113,7 +113,7 @@ const readId = (value: unknown): string | undefined => {
   return isUuid(id) ? id : undefined
 }
 
-/** The draft of a document; none for a value that is not one of its collection. */
+/** The draft of a document; `undefined` for an invalid one. */
 function judge(
   { call, accounts }: Seeding,
   collection: Collection,
@@ -140,7 +140,7 @@ function judge(
   if (faults.length > 0) return undefined
   const system = { ...own, ...given }
   const creator = lowerUuid(system.createdBy ?? '')
-  // An account owns what it has made, however its `_id` is written. Other callers are the host's.
+  // `createdBy` of a seeded account is normalized to the case of its `_id`. Other callers belong to the host.
   const named = accounts.has(creator) ? { ...system, createdBy: creator } : system
   const build = () => buildDocument(call, collection, { system: named, fields })
   return { collection, document: collection.hashes.length > 0 ? build : build(), path: report.path }

@@ -5,10 +5,10 @@ import { and, type Filter, isId, or } from '../../filter/filter.js'
 import { nextTurn } from '../../slices.js'
 import type { Background, BackgroundScope } from '../call.js'
 
-/** The milliseconds between two removals of what has expired, by the clock of the service. */
+/** The milliseconds between two removals of expired documents, by the clock of the service. */
 const PAUSE = 60 * 60 * 1000
 
-/** The documents of one write, and the writes of one work: what is left then is another one. */
+/** The documents per write, and the writes per background task: the rest becomes another task. */
 const SLICE = 100
 const ROUNDS = 50
 
@@ -22,14 +22,14 @@ interface UpkeepOptions {
 }
 
 /**
- * Creates what is called for each request that is not refused, once the storage is open: each hour, sessions, ledgers and delivered tokens that
- * have expired are removed after an answer, in slices (CONTRACT.md §6, "What grows"). Without a timer: a service that is
- * asked nothing adds nothing.
+ * Creates a function that is called for each accepted request once the storage is open: each hour, expired sessions,
+ * ledgers and delivered tokens are removed in the background, in slices (CONTRACT.md §6, "What grows"). Without a
+ * timer: a service without requests adds nothing.
  */
 export function createUpkeep({ background, now, clock, hasDeliveries }: UpkeepOptions): () => void {
   let last: number | undefined
   const expiring = [SESSIONS, LEDGERS, ...(hasDeliveries ? [DELIVERIES] : [])]
-  /** Removes what had expired at a time in stored form: that of the request. */
+  /** Removes the documents that had expired at a time in stored form: that of the request. */
   const begin = (at: string): void =>
     background.begin(async (scope) => {
       for (const collection of expiring)
@@ -44,11 +44,11 @@ export function createUpkeep({ background, now, clock, hasDeliveries }: UpkeepOp
   }
 }
 
-/** Removes what matches; whether more is left than one work removes. */
+/** Removes the matches; true if there are more than one task removes. */
 async function removeAll({ store }: BackgroundScope, collection: string, filter: Filter): Promise<boolean> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const found = await store.own(collection).list({ filter, limit: SLICE })
-    // A ledger that is taken from meanwhile stays.
+    // A ledger that gets a new place meanwhile stays.
     const remove = and([or(found.map(({ _id }) => isId(_id))), filter])
     if (found.length > 0) await store.write(() => ({ steps: [{ in: collection, remove }], done: undefined }))
     if (found.length < SLICE) return false

@@ -1,21 +1,21 @@
 import type { WriteResult, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 
-/** Why a write did not take effect. */
+/** The reason why a write did not take effect. */
 export type WriteFailure = Extract<WriteResult, { readonly ok: false }>
 
-/** What must hold of a document and of another once a write has taken effect. */
+/** A condition between a document and another one that must hold once a write has taken effect. */
 export interface Agreement {
-  /** What it is about; in a batch, a later one about the same takes its place. */
+  /** Identifies the condition; in a batch, a later one with the same key replaces it. */
   readonly key: string
-  /** The key of one that implies this one: in a batch, where it is later, it takes the place of this one as well. */
+  /** The key of an agreement that implies this one: in a batch, a later one with that key replaces this one as well. */
   readonly impliedBy?: string
-  /** The document that was written: once it is gone, nothing has to agree with it. */
+  /** The document that was written: once it is deleted, the condition no longer applies. */
   readonly in: string
   readonly id: string
-  /** The step that judges it, behind all others; absent where nothing has to hold any more. */
+  /** The step that checks it, after all others; absent if the condition no longer applies. */
   readonly step?: WriteStep
-  /** The error where it does not hold. */
+  /** Returns the error if it does not hold. */
   readonly refuse?: () => unknown
 }
 
@@ -25,19 +25,22 @@ export interface Attempt<T> {
   readonly steps: readonly WriteStep[]
   /** The result of the write if it takes effect. */
   readonly done: T
-  /** Whether it changes nothing, whatever comes of it. */
+  /** Whether it never changes anything. */
   readonly isTrial?: boolean
-  /** What must hold of all that it leaves behind. */
+  /** The conditions on the state after the write. */
   readonly agreements?: readonly Agreement[]
   /** Called once the write has taken effect. */
   readonly after?: (() => void) | undefined
-  /** What hooks add, in the same step. Only in a store that holds its writes back (`Hooks.together`). */
+  /**
+   * Runs the operations that hooks add, atomically with this write. Only in a store that keeps its writes pending
+   * (`Hooks.together`).
+   */
   readonly behind?: (() => Promise<void>) | undefined
-  /** Throws where another attempt is of no use. Default: it throws for values that are taken. */
+  /** Throws if a retry cannot help. Default: it throws for values that are taken. */
   readonly refuse?: (failure: WriteFailure) => MaybePromise<void>
   /**
-   * Finds the document, as `documentOf` names it, that others have changed before a step failed that is about another one.
-   * Then the failure counts as one of that document, and `refuse` is not asked.
+   * Finds the document, as `documentOf` names it, that a concurrent write changed before a step on another document
+   * failed. The failure then counts for that document, and `refuse` is not called.
    */
   readonly findOvertaken?: (failure: WriteFailure) => MaybePromise<string | undefined>
 }

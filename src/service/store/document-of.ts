@@ -1,16 +1,13 @@
 import type { Filter } from '../../filter/filter.js'
 import type { WriteStep } from '../../storage.js'
 
-/** The document on whose version a step depends, as one text. `undefined` where it depends on none, or on many. */
+/** The document on whose version a step depends, as one text. `undefined` if it depends on none, or on many. */
 export function documentOf(step: WriteStep | undefined): string | undefined {
   const id = step && idOf(step)
   return id && `${step.in}/${id}`
 }
 
-/**
- * The documents that steps create, change or remove. What they only require is none: who may read a document keeps nobody
- * from writing it.
- */
+/** The documents that steps create, change or remove. `require` steps are excluded: readers do not block writers. */
 export const writtenBy = (steps: readonly WriteStep[]): readonly string[] =>
   steps.flatMap((step) => ('require' in step ? [] : (documentOf(step) ?? [])))
 
@@ -22,7 +19,7 @@ export function idOf(step: WriteStep): string | undefined {
   return 'remove' in step && step.expect !== undefined ? idIn(step.remove) : undefined
 }
 
-/** The id that a filter asks for, alone or beside other conditions. */
+/** The id that a filter requires, alone or with other conditions. */
 function idIn(filter: Filter): string | undefined {
   if (filter.kind === 'and') return filter.filters.map(idIn).find((id) => id !== undefined)
   return filter.kind === 'eq' && filter.field.path === '_id' ? String(filter.value) : undefined

@@ -1,29 +1,32 @@
 import { ServiceError } from '../../errors.js'
 import { FairQueue } from '../../fair-queue.js'
 
-/** How long one whose turn it is is waited for: in attempts of those who are fast. */
+/** The timeout of a turn, in attempts of fast writers. */
 const PATIENCE = 8
 
-/** Bounds of that, in milliseconds. */
+/** The bounds of this timeout, in milliseconds. */
 const MIN_PATIENCE = 100
 export const MAX_PATIENCE = 250
 
-/** After so many in succession who were too slow, some of those behind them try without a turn: each time one more. */
+/** After this many slow writers in succession, some waiting writers try without a turn: each time one more. */
 const MOST_SLOW = 4
 
-/** The milliseconds of an attempt, before any has been seen. */
+/** The milliseconds of an attempt before any was measured. */
 const COST = 10
 
-/** How much longer attempts may take than the fastest of those before. */
+/** The factor by which the cost of an attempt may grow per measurement. */
 const GROWTH = 1.05
 
-/** How much what has just happened counts beside all before. */
+/** The weight of the last attempt against all earlier ones. */
 const WEIGHT = 0.25
 
-/** The milliseconds after which one who waits looks for itself: with a request some runtimes end its timers. */
+/**
+ * The milliseconds after which a waiting writer checks for progress itself: some runtimes end timers with their
+ * request.
+ */
 const LOOK = 1000
 
-/** Who writes a document; known by nothing but itself. */
+/** A writer of a document, compared by identity. */
 type Writer = object
 
 interface WaitingWriter {
@@ -32,22 +35,22 @@ interface WaitingWriter {
   readonly refuse: () => void
 }
 
-/** The most that wait for one document. */
+/** The most writers that wait for one document. */
 export const MAX_WAITING = 1000
 
-/** Those who write one document, in turn of their callers. */
+/** The queue of the writers of one document, served in turn of their callers. */
 export class Line {
   #holder: Writer
   readonly #waiting = new FairQueue<WaitingWriter>(MAX_WAITING)
   readonly #onEmpty: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** How often somebody has got the turn, or has used it. */
+  /** The number of times that the turn was passed on or used. */
   #moves = 0
-  /** How many in succession were passed over. */
+  /** The number of writers in succession that were passed over. */
   #slow = 0
-  /** The milliseconds of an attempt of those who are fast. */
+  /** The milliseconds of a fast attempt. */
   #cost = COST
-  /** How many attempts one whose turn it is loses, to others in other processes. */
+  /** The average number of attempts that the holder of the turn loses to other processes. */
   #losses = 0
 
   constructor(holder: Writer, onEmpty: () => void) {
@@ -55,7 +58,7 @@ export class Line {
     this.#onEmpty = onEmpty
   }
 
-  /** How many wait. */
+  /** The number of waiting writers. */
   get length(): number {
     return this.#waiting.length
   }
@@ -64,14 +67,14 @@ export class Line {
     return this.#holder === writer
   }
 
-  /** The milliseconds that attempts have cost one whose turn it was, and that were lost to other processes. */
+  /** The milliseconds of attempts that the holder of the turn has lost to other processes. */
   get lost(): number {
     return this.#losses * this.#cost
   }
 
   /**
-   * Resolves when it is the turn of a writer, or when that has left, or need not wait for more who are slow. Rejects with
-   * `overloaded` where too many wait.
+   * Resolves when it is the turn of a writer, when the writer has left, or when it need not wait for further slow
+   * writers. Rejects with `overloaded` if too many wait.
    */
   enter(writer: Writer, caller: string | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -93,7 +96,7 @@ export class Line {
     })
   }
 
-  /** Lets a writer go, who has the turn or waits for it. */
+  /** Removes a writer that has the turn or waits for it. */
   leave(writer: Writer): void {
     if (this.#holder === writer) {
       this.#slow = 0
@@ -104,7 +107,7 @@ export class Line {
     }
   }
 
-  /** Is told by a writer how long an attempt has taken, and whether it was lost here. */
+  /** Records how long an attempt of a writer took, and whether it lost at this document. */
   tell(writer: Writer, milliseconds: number, isLost: boolean): void {
     this.#cost = Math.min(milliseconds, GROWTH * this.#cost)
     if (this.#holder !== writer) return
@@ -122,7 +125,7 @@ export class Line {
     this.watch()
   }
 
-  /** Lets the one who comes next wait for what begins now, and no longer than it must. */
+  /** Starts the timeout of the current turn for the next writer. */
   watch(): void {
     never(this.#timer)
     this.#timer = undefined
@@ -142,5 +145,5 @@ export class Line {
   }
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Read at load time: a fake clock of a test must not stop these timers.
 const [later, never, again, stop] = [setTimeout, clearTimeout, setInterval, clearInterval]

@@ -1,13 +1,13 @@
 import type { MaybePromise } from '../../types.js'
 import type { Turn, TurnLimit, Turns } from './turns.js'
 
-/** An attempt that took no effect; another may. */
+/** A failed attempt that may be retried. */
 export class Lost {
-  /** The documents at which it is of use to come in turn. */
+  /** The documents at which the retry should take turns. */
   readonly at: readonly string[]
-  /** That of them at which others were faster. */
+  /** The document among them at which a concurrent write came first. */
   readonly met: string | undefined
-  /** The document at which others were faster, where the attempt only reads it. */
+  /** The document at which a concurrent write came first, if the attempt only reads it. */
   readonly read: string | undefined
   /** The key of the agreement that did not hold. */
   readonly broken: string | undefined
@@ -23,7 +23,7 @@ export class Lost {
   }
 }
 
-/** An attempt that has only seen that others take turns: it does not count. */
+/** An attempt that yielded to writers that take turns: it does not count. */
 export class LeftToOthers extends Lost {}
 
 /** The deadline of a write that waits. */
@@ -31,18 +31,21 @@ interface TurnDeadline extends TurnLimit {
   enter(wait: 'turn'): void
 }
 
-/** After so many lost attempts, one who only reads a document takes turns with those who write it. */
+/** After this many lost attempts, a writer that only reads a document takes turns with its writers. */
 const LOST_AS_READER = 3
 
-/** So many times as often it tries: a write of others succeeds for each attempt that it loses, also through other processes. */
+/**
+ * The factor for the attempts of such a reader: for each attempt that it loses, a concurrent write succeeds, also in
+ * other processes.
+ */
 const TIMES_AS_READER = 10
 
 const mostOf = ({ read }: Lost, attempts: number): number =>
   read === undefined ? attempts : attempts * TIMES_AS_READER
 
 /**
- * Tries again after a lost attempt, so many times in all, in turn at the documents at which others were met. Who is so slow
- * that nobody waits goes on beside those who take turns. Returns the last attempt where all were lost.
+ * Retries after a lost attempt, in turn at the contended documents, up to `attempts` times in total. A writer that is
+ * too slow for turns continues without them. Returns the last attempt if all were lost.
  */
 export async function tryInTurn<T>(
   turns: Turns,

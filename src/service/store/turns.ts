@@ -1,37 +1,38 @@
 import { type QueueCaller, textOf } from '../../fair-queue.js'
 import { Line, MAX_PATIENCE } from './line.js'
 
-/** How long one pauses for what those before have lost to other processes: so many times as long as they did. */
+/** The factor of a writer's pause to the time that the previous writers have lost to other processes. */
 const COURTESY = 8
 
 /** The most milliseconds of such a pause, on average. */
 const MAX_PAUSE = 50
 
-/** The deadline of who waits. */
+/** The deadline of a waiting writer. */
 export interface TurnLimit {
-  /** The caller, who is served in turn with others. */
+  /** The caller, which is served in turn with others. */
   readonly caller?: QueueCaller | undefined
-  /** Calls `listener` when the time is over; returns a function that stops that. */
+  /** Calls `listener` on timeout; returns a function that removes it. */
   onOver(listener: () => void): () => void
 }
 
 /**
- * Lets those in this process who write one document come one after another, once some have come upon each other. Otherwise
- * all but one of those who try at once would have read and judged for nothing, again and again. It decides on nothing: who
- * is slow is not waited for, and the storage alone says what has changed.
+ * Serializes the writers of one document in this process, once some have conflicted. Otherwise all but one of the
+ * concurrent attempts would read and evaluate in vain, again and again. Turns do not affect correctness: slow writers
+ * are not waited for, and only the storage detects conflicts.
  */
 export class Turns {
-  /** By document. Where none is contended there are none. */
+  /** The queues by document. Empty without contention. */
   readonly lines = new Map<string, Line>()
 
-  /** Those of some documents at which somebody has a turn. */
+  /** Those of some documents at which a writer has a turn. */
   findTaken(documents: readonly string[]): readonly string[] {
     return documents.filter((document) => this.lines.has(document))
   }
 
   /**
-   * Resolves when it is one's turn, or the time is over: at the document for which most wait, and at those others for which
-   * nobody does. So nobody keeps one document while waiting for another. Rejects with `overloaded` where too many wait.
+   * Resolves when the writer gets its turn, or on timeout: at the document with the longest queue, and at those others
+   * that are free. So no writer keeps one document while waiting for another. Rejects with `overloaded` if too many
+   * wait.
    */
   async take(documents: Iterable<string>, ending: TurnLimit): Promise<Turn> {
     const turn = new Turn(this.lines, [...documents].sort())
@@ -45,7 +46,7 @@ export class Turns {
   }
 }
 
-/** One's turn at some documents. */
+/** The turn of one writer at some documents. */
 export class Turn {
   readonly #lines: Map<string, Line>
   readonly #documents: readonly string[]
@@ -58,22 +59,22 @@ export class Turn {
     this.#documents = documents
   }
 
-  /** Whether an attempt has taken so long that nobody would wait for another one. */
+  /** Whether an attempt has taken so long that other writers would not wait for another one. */
   get isSlow(): boolean {
     return this.#isSlow
   }
 
-  /** Whether it still is one's turn at all of them. */
+  /** Whether the writer still has the turn at all of them. */
   get isWhole(): boolean {
     return this.#held().length === this.#documents.length
   }
 
   async begin({ caller }: Pick<TurnLimit, 'caller'>): Promise<void> {
     const [busiest] = this.#known().sort((a, b) => b.length - a.length)
-    // Otherwise it is taken at once: all who have lost to the same one come in the same turn of the event loop.
+    // Otherwise it is taken immediately: all writers that lost to the same one come in the same turn of the event loop.
     if (busiest) await busiest.enter(this, textOf(caller))
     for (const document of this.#documents) if (!this.#isOver) this.#takeIfFree(document)
-    // Who has just got a turn has tried least: others who keep coming in between are let through first.
+    // A writer that just got its turn has tried least: concurrent writes of other processes are let through first.
     const lost = Math.max(0, ...this.#held().map((line) => line.lost))
     if (lost > 0) {
       await this.#pause(Math.min(MAX_PAUSE, COURTESY * lost) * (0.5 + Math.random()))
@@ -81,7 +82,7 @@ export class Turn {
     }
   }
 
-  /** Says how long an attempt has taken, and at which document it was lost, if it was. */
+  /** Records how long an attempt took, and at which document it was lost, if it was. */
   tell(milliseconds: number, lostAt: string | undefined): void {
     this.#isSlow ||= milliseconds > MAX_PATIENCE
     const lost = lostAt === undefined ? undefined : this.#lines.get(lostAt)
@@ -118,5 +119,5 @@ export class Turn {
   }
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Read at load time: a fake clock of a test must not stop these timers.
 const [later, never] = [setTimeout, clearTimeout]

@@ -39,7 +39,7 @@ test('the works of a line run one after another; beyond four they are left out i
   const ofA = seen.filter((one) => one.startsWith('a') && !one.startsWith('alone'))
   expect(ofA).toEqual([0, 1, 2, 3].flatMap((i) => [`a${i} begins`, `a${i} ends`]))
   expect(seen.indexOf('b begins')).toBeLessThan(seen.indexOf('a1 begins'))
-  expect([seen.length, logged]).toEqual([12, ['work behind an answer failed']])
+  expect([seen.length, logged]).toEqual([12, ['background work failed']])
   begin(work('later'), 'a')
   await Promise.all(underWay)
   expect(seen.at(-1)).toBe('later ends')

@@ -22,15 +22,14 @@ import { conflictFor } from './rules/redact.js'
 import { readFields, type SystemFields } from './stored-document.js'
 import { checkStoredSize, prepareWritten, tellAgain, type Writing, type WrittenDocument } from './written.js'
 
-/** Documents that were written together, and what was dropped from any of their bodies. */
+/** Documents that were written together, and the names that were dropped from any of their bodies. */
 export interface WrittenAll extends Ignoring {
   readonly documents: readonly WrittenDocument[]
 }
 
 /**
- * Creates a document of each body, or none (CONTRACT.md §2, "Bulk"), each under the first rule that fits.
- * Throws `validation_failed` with the faults of all bodies, `forbidden`, `document_too_large`,
- * `unique_violation`.
+ * Creates a document from each body, or none (CONTRACT.md §2, "Bulk"), each under the first rule that fits. Throws
+ * `validation_failed` with the validation errors of all bodies, `forbidden`, `document_too_large`, `unique_violation`.
  */
 export const createBulk = (
   call: Call,
@@ -47,7 +46,7 @@ export const createBulk = (
     : call.store.write(() => attempt(call, permit, (own, present) => planBulk(own, present, bodies)))
 }
 
-/** Creates a document of each body, once its hook was asked, behind those before it. */
+/** Creates a document from each body after its hook has run, in the order of the bodies. */
 async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObject[]): Promise<WrittenAll> {
   const { collection } = permit
   const before = call.shared?.added
@@ -62,12 +61,12 @@ async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObje
     })
     all.push(written)
   }
-  // What is added to a later one may be about an earlier one.
+  // Operations added for a later document may change an earlier one.
   const documents = call.shared?.added === before ? all : await tellAgain(call, collection, all)
   return { documents, ignored: firstNames(all.flatMap(({ ignored }) => ignored)) }
 }
 
-/** Asks about a document that is a part of the body. */
+/** Calls the hook for a document that is a part of the body. */
 async function askAt(
   at: string,
   call: Call,
@@ -81,7 +80,7 @@ async function askAt(
   }
 }
 
-/** The place of a document in the body. */
+/** The path of a document in the body. */
 const placeOf = (index: number): string => `${DOCUMENTS}/${index}`
 
 const DOCUMENTS = '/documents'
@@ -117,34 +116,34 @@ async function planBulk(
     ),
     done: { documents: written, ignored: firstNames(written.flatMap(({ ignored }) => ignored)) },
     refuse({ reason, step, fields = [] }) {
-      // The next attempt judges their references anew.
+      // The next attempt evaluates their references again.
       if (reason === 'missing') return
       if (!isIdTaken(fields)) throw conflictFor(call, collection, fields, placeOf(step - required.length))
     },
   }
 }
 
-/** The steps of what is done for a document whatever is in it: some 5 µs. */
+/** The fixed steps per document: about 5 µs. */
 const STEPS_A_DOCUMENT = 100
 
-/** The bytes, counted roughly, of what is judged or written as JSON in about one step. */
+/** The approximate bytes that are evaluated or serialized in one step. */
 const BYTES_A_STEP = 24
 
-/** The steps of storing a document in memory, with some indexes: some 5 µs. */
+/** The steps of storing a document in memory, with some indexes: about 5 µs. */
 const STEPS_A_WRITE = 100
 
 const stepsOf = (document: JsonObject): number => STEPS_A_DOCUMENT + boundBytes(document) / BYTES_A_STEP
 
-/** A body that was judged, as one of several. */
+/** An accepted body, as one of several. */
 interface JudgedBody extends Created, Ignoring {
   readonly system: SystemFields
   readonly at: string
 }
 
-/** A document that was judged, as one of several. */
+/** An accepted document, as one of several. */
 type OneOf = JudgedBody & Writing
 
-/** Judges every document, and hashes their secrets. */
+/** Evaluates every body, and hashes the secrets. */
 async function prepareAll(
   call: Call,
   permit: Permit,
@@ -169,7 +168,7 @@ async function prepareAll(
   return writings
 }
 
-/** Judges every body, as one work; the faults of any come before what forbids another. */
+/** Evaluates every body in one task; the validation errors of any take precedence over `forbidden` of another. */
 function* judgeBodies(
   call: Call,
   permit: Permit,
@@ -203,8 +202,8 @@ function* judgeBodies(
 }
 
 /**
- * The faults of an answer, of which so many name a property: the others take one place of these, and those that are left
- * (CONTRACT.md §6).
+ * Limits the validation errors of a response; `named` is the number of those that name a property. The unnamed ones get
+ * one place of these, and the places that are left (CONTRACT.md §6).
  */
 function cutFaults(faults: readonly Fault[], named: number): readonly Fault[] {
   const isUnnamed = ({ path }: Fault): boolean => path.lastIndexOf('/') === DOCUMENTS.length

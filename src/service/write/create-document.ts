@@ -17,9 +17,8 @@ import type { SystemFields } from './stored-document.js'
 import { prepareWritten, tellOneAgain, type WrittenDocument } from './written.js'
 
 /**
- * Creates a document with a new `_id` under the first rule that fits (CONTRACT.md §4, §5). Returns it as the
- * caller may read it. Throws `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`,
- * `overloaded`.
+ * Creates a document with a new `_id` under the first rule that fits (CONTRACT.md §4, §5). Returns it as the caller may
+ * read it. Throws `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`, `overloaded`.
  */
 export const createDocument = (call: Call, permit: Permit, body: JsonObject): MaybePromise<WrittenDocument> =>
   whereHooked(call, permit.collection, (all) => createWithNewId(all, permit, body), tellOneAgain)
@@ -31,17 +30,17 @@ const createWithNewId = (call: Call, permit: Permit, body: JsonObject): MaybePro
     ),
   )
 
-/** An `_id` of the client's choice, and whether the request's conditions allow a create. */
+/** An `_id` chosen by the client, and whether the request's conditions allow a create. */
 export interface ClaimedId {
   readonly id: string
-  /** False where the request also expects an existing document: both can never hold. */
+  /** False if the request also expects an existing document: both can never hold. */
   readonly isExpected: boolean
 }
 
 /**
- * Creates a document under an `_id` that the client has chosen, so that it can repeat a create with an
- * unknown outcome (CONTRACT.md §2). Throws what `createDocument` does, `not_found` for an `_id` that no
- * document can have, and `precondition_failed` where the `_id` exists, even if the caller may not read it.
+ * Creates a document under an `_id` that the client has chosen, so that it can retry a create with an unknown outcome
+ * (CONTRACT.md §2). Throws the errors of `createDocument`, `not_found` for an `_id` that no document can have, and
+ * `precondition_failed` if the `_id` exists, even if the caller may not read it.
  */
 export async function createClaimed(
   call: Call,
@@ -49,7 +48,7 @@ export async function createClaimed(
   claim: ClaimedId,
   body: JsonObject,
 ): Promise<WrittenDocument> {
-  if (!isUuid(claim.id)) throw notFound('A document has a UUID as its _id.')
+  if (!isUuid(claim.id)) throw notFound('The _id of a document is a UUID.')
   const { collection } = permit
   return whereHooked(call, collection, (own) => createUnder(own, permit, claim, body), tellOneAgain)
 }
@@ -64,14 +63,14 @@ async function createUnder(
     (await call.store.own(permit.collection.name).find(id)) !== undefined
   return call.store.write(async () => {
     const planned = await attempt(call, permit, async (own, present) => {
-      // 412 comes before 400, so this is checked before the body; the write decides between two creates at once.
+      // 412 comes before 400, so this is checked before the body; the write decides between concurrent creates.
       if (!isExpected || (await isTaken())) throw unexpected()
       return planCreate(own, present, { id, isNamed: true }, body)
     })
     return {
       ...planned,
       async refuse(failure) {
-        // The later of two equal creates breaks all unique indexes; the storage may name another than that of
+        // The later of two equal creates violates all unique indexes; the storage may name another one than that of
         // `_id`.
         if (failure.reason === 'unique' && (isIdTaken(failure.fields ?? []) || (await isTaken())))
           throw unexpected()
@@ -107,7 +106,7 @@ function planCreate(call: Call, permit: Permit, named: ChosenId, body: JsonObjec
   )
 }
 
-/** Asks the hook of a collection, if it has one, and plans the insert. */
+/** Calls the hook of a collection, if it has one, and plans the insert. */
 function planAsked(
   call: Call,
   collection: Collection,
@@ -120,12 +119,12 @@ function planAsked(
     : planJudged(call, collection, judged, { fields })
 }
 
-/** A new document that was judged. */
+/** A new document that was accepted. */
 interface JudgedDocument extends Pick<Created, 'given'>, Ignoring, Pick<ChosenId, 'isNamed'> {
   readonly system: SystemFields
 }
 
-/** Plans the insert of a document that was judged, as its hook has settled it. */
+/** Plans the insert of an accepted document after its hook. */
 const planJudged = (
   call: Call,
   collection: Collection,
@@ -138,15 +137,15 @@ const planJudged = (
     return { done, steps, agreements, refuse, behind }
   })
 
-/** A new document, and the references that it may have. */
+/** The system fields of a new document, and the documents that it may refer to. */
 interface CreateContext {
   readonly system: SystemFields
   readonly referable: Referable
-  /** The slice for the steps of judging. */
+  /** The slice for the steps of the evaluation. */
   readonly slice: Slice
 }
 
-/** Judges a body under the rule that runs. Throws `validation_failed` and `forbidden`. */
+/** Evaluates a body under the rule that runs. Throws `validation_failed` and `forbidden`. */
 export const judgeNew = (
   call: Call,
   permit: Permit,

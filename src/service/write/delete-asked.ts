@@ -20,9 +20,9 @@ import { type Cascade, findUnset, type Holder, withoutCascade } from './unset-re
 import { askUpdateHook, planReplace } from './update-document.js'
 
 /**
- * Deletes a document and all that goes with it one after another, each once its hook was asked, so that a hook
- * sees what the ones before have left, in an order that is the same on every storage. Only where writes are held back:
- * together they take effect.
+ * Deletes a document and its cascade one after another, each after its hook has run, so that a hook sees the effects of
+ * the ones before, in an order that is the same on every storage. Only while writes are pending: they take effect
+ * together.
  */
 export async function deleteAsked(call: Call, target: WriteTarget): Promise<void> {
   const { store } = call
@@ -34,7 +34,7 @@ export async function deleteAsked(call: Call, target: WriteTarget): Promise<void
     const done = await findCascade(call, { collection, stored, count })
     const taken = await takeWithDelete(call, collection.name, [stored._id])
     const steps = [
-      // One that changes meanwhile may refer elsewhere by then.
+      // A document that changes meanwhile may refer to another one then.
       ...requireFound(done),
       { in: collection.name, remove: isId(stored._id) },
       ...taken.steps,
@@ -68,7 +68,7 @@ export async function deleteAsked(call: Call, target: WriteTarget): Promise<void
   }))
 }
 
-/** What hooks have put where a document was deleted. */
+/** The deleted documents in whose place hooks have created new ones. */
 async function findStanding({ store }: Call, gone: Cascade): Promise<ReadonlySet<string>> {
   const standing = new Set<string>()
   for (const [name, versions] of gone)
@@ -77,8 +77,8 @@ async function findStanding({ store }: Call, gone: Cascade): Promise<ReadonlySet
 }
 
 /**
- * Deletes what goes with a document, in the order of `_id`, and gives what hooks have led elsewhere: it stays, with all that
- * goes with it alone. `isLed`: whether a hook has added anything so far.
+ * Deletes the cascade of a document in the order of `_id`, and returns the documents whose references hooks have
+ * changed: these stay, with their own cascade. `isLed`: whether a hook has added operations so far.
  */
 async function deleteAllBelow(
   call: Call,
@@ -93,7 +93,7 @@ async function deleteAllBelow(
   const gone = new Set([keyOf(target)])
   const left = all.filter((one) => !gone.has(keyOf(one)))
   let going: ReadonlySet<string> = new Set(all.map(keyOf))
-  // One for all looks: each alone may be short.
+  // One pace for all checks: each alone may be short.
   const pace = createPace(() => call.deadline.signal)
   let isStale = isLed
   for (const [i, one] of left.entries()) {
@@ -106,7 +106,9 @@ async function deleteAllBelow(
   return new Set(left.map(keyOf).filter((key) => !gone.has(key)))
 }
 
-/** Deletes a document with others, and says whether its hook added anything. A hook may have deleted it before. */
+/**
+ * Deletes a document of a cascade, and returns whether its hook added operations. A hook may have deleted it before.
+ */
 const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<boolean> =>
   call.store.write(async () => {
     const { name } = collection
@@ -122,7 +124,7 @@ const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<bo
     }
   })
 
-/** Takes the references to what was deleted from a document; a hook may have changed it before. */
+/** Removes the references to deleted documents from a document; a hook may have changed it before. */
 const unsetAsked = (call: Call, collection: Collection, id: string, cascade: Cascade): MaybePromise<void> =>
   call.store.write(async () => {
     const { name } = collection

@@ -17,9 +17,9 @@ import { findTarget, type WriteTarget } from './find-target.js'
 import { type Cascade, planUnset } from './unset-references.js'
 
 /**
- * Deletes a document in the version for which its rule was checked, with all that depends on it: documents
- * that refer to it with `cascade`, in the version in which they do, a user's sessions. Those that refer to any of
- * them with `unset` lose the reference. It is one write. Throws what `findTarget` does, and `reference_in_use`,
+ * Deletes a document in the version for which its rule was checked, with its dependants: documents that refer to it
+ * with `cascade`, in the version in which they do, and a user's sessions. Documents that refer to any of them with
+ * `unset` lose the reference. It is one write. Throws the errors of `findTarget`, and `reference_in_use`,
  * `cascade_too_large`, `document_too_large`, `overloaded`.
  */
 export const deleteDocument = (call: Call, target: WriteTarget): MaybePromise<void> => {
@@ -36,7 +36,7 @@ export const deleteDocument = (call: Call, target: WriteTarget): MaybePromise<vo
   )
 }
 
-/** The steps that delete all of them, and then require that nothing refers to any of them. */
+/** The steps that delete all of them, and then require that no document refers to any of them. */
 async function planRemoval(
   call: Call,
   { collection, stored, cascade, count }: Removal & { readonly cascade: Cascade },
@@ -44,11 +44,11 @@ async function planRemoval(
   const { service } = call
   const unsetting = await planUnset(call, cascade, count)
   const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
-  /** Accounts are the only collection with something to do then. */
+  /** Only accounts have such a function. */
   let after: Attempt<void>['after']
   for (const [name, versions] of cascade) {
     const others = [...versions].filter(([id]) => name !== collection.name || id !== stored._id)
-    // One that has changed may refer elsewhere by now.
+    // A document that has changed may refer to another one now.
     steps.push(...others.map(([id, version]) => ({ in: name, require: id, version })))
     if (others.length > 0) steps.push({ in: name, remove: or(others.map(([id]) => isId(id))) })
     if (versions.size === 0) continue

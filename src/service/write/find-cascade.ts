@@ -12,10 +12,10 @@ import type { WriteFailure } from '../store/attempt.js'
 import type { Store } from '../store.js'
 import { type Cascade, MAX_CASCADE, readAll } from './unset-references.js'
 
-/** Counts the other documents that a delete removes or changes, in a batch those of its deletes together. */
+/** Counts the other documents that a delete removes or changes; in a batch, those of all its deletes. */
 export type Count = (documents: number) => void
 
-/** Throws `cascade_too_large` beyond the most that may go with a delete. */
+/** Throws `cascade_too_large` above the limit of documents that a delete may remove or change. */
 export function createCount({ shared }: Call): Count {
   let total = shared?.cascaded ?? 0
   return (documents) => {
@@ -33,8 +33,8 @@ export interface Removal {
 }
 
 /**
- * Finds the documents that refer to a document with `cascade`, and those that refer to them, and so on. Reads
- * with the service's own authority.
+ * Finds the documents that refer to a document with `cascade`, and those that refer to them, and so on. Reads with the
+ * service's own authority.
  */
 export async function findCascade(
   call: Call,
@@ -75,7 +75,7 @@ const referrersOf = (
 const refersTo = (field: FieldRef, ids: Iterable<string>): Filter =>
   or(Array.from(ids, (value): Filter => ({ kind: 'eq', field, value })))
 
-/** A document that may go with another. */
+/** A document that another one may delete by cascade. */
 export interface Candidate {
   readonly collection: Collection
   readonly id: string
@@ -83,12 +83,12 @@ export interface Candidate {
 
 export const keyOf = ({ collection: { name }, id }: Candidate): string => `${name}/${id}`
 
-/** The steps of looking at a document again. */
+/** The steps of reading a document again. */
 const STEPS_A_LOOK = 200
 
 /**
- * Those of some documents that refer with `cascade`, over each other, to one of `gone`, as they are by now. One that is not
- * there any more went before.
+ * The candidates that currently refer with `cascade`, directly or through each other, to one of `gone`. A candidate
+ * that no longer exists was deleted before.
  */
 export async function findGoing(
   store: Store,
@@ -128,15 +128,15 @@ export const requireFound = (found: Cascade): readonly WriteStep[] =>
     Array.from(versions, ([id, version]) => ({ in: collection, require: id, version })),
   )
 
-/** What requires that nothing refers to deleted documents. */
+/** The steps that require that no document refers to deleted ones. */
 interface Referrers {
   readonly steps: readonly WriteStep[]
   readonly refuse: (failure: WriteFailure) => void
 }
 
 /**
- * Plans the steps, behind those that delete, that require that nothing refers to what was deleted. To what stands there again
- * others may refer, but for those that would have kept it from being deleted.
+ * Plans the steps, after those that delete, that require that no document refers to deleted ones. A document created
+ * again in the same place may be referred to, except by references that restrict the delete.
  */
 export function planReferrers(
   { referrers }: ServicePlan,
@@ -164,7 +164,7 @@ export function planReferrers(
   }
 }
 
-/** What goes with the delete of documents: the steps that delete what belongs to them. */
+/** The steps that delete the state belonging to deleted documents. */
 export const takeWithDelete = (
   { service, deadline }: Call,
   name: string,
@@ -176,7 +176,7 @@ const NOTHING: AttachedSteps = { steps: [] }
 const tooLarge = (): ServiceError =>
   new ServiceError(
     'cascade_too_large',
-    `More than ${MAX_CASCADE} other documents would go with this one, or change.`,
+    `More than ${MAX_CASCADE} other documents would be deleted or changed with this one.`,
   )
 
 const VERSION: FieldRef = { path: '_version', type: 'integer', each: false }

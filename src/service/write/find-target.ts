@@ -29,7 +29,7 @@ export interface FoundTarget {
  */
 export function findTarget(call: Call, target: WriteTarget): MaybePromise<FoundTarget> {
   const access = call.access(target.collection)
-  // An answer about nothing takes as long.
+  // A missing document takes the same time to answer.
   const reader = access ? call.store.read(access) : call.store.own(target.collection.name)
   return whenReady(reader.find(target.id), (stored) => {
     if (!access || !stored) throw notFound()
@@ -41,7 +41,7 @@ export function findTarget(call: Call, target: WriteTarget): MaybePromise<FoundT
   })
 }
 
-/** Refuses a caller whom no rule grants the operation, whatever the body: 404 or 403. Always throws. */
+/** Rejects a caller to whom no rule grants the operation, regardless of the body: 404 or 403. Always throws. */
 export async function refuseUnauthorized(call: Call, permit: Permit, id: string): Promise<never> {
   await attempt(call, permit, (own) => findTarget(own, { ...permit, id, isExpected: () => true }))
   throw denied(call.caller)

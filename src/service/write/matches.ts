@@ -11,33 +11,35 @@ import { type Asker, faultSeen, invalidFor, type Seen } from './rules/redact.js'
 /** A write of one document; a new one has no `before`. */
 interface MatchedWrite {
   readonly before?: StoredDocument
-  /** The values of properties that count as new, whatever was there; `undefined` for none. Default: none. */
+  /**
+   * The values of properties that count as changed regardless of the stored value; `undefined` for none. Default: none.
+   */
   readonly renewed?: ReadonlyMap<string, unknown>
-  /** Whether others may refer to the `_id` of a new document, because somebody has chosen it. */
+  /** Whether other documents may refer to the `_id` of a new document, because the client has chosen it. */
   readonly isNamed?: boolean
   readonly after: StoredDocument
-  /** Its place in the body, where it is only a part of the body. */
+  /** Its path in the body if it is only a part of the body. */
   readonly at?: string | undefined
-  /** Whose faults these are. Default: an operator's, to whom everything is named. */
+  /** The caller who receives the errors. Default: an operator, who may see every name. */
   readonly asker?: Asker
-  /** What they know of a document that was there before. Default: nothing. */
+  /** The parts of the previous document that the caller knows. Default: none. */
   readonly seen?: Seen
 }
 
 const UNSEEN: Seen = { given: {}, isShown: () => false }
 
-/** The sides of a write that are judged before it is planned. */
+/** The sides of a write that are evaluated before it is planned. */
 interface Changed extends Pick<MatchedWrite, 'renewed'> {
   readonly before?: JsonObject
   readonly after: JsonObject
 }
 
-/** Finds the values of a document to which a reference may lead; `undefined` where it may not. */
+/** Finds the values of a document that a reference may lead to; `undefined` if it may not. */
 export type FindTarget = (reference: Reference) => JsonObject | undefined
 
 /**
- * The references at fault of those that are new, or whose own side has changed: each must lead to a document that the
- * caller may read, and agree with it (CONTRACT.md §2, "Match"), unless that is judged later.
+ * Returns the invalid references among those that are new or whose own side has changed: each must lead to a document that
+ * the caller may read, and match it (CONTRACT.md §2, "Match"), unless matching is evaluated later.
  */
 export const judgeMatches = (
   { matches }: ServicePlan,
@@ -53,14 +55,14 @@ export const judgeMatches = (
     }),
   )
 
-/** Whether all pairs of values are there and equal. */
+/** Whether all pairs of values exist and are equal. */
 const agrees = ({ pairs }: Match, holder: JsonObject, target: JsonObject): boolean =>
   pairs.every(({ readHere, readThere }) => {
     const value = readHere(holder)
     return value !== undefined && value === readThere(target)
   })
 
-/** The references of a match that must be judged. */
+/** The references of a match that must be evaluated. */
 function findRenewed(
   match: Match,
   collection: Collection,
@@ -93,7 +95,7 @@ const collectMatched = (
 ): readonly Reference[] =>
   collectReferences(fields, document).filter((reference) => reference.field === field)
 
-/** What must hold between a document and those to which it refers, and those that refer to it. */
+/** The conditions between a document and those that it refers to, and those that refer to it. */
 export function planAgreements(
   { matches }: ServicePlan,
   collection: Collection,
@@ -110,7 +112,7 @@ export function planAgreements(
 
 const NONE: readonly Agreement[] = []
 
-/** Its references that are judged must agree; those that are gone need not any more. */
+/** The evaluated references must match; removed ones need not match any more. */
 function planReferring(
   match: Match,
   collection: Collection,
@@ -139,7 +141,7 @@ function planReferring(
   ]
 }
 
-/** No document that refers to it may disagree with what it has become. */
+/** No document that refers to this one may mismatch its new values. */
 function planReferred(
   match: Match,
   { before, after, renewed = NOTHING, isNamed = false }: MatchedWrite,
@@ -166,7 +168,7 @@ function planReferred(
 const keyOfReferred = ({ target, collection, ref }: Match, id: string): string =>
   JSON.stringify([target, id, '<', collection, placeOf(ref)])
 
-/** A value that is missing agrees with nothing. */
+/** A missing value matches nothing. */
 const equals = (field: FieldRef, value: Ordered): Filter =>
   value === undefined ? nothing : { kind: 'eq', field, value }
 

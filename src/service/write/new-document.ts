@@ -47,19 +47,19 @@ export function buildDocument(
   })
 }
 
-/** How a document is made. */
+/** The options of an insert. */
 interface InsertOptions {
-  /** The steps for what belongs to it. */
+  /** The steps for state that belongs to the document. */
   readonly others?: readonly WriteStep[]
-  /** Whether the client has chosen its `_id`, to which others may already refer. */
+  /** Whether the client has chosen its `_id`, to which other documents may already refer. */
   readonly isNamed?: boolean
-  /** Its place in the body, where it is only a part of the body. */
+  /** Its path in the body if it is only a part of the body. */
   readonly at?: string
 }
 
 /**
- * Plans the steps that store a new document and what belongs to it. Where its `_id` is taken, another attempt
- * is made, and where a referenced document is gone. Throws `document_too_large`; the write then throws
+ * Plans the steps that store a new document and the state that belongs to it. The write is retried if the `_id` is
+ * taken, or if a referenced document was deleted. Throws `document_too_large`; the write then throws
  * `unique_violation`.
  */
 export function planInsert(
@@ -76,9 +76,9 @@ export function planInsert(
     steps: isAlone ? [insert] : [...references.map(requireReference), insert, ...others],
     agreements: planAgreements(call.service.plan, collection, { after: document, isNamed, at, asker: call }),
     refuse({ reason, fields = [] }) {
-      // The next attempt judges its references anew.
+      // The next attempt evaluates its references again.
       if (reason === 'missing') return
-      if (reason !== 'unique') throw new Error(`an insert was refused: ${reason}`)
+      if (reason !== 'unique') throw new Error(`an insert failed: ${reason}`)
       if (!isIdTaken(fields)) throw conflictFor(call, collection, fields, at)
     },
   }

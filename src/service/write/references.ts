@@ -19,7 +19,9 @@ import type { Reader } from '../store.js'
 import { type FindTarget, judgeMatches } from './matches.js'
 import type { Tells } from './rules/choose-rule.js'
 
-/** What a caller may refer to: documents that exist and are readable, with the values that a `match` compares. */
+/**
+ * Finds the documents that a caller may refer to: existing and readable ones, with the values that a `match` compares.
+ */
 export type Referable = FindTarget
 
 /** Accepts every reference: for documents without any. */
@@ -27,15 +29,15 @@ export const anyReferable: Referable = () => NO_VALUES
 
 const NO_VALUES: JsonObject = Object.freeze({})
 
-/** What an update changes, and how. */
+/** The stored document of an update, and its mode. */
 export interface Updating {
   readonly stored: JsonObject
   readonly mode: 'patch' | 'put'
 }
 
 /**
- * Finds the documents that a caller may refer to, among all ids in the bodies and the rules, and in what is
- * stored where that can be judged anew, before they are judged: one query per collection.
+ * Finds the documents that a caller may refer to before bodies are evaluated, with one query per collection: those of
+ * all ids in the bodies and the rules, and stored ones that a `match` may evaluate again.
  */
 export const findReferable = (
   call: Call,
@@ -67,7 +69,8 @@ function askReferable(
   const asked = moved.length > 0 ? groupIds([...references, ...moved]) : named
   const found = new Map<string, ReadonlyMap<string, JsonObject>>()
   const finding = inTurn(asked, ([name, ids]) => {
-    // What a batch reads is counted. What is stored already is only compared, by a match: where it leads must not be told.
+    // Reads of a batch are counted. Stored references are only compared, by a match: the count must not reveal their
+    // targets.
     const counted = call.isInBatch ? (named.get(name) ?? NO_IDS) : ids
     const others = counted === ids ? NO_IDS : new Set([...ids].filter((id) => !counted.has(id)))
     const targets = findTargets(call, name, { counted, others }, comparedIn(matches, name))
@@ -89,7 +92,7 @@ const comparedIn = (matches: readonly Match[], target: string): readonly string[
     .filter((match) => match.target === target)
     .flatMap(({ pairs }) => pairs.map(({ there }) => there.path))
 
-/** The documents of a collection that a caller may refer to; `undefined` where it may read none. */
+/** The documents of a collection that a caller may refer to; `undefined` if the caller may read none. */
 const findTargets = (
   call: Call,
   name: string,
@@ -115,7 +118,7 @@ const NO_REFERENCES: readonly Reference[] = []
 
 const NO_IDS: ReadonlySet<string> = new Set()
 
-/** The references that a document may have by a body, with the defaults of what it leaves out. */
+/** The references that a document may have by a body, with the defaults of omitted properties. */
 function collectPossible(referring: readonly Field[], body: JsonObject, now: string): readonly Reference[] {
   const named = referring.filter(({ name }) => Object.hasOwn(body, name))
   const own = Object.fromEntries(named.map(({ name }) => [name, body[name]]))
@@ -123,8 +126,8 @@ function collectPossible(referring: readonly Field[], body: JsonObject, now: str
 }
 
 /**
- * The stored references whose own side of a `match` may change. Others are not asked for: how long an update takes
- * must not tell of references that its caller may not read.
+ * The stored references whose own side of a `match` may change. Others are not read: the duration of an update must not
+ * reveal references that its caller may not read.
  */
 function collectMoved(
   matches: readonly Match[],
@@ -143,7 +146,7 @@ function collectMoved(
 const namesOwn = ({ pairs }: Match, body: JsonObject): boolean =>
   pairs.some(({ here }) => Object.hasOwn(body, here.path))
 
-/** The most ids in one query: more than a body of the default size can hold, fewer than engines take. */
+/** The most ids in one query: more than a body of the default size can hold, fewer than engines accept. */
 const MAX_IDS = 30_000
 
 /** The documents among these that may be read with an access to their collection, with some properties. */
@@ -153,7 +156,7 @@ function findReadable(
   names: readonly string[],
 ): MaybePromise<ReadonlyMap<string, JsonObject>> {
   const found = new Map<string, JsonObject>()
-  // Where only the ids matter, `bytes` keeps the storage from reading more than it must.
+  // If only the ids matter, `bytes` keeps the storage from reading more than necessary.
   const bytes = names.length === 0 ? 1 : bounds.readBytes
   const read = (left: readonly string[]): MaybePromise<ReadonlyMap<string, JsonObject>> => {
     if (left.length === 0) return found
@@ -178,15 +181,15 @@ const groupIds = (references: readonly Reference[]): ReadonlyMap<string, Readonl
   return byCollection
 }
 
-/** Which references there may be, and which of their faults are told. */
+/** The allowed references, and the validation errors that may be shown. */
 export interface ReferenceJudge {
   readonly referable: Referable
   readonly tells: Tells
-  /** The fault of a reference. Default: at its place. */
+  /** The validation error of a reference. Default: at its path. */
   readonly describe?: (reference: Reference) => Fault
 }
 
-/** The faults of references of a new document: those of a missing target, and of one that does not agree. */
+/** The validation errors of references of a new document: missing targets, and targets that do not match. */
 export const judgeAll = (
   call: Call,
   collection: Collection,
@@ -197,7 +200,7 @@ export const judgeAll = (
   ...judgeMatching(call, collection, { after: document }, judge),
 ]
 
-/** The faults of references that do not agree. In a batch, agreement is judged once all operations are. */
+/** The validation errors of references that do not match. In a batch, matches are evaluated after all operations. */
 export function judgeMatching(
   { service, isInBatch }: Call,
   collection: Collection,
@@ -210,7 +213,7 @@ export function judgeMatching(
   return toldOf(judgeMatches(plan, collection, change, options), judge)
 }
 
-/** The faults of references that are new in `after`. */
+/** The validation errors of references that are new in `after`. */
 export const judgeReferences = (
   collection: Collection,
   before: JsonObject,
@@ -224,7 +227,7 @@ export const judgeReferences = (
       )
     : []
 
-/** The faults that are told of some references, one for each place, as many as an answer holds. */
+/** The validation errors of some references, one per path, up to the limit of a response. */
 function toldOf(
   references: readonly Reference[],
   { tells, describe = unknownReference }: ReferenceJudge,
@@ -239,8 +242,8 @@ function toldOf(
 }
 
 /**
- * The references that must be valid when a write takes effect, each once: those that are new, and those in values that
- * count as new, so that no step more or less tells what was there.
+ * The references that must be valid when a write takes effect, each once: new ones, and those in values that count as
+ * changed, so that the number of steps does not reveal stored values.
  */
 export const referencesToHold = (
   { referring }: Collection,

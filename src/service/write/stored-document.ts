@@ -6,17 +6,17 @@ import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 
 /**
- * The key of the hashes in a stored document. It is apart from the fields and no field can have this name, so
- * hashes are never shown, compared or copied, whatever a later configuration declares (CONTRACT.md §1).
+ * The key of the hashes in a stored document. It is separate from the fields and no field can have this name, so hashes
+ * are never shown, compared or copied under any later configuration (CONTRACT.md §1).
  */
 const HASHES = '_hashes'
 
-/**
- * The key of a user document's stamp. A session is valid only while it holds the same stamp (CONTRACT.md §4).
- */
+/** The key of a user document's stamp. A session is valid only while it holds the same stamp (CONTRACT.md §4). */
 const STAMP = '_stamp'
 
-/** What never enters the log of changes: nobody may be shown it, and hashes end with their secrets. */
+/**
+ * Properties that never enter the log of changes: no caller may see them, and hashes must not outlive their secrets.
+ */
 export const UNLOGGED: readonly string[] = [HASHES, STAMP]
 
 /** The fields that the service sets. Times are in stored form. */
@@ -34,16 +34,16 @@ interface Marks {
   readonly stamp?: unknown
 }
 
-/** How a stored document is made. */
+/** The parts of a new version of a stored document. */
 interface Making extends Marks {
   readonly version: number
   /** Freezes the value of a property. */
   readonly freeze: <T>(value: T, name: string) => T
-  /** What is there besides. Default: nothing. */
+  /** Further internal properties. Default: none. */
   readonly others?: JsonObject
 }
 
-/** Creates the first version of a stored document, frozen: a storage in memory keeps it as it is. */
+/** Creates the first version of a stored document, frozen: a storage in memory keeps the object itself. */
 export const createStoredDocument = (
   system: SystemFields,
   fields: JsonObject,
@@ -53,15 +53,15 @@ export const createStoredDocument = (
   return putTogether(system, fields, { hashes, stamp, version, freeze: freezeCopy })
 }
 
-/** Puts a stored document together, frozen. */
+/** Assembles a stored document, frozen. */
 function putTogether(
   { _id, createdAt, updatedAt, createdBy }: SystemFields,
   fields: JsonObject,
   { hashes, stamp, version, freeze, others = NONE }: Making,
 ): StoredDocument {
-  // A spread would cost three times as much, and what it makes is slow to read.
+  // A spread would cost three times as much, and reads of its result are slow.
   const document: { [name: string]: unknown; _id: string; _version?: number } = { _id }
-  // The names were checked, so none is `__proto__`, and nothing is inherited.
+  // The names were validated, so none is `__proto__`, and nothing is inherited.
   for (const name in fields) document[name] = freeze(fields[name], name)
   document.createdAt = createdAt
   document.updatedAt = updatedAt
@@ -95,7 +95,7 @@ export const readFields = (document: JsonObject): JsonObject =>
 /** The changes to the hashes and the stamp: hashes by field, `null` removes one. */
 export interface MarkedChanges {
   readonly hashes: ReadonlyMap<string, string | null>
-  /** A new stamp, where the secret changes. */
+  /** A new stamp if the secret changes. */
   readonly stamp?: string | undefined
 }
 
@@ -108,13 +108,13 @@ export function updateStoredDocument(
 ): StoredDocument {
   const { _id, createdAt, createdBy, _version, [HASHES]: old, [STAMP]: oldStamp } = before
   const system = { _id, createdAt, updatedAt, createdBy } as SystemFields
-  // What a newer release may have put there stays.
+  // Properties that a newer release may have stored are kept.
   const others = Object.keys(before).filter((name) => name.startsWith('_') && !KNOWN.has(name))
   return putTogether(system, fields, {
     hashes: changeHashes(isObject(old) ? old : undefined, hashes),
     stamp: stamp ?? oldStamp,
     version: _version + 1,
-    // What stays is as the storage has given it.
+    // Unchanged values stay as the storage returned them.
     freeze: (value, name) => (value === before[name] ? value : freezeCopy(value)),
     others: pickOwn(before, others),
   })
@@ -122,7 +122,7 @@ export function updateStoredDocument(
 
 const KNOWN: ReadonlySet<string> = new Set(['_id', '_version', HASHES, STAMP])
 
-/** Hashes after some changes; `undefined` where none is left. */
+/** The hashes after some changes; `undefined` if none is left. */
 function changeHashes(
   before: JsonObject | undefined,
   changes: MarkedChanges['hashes'],
@@ -136,7 +136,7 @@ function changeHashes(
   return kept.size > 0 ? Object.fromEntries(kept) : undefined
 }
 
-/** The next version of a document, with the same secret hashed anew. */
+/** The next version of a document, with the same secret hashed again. */
 export const replaceHash = (before: StoredDocument, field: string, hash: string): StoredDocument => ({
   ...before,
   _version: before._version + 1,

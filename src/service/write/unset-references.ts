@@ -14,7 +14,7 @@ import type { Agreement } from '../store/attempt.js'
 import { planAgreements } from './matches.js'
 import { readFields, updateStoredDocument } from './stored-document.js'
 
-/** The most documents that one delete may remove or change beside its own (CONTRACT.md §2). */
+/** The most documents that one delete may remove or change besides its own (CONTRACT.md §2). */
 export const MAX_CASCADE = 1000
 
 /** The versions of the documents to delete, by collection and `_id`. */
@@ -26,13 +26,13 @@ interface Unsetting {
   readonly agreements: readonly Agreement[]
 }
 
-/** The bytes of a document, counted roughly, that are changed in about one step. */
+/** The approximate bytes of a document that are changed in one step. */
 const BYTES_A_STEP = 24
 
 /**
- * Finds the documents that refer with `unset` to what will be deleted, with the service's own authority, and takes
- * these references from them. `count` is called for each, and throws where they are too many. Throws
- * `document_too_large` where they have more than 16 MiB together.
+ * Finds the documents that refer with `unset` to documents that will be deleted, with the service's own authority, and
+ * removes these references. `count` is called for each, and throws if there are too many. Throws `document_too_large`
+ * if they exceed 16 MiB in total.
  */
 export async function planUnset(
   call: Call,
@@ -43,7 +43,7 @@ export async function planUnset(
   const pace = createPace(() => call.deadline.signal)
   const budget = createByteBudget(
     bounds.writtenBytes,
-    'The documents that refer to it have more than 16 MiB together.',
+    'The documents that refer to it exceed 16 MiB in total.',
   )
   const steps: WriteStep[] = []
   const agreements: Agreement[] = []
@@ -59,13 +59,13 @@ export async function planUnset(
   return { steps, agreements }
 }
 
-/** A document that refers with `unset` to what will be deleted. */
+/** A document that refers with `unset` to one that will be deleted. */
 export interface Holder {
   readonly collection: Collection
   readonly before: StoredDocument
 }
 
-/** Finds the documents that lose references; `count` is called for them, and throws where they are too many. */
+/** Finds the documents that lose references; `count` is called for them, and throws if there are too many. */
 export async function* findUnset(
   call: Call,
   cascade: Cascade,
@@ -82,14 +82,14 @@ export async function* findUnset(
   }
 }
 
-/** The fields of a document without its references to what will be deleted. */
+/** The fields of a document without its references to documents that will be deleted. */
 export const withoutCascade = ({ fields }: Collection, values: JsonObject, cascade: Cascade): JsonObject =>
   withoutReferences(fields, values, (collection, id) => isInCascade(cascade, collection, id))
 
 const isInCascade = (cascade: Cascade, collection: string, id: unknown): boolean =>
   typeof id === 'string' && cascade.get(collection)?.has(id) === true
 
-/** What documents match that refer with `unset` to one that will be deleted, by their collection. */
+/** The filters of documents that refer with `unset` to one that will be deleted, by their collection. */
 function findUnsetting({ service }: Call, cascade: Cascade): ReadonlyMap<string, Filter> {
   const found = new Map<string, Filter>()
   for (const [name, versions] of cascade)
@@ -102,7 +102,7 @@ function findUnsetting({ service }: Call, cascade: Cascade): ReadonlyMap<string,
   return found
 }
 
-/** Reads documents a few at a time: they may be large. Of those that match, `known` count for nothing. */
+/** Reads documents a few at a time, because they may be large. `known` of the matches do not count for the limit. */
 export async function* readAll(
   { store }: Call,
   collection: string,
@@ -117,7 +117,7 @@ export async function* readAll(
 
 type IsGone = (collection: string, id: unknown) => boolean
 
-/** The same without the references to what is gone: elements of arrays, or properties. */
+/** The same without the references to deleted documents: elements of arrays, or properties. */
 const withoutReferences = (fields: readonly Field[], value: JsonObject, isGone: IsGone): JsonObject => {
   const left = { ...value }
   for (const field of fields.filter(holdsReference)) {
@@ -129,7 +129,7 @@ const withoutReferences = (fields: readonly Field[], value: JsonObject, isGone: 
   return left
 }
 
-/** What is left of a value; `undefined` for a reference to what is gone. */
+/** The rest of a value; `undefined` for a reference to a deleted document. */
 function without(field: Field, value: unknown, isGone: IsGone): unknown {
   const { definition, items, properties } = field
   if (definition.type === 'reference')

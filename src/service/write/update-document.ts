@@ -38,8 +38,8 @@ export interface UpdateRequest {
 }
 
 /**
- * Changes a document (CONTRACT.md §2, "Update"). Every attempt reads, authorises, drops and validates anew,
- * until no other write comes first. Throws what `findTarget` does, and `validation_failed`, `forbidden`,
+ * Changes a document (CONTRACT.md §2, "Update"). Every attempt reads, authorises, drops and validates again, until no
+ * concurrent write comes first. Throws the errors of `findTarget`, and `validation_failed`, `forbidden`,
  * `document_too_large`, `unique_violation`, `overloaded`.
  */
 export function updateDocument(
@@ -72,7 +72,7 @@ const planUpdate = (
     )
   })
 
-/** Plans a change that was granted, as its hook has settled it, with its secrets as hashes. */
+/** Plans a granted change after its hook, with its secrets hashed. */
 function settle(
   call: Call,
   target: WriteTarget,
@@ -89,7 +89,7 @@ function settle(
   )
 }
 
-/** Asks the hook of a collection about the next version of a document. `now` is in stored form. */
+/** Calls the hook of a collection for the next version of a document. `now` is in stored form. */
 export function askUpdateHook(
   call: Call,
   collection: Collection,
@@ -108,15 +108,15 @@ export function askUpdateHook(
 /** A document and its next version. */
 interface Versions {
   readonly before: StoredDocument
-  /** The values of properties that count as new, whatever was there. Default: none. */
+  /** The values of properties that count as changed regardless of the stored value. Default: none. */
   readonly renewed?: ReadonlyMap<string, unknown>
   readonly after: StoredDocument
-  /** What the caller knows of them. Default: nothing. */
+  /** The parts of the document that the caller knows. Default: none. */
   readonly seen?: Seen
 }
 
 /**
- * Plans what puts the next version of a document in its place. Throws `document_too_large`; the write then throws
+ * Plans the replacement of a document by its next version. Throws `document_too_large`; the write then throws
  * `unique_violation`.
  */
 export function planReplace(
@@ -127,7 +127,7 @@ export function planReplace(
   checkStoredSize([after])
   return {
     steps: [
-      // If a referenced document is gone by now, the next attempt reports it.
+      // If a referenced document was deleted meanwhile, the next attempt reports it.
       ...referencesToHold(collection, before, after, renewed).map(requireReference),
       { in: collection.name, replace: after, version: before._version },
     ],
@@ -202,7 +202,7 @@ function draftUpdate(
   }
 }
 
-/** What replaces the version that was read. */
+/** The replacement of the version that was read. */
 interface Replacement extends Pick<Updated, 'given' | 'unseen'>, Ignoring, SettledWrite {
   readonly found: FoundTarget
   readonly hashes: ReadonlyMap<string, string | null>
@@ -216,7 +216,7 @@ function planReplacement(
 ): MaybePromise<Attempt<WrittenDocument>> {
   const attachment = call.service.attachments.get(collection.name)
   return whenReady(attachment?.takeWithUpdate(call, stored, hashes), (taken) => {
-    // A host that keeps the accounts by now may not keep them for ever: what the old secret opened stays closed.
+    // A host that keeps the accounts now may stop doing so: sessions opened with the old secret must stay ended.
     const isFormer = !attachment && hashes.size > 0 && readStamp(stored) !== ''
     const stamp = isFormer ? createStamp() : taken?.stamp
     const document = updateStoredDocument(stored, fields, now, { hashes, stamp })

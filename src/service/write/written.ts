@@ -12,31 +12,27 @@ import { type Call, createCall } from '../call.js'
 import { isRefusal } from '../refusals.js'
 import type { Ignoring } from './rules/choose-rule.js'
 
-/**
- * A written document, as its writer may read it: with `_id`, and with the other properties that a grant
- * shows.
- */
+/** A written document, as its writer may read it: with `_id`, and with the other properties that a grant shows. */
 export interface WrittenDocument extends Ignoring {
   readonly _id: string
   /** The document as JSON. */
   readonly text: string
 }
 
-/** A document before its write. */
+/** A document and the details of its write. */
 export interface Writing extends Ignoring {
   readonly collection: Collection
   readonly document: StoredDocument
   /** The values from the body and the rule's `set`. */
   readonly given: JsonObject
-  /** The document as its writer could read it before, as JSON. */
+  /** The document as its writer could read it before the write, as JSON. */
   readonly before?: () => string
-  /** Its place in the body, where it is only a part of the body. */
+  /** Its path in the body if it is only a part of the body. */
   readonly at?: string
 }
 
 /**
- * Prepares the answer to a write. Throws `document_too_large` where the document would be too large
- * (CONTRACT.md §2).
+ * Prepares the response to a write. Throws `document_too_large` if the document would be too large (CONTRACT.md §2).
  */
 export function prepareWritten(
   call: Call,
@@ -46,7 +42,7 @@ export function prepareWritten(
   const access = accessOf(call, collection)
   const isReadable = access?.isReadable(document) ?? false
   const text = writeText(access, document)
-  // With all that was given it is small enough: as nearly every document, whatever of it is read.
+  // Shortcut: nearly every document is small enough even with all given values.
   if (boundBytes(text) + boundBytes(given) <= call.service.plan.limits.documentBytes)
     return { _id, text, ignored }
   const isHash = (name: string): boolean => collection.hashes.some((hash) => hash.name === name)
@@ -57,11 +53,14 @@ export function prepareWritten(
   return { _id, text, ignored }
 }
 
-/** The access of who learns of a size: the writer, or who has asked for what the service writes in its own right. */
+/**
+ * The access of the caller who may learn the size: the writer, or the caller for whom the service writes with its own
+ * rights.
+ */
 const accessOf = (call: Call, collection: Collection): ReadAccess | null =>
   (call.reportTo ?? call).access(collection)
 
-/** The text of a document that is written, as it was, for who learns of its size. */
+/** Writes a document as JSON before its write, as the caller who may learn its size reads it. */
 export const writeBefore =
   (call: Call, collection: Collection, stored: StoredDocument): (() => string) =>
   () =>
@@ -78,8 +77,8 @@ interface Sized {
 }
 
 /**
- * Throws `document_too_large` where a document has more than `limits.documentBytes` as JSON, and more than
- * before. Only what its writer may read or has given counts: otherwise the size would reveal the rest.
+ * Throws `document_too_large` if a document exceeds `limits.documentBytes` as JSON, and is larger than before. Only
+ * values that its writer may read or has given count: otherwise the size would reveal the rest.
  */
 export function checkDocumentSize({ service }: Call, { text, unread, before, at }: Sized): void {
   const limit = service.plan.limits.documentBytes
@@ -100,16 +99,16 @@ const writeText = (access: ReadAccess | null, document: StoredDocument): string 
   access?.isReadable(document) ? access.write(document) : JSON.stringify({ _id: document._id })
 
 /**
- * A document behind what hooks have added to its write. Throws where that has removed it: then there is nothing to
- * answer.
+ * A document after the operations that hooks have added to its write. Throws if these have deleted it: then there is
+ * nothing to return.
  */
 export async function findAgain({ store }: Call, { name }: Collection, id: string): Promise<StoredDocument> {
   const document = await store.own(name).find(id)
-  if (!document) throw new Error(`options.hooks.${name}.before failed: also removes what is written`)
+  if (!document) throw new Error(`options.hooks.${name}.before failed: also removes the written document`)
   return document
 }
 
-/** The call of who calls by now: of nobody where the account or its session is gone. */
+/** The call with the current caller: anonymous if the account or its session has been deleted. */
 async function resumeOrLeave(call: Call): Promise<Call> {
   try {
     return await resume(call)
@@ -120,7 +119,7 @@ async function resumeOrLeave(call: Call): Promise<Call> {
   }
 }
 
-/** Tells of documents anew, as their writer may read them behind what hooks have added. */
+/** Writes documents again, as their writer may read them after the operations that hooks have added. */
 export async function tellAgain(
   call: Call,
   collection: Collection,
@@ -135,21 +134,16 @@ export async function tellAgain(
   return told
 }
 
-/** The same of one. */
+/** The same for one document. */
 export const tellOneAgain = async (
   call: Call,
   written: WrittenDocument,
   collection: Collection,
 ): Promise<WrittenDocument> => (await tellAgain(call, collection, [written]))[0] ?? written
 
-/**
- * Throws `document_too_large` where the documents of one write, with hidden parts, are too large together.
- */
+/** Throws `document_too_large` if the documents of one write, with hidden parts, are too large in total. */
 export function checkStoredSize(documents: readonly StoredDocument[]): void {
   if (boundBytes(documents) <= bounds.writtenBytes) return
-  const budget = createByteBudget(
-    bounds.writtenBytes,
-    'The documents of one write have more than 16 MiB together.',
-  )
+  const budget = createByteBudget(bounds.writtenBytes, 'The documents of one write exceed 16 MiB in total.')
   for (const document of documents) budget.take(document)
 }

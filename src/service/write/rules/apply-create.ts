@@ -22,20 +22,20 @@ export interface Created {
   readonly given: JsonObject
 }
 
-/** What a create needs beside the fields. */
+/** The context of a create. */
 export interface CreateDraft {
   readonly system: SystemFields
-  /** The slice for the steps of judging. */
+  /** The slice for the steps of the evaluation. */
   readonly slice: Slice
-  /** Properties that are required, whatever the schema says. */
+  /** Properties that are required regardless of the schema. */
   readonly required?: readonly string[]
-  /** The faults of the document's references. */
+  /** The validation errors of the document's references. */
   readonly judgeReferences: (fields: JsonObject, tells: Tells) => readonly Fault[]
 }
 
 /**
- * Puts a rule's `set` over the properties that it kept of a body, completes and validates the document, and
- * applies the `check` (CONTRACT.md §4, §5).
+ * Applies a rule's `set` to the properties that it kept of a body, completes and validates the document, and applies
+ * the `check` (CONTRACT.md §4, §5).
  */
 export function* applyCreate(call: Call, trial: Trial, draft: CreateDraft): Sliced<Applied<Created>> {
   const { collection, rule, kept } = trial
@@ -44,7 +44,7 @@ export function* applyCreate(call: Call, trial: Trial, draft: CreateDraft): Slic
   const body = cutUndeclared(collection, kept.body)
   const given = rule.set.size > 0 ? { ...body, ...set } : body
   const collector = new FaultCollector(call, trial)
-  // A hook may still give what it fills.
+  // A hook may still fill missing fields.
   const tells: Tells = (fault) => !isFilledLater(collection, fault) && collector.tells(fault)
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft, tells)
   const broken = draft.judgeReferences(fields, collector.tells)
@@ -60,7 +60,7 @@ const isFilledLater = ({ fills }: Collection, { path, code }: Fault): boolean =>
 
 const NONE: readonly Fault[] = []
 
-/** A body as it would be stored, and its faults, of which one path may have two. */
+/** A body as it would be stored, and its validation errors; one path may have two. */
 interface CheckedBody {
   readonly fields: JsonObject
   readonly faults: readonly Fault[]
@@ -81,13 +81,13 @@ function* judgeInSlices(
   isRelevant?: Tells,
 ): Sliced<CheckedBody> {
   const now = system.createdAt
-  // What is short is soon done: nothing is made that could pause.
+  // Short bodies are normalised at once, without a generator that could pause.
   const normalised =
     normaliseAtOnce(declared, body, slice) ?? (yield* normalisePropertiesInSlices(declared, body, slice))
   const fields = isComplete(declared, normalised, now, slice)
     ? normalised
     : yield* applyDefaultsInSlices(declared, normalised, now, slice)
-  // A default does not do for what must be given.
+  // A default does not satisfy a required property.
   const missing = required.filter((name) => !Object.hasOwn(normalised, name)).map(toPointerPart)
   const found = validate.isFlawless(fields, slice)
     ? NONE

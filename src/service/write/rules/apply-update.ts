@@ -23,10 +23,10 @@ import {
   type Trial,
 } from './choose-rule.js'
 
-/** What an update needs beside the fields. */
+/** The context of an update. */
 export interface UpdateDraft {
   /**
-   * PATCH merges a body into the document; PUT replaces what the rule accepts and the caller may read of it.
+   * PATCH merges a body into the document; PUT replaces the properties that the rule accepts and the caller may read.
    */
   readonly mode: Update['mode']
   readonly stored: StoredDocument
@@ -36,11 +36,11 @@ export interface UpdateDraft {
   readonly isShown: (name: string) => boolean
   /** The time in stored form. */
   readonly now: string
-  /** The slice for the steps of judging. */
+  /** The slice for the steps of the evaluation. */
   readonly slice: Slice
-  /** The faults of references that the document did not have before. */
+  /** The validation errors of references that the document did not have before. */
   readonly judgeReferences: (before: JsonObject, after: JsonObject, tells: Tells) => readonly Fault[]
-  /** The faults of references of the document as it would be stored that do not agree. */
+  /** The validation errors of references that do not match in the document as it would be stored. */
   readonly judgeMatches: (next: Next, given: JsonObject, tells: Tells) => readonly Fault[]
 }
 
@@ -49,21 +49,21 @@ export interface Updated {
   /** False for a PATCH that keeps nothing of its body: it writes nothing. */
   readonly writes: boolean
   readonly fields: JsonObject
-  /** Secrets in clear by field; `null` removes one. */
+  /** Plain-text secrets by field; `null` removes one. */
   readonly secrets: ReadonlyMap<string, string | null>
   /** The values from the body and the rule's `set`. */
   readonly given: JsonObject
   /**
-   * Those of them that the caller may not read, as if nothing were stored there: they count as changed, whatever is.
-   * `undefined` for what is removed.
+   * The given values that the caller may not read, computed as if no value were stored: they count as changed
+   * regardless of the stored value. `undefined` for a removed one.
    */
   readonly unseen: ReadonlyMap<string, unknown>
 }
 
 /**
- * Applies the properties that a rule kept of a body to a stored document, validates the changes, and applies
- * the `check` (CONTRACT.md §2, §5). Faults are found on the document as the caller sees it, and the update is
- * then applied to the stored one: so only the `check` can depend on what the caller may not read.
+ * Applies the properties that a rule kept of a body to a stored document, validates the changes, and applies the
+ * `check` (CONTRACT.md §2, §5). Validation runs on the document as the caller sees it, and the update is then applied
+ * to the stored one: so only the `check` can depend on values that the caller may not read.
  */
 export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Sliced<Applied<Updated>> {
   const { collection, rule, kept } = trial
@@ -108,7 +108,7 @@ function readSecrets({ hashes }: Collection, given: JsonObject): Updated['secret
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The values that an update gives to what its caller may not read, as if nothing were stored there. */
+/** The values that an update gives to hidden properties, computed as if no value were stored. */
 function findUnseen(
   { fields }: Collection,
   given: JsonObject,
@@ -123,7 +123,7 @@ function findUnseen(
 
 const NOTHING: Updated['unseen'] = new Map()
 
-/** What would be stored. */
+/** The document as it would be stored. */
 interface Next extends Pick<Updated, 'unseen'> {
   readonly after: JsonObject
 }
@@ -133,7 +133,7 @@ interface UpdateJudging extends UpdateDraft {
   readonly tells: Tells
 }
 
-/** The faults of an update on the document as its caller sees it: hidden properties count as missing. */
+/** The validation errors of an update on the document as its caller sees it: hidden properties count as missing. */
 function* judgeUpdate(
   collection: Collection,
   given: JsonObject,
@@ -144,7 +144,7 @@ function* judgeUpdate(
   const unseen = fields.filter(
     ({ name, type }) => Object.hasOwn(given, name) && (type === 'hash' || !isShown(name)),
   )
-  // Naming a hidden immutable property is always a fault: otherwise its value could be guessed.
+  // Naming a hidden immutable property is always a validation error: otherwise its value could be guessed.
   const closed = unseen.filter(holdsImmutable)
   const open = omitFields(given, closed)
   const before = readFields(shown)
@@ -172,8 +172,8 @@ const omitFields = (values: JsonObject, fields: readonly Field[]): JsonObject =>
   fields.length === 0 ? values : pickWhere(values, (name) => fields.every((field) => field.name !== name))
 
 /**
- * The properties that a PUT replaces: those that its rule accepts and its caller may read, except secrets,
- * immutable fields and the role field.
+ * The properties that a PUT replaces: those that its rule accepts and its caller may read, except secrets, immutable
+ * fields and the role field.
  */
 function findReplaced({ collection, rule }: Trial, { shown, isShown }: UpdateDraft): ReadonlySet<string> {
   const kept = new Set(
@@ -194,7 +194,7 @@ function findReplaced({ collection, rule }: Trial, { shown, isShown }: UpdateDra
   )
 }
 
-/** The fault of a PATCH that removes an unknown name: without it, a misspelt name would go unnoticed. */
+/** The validation error of a PATCH that removes an unknown name: without it, a misspelt name would go unnoticed. */
 function findUnknownNulls(
   fields: readonly Field[],
   patch: JsonObject,

@@ -30,7 +30,7 @@ type RejectedBody =
   | {
       readonly kind: 'invalid'
       readonly faults: readonly Fault[]
-      /** Those that are hidden behind the last one; for explanations. */
+      /** The hidden validation errors that the last of `faults` represents; for explanations. */
       readonly others: readonly Fault[]
     }
   | { readonly kind: 'refused' }
@@ -44,9 +44,9 @@ export interface Ignoring {
 }
 
 /**
- * Tries the rules for a body; those that drop nothing of it come first. The faults of the first rule tried
- * are the answer; later rules with faults are skipped (CONTRACT.md §5). Throws `validation_failed`, also for what the
- * rule that runs drops of a strict request, and `forbidden`.
+ * Tries the rules for a body; those that drop nothing of it come first. The validation errors of the first rule are the
+ * response; later rules with errors are skipped (CONTRACT.md §5). Throws `validation_failed`, also if the rule that
+ * runs drops properties of a strict request, and `forbidden`.
  */
 export function* chooseRule<T>(
   call: Call,
@@ -70,7 +70,7 @@ export function* chooseRule<T>(
       trial,
       applied.kind === 'invalid' ? { ...applied, faults: [...applied.faults, ...applied.others] } : applied,
     )
-    // A spread of what has any shape would cost ten times as much as an assignment.
+    // Spreading an object of unknown shape would cost ten times as much as an assignment.
     if (applied.kind === 'fits')
       return Object.assign({ ignored: takeIgnored(call, body, trial.kept) }, applied)
     if (applied.kind === 'invalid' && rule === order[0])
@@ -79,7 +79,7 @@ export function* chooseRule<T>(
   throw refused()
 }
 
-/** The names that a rule dropped from a body. Throws `validation_failed` where the request does not allow any. */
+/** The names that a rule dropped from a body. Throws `validation_failed` if the request does not allow any. */
 export function takeIgnored(
   { isStrict }: Pick<Call, 'isStrict'>,
   body: JsonObject,
@@ -97,7 +97,7 @@ function* putWholeFirst(
   body: JsonObject,
   slice: Slice,
 ): Sliced<readonly Rule[]> {
-  // What one rule leaves may be as large as the body, so no other is held beside it.
+  // The kept part of a body may be as large as the body, so only one at a time is in memory.
   const [whole, others]: readonly [Rule[], Rule[]] = [[], []]
   for (const rule of rules) {
     slice.left -= stepsToDrop(body)
@@ -113,19 +113,19 @@ function beginTrial(collection: Collection, rule: Rule, body: JsonObject): Trial
   return { collection, rule, kept: keepProperties(body, accepts, rule.set, collection.verifiedField) }
 }
 
-/** How rules are tried. */
+/** The functions of a trial. */
 interface Trying<T> {
-  /** The slice for the steps of trying. */
+  /** The slice for the steps of the trials. */
   readonly slice: Slice
   readonly apply: (trial: Trial) => Sliced<Applied<T>>
 }
 
-/** The steps of asking whether a rule accepts the properties of a body. */
+/** The steps of checking whether a rule accepts the properties of a body. */
 const stepsToDrop = (body: JsonObject): number => 4 * Object.keys(body).length
 
 /**
- * The properties that are judged: without undeclared ones beyond those whose faults fill an answer. An update looks at each
- * many times over.
+ * The properties to validate: undeclared ones only up to the most validation errors of a response. An update iterates
+ * over each many times.
  */
 export function cutUndeclared({ fields, additionalProperties }: Collection, given: JsonObject): JsonObject {
   const names = Object.keys(given)
@@ -138,19 +138,19 @@ export function cutUndeclared({ fields, additionalProperties }: Collection, give
   )
 }
 
-/** Names near to undeclared ones, of those that the rule accepts. */
+/** Adds suggestions to the errors of undeclared names, from the names that the rule accepts. */
 export function explain({ collection, rule }: Trial, faults: readonly Fault[]): readonly Fault[] {
   const names = collection.fields.map(({ name }) => name)
   const accepted = names.filter((name) => acceptsProperty(rule, name, collection))
   return addNearNames(faults, collection.fields, accepted)
 }
 
-/** Whether a fault is told by itself. */
+/** Whether a validation error may be reported by itself. */
 export type Tells = (fault: Fault) => boolean
 
 /**
- * Sorts the faults of a body under a rule while they are found: only those of which its caller may learn are counted. So
- * those that are hidden take no room from others, and nothing tells how many they are (CONTRACT.md §5, "No leak").
+ * Sorts the validation errors of a body under a rule as they are found: only those that its caller may see are counted.
+ * So hidden ones do not displace others, and their number is not revealed (CONTRACT.md §5, "No leak").
  */
 export class FaultCollector {
   readonly #asker: Asker
@@ -164,10 +164,10 @@ export class FaultCollector {
     this.#trial = trial
   }
 
-  /** Whether a fault is told by itself; others are remembered. */
+  /** Whether a validation error may be reported by itself; hidden ones are recorded. */
   readonly tells: Tells = (fault) => {
     const { collection, rule } = this.#trial
-    // A caller's value that does not fit the field is not a fault of the body.
+    // A caller's value that does not fit the field is not an error of the body.
     if (comesFromVariable(rule, fault)) {
       this.#hasVariable = true
       return false
@@ -179,11 +179,11 @@ export class FaultCollector {
   }
 
   /**
-   * What a body comes to with the faults that are told, of which a path has the first; `undefined` where it has none.
-   * Those that are hidden are one, the last.
+   * The result of a body with the visible validation errors, the first per path; `undefined` if it has none. All hidden
+   * ones become one, the last.
    */
   judge(told: readonly Fault[]): RejectedBody | undefined {
-    // The rule does not run.
+    // Errors of variables only: the rule does not run.
     if (told.length === 0 && this.#hidden.length === 0)
       return this.#hasVariable ? { kind: 'refused' } : undefined
     const [hidden, ...others] = this.#hidden
@@ -194,7 +194,7 @@ export class FaultCollector {
   }
 }
 
-/** The first fault of each path. */
+/** The first validation error of each path. */
 export function firstOfEach(faults: readonly Fault[]): readonly Fault[] {
   const byPath = new Map<string, Fault>()
   for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault)

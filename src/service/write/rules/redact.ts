@@ -10,16 +10,16 @@ import { findRights, ruleToRegister } from '../../authorize.js'
 import type { Call } from '../../call.js'
 import { conflict, invalid, unknownReference } from '../../refusals.js'
 
-/** Whose errors these are: what they may neither read nor write is not named. */
+/** The receiver of errors: properties that this caller may neither read nor write are not named. */
 export type Asker = Pick<Call, 'caller' | 'service'>
 
-/** Says whether a caller may read or write a top-level property, whatever the documents. */
+/** Returns whether a caller may read or write a top-level property, independent of documents. */
 function knows({ caller, service }: Asker, collection: Collection): (name: string) => boolean {
   const { read, create, update } = findRights(service, collection, caller)
   const { hashes } = collection
   const { accounts } = service
   const own = accounts?.users === collection ? accounts : null
-  // Anyone can register, and names these at every login.
+  // Any client can register, and uses these names at every login.
   const named = own ? [own.identifier.name, own.secret.name] : []
   const writing = [...create, ...update, ...(own?.register ? [ruleToRegister(own)] : [])]
   return (name) =>
@@ -29,7 +29,7 @@ function knows({ caller, service }: Asker, collection: Collection): (name: strin
     writing.some((rule) => acceptsProperty(rule, name, collection))
 }
 
-/** Whether the property of a fault is named to a caller. */
+/** Whether the property of a validation error is named to a caller. */
 export type IsNamed = (fault: Fault) => boolean
 
 export function createNaming(asker: Asker, collection: Collection): IsNamed {
@@ -37,32 +37,33 @@ export function createNaming(asker: Asker, collection: Collection): IsNamed {
   return ({ path }) => path === '' || isKnown(firstName(path))
 }
 
-/** What stands for the properties that a caller may neither read nor write. */
+/** Represents the properties that a caller may neither read nor write. */
 const UNNAMED = 'properties that you may neither read nor write'
 
 /**
- * The faults of a body as its caller may learn of them: those of properties that they may neither read nor write
- * become one, of the whole, which names nothing (CONTRACT.md §6).
+ * Redacts the validation errors of a body for its caller: those of properties that the caller may neither read nor
+ * write become one error of the whole body, which names nothing (CONTRACT.md §6).
  */
 function redact(asker: Asker, collection: Collection, faults: readonly Fault[]): readonly Fault[] {
   const isNamed = createNaming(asker, collection)
   const hidden = faults.find((fault) => !isNamed(fault))
   if (!hidden) return faults
-  return [...faults.filter(isNamed), { path: '', code: hidden.code, message: `has a fault in ${UNNAMED}` }]
+  return [...faults.filter(isNamed), { path: '', code: hidden.code, message: `has an error in ${UNNAMED}` }]
 }
 
-/** The name that a JSON pointer begins with. */
+/** The first name of a JSON pointer. */
 const firstName = (pointer: string): string => toPointerParts(pointer)[0] ?? ''
 
-/** What a caller knows of a document: the values of a body, and which properties are shown. */
+/** The parts of a document that a caller knows: the values of a body, and which properties are shown. */
 export interface Seen {
   readonly given: JsonObject
   isShown(name: string): boolean
 }
 
 /**
- * The fault of a reference of what is stored, as its caller may learn it: of what is hidden on this document, and what the
- * body does not name, it is one of the whole property, and tells neither which parts have it, nor how many, nor what they are.
+ * The validation error of a stored reference, redacted for its caller. If the property is hidden in this document and
+ * not named in the body, the error concerns the whole property, and does not reveal which parts are invalid, their
+ * number, or their values.
  */
 export function faultSeen(reference: Reference, { given, isShown }: Seen): Fault {
   const fault = unknownReference(reference)
@@ -72,7 +73,7 @@ export function faultSeen(reference: Reference, { given, isShown }: Seen): Fault
   return { ...fault, path, message: 'must hold references to documents that you may read' }
 }
 
-/** The error of a body with faults. */
+/** The error of a body with validation errors. */
 export const invalidFor = (
   asker: Asker,
   collection: Collection,
@@ -83,11 +84,13 @@ export const invalidFor = (
   return invalid(at === '' ? known : known.map((fault) => ({ ...fault, path: at + fault.path })))
 }
 
-/** Whether documents may hold a property: what an earlier configuration has made unique need not be declared any more. */
+/**
+ * Whether documents may hold a property: a field that an earlier configuration made unique may no longer be declared.
+ */
 const mayHold = ({ additionalProperties, fields }: Collection, name: string): boolean =>
   additionalProperties || isSystemField(name) || fields.some((field) => field.name === name)
 
-/** The error of a value that is taken. `at` is the place of the document in the body. */
+/** The error of a value that is taken. `at` is the path of the document in the body. */
 export function conflictFor(
   asker: Asker,
   collection: Collection,

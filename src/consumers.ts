@@ -2,16 +2,17 @@ import type { CollectionName, DocumentOf } from './infer/collections.js'
 import type { MaybePromise } from './types.js'
 
 /**
- * A change that was made. The documents are whole, whatever anybody may read, but for hashes; they are frozen.
+ * A committed change. The documents are complete, independent of anyone's read rights, except for hashes; they are
+ * frozen.
  */
 export type ConsumerChange<C = unknown, N extends CollectionName<C> = CollectionName<C>> = {
   readonly [K in N]: {
     readonly collection: K
-    /** When it was made, by the storage's clock. */
+    /** The time of the change, by the clock of the storage. */
     readonly time: string
     /**
-     * The `_id` of the caller whose request made it, by a hook or by a cascade, too. `null` for an anonymous caller, for seeds and
-     * for changes from before this was recorded.
+     * The `_id` of the caller whose request made it, also through a hook or a cascade. `null` for an anonymous caller,
+     * for seeds and for changes made before this was recorded.
      */
     readonly by: string | null
   } & (
@@ -25,28 +26,28 @@ export type ConsumerChange<C = unknown, N extends CollectionName<C> = Collection
   )
 }[N]
 
-/** What a consumer is told besides the change. */
+/** The second parameter of a change handler. */
 export interface ConsumerContext {
-  /** Names the change: the same in every attempt, in every process. */
+  /** Identifies the change: the same in every attempt and every process. */
   readonly id: string
-  /** From 1. A process that ends suddenly may not have counted its last one. */
+  /** Starts at 1. An attempt of a process that crashed may not be counted. */
   readonly attempt: number
   /**
-   * The fencing number: it only grows, and that of a process is greater than all those of processes before it.
-   * What remembers the greatest, and refuses a smaller one, is never changed by a process that was asleep.
+   * The fencing token: it only grows, and a process has a greater one than all processes before it. A receiver that
+   * remembers the greatest token and rejects smaller ones is never changed by a process that was suspended.
    */
   readonly lease: number
-  /** Aborts when the service closes, or another process may go on. */
+  /** Aborts when the service closes, or when another process may take over. */
   readonly signal: AbortSignal
 }
 
-/** Is told of every change of some collections, after it was made (CONTRACT.md §9, "Consumers"). */
+/** A handler of all changes to some collections, run after commit (CONTRACT.md §9, "Consumers"). */
 export interface Consumer<C = unknown, N extends CollectionName<C> = CollectionName<C>> {
-  /** Each has `changes`. */
+  /** Each must have `changes`. */
   readonly collections: readonly N[]
   /**
-   * Is called at least once for each change, for those of a document in their order, by one process at a time.
-   * A change counts as handled when it returns. What it throws is logged, and it is called again later.
+   * Called at least once for each change, in order for the changes of one document, by one process at a time. A change
+   * counts as handled when the call returns. An error that it throws is logged and the call is retried later.
    */
   readonly handle: (change: ConsumerChange<C, N>, context: ConsumerContext) => MaybePromise<unknown>
 }

@@ -41,8 +41,8 @@ import type { Hasher } from './types/host.js'
 import type { Caller, Config, Handler, JsonObject, ServiceOptions } from './types.js'
 
 /**
- * Turns a configuration into one handler of web-standard requests. Synchronous: it opens and starts nothing;
- * the first request or `ready()` opens the storage. Throws only `ConfigError`.
+ * Turns a configuration into one handler of web-standard requests. Synchronous: it opens and starts nothing; the first
+ * request or `ready()` opens the storage. Throws only `ConfigError`.
  *
  * @param config pure JSON, copied
  * @param adapter where documents are stored; default: in memory
@@ -76,7 +76,7 @@ const ignore = (): void => {}
 
 const AS_IT_IS = (service: Service): Service => service
 
-/** The same of a service that `adjust` has changed: of one that says how it judges. */
+/** The same for a service that `adjust` has changed, such as one that explains its decisions. */
 export function assembleService<C>(
   config: unknown,
   adapter: StorageAdapter,
@@ -90,7 +90,7 @@ export function assembleService<C>(
     authenticate,
     deliver,
   }: ServiceOptions = isReadable ? options : {}
-  // Options that cannot be read leave open whether the host identifies callers.
+  // If the options cannot be read, it is unknown whether the host identifies callers.
   const hasAuthenticate = authenticate !== undefined || !isReadable
   const plan = compileConfig(config, {
     production,
@@ -112,7 +112,7 @@ export function assembleService<C>(
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createDefaultHasher(plan.auth?.cost ?? DEFAULT_COST)
   const turns = new Turns()
-  // Nobody waits for what goes on behind an answer.
+  // No client waits for background work.
   const unwatched = () => ({
     seconds: plan.limits.requestSeconds,
     onGone: () => ignore,
@@ -163,7 +163,7 @@ export function assembleService<C>(
     consumers.size > 0 ? createConsumers(plain, consumers, { log, store }) : undefined,
   )
   const streams = plan.log ? createChangeStreams(plain, log, store) : undefined
-  // The page is made from it.
+  // The admin UI is built from the description.
   const isDescribed = options.openapi === true || options.page !== undefined
   const describe = isDescribed
     ? describeOnceLoaded(async () => {
@@ -228,8 +228,8 @@ export function assembleService<C>(
 const DEFAULT_COST = 12
 
 /**
- * Describes a service with what `load` loads when the first request asks for the description. A load that fails is the
- * error of the requests that wait for it; the next request tries again.
+ * Describes a service with the code that `load` loads at the first request for the description. A failed load is the
+ * error of the requests that wait for it; the next request retries.
  */
 function describeOnceLoaded(load: () => Promise<DescribeService>): DescribeService {
   let describe: DescribeService | undefined
@@ -247,7 +247,7 @@ function describeOnceLoaded(load: () => Promise<DescribeService>): DescribeServi
   return (call, found) => (describe ?? loadFirst)(call, found)
 }
 
-/** The hooks of the host; they were checked. */
+/** The hooks of the host, already validated. */
 function readHooks(hooks: { readonly [collection: string]: unknown }): ReadonlyMap<string, Before> {
   const entries = Object.entries(hooks as { readonly [collection: string]: CollectionHooks | undefined })
   return new Map(
@@ -255,7 +255,7 @@ function readHooks(hooks: { readonly [collection: string]: unknown }): ReadonlyM
   )
 }
 
-/** The consumers of the host; they were checked. */
+/** The consumers of the host, already validated. */
 function readConsumers(consumers: { readonly [name: string]: unknown }): ReadonlyMap<string, Consumer> {
   const entries = Object.entries(consumers as { readonly [name: string]: Consumer | undefined })
   return new Map(
@@ -265,7 +265,7 @@ function readConsumers(consumers: { readonly [name: string]: unknown }): Readonl
   )
 }
 
-/** Creates the source of decoys. A hasher of the host must hash once to show what its hashes look like. */
+/** Creates the source of decoy hashes. A hasher of the host must hash once to show the format of its hashes. */
 function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<string> {
   let known: string | undefined = hasher.decoy
   return async () => {

@@ -1,10 +1,10 @@
-/** One fault of a request: its place, its code, and what would be right. It never repeats a value. */
+/** One validation error of a request: its position, its code, and what would be valid. It never repeats a value. */
 export interface Fault {
   /** A JSON pointer into the body, or the name of a query parameter. */
   readonly path: string
   /** Stable, lower_snake. */
   readonly code: string
-  /** For people; may change between releases. */
+  /** Human-readable; may change between releases. */
   readonly message: string
 }
 
@@ -36,23 +36,23 @@ export type ErrorCode =
   | 'cascade_too_large'
   | 'refused'
 
-/** The statuses with which a hook can refuse a write. */
+/** The statuses with which a hook can reject a write. */
 export const REFUSAL_STATUSES = [400, 403, 409, 422] as const
 
 export type RefusalStatus = (typeof REFUSAL_STATUSES)[number]
 
-// Registered symbols also recognise an error of another copy of this package (ESM beside CommonJS).
+// Registered symbols also recognise an error of another copy of this package (ESM and CommonJS in one process).
 const SERVICE_ERROR = Symbol.for('collection-service.ServiceError')
 
-/** The error of an operation. `cause` is for the log and never leaves the process. */
+/** The error of an operation. `cause` is logged and never leaves the process. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly Fault[]
-  /** Seconds after which another attempt makes sense. */
+  /** Seconds after which a retry makes sense. */
   readonly retryAfter: number | undefined
-  /** The index of the operation that was refused, in a batch. */
+  /** The index of the rejected operation in a batch. */
   readonly operation: number | undefined
-  /** The status that a hook refused a write with, where the code is `refused`. */
+  /** The status that a hook rejected a write with; set if the code is `refused`. */
   readonly status: RefusalStatus | undefined
   readonly [SERVICE_ERROR] = true
 
@@ -78,7 +78,7 @@ export class ServiceError extends Error {
 }
 
 /**
- * True for a `ServiceError` of any copy of this package; never throws, whatever was thrown.
+ * True for a `ServiceError` of any copy of this package; never throws.
  *
  * @example
  * ```ts
@@ -98,13 +98,13 @@ export function isServiceError(thrown: unknown): thrown is ServiceError {
   }
 }
 
-/** One fault of a configuration. `path` is a JSON pointer into it. */
+/** One error of a configuration. `path` is a JSON pointer into it. */
 export interface ConfigFault {
   readonly path: string
   readonly message: string
 }
 
-/** The error of an invalid configuration: `faults` holds all its faults, `message` lists them. */
+/** The error of an invalid configuration: `faults` holds all its errors, `message` lists them. */
 export class ConfigError extends Error {
   readonly code = 'invalid_config'
   readonly faults: readonly ConfigFault[]
@@ -112,7 +112,7 @@ export class ConfigError extends Error {
   constructor(faults: readonly ConfigFault[]) {
     const list = faults.map(({ path, message }) => `  ${path || '/'}: ${message}`)
     super(
-      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${list.join('\n')}`,
+      `The configuration has ${faults.length === 1 ? 'an error' : `${faults.length} errors`}:\n${list.join('\n')}`,
     )
     this.name = 'ConfigError'
     this.faults = faults

@@ -5,27 +5,27 @@ import type { Flat } from './infer/fields.js'
 import type { Caller, JsonObject, MaybePromise, ServiceOptions } from './types.js'
 
 /**
- * Answers GET and HEAD as the caller of the write would be answered, over what the writes before this one did;
- * any other method is a 405. `createClient` takes it.
+ * Answers GET and HEAD with the caller's rights, and sees the effects of earlier writes of the same request; any other
+ * method returns 405. `createClient` accepts it.
  */
 export interface HookApi<C = unknown> {
   (request: Request): Promise<Response>
-  /** What its paths begin with, as those of the service. */
+  /** The prefix of its paths, the same as the service's. */
   readonly basePath?: string
   /** For the compiler only: the type of the configuration. */
   readonly '~config'?: C
 }
 
-/** What all changes have. */
+/** Properties that all changes have. */
 interface ChangeContext<C> {
-  /** The caller as the host, or the service, knows it; `null` for an anonymous one. */
+  /** The caller as identified by the host or the service; `null` for an anonymous one. */
   readonly caller: Caller | null
   readonly api: HookApi<C>
-  /** Aborts when the time of the request is over. */
+  /** Aborts when the request times out. */
   readonly signal: AbortSignal
 }
 
-/** A document that may lack the fields `F`. */
+/** A document in which the fields `F` may be missing. */
 type Lacking<D, F> = [F] extends [never]
   ? D
   : Flat<
@@ -34,17 +34,17 @@ type Lacking<D, F> = [F] extends [never]
       }
     >
 
-/** A type that the compiler has inferred; it infers `unknown` where a hook fills nothing. */
+/** A type that the compiler has inferred; it infers `unknown` if a hook fills nothing. */
 type InferredType<F> = unknown extends F ? never : F
 
-/** The names of the fields that each document has. */
+/** The names of the fields that every document has. */
 type NameThere<D> = string extends keyof D
   ? string
   : { [K in keyof D & string]-?: object extends Pick<D, K> ? never : K }[keyof D & string]
 
 /**
- * A write that was judged and will be made next. The documents are whole, whatever the caller may read, but
- * for hashes; they are frozen. A new one may lack the fields `F`, which its hook fills.
+ * A write that was authorized and will be made next. The documents are complete, independent of the caller's read
+ * rights, except for hashes; they are frozen. A new one may lack the fields `F`, which its hook fills.
  */
 export type HookChange<
   C = unknown,
@@ -71,28 +71,28 @@ export interface HookOperation {
   readonly body?: JsonObject
 }
 
-/** What a hook can set: what a merge patch can, but for hashes, which no document shows. */
+/** The properties that a hook can set: those of a merge patch except hashes, which no document shows. */
 type SetBy<Patch, Shown> = Pick<Patch, keyof Patch & keyof Shown>
 
-/** What a hook adds to a write. */
+/** The additions of a hook to a write. */
 export interface HookResult<C = unknown, N extends CollectionName<C> = CollectionName<C>> {
-  /** Properties that are put over the document; `null` removes one. Not with a delete. */
+  /** Properties that are merged into the document; `null` removes one. Not allowed for a delete. */
   readonly set?: SetBy<UpdateBodyOf<C, N>, DocumentOf<C, N>>
-  /** Done behind the write, in the same step, in the service's own right. */
+  /** Runs after the write, atomically with it, with the service's own rights. */
   readonly also?: readonly HookOperation[]
 }
 
-/** The hooks of one collection, of which `before` fills the fields `F`. */
+/** The hooks of one collection; `before` fills the fields `F`. */
 export interface CollectionHooks<C = unknown, N extends CollectionName<C> = CollectionName<C>, F = never> {
   /**
-   * Required fields that `before` fills: a new document need not have them before it was asked, and must have them then
-   * (CONTRACT.md §9, "Before a write").
+   * Required fields that `before` fills: a new document may lack them until the hook has run, and must have them
+   * afterwards (CONTRACT.md §9, "Before a write").
    */
   readonly fills?: readonly (F & NameThere<DocumentOf<C, N>>)[]
   /**
-   * Is called for each document that a request creates, changes or deletes, after the write was judged and
-   * before it is made (CONTRACT.md §9, "Before a write"). It may run again when somebody came first, so it has
-   * no effects of its own. It refuses the write with `refuse`; whatever else it throws is a 500.
+   * Called for each document that a request creates, changes or deletes, after the write was authorized and before it
+   * is made (CONTRACT.md §9, "Before a write"). It may run again if a concurrent write came first, so it must have no
+   * side effects. It rejects the write with `refuse`; any other error that it throws is a 500.
    */
   readonly before: [N] extends [never]
     ? never
@@ -105,14 +105,14 @@ export interface AnyHooks {
   readonly [collection: string]:
     | {
         readonly fills?: readonly string[]
-        // As a method it takes a function of whatever change.
+        // Declared as a method so that a hook for any type of change is assignable.
         before(change: HookChange): unknown
       }
     | undefined
 }
 
 /**
- * The options of a service with a configuration of type `C`. `K`: by the names of consumers, the names of the
+ * The options of a service with a configuration of type `C`. `K` maps the names of consumers to the names of the
  * collections that each takes.
  */
 export interface OptionsFor<
@@ -120,19 +120,19 @@ export interface OptionsFor<
   K extends { readonly [name: string]: CollectionName<C> } = { readonly [name: string]: CollectionName<C> },
   F = { readonly [N in CollectionName<C>]: never },
 > extends ServiceOptions {
-  /** What runs before writes, by collection. */
+  /** Hooks that run before writes, by collection. */
   readonly hooks?: { readonly [P in keyof F]?: CollectionHooks<C, P & CollectionName<C>, F[P]> }
-  /** What is told of changes after they were made, each under a name that it keeps. */
+  /** Change handlers that run after commit, each under a name that must stay the same. */
   readonly consumers?: { readonly [P in keyof K]?: Consumer<C, K[P]> }
 }
 
 /**
- * Refuses the write that a hook was called for, with code `refused`; nothing of it is stored. It throws by
- * itself, so that it cannot be forgotten; `throw refuse(…)` is the same.
+ * Rejects the write that a hook was called for, with code `refused`; nothing of it is stored. It throws by itself;
+ * `throw refuse(…)` is the same.
  *
  * @param status 400, 403, 409 or 422
- * @param detail for people
- * @param errors the faults of the body, with JSON pointers into it
+ * human-readable
+ * the validation errors of the body, with JSON pointers into it
  *
  * @example
  * ```ts

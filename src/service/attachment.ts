@@ -5,7 +5,7 @@ import type { Deadline } from './deadline.js'
 import type { InSession, SessionSources } from './kept-sessions.js'
 import type { Store } from './store.js'
 
-/** What else a write of a document changes. */
+/** Further changes that a write of a document makes. */
 export interface AttachedSteps {
   /** A new stamp for the document (see `write/stored-document.ts`). */
   readonly stamp?: string
@@ -21,20 +21,23 @@ interface Writer {
   readonly session: Session | undefined
 }
 
-/** What belongs to the documents of a collection beside their fields: to accounts, their sessions. */
+/** State that belongs to the documents of a collection besides their fields, such as the sessions of accounts. */
 export interface Attachment {
   /** The stamp of a new document that is its own creator. */
   createStamp(): string
-  /** The fields of a document that an update leaves. `renewed`: those that count as new, whatever was there. Default: none. */
+  /**
+   * The fields of a document after an update. `renewed`: fields that count as changed regardless of the stored value.
+   * Default: none.
+   */
   settle(before: JsonObject, fields: JsonObject, renewed?: ReadonlyMap<string, unknown>): JsonObject
-  /** The changes that go with an update of these hash fields. Called in each attempt. */
+  /** The changes that an update of these hash fields entails. Called in each attempt. */
   takeWithUpdate(
     by: Writer,
     stored: StoredDocument,
     hashes: ReadonlyMap<string, unknown>,
   ): Promise<AttachedSteps>
-  /** Who calls in a session, as the account is now. Throws `invalid_token` where it is over. */
+  /** The caller of a session, with the current account. Throws `invalid_token` if the session has ended. */
   resume(by: SessionSources, store: Store, session: Session): MaybePromise<InSession>
-  /** What goes with the delete of documents. */
+  /** The changes that deletes of documents entail. */
   takeWithDelete(by: Pick<Writer, 'deadline'>, ids: readonly string[]): MaybePromise<AttachedSteps>
 }

@@ -17,11 +17,11 @@ export interface Permit {
   readonly rules: readonly Rule[]
   /** The session of the caller. */
   readonly session?: Session | undefined
-  /** The same for who calls now; absent where that stays who it is. */
+  /** The same permit for the current caller; absent if the caller cannot change. */
   readonly again?: (call: Call) => Permit
 }
 
-/** Who asks, and of which accounts. */
+/** The caller to decide for, and the accounts of the service. */
 export interface Enquiry {
   readonly caller: KnownCaller | null
   readonly service: { readonly accounts: AuthPlan | null }
@@ -36,8 +36,8 @@ export function authorizeList(call: Call, collection: Collection): ReadAccess {
 }
 
 /**
- * The access for reading one document. Where no grant mentions the caller, it throws whether or not the
- * document exists: `unauthenticated` for an anonymous caller, `not_found` for any other.
+ * The access for reading one document. If no grant mentions the caller, it throws whether or not the document exists:
+ * `unauthenticated` for an anonymous caller, `not_found` for any other.
  */
 export function authorizeRead(call: Call, collection: Collection): ReadAccess {
   traceRead(call, collection)
@@ -47,15 +47,14 @@ export function authorizeRead(call: Call, collection: Collection): ReadAccess {
 }
 
 /**
- * Whether registration is closed and a create here would be a registration (CONTRACT.md §4), whatever the
- * rules say.
+ * Whether registration is closed and a create here would be a registration (CONTRACT.md §4), regardless of the rules.
  */
 export const isClosedTo = ({ caller, service: { accounts } }: Enquiry, collection: Collection): boolean =>
   caller === null && accounts?.users === collection && !accounts.register
 
 /**
- * The rules under which a caller may create. Where an account counts only once it is verified, what `*` is
- * granted says what registration accepts, and no more (CONTRACT.md §4, "No enumeration").
+ * The rules under which a caller may create. If accounts count only once verified, the grants of `*` define only what
+ * registration accepts (CONTRACT.md §4, "No enumeration").
  */
 export function rulesToCreate(
   { caller, service: { accounts } }: Enquiry,
@@ -66,7 +65,7 @@ export function rulesToCreate(
   return isQuiet ? rules.filter(({ subject }) => subject !== EVERYONE) : rules
 }
 
-/** The rule that says what a registration takes beside identifier and secret. */
+/** The rule that defines the properties a registration accepts besides identifier and secret. */
 export const ruleToRegister = ({ users }: AuthPlan): Rule =>
   users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
 
@@ -85,8 +84,8 @@ export const authorizeCreate = (call: Call, collection: Collection): Permit =>
   permitToCreate(call, collection, false)
 
 /**
- * The permit to create with an `_id` of the client's choice. Throws `unauthenticated` or `forbidden`, and
- * always `forbidden` on `users`: an account's `_id` is an identity, which nobody may choose.
+ * The permit to create with an `_id` chosen by the client. Throws `unauthenticated` or `forbidden`, and always
+ * `forbidden` on `users`: an account's `_id` is an identity, which no client may choose.
  */
 export const authorizeClaim = (call: Call, collection: Collection): Permit =>
   permitToCreate(call, collection, collection.name === USERS)
@@ -106,8 +105,8 @@ function permitToCreate(call: Call, collection: Collection, isBarred: boolean): 
 const NO_RULES: readonly Rule[] = []
 
 /**
- * The permit to change or delete a document. Without any rule, the document decides between 404 and 403.
- * Throws `unauthenticated` for an anonymous caller whom `*` does not grant the operation.
+ * The permit to change or delete a document. Without any rule, the document decides between 404 and 403. Throws
+ * `unauthenticated` for an anonymous caller if `*` is not granted the operation.
  */
 export function authorizeWrite(call: Call, collection: Collection, operation: 'update' | 'delete'): Permit {
   const { caller } = call
@@ -119,8 +118,7 @@ export function authorizeWrite(call: Call, collection: Collection, operation: 'u
 }
 
 /**
- * Begins an attempt at a write under a permit. What the caller is through other documents is read anew (CONTRACT.md
- * §5, "Claims").
+ * Begins an attempt at a write under a permit. The caller's claims are read again (CONTRACT.md §5, "Claims").
  */
 export function attempt<P extends Permit, T>(
   call: Call,
@@ -130,7 +128,7 @@ export function attempt<P extends Permit, T>(
   const judge = (present: Call): MaybePromise<T> => {
     const held = present.session === permit.session ? permit : { ...permit, ...permit.again?.(present) }
     if (call.service.plan.claims.size === 0) return plan(present, held)
-    // A batch has read anew what its operations before may have changed.
+    // A batch has already re-read what its earlier operations may have changed.
     const own = present.isInBatch ? present : present.renew()
     const learning = own.learn([
       ...held.rules,
@@ -141,14 +139,15 @@ export function attempt<P extends Permit, T>(
   return steadily(call, judge)
 }
 
-/** The most accounts, one after another, by which a request is judged. */
+/** The most versions of the account by which one request is evaluated. */
 const MAX_ACCOUNTS = 10
 
 /**
- * Judges a write, or refuses it, by an account that is still the same once that is done: the body may have come slowly, a
- * hook or another write may have taken its time, and somebody may have ended the session or taken rights from this caller
- * (CONTRACT.md §2, "Concurrency"). Otherwise it is judged anew. What takes effect with others is judged by the account that
- * all of it is judged by. Throws `invalid_token` where the session is over, and `overloaded`.
+ * Evaluates a write with an account that is still unchanged when the evaluation is done: the body may have arrived
+ * slowly, a hook or another write may have taken time, and meanwhile the session may have ended or the caller may have
+ * lost rights (CONTRACT.md §2, "Concurrency"). If the account has changed, the write is evaluated again. Writes that
+ * take effect together are evaluated with the same account. Throws `invalid_token` if the session has ended, and
+ * `overloaded`.
  */
 export function steadily<T>(
   call: Call,
@@ -164,7 +163,7 @@ export function steadily<T>(
   )
 }
 
-/** What becomes of a judgement: its result, or the refusal. */
+/** The outcome of an evaluation: its result, or the rejection. */
 function settle<T>(judge: () => MaybePromise<T>): MaybePromise<() => T> {
   const give = (result: T) => (): T => result
   const hold = (thrown: unknown) => {
@@ -181,7 +180,10 @@ function settle<T>(judge: () => MaybePromise<T>): MaybePromise<() => T> {
   }
 }
 
-/** The same request by who calls now; the same call where the account is as it was. Throws where the session is over. */
+/**
+ * The same request with the current account; the same call if the account is unchanged. Throws if the session has
+ * ended.
+ */
 export function resume(call: Call): MaybePromise<Call> {
   const { service, session, store, deadline, shared, isInBatch, isStrict, binding } = call
   const resuming = session && service.attachments.get(USERS)?.resume(service, store, session)
@@ -193,7 +195,7 @@ export function resume(call: Call): MaybePromise<Call> {
   )
 }
 
-/** Throws `forbidden` where registration is closed. */
+/** Throws `forbidden` if registration is closed. */
 export function authorizeRegistration({ service: { accounts } }: Call): void {
   if (!accounts?.register) throw registrationClosed()
 }
@@ -202,13 +204,15 @@ function trace(call: Call, collection: Collection, operation: RuleOperation, rul
   call.service.trace?.permits(call, { operation, collection: collection.name, rules })
 }
 
-/** The rules that add up to an access are chosen behind the gate. */
+/** The read gate chooses the rules that make up an access, so they are selected again here. */
 function traceRead(call: Call, collection: Collection): void {
   const { service, caller } = call
   if (service.trace) trace(call, collection, 'read', selectReadRules(collection.permissions, caller))
 }
 
-/** Whose rights are asked for: a caller's, those of nobody who is signed in (`null`), or of all callers together (`undefined`). */
+/**
+ * The holder of the requested rights: a caller, an anonymous caller (`null`), or all callers together (`undefined`).
+ */
 export type RightsHolder = KnownCaller | null | undefined
 
 /** The rules that may let a reader do something in a collection, by operation. */
@@ -220,13 +224,13 @@ export interface Governed {
   readonly accounts: AuthPlan | null
 }
 
-/** The rights of a reader; those of all callers together are all that anybody has. */
+/** The rights of a reader; `undefined` gives the union of all rights. */
 export function findRights(service: Governed, collection: Collection, reader: RightsHolder): Rights {
   const { permissions } = collection
   if (reader === undefined) return findAllRights(service, collection)
   const asking = { caller: reader, service }
   const read = selectReadRules(permissions, reader)
-  // A caller who may not read may not change anything.
+  // A caller without read rights may not change anything.
   const select = (operation: 'update' | 'delete'): readonly Rule[] =>
     read.length > 0 ? selectWriteRules(permissions[operation], reader) : []
   return {

@@ -4,15 +4,15 @@ import { thaw } from '../json/own-properties.js'
 import { countBytes } from '../schema/json-schema.js'
 import type { JsonObject } from '../types.js'
 
-/** Counts the bytes of JSON that work may take together. */
+/** Counts the bytes of JSON that a piece of work may take in total. */
 export interface ByteBudget {
-  /** Gives the most bytes that the value can have. Throws `document_too_large` beyond the budget. */
+  /** Returns an upper bound of the value's bytes. Throws `document_too_large` beyond the budget. */
   take(value: object | string): number
 }
 
-/** Creates a budget. The exact count is made only of much, or where a rough one could be beyond. */
+/** Creates a budget. Bytes are counted exactly only for large values, or if the upper bound exceeds the budget. */
 export function createByteBudget(most: number, detail: string): ByteBudget {
-  /** What was not yet counted exactly. */
+  /** Values that were not yet counted exactly. */
   let rough: (object | string)[] = []
   let bound = 0
   let counted = 0
@@ -33,10 +33,10 @@ export function createByteBudget(most: number, detail: string): ByteBudget {
 
 /** `\u001f`: no character takes more. */
 const MAX_ESCAPED = 6
-/** `-1.2345678901234567e-100`, with room to spare. */
+/** `-1.2345678901234567e-100`, with a margin. */
 const MAX_NUMBER = 32
 
-/** The most bytes that the JSON of a value can have, computed without writing it. */
+/** An upper bound of the bytes of a value's JSON, computed without serializing it. */
 export function boundBytes(value: unknown): number {
   if (typeof value === 'string') return value.length * MAX_ESCAPED + 2
   if (typeof value !== 'object' || value === null) return MAX_NUMBER
@@ -45,7 +45,7 @@ export function boundBytes(value: unknown): number {
     for (const element of thaw(value)) bytes += boundBytes(element) + 1
     return bytes
   }
-  // What is inherited would only be counted besides.
+  // Inherited properties would only raise the bound.
   for (const name in value) {
     bytes += name.length * MAX_ESCAPED + 4 + boundBytes((value as JsonObject)[name])
   }

@@ -30,37 +30,36 @@ import { createKeptSessions, type InSession, type KeptSessions } from './kept-se
 import type { Store } from './store.js'
 import type { Throttle } from './throttle.js'
 
-/** What is left to do behind an answer: nobody waits for it but the end of the service. */
+/** Runs work in the background, after the response; only the shutdown of the service waits for it. */
 export interface Background {
   /**
-   * Begins work once the present request is answered, with a time of its own. What it throws is logged. Where
-   * too much is under way, it is left undone, and the log says so. The works of one line run one after another, and
-   * where some wait in it, others are left undone in silence: what they ask of the storage, and whether they leave room
-   * for others, must not depend on what there is to do.
+   * Begins a task once the present request is answered, with a deadline of its own. Errors are logged. If too many
+   * tasks are running, the task is skipped, which is logged. Tasks of one `line` run one after another; a task is
+   * skipped silently if some already wait in its line. Load and free capacity must not reveal what there is to do.
    */
   begin(work: (by: BackgroundScope) => Promise<void>, line?: string): void
 }
 
-/** What work behind an answer has. */
+/** The store and the deadline of background work. */
 export interface BackgroundScope {
   readonly store: Store
   readonly deadline: Deadline
 }
 
-/** What all calls share: created once, never changed. */
+/** State that all calls share: created once, never changed. */
 export interface Service {
   readonly plan: ServicePlan
   /** The accounts that the service keeps; `null` for none. */
   readonly accounts: AuthPlan | null
   readonly hasher: Hasher
-  /** A hash that no secret has, at the cost of the others. */
+  /** A hash that matches no secret, at the same cost as the others. */
   readonly decoy: () => Promise<string>
   readonly logger: Logger
   readonly throttle: Throttle
   readonly background: Background
-  /** The storage, also beside the batch that a call is a part of. */
+  /** The storage, also outside of the batch that a call is a part of. */
   readonly beside: Store
-  /** The host's way to the owners of accounts; `undefined` where there is none. */
+  /** The host's function that delivers messages to the owners of accounts, if any. */
   readonly deliver: Deliver | undefined
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -77,17 +76,17 @@ export interface Service {
   readonly readClaim: ReadClaim
   readonly sessions: KeptSessions
   readonly along: FindAlong
-  /** What else belongs to the documents, by collection. */
+  /** Further state of the documents, by collection. */
   readonly attachments: ReadonlyMap<string, Attachment>
-  /** The hooks of the host; absent where there are none. */
+  /** The hooks of the host; absent if there are none. */
   readonly hooks?: Hooks<Call>
-  /** Hears how requests are judged; absent but for explanations. */
+  /** Notified of how requests are decided; absent except for explanations. */
   readonly trace?: Trace
-  /** The page that the host serves with it; `undefined` for none. */
+  /** The admin UI that the host serves with it, if any. */
   readonly page: Page | undefined
 }
 
-/** Compiles what a service needs of its rules before the first call. */
+/** Compiles the rules of a service before the first call. */
 export function compileRules(
   plan: ServicePlan,
   logger: Logger,
@@ -115,51 +114,54 @@ interface CallParts {
   readonly caller: KnownCaller | null
   /** The session of a caller who signed in by a token of the service. */
   readonly session: Session | undefined
-  /** Claims that were read with the session. */
+  /** Claims that were already read with the session. */
   readonly claims?: InSession['claims'] | undefined
-  /** Of a call whose writes take effect with others. */
+  /** Set for a call whose writes take effect with others. */
   readonly shared?: Shared | undefined
-  /** The time of the request in stored form. Default: it is read when it is first needed. */
+  /** The time of the request in stored form. Default: read when it is first needed. */
   readonly now?: string | undefined
   /** Whether it is an operation of a batch, which cannot set secrets. */
   readonly isInBatch?: boolean | undefined
-  /** Whether a body of which a rule would drop a property is refused (CONTRACT.md §6, "Headers"). */
+  /** Whether a body is rejected if a rule would drop one of its properties (CONTRACT.md §6, "Headers"). */
   readonly isStrict?: boolean | undefined
-  /** The call whose caller learns of what this one writes. Default: this one. */
+  /** The call whose caller learns of this call's writes and errors. Default: this one. */
   readonly reportTo?: Call | undefined
 }
 
-/** What a caller may read by rules without claims. */
+/** The read rights of a caller by rules without claims. */
 export interface Unclaimed {
   readonly access: ReadAccess
-  /** Whether it shows all of a document that the caller may read of it, whatever the claims. */
+  /** Whether it shows everything that the caller may read of a document, whichever claims the caller has. */
   shows(document: StoredDocument): boolean
 }
 
-/** One request on its way through the service: its caller, its deadline, and its access. */
+/** One request in the service: its caller, its deadline, and its access. */
 export interface Call extends CallParts, BoundCaller, Following {
   readonly service: Service
   readonly judge: RuleJudge
-  /** What the caller may read of a collection; `null` for nothing. */
+  /** The read access of the caller to a collection; `null` for none. */
   access(collection: Pick<Collection, 'name'>): ReadAccess | null
-  /** What the rules without claims let the caller read, where these may show as much as all rules; `null` where they never do. */
+  /** The access by the rules without claims, if these may show as much as all rules; `null` if they never do. */
   accessUnclaimed(collection: Pick<Collection, 'name'>): Unclaimed | null
-  /** Reads the claims of rules, each once; a promise where that takes waiting. What was not read cannot be used. */
+  /**
+   * Reads the claims of rules, each once; returns a promise if that is asynchronous. A claim that was not read cannot
+   * be used.
+   */
   learn(rules: readonly Rule[]): Promise<unknown> | undefined
   /** The same for what the caller may read of a collection. */
   learnToRead(collection: Pick<Collection, 'name'>): Promise<unknown> | undefined
   /** The same call with another deadline. */
   within(deadline: Deadline): Call
-  /** The same call, at the same time, which knows nothing of its claims yet. */
+  /** The same call, at the same time, without any claims read. */
   renew(): Call
   /** The same call, whose writes take effect with others. */
   amid(store: Store, shared: Shared): Call
 }
 
-/** Creates a call. What depends on the caller is created once, when it is first needed. */
+/** Creates a call. Parts that depend on the caller are created once, when first needed. */
 export const createCall = (service: Service, parts: CallParts): Call => new RequestCall(service, parts)
 
-/** A class, so that a request does not create a function for each of these. */
+/** A class, so that a request does not create a closure per method. */
 class RequestCall implements Call {
   readonly service: Service
   readonly deadline: Deadline
@@ -237,7 +239,7 @@ class RequestCall implements Call {
 
   accessUnclaimed({ name }: Pick<Collection, 'name'>): Unclaimed | null {
     const { plan, gates, trace } = this.service
-    // What a batch reads, it requires unchanged; an explanation names all rules.
+    // A batch requires that everything it reads is unchanged; an explanation names all rules.
     if (plan.claims.size === 0 || this.isInBatch || this.shared || trace) return null
     const [covering, access] = [gates.get(name)?.(this, 'covering'), gates.get(name)?.(this, 'free')]
     return covering && access ? { access, shows: covering.isReadable } : null

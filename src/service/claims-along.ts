@@ -8,19 +8,19 @@ import { bindClaim, claimFrom, gather } from './claims.js'
 
 /** Claims that are read with a session. */
 export interface Along {
-  /** Means the user of the session in the lists (see `Linked`). */
+  /** Represents the `_id` of the user of the session in the lists (see `Linked`). */
   readonly link: string
   readonly lists: readonly LinkedList[]
-  /** The claims by their names, without those that are read on their own. */
+  /** The claims by their names, without those that must be read separately. */
   take(found: LinkedFound['lists']): ReadonlyMap<string, ClaimValues>
 }
 
-/** The kind of a read: a list, about which claims always decide, or a document, which rules without claims may show. */
+/** The kind of a read: a list, for which claims always decide, or a document, which rules without claims may show. */
 export type Reads = 'list' | 'document'
 
 /** Finds the claims that are read with the session of a request. */
 export interface FindAlong {
-  /** Those that decide what somebody without roles reads of a collection. */
+  /** The claims that decide what a user without roles may read of a collection. */
   of(collection: Collection, reads: Reads): Along
   /** No claims. */
   none(): Along
@@ -29,7 +29,7 @@ export interface FindAlong {
 /** The most documents of a claim that is read with a session. */
 const MOST = 100
 
-/** Creates what finds the claims that depend on nothing but the `_id` of a user. */
+/** Creates the lookup of claims that depend only on the `_id` of a user. */
 export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>): FindAlong {
   // Not at load time: some runtimes do not allow it there.
   let link: string | undefined

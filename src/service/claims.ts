@@ -18,17 +18,17 @@ import type { Reader, Store } from './store.js'
 /** The most documents that count for a claim (CONTRACT.md §5, "Claims"). */
 export const MAX_CLAIMED = 1000
 
-/** Reads what a claim is for the caller of `binding`; `undefined` where the caller lacks it. */
+/** Reads the values of a claim for the caller of `binding`; `undefined` if the caller lacks it. */
 export type ReadClaim = (
   claim: Claim,
   binding: Binding,
   store: Store,
 ) => MaybePromise<ClaimValues | undefined>
 
-/** The callers of whom the logger has heard that a claim of theirs is cut. */
+/** The most callers for whom a truncated claim is remembered as logged. */
 const MAX_HEARD = 1000
 
-/** Creates the reader of claims. The first time that one is cut for a caller, it warns. */
+/** Creates the reader of claims. It logs a warning the first time that a claim is truncated for a caller. */
 export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
   const heard = createBoundedMap<string, true>({ isOn: true }, MAX_HEARD)
   const keep = createKeptClaims()
@@ -54,21 +54,23 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     whenReady(
       keep({ claim, binding, store }, () => read(claim, binding, store)),
       (values) => {
-        // Also where it was read for another caller.
+        // Warn also if the claim was cached by a read for another caller.
         if (values?.isWhole === false) warn(claim.name, binding.user?._id)
         return values
       },
     )
 }
 
-/** What a claim was, and what the storage held then. */
+/** The values of a claim, and the storage state they were read at. */
 interface KeptClaim {
   readonly state: string
   readonly values: ClaimValues
   readonly size: number
 }
 
-/** The claims that are kept, in units of text of what they ask for and of their values, and what both take beside that. */
+/**
+ * The size limit of the cache, in characters of keys and values; `OVERHEAD` is added per claim and `VALUE` per value.
+ */
 const MAX_KEPT = 4 * 1024 * 1024
 const OVERHEAD = 64
 const VALUE = 16
@@ -76,7 +78,10 @@ const VALUE = 16
 const sizeOf = ({ values }: ClaimValues): number =>
   values.reduce<number>((sum, value) => sum + VALUE + (typeof value === 'string' ? value.length : 0), 0)
 
-/** Creates what keeps claims for as long as the storage holds the same documents; none that depends on the time. */
+/**
+ * Creates the cache of claims, valid while the storage holds the same documents; claims that depend on the time are not
+ * cached.
+ */
 function createKeptClaims(): (
   asked: ClaimRequest,
   read: () => ReturnType<ReadClaim>,
@@ -102,7 +107,7 @@ interface ClaimRequest {
   readonly store: Store
 }
 
-/** The documents that a claim asks for; `undefined` where the caller lacks it. */
+/** The filter of a claim's documents; `undefined` if the caller lacks a variable of it. */
 export function bindClaim({ where }: Claim, binding: Binding): Filter | undefined {
   let isLacking = false
   const filter = bindWhere(where, binding, () => {
@@ -111,14 +116,14 @@ export function bindClaim({ where }: Claim, binding: Binding): Filter | undefine
   return isLacking ? undefined : filter
 }
 
-/** A value, and what orders it: documents need not be kept for that. */
+/** A value and its sort keys, so that documents need not be kept for sorting. */
 export interface Claimed {
   readonly createdAt: string
   readonly id: string
   readonly value: Scalar | undefined
 }
 
-/** What a document is for a claim. */
+/** Returns the function that takes a claim's value from a document. */
 export const claimFrom =
   ({ take }: Claim): ((document: StoredDocument) => Claimed) =>
   (document) => ({ createdAt: String(document.createdAt), id: document._id, value: take(document) })
@@ -128,7 +133,7 @@ const OLDEST_FIRST: readonly OrderKey[] = [
   { field: ID, descending: false },
 ]
 
-/** Reads the oldest documents, which may be too many or too large for one reading. */
+/** Reads the oldest documents, which may be too many or too large for one read. */
 export async function readOldest({ reader, claim, filter, most }: OldestQuery): Promise<Oldest> {
   const read = claimFrom(claim)
   const first = await reader.list({ filter, sort: OLDEST_FIRST, limit: most + 1, bytes: bounds.readBytes })
@@ -155,7 +160,7 @@ export interface Oldest {
 const byAge = (a: Claimed, b: Claimed): number =>
   compareText(a.createdAt, b.createdAt) || compareText(a.id, b.id)
 
-/** Each value once, that of the oldest document first, of so many documents as count. */
+/** The distinct values of at most `MAX_CLAIMED` documents, oldest document first. */
 export function gather(claimed: Claimed[], isWhole: boolean): ClaimValues {
   const values = new Set<Scalar>()
   for (const { value } of claimed.sort(byAge).slice(0, MAX_CLAIMED))
@@ -168,7 +173,7 @@ export class ReadClaims implements HeldClaims {
   readonly #claims: ReadonlyMap<string, Claim>
   readonly #read: Map<string, ClaimValues | undefined>
 
-  /** `read`: those that were read already. Default: none. */
+  /** `read`: claims that were already read. Default: none. */
   constructor(claims: ReadonlyMap<string, Claim>, read?: ReadonlyMap<string, ClaimValues>) {
     this.#claims = claims
     this.#read = new Map(read)
@@ -183,7 +188,7 @@ export class ReadClaims implements HeldClaims {
     return this.#read.get(name)
   }
 
-  /** Reads those of some claims that were not read yet; a promise where that takes time. */
+  /** Reads those of some claims that were not read yet; returns a promise if that is asynchronous. */
   learn(
     names: Iterable<string>,
     read: (claim: Claim) => MaybePromise<ClaimValues | undefined>,

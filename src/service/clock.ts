@@ -2,7 +2,7 @@ import { formatTimestamp } from '../fields/timestamp.js'
 import type { Clock } from '../permissions/caller.js'
 import { ignoreFailure } from '../promises.js'
 
-/** A host's clock. Throws for all but numbers: a `Date` would be compared and added up as something else. */
+/** The host's clock. Throws unless it returns a number: a `Date` would be compared and added incorrectly. */
 export const readClock =
   (now: () => unknown): (() => number) =>
   () => {
@@ -18,7 +18,7 @@ export function createClock(now: () => number): Clock {
   let time: string | undefined
   return () => {
     const present = now()
-    // Requests that come together have the same time.
+    // Requests in the same millisecond share the formatted time.
     if (present !== milliseconds) time = formatTimestamp(present)
     milliseconds = present
     if (time === undefined) throw new RangeError('the clock is outside the years 0001 to 9999')

@@ -1,25 +1,27 @@
 import type { QueueCaller } from '../fair-queue.js'
 
-/** What a request may wait for; it decides the answer when the time is over. */
+/** The operation that a request waits for; it decides the error response after a timeout. */
 export type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 'read' | 'turn' | 'write'
 
 /** The deadline of work. */
 export interface Deadline {
   /**
-   * Aborts when the time is over, or the client disconnects: of what writes, only while its body arrives. Created when
-   * first needed.
+   * Aborts on timeout, or when the client disconnects; a write aborts on disconnect only while its body arrives.
+   * Created when first needed.
    */
   readonly signal: AbortSignal
   /**
-   * Whose work it is, for queues that serve callers in turn (CONTRACT.md §6, "Fairness"): a text, or what finds it out.
-   * Absent: one caller that is common to all such work.
+   * The caller that the work belongs to, for queues that serve callers in turn (CONTRACT.md §6, "Fairness"): a text, or
+   * a function that determines it. Absent: one caller common to all such work.
    */
   readonly caller?: QueueCaller | undefined
-  /** Whether the signal never comes: storage has none, and knows that nobody but itself ends what it does. */
+  /** Whether the signal never aborts: the storage then gets no signal, and knows that only it ends its operations. */
   readonly isUnhurried?: boolean
-  /** Calls `listener` when the signal would abort; returns a function that stops that. It costs less. */
+  /**
+   * Calls `listener` when the signal would abort; returns a function that removes it. Cheaper than creating the signal.
+   */
   onOver(listener: () => void): () => void
-  /** Is called before each wait. Throws when the time is over, so that abandoned work does not continue. */
+  /** Called before each wait. Throws after the timeout, so that abandoned work does not continue. */
   enter(wait: Wait): void
 }
 

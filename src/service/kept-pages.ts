@@ -4,32 +4,32 @@ import { CACHES } from '../kept/caches.js'
 import type { LinkedQuery } from '../query/query-reader.js'
 import type { StoredDocument } from '../storage.js'
 
-/** The text of a page, with what follows from it. */
+/** The serialized text of a page, with values derived from it. */
 export interface KeptPage {
   readonly documents: readonly StoredDocument[]
   readonly json: Bytes
-  /** The headers that lead to the next page, once a request needed them, below this path. */
+  /** The headers that link to the next page, below the path `base`; set once a request needed them. */
   next?: { readonly base: string; readonly headers: { readonly [name: string]: string } }
 }
 
-/** Keeps the texts of pages that consist of the same documents again. */
+/** Caches the texts of pages, reused while a page consists of the same documents. */
 export interface KeptPages {
-  /** The page of a query, if it had exactly these documents when it was last written. */
+  /** The cached page of a query, if it was written for exactly these documents. */
   find(query: LinkedQuery, documents: readonly StoredDocument[]): KeptPage | undefined
   keep(query: LinkedQuery, page: KeptPage): void
 }
 
-/** The most bytes that a service keeps. */
+/** The most bytes that a service caches. */
 const MAX_BYTES = 16 * 1024 * 1024
-/** What a document of a page takes beside its text. */
+/** The size of a reference to a document, in bytes. */
 const REFERENCE = 8
-/** What a query takes, and each unit of its text: it lives as long as its page. */
+/** The size of a query and of each character of its text, in bytes: it lives as long as its page. */
 const QUERY = 2048
 const UNIT = 32
 
 /**
- * Creates the kept pages of a service. Documents that cannot change are compared by identity: a page with one
- * that was written meanwhile is another page. A query is kept for one access, so its texts are too.
+ * Creates the page cache of a service. Documents are immutable and compared by identity: a write gives a document a new
+ * identity. A query is cached per access, so its texts are too.
  */
 export function createKeptPages(): KeptPages {
   const pages = createBoundedMap<LinkedQuery, { readonly page: KeptPage; readonly size: number }>(
@@ -43,7 +43,7 @@ export function createKeptPages(): KeptPages {
       return page && isSame(page.documents, documents) ? page : undefined
     },
     keep(query, page) {
-      // A query that is not kept does not come again.
+      // A query that is not cached does not come again.
       if (Object.isFrozen(query)) pages.set(query, { page, size: sizeOf(query, page) })
     },
   }
@@ -52,7 +52,7 @@ export function createKeptPages(): KeptPages {
 const sizeOf = ({ text }: LinkedQuery, { json, documents }: KeptPage): number =>
   QUERY + UNIT * text.length + json.length + REFERENCE * documents.length
 
-/** Whether these are the very same documents, in one order. */
+/** Whether both lists hold the identical documents in the same order. */
 function isSame(before: readonly StoredDocument[], now: readonly StoredDocument[]): boolean {
   if (before.length !== now.length) return false
   for (let i = 0; i < now.length; i++) if (before[i] !== now[i]) return false

@@ -14,28 +14,28 @@ export interface InSession {
   readonly claims?: ReadonlyMap<string, ClaimValues>
 }
 
-/** A session that was found, and what the storage held then. */
+/** A cached session, and the storage state it was read at. */
 export interface KeptSession {
   readonly state: string
   readonly stored: StoredDocument
   readonly found: InSession
-  /** The bytes of its documents, counted roughly. */
+  /** The approximate bytes of its documents. */
   readonly size: number
 }
 
-/** The sessions that are kept, by their ids. */
+/** The cached sessions by their ids. */
 export type KeptSessions = BoundedMap<string, KeptSession>
 
-/** The means of finding sessions: a clock, the kept ones, and the claims that are read with them. */
+/** The sources of sessions: a clock, the cache, and the claims that are read with them. */
 export interface SessionSources {
   now(): number
   readonly sessions: KeptSessions
   readonly along: FindAlong
 }
 
-/** The most bytes that are kept. */
+/** The most bytes that are cached. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Creates the sessions that a service keeps for as long as the storage holds the same sessions and accounts. */
+/** Creates the session cache of a service, valid while the storage holds the same sessions and accounts. */
 export const createKeptSessions = (): KeptSessions =>
   createBoundedMap(CACHES.sessions, MAX_BYTES, ({ size }) => size)

@@ -3,16 +3,16 @@ import { addSteps, runSliced, type Sliced, stepsTaken } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 
 /**
- * Counts the steps of work that goes on piece by piece, and lets other work run when a slice of them is used
- * up. `counted` are more steps, which `stepsTaken` has already: counted twice, they would grow without end where
- * several count those of each other.
+ * Counts the steps of work that runs in slices, and lets other work run when a slice is used up. `counted` are further
+ * steps that `stepsTaken` already has: if each of several paces counted those of the others again, the count would grow
+ * without bound.
  */
 export type Pace = (steps: number, counted?: number) => MaybePromise<void>
 
 /**
  * Creates the pace of one answer. When `signal` aborts, the next pause throws its reason.
  *
- * @param first the steps before the first pause: short answers, as most are, never wait
+ * the steps before the first pause: short answers never wait
  */
 export function createPace(signal: () => AbortSignal | undefined, first = bounds.longFirstSlice): Pace {
   let left = first
@@ -26,8 +26,8 @@ export function createPace(signal: () => AbortSignal | undefined, first = bounds
 }
 
 /**
- * The pace of work for many, one after another: what `stepsTaken` counts meanwhile is added to the given steps.
- * Work of others that ran while this waited is counted as well, which costs a pause at most.
+ * The pace of work for many callers, one after another: the steps that `stepsTaken` counts meanwhile are added to the
+ * given steps. Work of others that ran during a pause is counted as well, which costs at most one pause.
  */
 export function createEachPace(): (stepsOfOne: number) => MaybePromise<void> {
   const pace = createPace(() => undefined)

@@ -7,8 +7,8 @@ import type { Reader, StoreQuery } from './store.js'
 export const READ_AT_ONCE = 500
 
 /**
- * Reads documents by their ids, in this order, in batches: those that still exist and still match. A document
- * whose place in the order has changed keeps the place of its id.
+ * Reads documents by their ids, in the given order, in batches: those that still exist and still match. A document
+ * whose sort position has changed keeps the position of its id.
  */
 export async function* readByIds(
   reader: Reader,

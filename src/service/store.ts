@@ -25,11 +25,11 @@ import { Turns } from './store/turns.js'
 
 /** A query without a signal. Default: all documents, in any order. */
 export type StoreQuery = Partial<Omit<ListQuery, 'signal'>> & {
-  /** Where a page by key goes on: a bound on the first key of `sort`, which leads the filter. */
+  /** The position at which a page by key resumes: a bound on the first key of `sort`, which leads the filter. */
   readonly range?: Filter
 }
 
-/** Reads the documents that may be read; every query is restricted to them. */
+/** Reads the documents of an access; every query is restricted to them. */
 export interface Reader {
   /** The document with an `_id`. */
   find(id: string): MaybePromise<StoredDocument | undefined>
@@ -37,9 +37,9 @@ export interface Reader {
   first(filter: Filter): MaybePromise<StoredDocument | undefined>
   list(query: StoreQuery): MaybePromise<Listed>
   count(filter: Filter): MaybePromise<number>
-  /** Whether a list can go on by key: an index gives its order, or the storage has no `stream`. */
+  /** Whether a list can be read by key: an index gives its order, or the storage has no `stream`. */
   isOrdered(query: StoreQuery): boolean
-  /** The same as `list` in batches. */
+  /** The same as `list`, in batches. */
   stream(query: StoreQuery): AsyncIterable<readonly StoredDocument[]>
 }
 
@@ -47,26 +47,37 @@ const NONE: readonly Agreement[] = []
 
 /** The only access to the storage. */
 export interface Store {
-  /** Reads within an access. What is only compared, and shown to nobody, is not a part of what a batch may read. */
+  /**
+   * Reads within an access. Reads that are only compared, never shown, do not count against the read limit of a batch.
+   */
   read(access: ReadAccess, use?: 'show' | 'compare'): Reader
   /** Reads with the service's own authority: sessions, accounts, references to a document. */
   own(collection: string): Reader
-  /** A text for the content of collections, as this reads them (see `StorageAdapter.state`); `undefined`: nothing of them may be kept. */
+  /**
+   * A state token for the content of collections, as seen by this store (see `StorageAdapter.state`); `undefined`:
+   * nothing of them may be cached.
+   */
   state(collections: readonly string[]): string | undefined
-  /** Reads linked documents at once (see `StorageAdapter.readLinked`); `undefined` where they are asked for one after another. */
+  /**
+   * Reads linked documents in one call (see `StorageAdapter.readLinked`); `undefined` if they must be read one after
+   * another.
+   */
   linked(asked: Linked): MaybePromise<LinkedFound> | undefined
-  /** Writes, up to ten times, each reading anew. Throws `unique_violation`, `overloaded`, and what `attempt` and its agreements do. */
+  /**
+   * Writes, with up to ten attempts, each of which reads again. Throws `unique_violation`, `overloaded`, and the errors
+   * of `attempt` and its agreements.
+   */
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts?: number): MaybePromise<T>
   /** The same storage with another deadline. */
   within(deadline: Deadline): Store
-  /** The same storage, whose changes are recorded as those of a caller. Default: of none. */
+  /** The same storage; its changes are recorded as those of a caller. Default: `null`. */
   by(caller: string | null): Store
 }
 
-/** Reads on in the log of changes (see `StorageAdapter.changes`). */
+/** Reads the log of changes from a position (see `StorageAdapter.changes`). */
 export type ReadLog = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
 
-/** The log of `adapter`, which was opened with plans that ask for one. */
+/** The log of `adapter`, which was opened with plans that require one. */
 export const createLog =
   (adapter: StorageAdapter): ReadLog =>
   async (after, query) => {
@@ -78,11 +89,11 @@ export const createLog =
 /** The most attempts at one write (CONTRACT.md §2, "Concurrency"). */
 const MAX_ATTEMPTS = 10
 
-/** Creates the store of `adapter` until `deadline`. `turns`: those of all who write through this process. */
+/** Creates the store of `adapter` until `deadline`. `turns`: the queues shared by all writers of this process. */
 export const createStore = (adapter: StorageAdapter, deadline: Deadline, turns = new Turns()): Store =>
   new DeadlineStore(adapter, deadline, turns)
 
-/** A class, as the two below: a request does not create a function for each of its methods. */
+/** A class, as the two below, so that a request does not create a closure per method. */
 class DeadlineStore implements Store {
   readonly #adapter: StorageAdapter
   readonly #deadline: Deadline
@@ -126,7 +137,7 @@ class DeadlineStore implements Store {
     })
   }
 
-  /** One attempt. The first one leaves documents to those who take turns at them, if it would write any. */
+  /** One attempt. The first one yields to the writers that take turns at the same documents, if it would write any. */
   #try<T>(attempt: () => MaybePromise<Attempt<T>>, last?: Lost): MaybePromise<T | Lost> {
     return whenReady(attempt(), (attempted) => {
       const { steps, agreements = NONE, done, isTrial = false } = attempted
@@ -146,7 +157,7 @@ class DeadlineStore implements Store {
             return done
           }
           const broken = judging[result.step - steps.length]
-          // The next attempt evaluates its own references again, where the body can name them.
+          // The next attempt evaluates its own references again, if the body can name them.
           if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
           return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
             this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),
@@ -241,9 +252,9 @@ class StoreReader implements Reader {
 const DEADLINE = Symbol('deadline')
 
 /**
- * The signal of a deadline is costly: it is created only for an adapter that reads it. The property belongs to
- * the object, so that a copy has it, but all share one getter: engines keep a getter of its own, and with it
- * the request, until they clean up everything.
+ * The signal of a deadline is costly: it is created only for an adapter that reads it. The property is an own property,
+ * so that a copy has it, but all objects share one getter: engines keep a getter per object, and with it the request,
+ * until a full garbage collection.
  */
 class StoreCallOptions {
   declare readonly signal?: AbortSignal
@@ -292,14 +303,16 @@ const ask = (deadline: Deadline, query: StoreQuery, filter: Filter): ListQuery =
 
 const UNSORTED: ListQuery['sort'] = []
 
-/** Throws where another attempt is of no use; else gives the document that others have changed, where the attempt knows it. */
+/**
+ * Throws if a retry cannot help; else returns the document that a concurrent write changed, if the attempt knows it.
+ */
 const judgeFailure = (
   { findOvertaken, refuse = refuseTaken }: Attempt<unknown>,
   failure: WriteFailure,
 ): MaybePromise<string | undefined> =>
   whenReady(findOvertaken?.(failure), (overtaken) => overtaken ?? whenReady(refuse(failure), () => undefined))
 
-/** A value that is taken stays taken. After any other failure another attempt may succeed. */
+/** A value that is taken stays taken. After any other failure a retry may succeed. */
 export const refuseTaken = ({ reason, fields = [] }: WriteFailure): void => {
   if (reason === 'unique') throw conflict(fields)
 }

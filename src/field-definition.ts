@@ -1,11 +1,11 @@
-/** A comment for people; allowed in every object of a configuration but literals and filters, and ignored. */
+/** A comment for readers; ignored, and allowed in every object of a configuration except literals and filters. */
 export interface Commented {
   readonly $comment?: string
 }
 
 interface CommonAttributes extends Commented {
   readonly description?: string
-  /** The property must be there whenever a document is stored. */
+  /** Every stored document must have the property. */
   readonly required?: boolean
   /** A `null` in a body is accepted and means "absent". */
   readonly nullable?: boolean
@@ -51,7 +51,7 @@ export type FieldDefinition =
       readonly items: FieldDefinition
       readonly minItems?: number
       readonly maxItems?: number
-      /** Filters on one of the elements are fast. Needs `maxItems` of at most 1,000. */
+      /** Makes filters on one of the elements fast. Needs `maxItems` of at most 1,000. */
       readonly index?: boolean
       readonly default?: readonly unknown[]
     })
@@ -65,9 +65,9 @@ export type FieldDefinition =
       readonly type: 'reference'
       /** The collection of the document whose `_id` this is. */
       readonly collection: string
-      /** What happens to this document when the other is deleted. Default: the delete is refused. */
+      /** The effect on this document when the other is deleted. Default: the delete is rejected. */
       readonly onDelete?: 'restrict' | 'cascade' | 'unset'
-      /** Fields of this document, each with the field of the other one that must have the same value. */
+      /** Fields of this document, each with the field of the other document that must have the same value. */
       readonly match?: { readonly [here: string]: string }
       readonly default?: string
     })

@@ -22,20 +22,20 @@ export type OperatorName =
   | '$regex'
   | '$exists'
 
-/** A filter in the words of the query language: `{ "status": "published", "views": { "$gte": 10 } }`. */
+/** A filter as the query language writes it: `{ "status": "published", "views": { "$gte": 10 } }`. */
 export type WhereConfig = { readonly [path: string]: unknown }
 
-/** The values of one field in the documents that match: what a caller is through other documents. */
+/** A claim: the values of one field in the documents that match, such as the teams that a caller belongs to. */
 export interface ClaimConfig extends Commented {
   /** The collection of the documents. */
   readonly from: string
-  /** Which documents; `"$user.<field>"` and `"$now"` may stand in it, other claims may not. */
+  /** Selects the documents; may contain `"$user.<field>"` and `"$now"`, but no other claim. */
   readonly where: WhereConfig
-  /** `_id`, or a top-level field of single values. */
+  /** `_id`, or a top-level field with a single value. */
   readonly take: string
 }
 
-/** What one subject may do in one operation. */
+/** The rule for one subject and one operation. */
 export interface RuleConfig extends Commented {
   /** Only these properties. `[]` means none. */
   readonly pick?: readonly string[]
@@ -43,13 +43,13 @@ export interface RuleConfig extends Commented {
   readonly omit?: readonly string[]
   /** Only these stored documents. */
   readonly where?: WhereConfig
-  /** What the document must satisfy as stored. On update it defaults to `where`; `{}` requires nothing. */
+  /** A filter that the document must match as stored. On update it defaults to `where`; `{}` requires nothing. */
   readonly check?: WhereConfig
-  /** Values that replace those of the body; `"$user.<field>"` and `"$now"` may stand in them. */
+  /** Values that replace those of the body; may contain `"$user.<field>"` and `"$now"`. */
   readonly set?: JsonObject
 }
 
-/** What one subject may do. The plain `{ pick, omit }` means `{ "read": true, "create": { pick, omit } }`. */
+/** The rights of one subject. The short form `{ pick, omit }` means `{ "read": true, "create": { pick, omit } }`. */
 export type GrantConfig =
   | boolean
   | (Commented & {
@@ -63,11 +63,11 @@ export type GrantConfig =
 /** A collection: its schema, its permissions and its indexes. */
 export interface CollectionConfig extends Commented {
   readonly schema: { readonly [field: string]: FieldDefinition }
-  /** Keys: `*`, `user`, `owner` and role names. Default: nobody may do anything. */
+  /** Keys: `*`, `user`, `owner` and role names. Default: no subject may do anything. */
   readonly permissions?: { readonly [subject: string]: GrantConfig }
-  /** Whether undeclared properties are stored and returned. Default false: they are faults. */
+  /** Whether undeclared properties are stored and returned. Default false: they are validation errors. */
   readonly additionalProperties?: boolean
-  /** Whether `GET /<collection>/changes` tells what changes here. Default false. */
+  /** Whether `GET /<collection>/changes` streams the changes of this collection. Default false. */
   readonly changes?: boolean
   readonly indexes?: readonly (Commented & {
     readonly fields: readonly string[]
@@ -75,7 +75,7 @@ export interface CollectionConfig extends Commented {
   })[]
 }
 
-/** How accounts work. */
+/** The configuration of accounts. */
 export interface AuthConfig extends Commented {
   /** The unique string field of `users` that names an account. */
   readonly identifier?: string
@@ -91,17 +91,17 @@ export interface AuthConfig extends Commented {
   readonly sessions?: number
   /** bcrypt's cost, 10 to 15. Default 12. */
   readonly cost?: number
-  /** The timestamp of `users` that says since when its identifier is verified. Default `null`: none is. */
+  /** The timestamp of `users` since which its identifier is verified. Default `null`: no verification. */
   readonly verifiedField?: string | null
-  /** Whether an account counts only once it is verified. Needs `verifiedField` and `options.deliver`. */
+  /** Whether an account is active only after its verification. Needs `verifiedField` and `options.deliver`. */
   readonly requireVerified?: boolean
-  /** Minutes for which a token for a new secret counts. Default 60. */
+  /** Minutes for which a token for a new secret is valid. Default 60. */
   readonly resetMinutes?: number
-  /** By name: what callers are through other documents. Rules see each as `$user.<name>`. */
+  /** Claims by name: attributes of a caller, read from other documents. Rules see each as `$user.<name>`. */
   readonly claims?: { readonly [name: string]: ClaimConfig }
 }
 
-/** How much one request may ask for. */
+/** The limits of one request, and of the streams of changes. */
 export interface Limits {
   /** Documents of a list without a limit of its own. Default: `maxLimit`. */
   readonly defaultLimit: number | null
@@ -109,7 +109,7 @@ export interface Limits {
   readonly maxLimit: number | null
   /** Default 1,048,576. */
   readonly bodyBytes: number
-  /** Bytes of a document as JSON, as its writer may read it. Default 2,097,152. */
+  /** Bytes of a document as JSON, in the form that its writer may read. Default 2,097,152. */
   readonly documentBytes: number
   /** Default 8,192. */
   readonly queryBytes: number
@@ -125,30 +125,30 @@ export interface Limits {
   readonly bulk: number
   /** Operations that a hook adds to the write of one document. Default 10. */
   readonly added: number
-  /** Seconds from the request to the first byte of its answer. Default 10. */
+  /** Seconds from the request to the first byte of the response. Default 10. */
   readonly requestSeconds: number
-  /** Streams of changes that a process serves; one caller, or one address, has a tenth. Default 1000. */
+  /** Streams of changes that a process serves; one caller, or one address, may have a tenth. Default 1000. */
   readonly subscribers: number
-  /** Hours for which a stream can go on where it ended. Default 24. */
+  /** Hours for which a stream can resume where it ended. Default 24. */
   readonly changesHours: number
-  /** Bytes of documents that the log of changes keeps: the oldest changes go. Default 1,073,741,824. */
+  /** Bytes of documents in the log of changes; beyond them the oldest are deleted. Default 1,073,741,824. */
   readonly changesBytes: number
 }
 
 /**
- * The whole configuration: pure JSON. `$comment` may also stand among the names of `collections`, `schema`,
- * `properties` and `permissions`; an index signature cannot express that, but `defineConfig` accepts it.
+ * The whole configuration: pure JSON. `$comment` may also be a key of `collections`, `schema`, `properties` and
+ * `permissions`; an index signature cannot express that, but `defineConfig` accepts it.
  */
 export interface Config extends Commented {
   readonly $schema?: string
-  /** The findings of `check` that are meant so: `"<code> <pointer>"`, and ` - ` with the reason. */
+  /** Accepted findings of `check`: `"<code> <pointer>"`, and ` - ` with the reason. */
   readonly $ignore?: readonly string[]
   readonly collections: { readonly [name: string]: CollectionConfig }
   readonly auth?: AuthConfig
   readonly limits?: Partial<Limits> & Commented
 }
 
-/** A caller, as the host names one. `null` in its place is an anonymous caller. */
+/** A caller, as the host identifies one. `null` instead of a caller means anonymous. */
 export interface Caller {
   readonly id: string
   readonly roles?: readonly string[]
@@ -160,17 +160,17 @@ export type Document = { readonly _id: string } & JsonObject
 
 /** The options of `createCollectionService`. */
 export interface ServiceOptions {
-  /** Identifies a request's caller. An error in it, or a caller without a string `id`, is a 500. */
+  /** Identifies the caller of a request. If it throws, or the caller has no string `id`, the response is a 500. */
   readonly authenticate?: (request: Request) => Caller | null | Promise<Caller | null>
   /** With `authenticate`: whether the service keeps its own accounts too. Default false. */
   readonly accounts?: boolean
   /** Default `""`: the routes begin at `/`. */
   readonly basePath?: string
-  /** Default: no other origin may read answers. `headers`: what its pages may send beside the headers of the contract. */
+  /** Default: other origins cannot read responses. `headers`: request headers allowed beside those of the contract. */
   readonly cors?: { readonly origins: readonly string[] | '*'; readonly headers?: readonly string[] }
   /**
    * The client's address, for the throttle of logins. Default: the socket's address under the Node mount.
-   * Where the address is not known, attempts count by identifier alone.
+   * Without an address, attempts count by identifier alone.
    */
   readonly clientAddress?: (request: Request) => string | null | undefined
   /** Default: bcrypt at `auth.cost`, one hash at a time. */
@@ -183,18 +183,18 @@ export interface ServiceOptions {
   readonly now?: () => number
   /** Whether `GET /_openapi.json` describes what its caller may do (CONTRACT.md §8, "OpenAPI"). Default false. */
   readonly openapi?: boolean
-  /** Hands tokens to the owners of accounts, by mail for example. Without it, no secret can be reset. */
+  /** Sends tokens to the owners of accounts, for example by mail. Without it, no secret can be reset. */
   readonly deliver?: Deliver
-  /** Is given what goes on behind an answer, for runtimes that would end it: `waitUntil`. It never rejects. */
+  /** Receives work that continues after the response, for runtimes that would stop it: `waitUntil`. Never rejects. */
   readonly background?: (work: Promise<void>) => void
   /**
-   * Is told of each request once, after its last byte or when its client has gone, in the request's own async
+   * Called once for each request, after its last byte or when its client has disconnected, in the request's own async
    * context (CONTRACT.md §8, "Observe").
    */
   readonly observe?: Observe
   /**
-   * What `createPage()` of `collection-service/page` gives, which is served at `GET /_page`; with it, `openapi` counts
-   * as true. Default: there is no page (CONTRACT.md §11).
+   * The admin UI that `createPage()` of `collection-service/page` returns, served at `GET /_page`; it implies
+   * `openapi: true`. Default: no admin UI (CONTRACT.md §11).
    */
   readonly page?: Page
 }
@@ -203,16 +203,16 @@ export interface ServiceOptions {
 export interface Handler<C = unknown> {
   // Frameworks pass up to two more arguments. A handler with more parameters would look like an error handler
   // of Express and Connect, whose first argument is `any`: only `toNodeHandler` makes one for Node.
-  // biome-ignore lint/suspicious/noExplicitAny: they may be of any type
+  // biome-ignore lint/suspicious/noExplicitAny: frameworks pass any type
   (request: Request, second?: any, third?: any, ...none: readonly undefined[]): Promise<Response>
-  /** Opens the storage, once. Rejects with the cause. The first request does the same, but answers 503. */
+  /** Opens the storage, once. Rejects with the cause. The first request opens it too, but answers 503 on failure. */
   ready(): Promise<void>
   /** Waits for requests in flight, at most `limits.requestSeconds`, then closes the adapter. */
   close(): Promise<void>
-  /** The same service for a caller that the host names. It ignores `Authorization` and has no `/auth`. */
+  /** The same service for a caller that the host has identified. It ignores `Authorization` and has no `/auth`. */
   as(caller: Caller | null): Handler<C>
-  /** What its paths begin with, without a slash at the end: `createClient` puts it before them. */
+  /** The prefix of its paths, without a slash at the end: `createClient` adds it. */
   readonly basePath: string
-  /** For the compiler only: the type of the configuration, from which clients know its collections. */
+  /** For the compiler only: the type of the configuration, from which clients derive the collections. */
   readonly '~config'?: C
 }

@@ -11,19 +11,19 @@ export interface CollectionTypes {
   readonly update: object
   /** The paths of references, with the collections that they lead to. */
   readonly references: object
-  /** Of `users`: how accounts are addressed. */
+  /** For `users` only: how accounts are addressed. */
   readonly account?: AccountTypes
 }
 
-/** What the calls of accounts depend on. */
+/** The parts of `auth` that the types of account calls depend on. */
 export interface AccountTypes {
   /** The name of the identifier. */
   readonly identifier: string
-  /** Whether an account counts only once it is verified: a registration then signs nobody in. */
+  /** Whether an account is active only after its verification: then a registration does not sign in. */
   readonly requireVerified: boolean
 }
 
-/** A collection of which only the name is known. */
+/** A collection with a known name and unknown types. */
 export interface LooseCollection {
   readonly document: Document
   readonly create: JsonObject
@@ -44,7 +44,7 @@ interface SystemFields {
 }
 
 /**
- * Whether a schema's types were widened, as in an import of a JSON file; they then say nothing of a document.
+ * Whether a schema's types were widened, as in an import of a JSON file; they then do not describe a document.
  */
 type IsWide<S> = [NameOf<S>] extends [never]
   ? false
@@ -56,29 +56,29 @@ type IsWide<S> = [NameOf<S>] extends [never]
         : false
       : true
 
-/** The properties of a document that its schema need not declare. */
+/** The properties that a document may have beside those of its schema. */
 type Undeclared<C> = C extends { readonly additionalProperties: true } ? JsonObject : unknown
 
-/** The names that some rule's `set` gives on create. */
+/** The names that the `set` of some rule fills on create. */
 type SetName<C> = C extends { readonly permissions: infer P } ? SetNameOf<P[keyof P]> : never
 type SetNameOf<G> = G extends { readonly create: { readonly set: infer V } } ? KnownName<V> : never
-/** The known names of a value; none where its names are not known. */
+/** The known names of a value; none where the keys are any string. */
 type KnownName<V> = string extends keyof V ? never : NameOf<V>
 
-/** The field of `users` that the service alone writes (CONTRACT.md §4, "Verification"). */
+/** The field of `users` that only the service writes (CONTRACT.md §4, "Verification"). */
 type VerifiedField<C> = C extends { readonly auth: { readonly verifiedField: infer F extends string } }
   ? string extends F
     ? never
     : F
   : never
 
-/** A schema without the fields that no body has. */
+/** A schema without the fields that no body contains. */
 type GivenIn<S, Ours> = [Ours] extends [never] ? S : { readonly [K in keyof S as Exclude<K, Ours>]: S[K] }
 
-/** A configuration of a service whose hooks fill the fields `F`, by collection. */
+/** The configuration of a service whose hooks fill the fields `F`, by collection. */
 export type FilledBy<C, F> = keyof FilledIn<F> extends never ? C : C & { readonly '~fills': FilledIn<F> }
 
-/** The collections of which hooks fill fields; where nothing is filled, the compiler has found nothing. */
+/** The collections whose fields hooks fill; empty where the compiler has found none. */
 type FilledIn<F> = {
   readonly [P in keyof F as unknown extends F[P] ? never : [F[P]] extends [never] ? never : P]: F[P]
 }
@@ -87,8 +87,8 @@ type FilledIn<F> = {
 type FillOf<C, K> = C extends { readonly '~fills': infer F } ? (K extends keyof F ? F[K] : never) : never
 
 /**
- * The types of a collection; `Common` are references of all collections, `Ours` the fields that no body has, `Fill` those that
- * a hook fills.
+ * The types of a collection; `Common`: references of all collections, `Ours`: the fields that no body contains, `Fill`:
+ * the fields that a hook fills.
  */
 type TypesOf<C, Common, Ours, Fill> = C extends { readonly schema: infer S }
   ? IsWide<S> extends true
@@ -106,20 +106,20 @@ type UniqueStringOf<S> = {
   [K in NameOf<S>]: S[K] extends { readonly type: 'string'; readonly unique: true } ? K : never
 }[NameOf<S>]
 
-/** The identifier that a configuration names, else the one unique string of `users`. */
+/** The identifier of a configuration: the configured one, else the one unique string of `users`. */
 type IdentifierOf<C, S> = C extends { readonly auth: { readonly identifier: infer K extends string } }
   ? K
   : UniqueStringOf<S>
 
-/** The names of the secrets of a schema. */
+/** The names of the hash fields of a schema. */
 type HashOf<S> = {
   [K in NameOf<S>]: S[K] extends { readonly type: 'hash' } ? K : never
 }[NameOf<S>]
 
-/** The secret that a configuration names, else the one hash of `users`. */
+/** The secret of a configuration: the configured one, else the one hash field of `users`. */
 type SecretOf<C, S> = C extends { readonly auth: { readonly secret: infer K extends string } } ? K : HashOf<S>
 
-/** Where there are accounts, `createdBy` leads to them (CONTRACT.md §2, "Expand"). */
+/** The reference from `createdBy` to the accounts, if there are accounts (CONTRACT.md §2, "Expand"). */
 type CreatedBy<C> = C extends { readonly collections: { readonly users: { readonly schema: infer S } } }
   ? [IdentifierOf<C, S>] extends [never]
     ? unknown
@@ -134,7 +134,7 @@ type RequireVerified<C> = C extends {
   ? B
   : false
 
-/** What a collection has besides, if it is that of the accounts. */
+/** The account types of the collection `users`. */
 type AccountOf<C, K, U> = K extends 'users'
   ? U extends { readonly schema: infer S }
     ? [IdentifierOf<C, S>] extends [never]
@@ -156,13 +156,13 @@ type IsConfig<C> = C extends { readonly collections: infer N }
   : false
 
 /**
- * The types of all collections, by name: derived from the type of a configuration, or of a service, which also knows what its
- * hooks fill; or `C` itself where it is such a map, as `collection-service types` prints it. Otherwise nothing is known of the
- * collections.
+ * The types of all collections, by name: derived from the type of a configuration, or of a service, which also knows
+ * which fields its hooks fill; or `C` itself where it is such a map, as `collection-service types` prints it. Otherwise
+ * the collections have loose types.
  */
 export type CollectionsOf<C> = TypedCollectionsOf<ConfigIn<C>>
 
-/** The configuration of a service, or what was given. */
+/** The configuration of a service, else the type itself. */
 type ConfigIn<C> = '~config' extends keyof C ? Exclude<C['~config'], undefined> : C
 
 type TypedCollectionsOf<C> =
@@ -192,7 +192,7 @@ type PartOf<C, N, P extends keyof CollectionTypes> = N extends keyof Collections
   : never
 
 /**
- * A document as it is read: declared fields that are required or have a default, the others optional. The
+ * A document as it is read: fields that are required or have a default are always present, the others are optional. The
  * type includes fields that a read rule hides from the caller.
  */
 export type DocumentOf<C, N extends CollectionName<C>> = PartOf<C, N, 'document'>

@@ -14,7 +14,7 @@ type CompositeType = 'array' | 'object' | 'reference'
 
 type DefinitionOf<T> = Extract<FieldDefinition, { readonly type: T }>
 
-/** The fields of `S`, with an optional comment. */
+/** The fields of `S`, with an optional `$comment`. */
 type Definitions<S, Target> = {
   readonly [K in keyof S]: K extends '$comment' ? string : Definition<S[K], Target>
 }
@@ -92,7 +92,7 @@ type FieldTypesIn<N> = {
 type TypeIn<D> = D extends { readonly type: infer T } ? T : never
 
 /**
- * The type that a configuration of type `C` must have. It is `C` itself where its types were widened, as in
- * an import of a JSON file: only the service can then find its faults.
+ * The type that a configuration of type `C` must have. It is `C` itself where its types were widened, as in an import
+ * of a JSON file: only the service can then find its errors.
  */
 export type ConfigInput<C> = string extends FieldTypesIn<CollectionsIn<C>> ? C : ConsistentConfig<C>

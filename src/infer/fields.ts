@@ -1,20 +1,20 @@
 import type { FieldTypeName } from '../types.js'
 
-/** The same type, written out: because of `infer`, the compiler shows its properties, not its origin. */
+/** The same type, written out: `infer` makes the compiler show its properties instead of its origin. */
 export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
 
 /** The string keys of an object, written out too. */
 export type KeyOf<T> = [keyof T & string] extends [infer K extends string] ? K : never
 
-/** The names in a part of a configuration that is keyed by name, without that of a comment. */
+/** The names in a part of a configuration that is keyed by name, without `$comment`. */
 export type NameOf<S> = Exclude<keyof S, '$comment'>
 
 type Choice<D, V> = D extends { readonly enum: readonly (infer E)[] } ? E : V
 
-/** `T`, checked to have every type but those that hold other fields. */
+/** `T`, checked: it must list every type except those that contain other fields. */
 type Total<T extends { readonly [type in Exclude<FieldTypeName, 'array' | 'object'>]: unknown }> = T
 
-/** A field's value in JSON by the type of the field, where reading and writing agree. */
+/** A field's value in JSON by the type of the field, for types that read and write the same value. */
 type Values<D> = Total<{
   readonly string: Choice<D, string>
   readonly hash: string
@@ -40,12 +40,12 @@ type ShownValue<D> = D extends { readonly type: 'array'; readonly items: infer I
     ? ShownFields<P>
     : ScalarValue<D>
 
-/** Whether every document has a field; a reader may still not see it. */
+/** Whether every document has a field; a read rule may still hide it. */
 type IsThere<D> = IsHash<D> extends true ? false : IsRequired<D> extends true ? true : HasDefault<D>
 
 /**
- * The fields of a schema as they are read: required ones and those with a default, the others optional, no
- * hashes.
+ * The fields of a schema as they are read: required fields and those with a default are always present, the others are
+ * optional; hash fields are excluded.
  */
 export type ShownFields<S> = Flat<
   { readonly [K in keyof S as IsThere<S[K]> extends true ? K : never]: ShownValue<S[K]> } & {
@@ -57,7 +57,7 @@ export type ShownFields<S> = Flat<
 
 type Nullable<D> = D extends { readonly nullable: true } ? null : never
 
-/** JSON writes a `Date` as text. */
+/** The value of a scalar field in a body. JSON writes a `Date` as text. */
 type GivenScalar<D> = D extends { readonly type: 'timestamp' } ? string | Date : ScalarValue<D>
 
 type GivenValue<D> = D extends { readonly type: 'array'; readonly items: infer I }
@@ -68,7 +68,7 @@ type GivenValue<D> = D extends { readonly type: 'array'; readonly items: infer I
 
 type MustBeGiven<D> = IsRequired<D> extends true ? (HasDefault<D> extends true ? false : true) : false
 
-/** The fields of a schema in the body of a new document; a rule's `set` may give those in `Set`. */
+/** The fields of a schema in the body of a new document; those in `Set` are optional: a rule's `set` fills them. */
 export type GivenFields<S, Set> = Flat<
   {
     readonly [K in keyof S as MustBeGiven<S[K]> extends true ? Exclude<K, Set> : never]: GivenValue<S[K]>
@@ -88,7 +88,7 @@ export type PatchFields<S> = Flat<{
   readonly [K in keyof S as K & NameOf<S>]?: PatchValue<S[K]> | (IsRequired<S[K]> extends true ? never : null)
 }>
 
-/** Every reference of a schema, or array of them, as a pair of its dotted path and its collection. */
+/** Every reference of a schema, or array of references, as a pair of its dotted path and its collection. */
 export type ReferencePair<S, Prefix extends string = ''> = {
   [K in keyof S & string]: S[K] extends { readonly type: 'reference'; readonly collection: infer T }
     ? readonly [`${Prefix}${K}`, T]

@@ -6,18 +6,18 @@ export interface Logger {
 }
 
 /**
- * Hashes secrets. `verify` is false for a hash that it cannot read. `caller` is an opaque text that says whose request it is:
- * a hasher in which secrets wait serves callers in turn, so that one with many secrets holds up no other. Absent: one caller
- * that is common to all such secrets.
+ * Hashes secrets. `verify` returns false for a hash that it cannot read. `caller` is an opaque name of the request's
+ * caller: a hasher with a queue serves callers in turn, so that one with many secrets does not delay the others.
+ * Absent: one common caller for all such secrets.
  */
 export interface Hasher {
   hash(secret: string, signal?: AbortSignal, caller?: string): Promise<string>
   verify(secret: string, hash: string, signal?: AbortSignal, caller?: string): Promise<boolean>
 }
 
-/** What every message to the owner of an account says. */
+/** The part that every message to the owner of an account has. */
 interface Addressed {
-  /** The identifier to which it goes, in stored form. */
+  /** The identifier to which the message is sent, in stored form. */
   readonly to: string
   /** The account, as its owner may read it. */
   readonly user: { readonly _id: string; readonly [field: string]: unknown }
@@ -25,72 +25,72 @@ interface Addressed {
 
 /**
  * A message to the owner of an account (CONTRACT.md §4, "Delivery"). `reset`: a token for a new secret;
- * `verification`: one that shows that the identifier is the owner's; `new-identifier`: one that puts a new
- * identifier in. Without a token: `already-registered`, somebody tried to take this identifier;
- * `identifier-changing`, somebody who knows the secret asked for another one.
+ * `verification`: a token that proves that the identifier is the owner's; `new-identifier`: a token that sets a new
+ * identifier. Without a token: `already-registered`, another registration used this identifier;
+ * `identifier-changing`, a request with the account's secret asked for another identifier.
  */
 export type Delivery = Addressed &
   (
     | {
         readonly kind: 'reset' | 'verification' | 'new-identifier'
-        /** For one use: 43 characters that a URL takes as they are. */
+        /** Single use: 43 characters that need no encoding in a URL. */
         readonly token: string
         readonly expiresAt: string
       }
     | { readonly kind: 'already-registered' | 'identifier-changing' }
   )
 
-/** Sends a message. What it throws is logged, and nobody else learns of it. */
+/** Sends a message. An error that it throws is logged and not returned to the client. */
 export type Deliver = (delivery: Delivery) => void | Promise<void>
 
 /** A call of the storage that a request made. */
 export interface StorageCall {
-  /** What the adapter calls itself (`StorageAdapter.system`), else `other`. */
+  /** The name that the adapter gives itself (`StorageAdapter.system`), else `other`. */
   readonly system: string
   readonly operation: 'list' | 'count' | 'stream' | 'write'
-  /** Of a write in several collections, the first. Those of the service begin with `_`. */
+  /** For a write in several collections, the first. Internal collections begin with `_`. */
   readonly collection: string
   /** Milliseconds since 1970, with fractions. */
   readonly startedAt: number
-  /** Until it was answered, or the request was over. */
+  /** Until the call returned, or the request ended. */
   readonly milliseconds: number
-  /** The code of the error with which it failed. */
+  /** The code of the error, if the call failed. */
   readonly error?: string
 }
 
-/** What one request was and did, without a value of a document, a query, a path or a body. */
+/** One request and its outcome, without values from documents, queries, paths or bodies. */
 export interface RequestEvent {
-  /** `list`, `create`, `login`, …: the name of what was asked for; `null` where there is no such thing. */
+  /** `list`, `create`, `login`, …: the name of the requested operation; `null` where no operation exists. */
   readonly operation: string | null
   readonly collection: string | null
   readonly method: string
-  /** The path with placeholders, `/articles/{id}`, below the base path; `null` where no route has it. */
+  /** The path with placeholders, `/articles/{id}`, below the base path; `null` where no route matches. */
   readonly route: string | null
   readonly status: number
-  /** The code of the problem that was answered. */
+  /** The code of the error response. */
   readonly code?: string
   /** Milliseconds since 1970, with fractions. */
   readonly startedAt: number
-  /** Until the last byte was given away, or the client had disconnected. */
+  /** Until the last byte was handed over, or the client had disconnected. */
   readonly milliseconds: number
-  /** Whether the client did not wait for the whole answer, or it broke. */
+  /** Whether the client disconnected before the end of the response, or the response broke. */
   readonly aborted: boolean
-  /** The first 100. */
+  /** The first 100 calls. */
   readonly storage: readonly StorageCall[]
-  /** Nobody, an account of the service, or a caller of whom the host spoke. */
+  /** `user`: an account of the service; `host`: a caller that the host has identified. */
   readonly caller: 'anonymous' | 'user' | 'host'
-  /** The one that a problem has, and what the log says of this request. */
+  /** The same id as in the error response and in the log lines of this request. */
   readonly requestId: string
 }
 
-/** The page that `createPage` of `collection-service/page` gives: one document, and what its answer says of it. */
+/** The admin UI that `createPage` of `collection-service/page` returns: one document, and values for its headers. */
 export interface Page {
   readonly html: string
-  /** The content security policy under which it runs, with the hashes of its script and its style. */
+  /** The content security policy of the document, with the hashes of its script and its style. */
   readonly policy: string
   /** Its entity tag. */
   readonly etag: string
 }
 
-/** Is told of each request when it is over. What it throws is logged, and changes nothing. */
+/** Called for each request when it is over. An error that it throws is logged and has no other effect. */
 export type Observe = (event: RequestEvent) => void

@@ -1,7 +1,7 @@
 import { type BcryptEngine, type BuiltInHasher, createHasherOn, inProcess, processQueue } from './hasher.js'
 import { createThreads, type ThreadClass } from './threads.js'
 
-/** What this asks of `process`, where there is one. */
+/** The properties of `process` and `navigator` that identify Node. */
 interface Host {
   readonly process?: {
     readonly versions?: { readonly bun?: string; readonly deno?: string }
@@ -10,14 +10,14 @@ interface Host {
   readonly navigator?: { readonly userAgent?: string }
 }
 
-/** The class of threads, in Node alone: the others that have the module run no thread from a text. */
+/** The class of threads, in Node alone: other runtimes with this module cannot run a thread from a text. */
 function findThreads({ process, navigator }: Host): ThreadClass | undefined {
   const { bun, deno } = process?.versions ?? {}
   if (bun ?? deno ?? navigator?.userAgent?.startsWith('Cloudflare')) return undefined
   return process?.getBuiltinModule?.('node:worker_threads')?.Worker
 }
 
-/** Hashes in a thread, and in this one where none can be started, as under Node's permission model. */
+/** Hashes in a thread, or in this one where no thread can start, as under Node's permission model. */
 function createEngine(): BcryptEngine {
   const threads = findThreads(globalThis as Host)
   if (!threads) return inProcess
@@ -28,12 +28,13 @@ function createEngine(): BcryptEngine {
   }
 }
 
-/** The process has one engine, however many services it has. */
+/** One engine for the process, shared by all services. */
 const engine = createEngine()
 
 /**
- * The hasher of a service without the option `hasher`: bcrypt at `cost` (2^cost rounds), one secret at a time in the process,
- * in Node in a thread. bcryptjs in the thread of requests computes for 100 ms at a time, and a read of PostgreSQL needs some
- * four turns of the event loop (`npm run bench -- fairness`). Rejects with `overloaded` when more than 128 wait.
+ * The hasher of a service without the option `hasher`: bcrypt at `cost` (2^cost rounds), one secret at a time in the
+ * process, in Node in a thread. In the thread of requests, bcryptjs would block for 100 ms at a time, and a read of
+ * PostgreSQL needs about four turns of the event loop (`npm run bench -- fairness`). Rejects with `overloaded` when
+ * more than 128 wait.
  */
 export const createDefaultHasher = (cost: number): BuiltInHasher => createHasherOn(engine, cost, processQueue)

@@ -21,12 +21,12 @@ export const DELIVERIES_PLAN: CollectionPlan = {
   ],
 }
 
-/** What a delivered token is for. */
+/** The purpose of a delivered token. */
 export type TokenKind = 'reset' | 'verification' | 'new-identifier'
 
 const KINDS: readonly string[] = ['reset', 'verification', 'new-identifier'] satisfies TokenKind[]
 
-/** What a delivered token stands for. */
+/** A delivered token as it is stored. */
 export interface DeliveredToken {
   /** The digest of the token. */
   readonly _id: string
@@ -55,7 +55,7 @@ export function issueToken(
   }
 }
 
-/** What a stored token stands for; `undefined` where it has expired at `now`. */
+/** Reads a stored token; `undefined` where it has expired at `now`. */
 export function readDelivered(stored: StoredDocument, now: number): DeliveredToken | undefined {
   const { _id } = stored
   const [kind, user, to, stamp, expiresAt] = ['kind', 'user', 'to', 'stamp', 'expiresAt'].map((name) =>
@@ -70,7 +70,7 @@ export function readDelivered(stored: StoredDocument, now: number): DeliveredTok
 
 const isKind = (kind: unknown): kind is TokenKind => typeof kind === 'string' && KINDS.includes(kind)
 
-/** Whether a token still stands for an account as it is now (CONTRACT.md §4, "Delivery"). */
+/** Whether a token is still valid for the present state of an account (CONTRACT.md §4, "Delivery"). */
 export function isBound(
   { kind, to, stamp }: DeliveredToken,
   account: { readonly identifier: unknown; readonly stamp: string },
@@ -87,7 +87,7 @@ export function isBound(
   }
 }
 
-/** The steps that use a token up, and end the others of its kind for that account. */
+/** The steps that delete a used token and the others of its kind for that account. */
 export const useUp = ({ _id, kind, user }: DeliveredToken): readonly WriteStep[] => [
   { in: DELIVERIES, remove: isId(_id), expect: 1 },
   { in: DELIVERIES, remove: and([deliveredTo(user), { kind: 'eq', field: KIND, value: kind }]) },

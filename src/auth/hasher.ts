@@ -5,7 +5,7 @@ import { createWorkQueue, type WorkQueue } from './work-queue.js'
 /** The most secrets that may wait for their hash in this process. */
 export const MAX_WAITING = 128
 
-/** The text of a hash that no secret has. */
+/** The text of a bcrypt hash that matches no secret. */
 const decoyOf = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 
 /** The lowest cost of bcrypt. */
@@ -20,7 +20,7 @@ const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
 export const isCheaper = (hash: string, other: string): boolean =>
   Number(BCRYPT.exec(hash)?.[1]) < Number(BCRYPT.exec(other)?.[1])
 
-/** The process has one queue: hashing two secrets at once doubles the stalls of everything else. */
+/** One queue for the process: hashing two secrets at once doubles the stalls of everything else. */
 export const processQueue = createWorkQueue(MAX_WAITING)
 
 /** An implementation of bcrypt. */
@@ -29,12 +29,12 @@ export interface BcryptEngine {
   compare(secret: string, hash: string): Promise<boolean>
 }
 
-/** bcrypt in the thread that calls it, which computes for 100 ms at a time. */
+/** bcrypt in the calling thread, which it blocks for 100 ms at a time. */
 export const inProcess: BcryptEngine = bcrypt
 
-/** A hasher that can give a decoy without computing a hash. */
+/** A hasher that can return a decoy without computing a hash. */
 export interface BuiltInHasher extends Hasher {
-  /** A hash that no secret has, with this hasher's cost. */
+  /** A hash that matches no secret, with this hasher's cost. */
   readonly decoy: string
 }
 
@@ -45,7 +45,7 @@ export interface BuiltInHasher extends Hasher {
 export const createBcryptHasher = (cost: number): BuiltInHasher =>
   createHasherOn(inProcess, cost, processQueue)
 
-/** Creates the hasher of another engine; its secrets wait in `queue`. */
+/** Creates a hasher on an engine; its secrets wait in `queue`. */
 export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQueue): BuiltInHasher {
   const decoy = decoyOf(cost)
   return {
@@ -57,7 +57,7 @@ export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQu
           const written = Number(BCRYPT.exec(hash)?.[1])
           const isReadable = written >= MIN_COST && written <= MAX_COST
           const isRight = await engine.compare(secret, isReadable ? hash : decoy)
-          // Verifying a hash of a lower cost takes as much work as the others: each step doubles the rounds.
+          // Verifying a hash of a lower cost must take as much work as the others: each step doubles the rounds.
           for (let step = isReadable ? written : cost; step < cost; step++)
             await engine.compare(secret, decoyOf(step))
           return isRight && isReadable

@@ -8,31 +8,31 @@ import { digest } from './token.js'
 /** The internal collection of ledgers. */
 export const LEDGERS = '_ledgers'
 
-/** A stored ledger: the places that are taken, each with its time and who took it. */
+/** A stored ledger: the taken places, each with its time and its taker. */
 export const LEDGERS_PLAN: CollectionPlan = {
   name: LEDGERS,
   indexes: [{ fields: [EXPIRES_AT], unique: false }],
 }
 
-/** A ledger: how many places there are within any window of time, and for whom. */
+/** A ledger: the number of places within any window of time, in all and for one taker. */
 export interface Ledger {
   readonly _id: string
   /** Milliseconds. */
   readonly window: number
   readonly most: number
-  /** Who takes places here, and how many of them one may have; `undefined` for somebody unknown. */
+  /** The taker of places, and the most that it may have; `undefined` for an unknown taker. */
   readonly taker?: { readonly name: string; readonly most: number } | undefined
 }
 
-/** The `_id` of the ledger of something: of one length, and it tells nothing of what it stands for. */
+/** The `_id` of a ledger: a digest, so that its length is fixed and it reveals nothing of `parts`. */
 export const nameLedger = (...parts: readonly string[]): string => digest(JSON.stringify(parts))
 
-/** A place: when it was taken, in milliseconds since 1970, and by whom. */
+/** A place: the time at which it was taken, in milliseconds since 1970, and its taker. */
 type LedgerPlace = readonly [at: number, by: string | null]
 
 const isTaken = (place: unknown): place is LedgerPlace => Array.isArray(place) && typeof place[0] === 'number'
 
-/** The places that are taken at a time; also those of a clock that is ahead, but not of one that was far ahead. */
+/** The places that are taken at a time; includes those of a clock that is ahead, but not of one that was far ahead. */
 function readPlaces(
   stored: StoredDocument | undefined,
   { window }: Ledger,
@@ -43,7 +43,7 @@ function readPlaces(
   return places.filter(isTaken).filter(([at]) => Math.abs(now - at) < window)
 }
 
-/** How many places are taken, in all and by the taker of a ledger. */
+/** Counts the taken places, in all and by the taker of a ledger. */
 export function countPlaces(
   stored: StoredDocument | undefined,
   ledger: Ledger,
@@ -53,7 +53,7 @@ export function countPlaces(
   return { all: places.length, own: places.filter(([, by]) => by === ledger.taker?.name).length }
 }
 
-/** The milliseconds until there is a place; zero where there is one. */
+/** The milliseconds until a place is free; zero where one is. */
 export function waitForPlace(stored: StoredDocument | undefined, ledger: Ledger, now: number): number {
   const { window, most, taker } = ledger
   const places = readPlaces(stored, ledger, now)
@@ -73,7 +73,7 @@ export function takePlace(stored: StoredDocument | undefined, ledger: Ledger, no
   return writePlaces(stored, ledger, [...places, [now, ledger.taker?.name ?? null]])
 }
 
-/** The ledger without the places of its taker, and the step that stores it; `undefined` where there are none. */
+/** The ledger without the places of its taker, and the step that stores it; `undefined` where it has none. */
 export function liftPlaces(
   stored: StoredDocument | undefined,
   ledger: Ledger,
@@ -85,7 +85,7 @@ export function liftPlaces(
   return others.length < places.length ? writePlaces(stored, ledger, others) : undefined
 }
 
-/** A ledger as it will be stored. */
+/** A ledger after a write, and its step. */
 export interface LedgerWrite {
   readonly after: StoredDocument
   readonly step: WriteStep

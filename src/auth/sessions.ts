@@ -11,7 +11,7 @@ export const SESSIONS = '_sessions'
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
 const STAMP: FieldRef = { path: 'stamp', type: 'string', each: false }
 const CREATED_AT: FieldRef = { path: 'createdAt', type: 'timestamp', each: false }
-/** The time at which a session, a delivered token or a ledger no longer counts. */
+/** The time at which a session, a delivered token or a ledger expires. */
 export const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
 
 /** A stored session: `_id` is the digest of its token. */
@@ -23,13 +23,13 @@ export const SESSIONS_PLAN: CollectionPlan = {
   ],
 }
 
-/** The part of a session that its client receives. */
+/** A new session as its client receives it. */
 export interface IssuedSession {
   readonly token: string
   readonly expiresAt: string
 }
 
-/** The user and the digest that a token stands for. */
+/** The user and the digest of a token's session. */
 export interface Session {
   readonly id: string
   readonly user: StoredDocument
@@ -49,7 +49,7 @@ export function issueSession(
   return { issued: { token, expiresAt }, step: { in: SESSIONS, insert } }
 }
 
-/** The last time in stored form. */
+/** The latest possible time in stored form. */
 export const LAST_TIME = '9999-12-31T23:59:59.999Z'
 
 /** Matches the session of a token, expired or not. */
@@ -70,7 +70,7 @@ export function readSession(
 /** Matches all sessions of a user. */
 export const sessionsOf = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })
 
-/** Matches the sessions of a user that count at a time in stored form: with the present stamp. */
+/** Matches the valid sessions of a user at a time in stored form: those with the present stamp. */
 export const countingSessions = (userId: string, stamp: string, now: string): Filter =>
   and([
     sessionsOf(userId),
@@ -81,29 +81,29 @@ export const countingSessions = (userId: string, stamp: string, now: string): Fi
 /** Matches the sessions with another stamp than the present one. */
 export const otherStamps = (stamp: string): Filter => not({ kind: 'eq', field: STAMP, value: stamp })
 
-/** The order in which sessions began. */
+/** Sorts sessions by the time at which they began. */
 export const SESSION_ORDER: readonly SortKey[] = [
   { field: CREATED_AT, descending: false },
   { field: ID, descending: false },
 ]
 
-/** The reverse: what an earlier release has stored does not say when it began, and comes last. */
+/** The reverse: sessions of an earlier release have no such time, and come last. */
 export const NEWEST_FIRST: readonly SortKey[] = SESSION_ORDER.map(({ field }) => ({
   field,
   descending: true,
 }))
 
-/** The name of a session: neither its token nor the digest of it. */
+/** The public name of a session: neither its token nor the token's digest. */
 export const nameSession = (id: string): string => digest(`session ${id}`).slice(0, 32)
 
-/** When a stored session began; one of an earlier release does not say. */
+/** The time at which a stored session began; for one of an earlier release, derived from its expiry. */
 export function beginningOf(session: StoredDocument, lifetime: number): string {
   const [createdAt, expiresAt] = ['createdAt', 'expiresAt'].map((name) => readOwn(session, name))
   if (typeof createdAt === 'string') return createdAt
   return formatTimestamp(Date.parse(String(expiresAt)) - lifetime) ?? String(expiresAt)
 }
 
-/** The same as it is stored; empty where it is not. */
+/** The stored time at which a session began; empty for one of an earlier release. */
 export function storedBeginning(session: StoredDocument): string {
   const createdAt = readOwn(session, 'createdAt')
   return typeof createdAt === 'string' ? createdAt : ''

@@ -1,8 +1,8 @@
-// The text of the module: bundlers lose files that are only named.
+// The module as text: bundlers lose files that are only named.
 import bcryptSource from 'bcryptjs?raw'
 import type { BcryptEngine } from './hasher.js'
 
-/** What this uses of a `Worker` of `node:worker_threads`. */
+/** The part of a `Worker` of `node:worker_threads` that this module uses. */
 interface Thread {
   on(event: 'message' | 'error' | 'exit', listener: (value: unknown) => void): this
   off(event: 'message' | 'exit', listener: (value: unknown) => void): this
@@ -14,7 +14,7 @@ interface Thread {
 /** The class `Worker` of `node:worker_threads`. */
 export type ThreadClass = new (url: URL) => Thread
 
-/** The code of a thread, after that of bcrypt, whose functions are in its scope. */
+/** The code of a thread, appended to that of bcrypt, whose functions are in its scope. */
 const LISTEN = `
 import { parentPort } from 'node:worker_threads'
 parentPort.on('message', ([kind, secret, other]) => {
@@ -25,13 +25,13 @@ const WORKER_URL = `data:text/javascript,${encodeURIComponent(bcryptSource + LIS
 
 type Task = readonly [kind: 'hash', secret: string, cost: number] | readonly ['compare', string, hash: string]
 
-/** How many threads try a task, when they crash under it. */
+/** How often a task is tried when threads crash during it. */
 const MAX_ATTEMPTS = 2
 
 /**
- * Creates an engine with at most `count` threads, each of which takes one task at a time; the queue before them never lets in
- * more tasks than threads. The threads start when first needed, do not keep the process alive, and are replaced when they
- * crash. Rejects where none can be started.
+ * Creates an engine with at most `count` threads, each of which runs one task at a time; the caller's work queue has
+ * the same width. The threads start when first needed, do not keep the process alive, and are replaced when they
+ * crash. Rejects where no thread can start.
  */
 export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptEngine {
   const idle: Thread[] = []
@@ -49,7 +49,7 @@ export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptE
   }
   const startThread = (): Thread => {
     const worker = new ThreadOfNode(new URL(WORKER_URL))
-    // A thread that crashes while it waits must not end the process; it is then not used again.
+    // A thread that crashes while idle must not end the process; it is then not used again.
     worker.on('error', () => {})
     worker.on('exit', () => {
       const place = idle.indexOf(worker)
@@ -63,7 +63,7 @@ export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptE
   }
 }
 
-/** Gives a thread a task, during which it keeps the process alive. Rejects when the thread dies. */
+/** Runs a task in a thread, which keeps the process alive meanwhile. Rejects when the thread exits. */
 function ask(worker: Thread, task: Task): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const finish = (): void => {
@@ -76,7 +76,7 @@ function ask(worker: Thread, task: Task): Promise<unknown> {
     }
     const onExit = (): void => {
       finish()
-      reject(new Error('a thread that hashed has died'))
+      reject(new Error('a hashing thread has exited'))
     }
     worker.on('message', onMessage).on('exit', onExit)
     worker.ref()

@@ -18,8 +18,8 @@ const createRandomText = (length: number): string =>
 export const isToken = (text: string): boolean => TOKEN.test(text)
 
 /**
- * The SHA-256 of bytes, or of text in UTF-8, in hexadecimal; by the runtime where it has one that answers at
- * once, as Node has.
+ * The SHA-256 of bytes, or of text in UTF-8, in hexadecimal; computed by the runtime if it has a synchronous function,
+ * as Node does.
  */
 export const digest = (data: Uint8Array | string): string =>
   builtIn
@@ -33,5 +33,5 @@ const { process } = globalThis as {
 }
 const builtIn = process?.getBuiltinModule?.('node:crypto')?.hash
 
-/** The digest that is stored in place of a token. */
+/** The digest that is stored instead of a token. */
 export const digestToken = (token: string): string => digest(token)

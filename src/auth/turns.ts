@@ -4,42 +4,42 @@ import type { StoredDocument } from '../storage.js'
 import { countPlaces, type Ledger, waitForPlace } from './ledger.js'
 
 /**
- * Who may try now: in one process at most as many attempts run at one ledger as may still fail; the others
- * wait for their turn, bounded in number.
+ * Limits concurrent attempts: at one ledger, a process runs at most as many as may still fail. The others wait in a
+ * bounded queue.
  */
 export interface Turns {
   /** Whether an attempt may start at once. Throws `too_many_attempts` where no place is left. */
   tryBegin(ledger: Ledger, stored: StoredDocument | undefined): boolean
   /**
-   * Waits until it may. Callers are served in turn. Rejects with `too_many_attempts`, and with `overloaded` where too many
-   * wait or `signal` aborts.
+   * Waits until an attempt may start. Callers are served in turn. Rejects with `too_many_attempts`, and with
+   * `overloaded` where too many wait or `signal` aborts.
    */
   wait(
     ledger: Ledger,
     by: { readonly signal: AbortSignal; readonly caller: string | undefined },
   ): Promise<void>
-  /** Ends an attempt. `stored` is the ledger behind it, where it is known. */
+  /** Ends an attempt. `stored` is the ledger after it, if known. */
   end(ledger: Ledger, stored: StoredDocument | undefined): void
 }
 
-/** The most attempts that may wait in this process: as many as secrets may wait for their hash. */
+/** The most attempts that may wait in this process: as many as secrets that may wait for their hash. */
 const MAX_WAITING = 128
 
-/** An attempt that waits for its turn. */
+/** A queued attempt. */
 interface QueuedAttempt {
   readonly ledger: Ledger
   start(): void
   refuse(reason: unknown): void
 }
 
-/** What goes on at one ledger. */
+/** The attempts at one ledger. */
 interface Lane {
   running: number
   readonly runningOf: Map<string, number>
   waiting: number
 }
 
-/** Creates the turns of a process. `now` gives milliseconds since 1970. */
+/** Creates the turns of a process. `now` returns milliseconds since 1970. */
 export const createTurns = (now: () => number): Turns => new LedgerTurns(now)
 
 class LedgerTurns implements Turns {
@@ -143,4 +143,4 @@ export const tooMany = (wait: number): ServiceError =>
   new ServiceError('too_many_attempts', 'Too many attempts. Wait.', { retryAfter: Math.ceil(wait / 1000) })
 
 const overloaded = (): ServiceError =>
-  new ServiceError('overloaded', 'Too many attempts to sign in are under way. Try again in a moment.')
+  new ServiceError('overloaded', 'Too many sign-in attempts are running. Try again in a moment.')

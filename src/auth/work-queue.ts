@@ -1,29 +1,29 @@
 import { ServiceError } from '../errors.js'
 import { FairQueue } from '../fair-queue.js'
 
-/** For whom a task is run. */
+/** The caller of a task, and its signal. */
 export interface TaskOptions {
   readonly signal?: AbortSignal | undefined
   /** Callers are served in turn. Absent: one common caller. */
   readonly caller?: string | undefined
 }
 
-/** Runs tasks, a few at a time, in turn of their callers. */
+/** Runs a few tasks at a time, callers in turn. */
 export interface WorkQueue {
   /**
-   * Runs a task in its turn. Rejects with `overloaded` when the queue is full and no other caller has more tasks in it, and
-   * when `signal` aborts before its turn.
+   * Runs a task in its turn. Rejects with `overloaded` when the queue is full and no other caller has more tasks in it,
+   * and when `signal` aborts before its turn.
    */
   run<T>(task: () => Promise<T>, options?: TaskOptions): Promise<T>
 }
 
-/** A task that waits. */
+/** A queued task. */
 interface QueuedTask {
   start(): void
   refuse(): void
 }
 
-/** Creates a queue in which at most `capacity` tasks wait, and `width` run at once. */
+/** Creates a queue with at most `capacity` waiting tasks and `width` running at once. */
 export function createWorkQueue(capacity: number, width = 1): WorkQueue {
   const waiting = new FairQueue<QueuedTask>(capacity)
   let running = 0
@@ -39,7 +39,7 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
       try {
         return await task()
       } finally {
-        // The turn passes on at once: a newcomer cannot take it in between.
+        // The next task starts synchronously: a new one cannot overtake it.
         const next = waiting.take()
         if (next) next.start()
         else running -= 1
@@ -69,4 +69,4 @@ const waitForTurn = (waiting: FairQueue<QueuedTask>, { signal, caller }: TaskOpt
   })
 
 const overloaded = (): ServiceError =>
-  new ServiceError('overloaded', 'Too many secrets are waiting for their hash. Try again in a moment.')
+  new ServiceError('overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.')

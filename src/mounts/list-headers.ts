@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 
 type Headers = { readonly [name: string]: string }
 
-/** The service's headers that are lists of names, each of which counts once (RFC 9110 §12.5.5, Fetch). */
+/** The service's headers that are lists of names; each name counts once (RFC 9110 §12.5.5, Fetch). */
 const NAMES: ReadonlySet<string> = new Set([
   'vary',
   'access-control-expose-headers',
@@ -29,7 +29,7 @@ const STORING: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Appends the lists among the service's headers to those that the host has set. Other headers replace the host's.
+ * Appends the service's list headers to those that the host has set. Other headers replace the host's.
  */
 export function addToLists(response: ServerResponse, headers: Headers): Headers {
   const added = Object.entries(headers).map(([name, ours]): [string, string] => {
@@ -41,12 +41,12 @@ export function addToLists(response: ServerResponse, headers: Headers): Headers 
   return Object.fromEntries(added)
 }
 
-/** A directive: a name, and perhaps a value, in which commas are in quotes. */
+/** A directive: a name, optionally with a value, in which commas are in quotes. */
 const DIRECTIVE = /([^\s,;="]+)(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s,;"]*))?/g
 
 /**
- * The service's directives, and those of the host that say something else, as `no-transform`, `private` and extensions:
- * `no-store` beside `public` would not be understood by every cache.
+ * The service's directives, and those of the host on other matters, such as `no-transform` and extensions: not every
+ * cache understands `no-store` beside `public`.
  */
 function joinDirectives(theirs: readonly string[], ours: string): string {
   const kept = Array.from(theirs.join(', ').matchAll(DIRECTIVE)).filter(
@@ -55,7 +55,7 @@ function joinDirectives(theirs: readonly string[], ours: string): string {
   return [...new Set([...ours.split(', '), ...kept.map(([directive]) => directive)])].join(', ')
 }
 
-/** Each name once, as it was first written. */
+/** Each name once, as first spelled. */
 function joinNames(lists: readonly string[]): string {
   const known = new Map<string, string>()
   for (const name of lists.flatMap((list) => list.split(',')).map((name) => name.trim()))

@@ -5,10 +5,10 @@ import { createBodyBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import type { MaybePromise } from '../types.js'
 import { type ParsedRequest, readParsedBody } from './parsed-body.js'
 
-/** The time in which a body has to arrive. */
+/** The deadline for a body. */
 export type Time = Parameters<IncomingRequest['readBody']>[1]
 
-/** The bytes of a request's body, as its framework has read them, or from the stream. Throws `body_too_large`. */
+/** Reads the bytes of a request's body, as its framework has read them, or from the stream. Throws `body_too_large`. */
 export function readMessageBody(request: ParsedRequest, limit: number, time: Time): MaybePromise<Uint8Array> {
   const parsed = readParsedBody(request)
   if (parsed) {
@@ -17,23 +17,23 @@ export function readMessageBody(request: ParsedRequest, limit: number, time: Tim
   }
   if (request.readableEnded)
     throw new TypeError(
-      "the host has read the body of this request and has not handed it over: set node's request.body to it first",
+      "the host has read the body of this request: set Node's request.body to the parsed body first",
     )
   const length = Number(request.headers['content-length'] ?? 0)
   if (length > limit) throw tooLarge(limit)
   return readWhole(request, length) ?? collectMessage(request, limit, time)
 }
 
-/** A body that is there already; `null` where some of it is still to come. */
+/** A body that has arrived; `null` where a part of it has not. */
 function readWhole(request: IncomingMessage, length: number): Uint8Array | null {
   if (length === 0 || request.readableFlowing || request.readableLength !== length) return null
   const whole = toBytes(request, request.read())
-  // Otherwise the request would never end.
+  // Without this, the request would never end.
   request.resume()
   return whole
 }
 
-/** What a stream gives, which is text where somebody has set its encoding. */
+/** A chunk of a stream as bytes; it is text where other code has called `setEncoding`. */
 const toBytes = (request: IncomingMessage, given: Uint8Array | string): Uint8Array =>
   typeof given === 'string' ? Buffer.from(given, request.readableEncoding ?? 'utf8') : given
 
@@ -48,7 +48,7 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
     }
     const refuse = (): ServiceError => tooLarge(limit)
     const onBroken = (): void => end(tooSlow)
-    // The listeners may stay when the body is there: they go with the request.
+    // The listeners need not be removed: they are collected with the request.
     request
       .on('data', (given: Uint8Array | string) => {
         if (isOver) return
@@ -63,7 +63,7 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
       })
       .on('error', onBroken)
       .on('close', onBroken)
-      // It may be paused, by the mount or by somebody before it.
+      // The mount, or other code before it, may have paused it.
       .resume()
     time.onOver(onBroken)
     if (request.destroyed) onBroken()

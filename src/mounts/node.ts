@@ -14,9 +14,9 @@ import { sendPieces } from './send-pieces.js'
 
 export { createWorkerHasher, type WorkerHasherOptions } from './worker-hasher.js'
 
-/** What frameworks add to Node's request. */
+/** The properties that frameworks add to Node's request. */
 type FrameworkRequest = ParsedRequest & {
-  /** Express: the target before mount paths were cut off, and what was cut off. */
+  /** Express: the target before mount paths were cut off, and the part that was cut off. */
   readonly originalUrl?: string
   readonly baseUrl?: string
 }
@@ -40,7 +40,7 @@ export type NodeHandler = (
 export function toNodeHandler(handler: Handler): NodeHandler {
   const respond = (handler as Handler & Partial<PlainEdge>)[RESPOND]
   if (!respond) throw new TypeError('toNodeHandler takes a handler made by createCollectionService')
-  // The client must get an answer even if a framework has changed its objects.
+  // The client must get a response even if a framework has changed its objects.
   const giveUp = (response: ServerResponse): void => {
     response.statusCode = 500
     response.end()
@@ -50,9 +50,9 @@ export function toNodeHandler(handler: Handler): NodeHandler {
     response.on('error', ignore)
     try {
       if (request.headers?.['content-length'] !== undefined && request.readableFlowing === null) {
-        // Who listens meanwhile must not begin what we then miss.
+        // Without the pause, another listener could start the stream before this one reads it.
         request.pause()
-        // By then there is what came in the packet of the head: a body that is whole needs no wait, and no timer.
+        // One turn later the body from the packet of the head has arrived: a complete body needs no wait, and no timer.
         await undefined
       }
       const incoming = new NodeRequest(request, response)
@@ -68,14 +68,14 @@ export function toNodeHandler(handler: Handler): NodeHandler {
 
 const ignore = (): void => {}
 
-/** A request of Node in plain data. A class, so that a request does not create a function for each of these. */
+/** A request of Node in plain data. A class, so that a request does not create a function for each of its methods. */
 class NodeRequest implements IncomingRequest {
   readonly #request: FrameworkRequest
   readonly #response: ServerResponse
   readonly method: string
   readonly target: string
   readonly mountPath: string
-  /** Whether its whole body was there when it was asked for. */
+  /** Whether the whole body had arrived when it was read. */
   isWhole = false
   #body: 'unread' | 'arriving' | 'whole' = 'unread'
 
@@ -133,18 +133,18 @@ class NodeRequest implements IncomingRequest {
   }
 }
 
-/** What a framework has cut off from the target; it cuts off only where it changes `url`. */
+/** The mount path that a framework has cut off from the target, which it does only where it changes `url`. */
 function readMountPath({ url = '', originalUrl, baseUrl }: FrameworkRequest): string {
   if (originalUrl === undefined || originalUrl === url) return ''
   if (baseUrl !== undefined) return baseUrl
-  // Unlike Express, Connect does not keep what it has cut off, and leaves a supposed host before the rest; where
-  // nothing was left, it puts a slash in its place.
+  // Unlike Express, Connect does not keep the part that it has cut off, and leaves a presumed host before the rest;
+  // where nothing was left, it inserts a slash.
   const [whole, rest] = [toOriginForm(originalUrl), url.replace(HOST, '')]
   const left = whole.endsWith(rest) ? rest : rest.replace(/^\/(?=\?|$)/, '')
   return whole.endsWith(left) ? whole.slice(0, whole.length - left.length).replace(/\/$/, '') : ''
 }
 
-/** In `GET http://host/path`, the path comes after the supposed host. */
+/** In `GET http://host/path`, the path comes after the host. */
 function toOriginForm(target: string): string {
   if (target.startsWith('/')) return target
   return HOST.test(target) ? target.replace(HOST, '') || '/' : ''
@@ -168,8 +168,8 @@ function toWebRequest(request: IncomingMessage, target: string): Request {
 const originals = new WeakMap<Request, IncomingMessage>()
 
 /**
- * Node's own request behind the one that `authenticate` and `clientAddress` get under `toNodeHandler`, with
- * what frameworks have added, like `user` or `session`. `undefined` under any other edge.
+ * Node's own request for the one that `authenticate` and `clientAddress` get under `toNodeHandler`, with
+ * properties that frameworks have added, like `user` or `session`. `undefined` under any other edge.
  *
  * @example
  * ```ts
@@ -189,7 +189,7 @@ function send(
     if (isStream(body)) body.cancel()
     return
   }
-  // Adding to what a spread has copied costs ten times as much.
+  // Adding properties to the result of a spread costs ten times as much.
   const all: OutgoingHttpHeaders = Object.assign(
     {},
     response.getHeaderNames().length > 0 ? addToLists(response, headers) : headers,
@@ -201,7 +201,7 @@ function send(
   response.writeHead(status, all)
   if (isEarly && !isStream(body)) endBehind(response, isHead ? null : body)
   else if (body === null || isHead) response.end()
-  // A short text goes out with the headers, in one piece.
+  // A short text is sent with the headers, in one packet.
   else if (!isStream(body) && body.length <= bounds.sentCharacters) response.end(body)
   else void sendBody(response, body)
 }
@@ -211,7 +211,7 @@ function send(
  */
 async function sendBody(response: ServerResponse, body: Text): Promise<void> {
   const stream = isStream(body) ? body : undefined
-  // What has begun is seen to have begun, though its first piece takes long, or never comes.
+  // The client learns that the stream has begun, even if its first piece comes late or never.
   if (stream) (response as Partial<ServerResponse>).flushHeaders?.()
   try {
     const isSent = await sendPieces(response, isStream(body) ? body : [body])

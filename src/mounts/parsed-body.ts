@@ -9,19 +9,19 @@ export type ParsedRequest = IncomingMessage & {
   readonly _body?: boolean
 }
 
-/** The bytes of a body that was read before; `undefined` where the stream is still unread. */
+/** The bytes of a body that a parser has read; `undefined` where the stream is still unread. */
 export function readParsedBody(request: ParsedRequest): Uint8Array | undefined {
   // Some parsers set an empty body on requests that they do not handle, and leave the stream unread.
   if (request._body !== true && request.readableEnded === false) return undefined
   const body = readBody(request)
   if (body === undefined) return undefined
   if (body instanceof Uint8Array) return body
-  // Parsers make an empty object of nothing.
+  // Parsers turn an empty body into an empty object.
   if (request.headers['content-length'] === '0') return NOTHING
   return Buffer.from(typeof body === 'string' && isSentText(request, body) ? body : stringify(body))
 }
 
-/** The parsed body. Some hosts parse it when it is asked for, and throw where it is not JSON. */
+/** The parsed body. Some hosts parse it on access, and throw where it is not JSON. */
 function readBody(request: ParsedRequest): unknown {
   try {
     return request.body
@@ -38,24 +38,24 @@ const NOTHING = new Uint8Array()
 const JSON_TYPE = /^application\/(?:json|[^;]{1,100}\+json) *(?:;|$)/i
 
 /**
- * Whether a string is the text that was sent, and not the value of a JSON string. Parsers do not mark what
- * they have done, so this depends on what they can have read:
- * - a mocked request has no stream that could have been parsed: its string is what its author would send;
+ * Whether a string is the text that was sent, and not the value of a JSON string. Parsers do not mark their result, so
+ * this depends on the parsers that can have read it:
+ * - a mocked request has no stream that could have been parsed: its string is the text that its author would send;
  * - bodies that were not sent as JSON are left as text, by `express.text()` and by Next;
  * - of those sent as JSON, `express.json({ strict: false })`, Next and Fastify leave the value, which is at
- *   least two quotes shorter than its JSON; `express.text({ type: '*\/*' })` leaves the text, as long as
- *   `Content-Length` says.
+ *   least two quotes shorter than its JSON; `express.text({ type: '*\/*' })` leaves the text, whose length is
+ *   `Content-Length`.
  */
 function isSentText({ headers, readableEnded }: ParsedRequest, body: string): boolean {
   if (readableEnded === undefined || !JSON_TYPE.test(headers['content-type'] ?? '')) return true
   return Number(headers['content-length'] ?? Number.NaN) === Buffer.byteLength(body)
 }
 
-/** Whether a value keeps what it holds elsewhere than in its properties, as a form or a map does. */
+/** Whether a value keeps its contents elsewhere than in its properties, as a form or a map does. */
 const isCollection = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Symbol.iterator in value
 
-/** The text of a parsed body: a number that was too large is one again. */
+/** The text of a parsed body: an infinite number becomes one that is out of range again. */
 function stringify(body: unknown): string {
   let mark = ''
   const tell = (_: string, value: unknown): unknown => {

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Headers of which node keeps the first and drops the others, where a fetch edge joins them. */
+/** Headers of which Node keeps the first value and drops the others, where a fetch edge joins them. */
 const KEPT_ONCE: readonly string[] = ['authorization', 'content-type']
 
-/** The values of a header. What a framework has put in the place of what was sent holds. */
+/** The values of a header. A value that a framework has set replaces the one that was sent. */
 export function readHeader(
   { headers, rawHeaders }: IncomingMessage,
   name: string,

@@ -4,18 +4,18 @@ import { isEndless, type TextStream } from '../http/answer.js'
 import { IDLE_MILLISECONDS, piecesOf } from '../http/send-stream.js'
 import type { Bytes } from '../json/bytes.js'
 
-/** Texts or bytes, one after another. */
+/** Texts or bytes, in order. */
 type BodyPieces = (Iterable<string | Bytes> | AsyncIterable<string | Bytes>) & Pick<TextStream, 'isEndless'>
 
 /**
  * Writes texts or bytes as fast as their client takes them, in small pieces, which show whether the client
- * still reads. False where the client has disconnected, or reads nothing for long of what has an end: the connection
- * is then broken.
+ * still reads. Returns false where the client has disconnected, or stops reading a finite body for too long: the
+ * connection is then broken.
  */
 export async function sendPieces(response: ServerResponse, parts: BodyPieces): Promise<boolean> {
   for await (const part of parts) {
     for (const piece of typeof part === 'string' ? piecesOf(part) : bytesOf(part)) {
-      // What the system has taken at once needs no waiting.
+      // Data that the system has taken at once needs no wait.
       if (response.write(piece) === false && leftIn(response) !== 0 && !(await isTaken(response, parts)))
         return false
     }
@@ -30,8 +30,8 @@ function* bytesOf(bytes: Bytes): Generator<Bytes, void, undefined> {
 }
 
 /**
- * Waits until a client has taken what was written; false where it has disconnected, or reads nothing for
- * long. What waits for the client of an endless stream is bounded by itself.
+ * Waits until a client has taken the written data; false where it has disconnected, or stops reading for too
+ * long. An endless stream bounds its own backlog.
  */
 function isTaken(response: ServerResponse, parts: BodyPieces): Promise<boolean> {
   return new Promise((resolve) => {
@@ -56,6 +56,6 @@ function isTaken(response: ServerResponse, parts: BodyPieces): Promise<boolean> 
   })
 }
 
-/** The bytes that still wait for the client; not every framework's response has a socket. */
+/** The bytes that the client has not taken yet; some frameworks' responses have no socket. */
 const leftIn = ({ writableLength, socket }: ServerResponse): number =>
   writableLength + (socket?.writableLength ?? 0)

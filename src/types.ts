@@ -169,7 +169,7 @@ export interface ServiceOptions {
   /** Default: other origins cannot read responses. `headers`: request headers allowed beside those of the contract. */
   readonly cors?: { readonly origins: readonly string[] | '*'; readonly headers?: readonly string[] }
   /**
-   * The client's address, for the throttle of logins. Default: the socket's address under the Node mount.
+   * The client's address for the throttle of logins. Default: the socket's address under the Node mount.
    * Without an address, attempts count by identifier alone.
    */
   readonly clientAddress?: (request: Request) => string | null | undefined

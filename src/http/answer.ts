@@ -16,16 +16,16 @@ export interface IncomingRequest {
   readonly clientAddress: string | undefined
   /** A header by its name in lower case; several of one name are joined by a comma. */
   header(name: string): string | undefined
-  /** Reads the body. Throws `body_too_large` beyond `limit` and `request_timeout` when the time is over. */
+  /** Reads the body. Throws `body_too_large` beyond `limit` and `request_timeout` after the deadline. */
   readBody(limit: number, time: Pick<Deadline, 'onOver'>): MaybePromise<Uint8Array>
   /**
-   * Calls `listener` when the client disconnects, unless it reads nothing and its body is whole by then: what was asked
-   * for is done (CONTRACT.md §6, "Deadlines"). Returns a function that stops listening.
+   * Calls `listener` when the client disconnects, except for a write whose body is complete by then: it is carried out
+   * (CONTRACT.md §6, "Deadlines"). Returns a function that stops listening.
    */
   onGone(listener: () => void): () => void
   /**
-   * Calls `listener` once, when the last byte of the answer was given away, or the client has gone before. Absent where
-   * the edge does not know it.
+   * Calls `listener` once, when the last byte of the answer was handed over, or the client has disconnected before.
+   * Absent where the edge cannot tell.
    */
   onSent?(listener: (isWhole: boolean) => void): void
   /** The request as a web-standard object, created when first needed. */
@@ -42,12 +42,12 @@ export interface Answer {
   readonly body: Text | null
 }
 
-/** Answers a request, at once where it waits for nothing. Neither throws nor rejects. */
+/** Answers a request, synchronously if it waits for nothing. Neither throws nor rejects. */
 export type Respond = (incoming: IncomingRequest) => MaybePromise<Answer>
 
-/** Whether a body is written bit by bit. */
+/** Whether a body is written in parts. */
 export const isStream = (body: Answer['body']): body is TextStream =>
   typeof body === 'object' && body !== null && !(body instanceof Uint8Array)
 
-/** Whether a stream goes on for as long as its client. */
+/** Whether a stream lasts as long as its client is connected. */
 export const isEndless = (stream: Pick<TextStream, 'isEndless'>): boolean => stream.isEndless?.() ?? false

@@ -4,11 +4,11 @@ import { ServiceError } from '../errors.js'
 export interface BodyBytes {
   readonly length: number
   add(chunk: Uint8Array): void
-  /** All of them. */
+  /** The bytes of all chunks. */
   join(): Uint8Array
 }
 
-/** Creates what collects a body. It keeps no chunk but the first: one of a single byte takes a hundred. */
+/** Collects a body by copying. It keeps no chunk but the first: one of a single byte can hold on to a hundred. */
 export function createBodyBytes(): BodyBytes {
   let bytes: Uint8Array = new Uint8Array()
   const body = {

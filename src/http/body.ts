@@ -8,16 +8,16 @@ import type { JsonObject, MaybePromise } from '../types.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The bytes of a body that one step (see `Slice`) pays for. */
+/** The bytes of a body that one step (see `Slice`) covers. */
 const BYTES_A_STEP = 8
 
-/** Parses a body in its turn: of many large bodies that arrive together, one is parsed at a time. */
+/** Parses a body in its turn: when many large bodies arrive together, one is parsed at a time. */
 export const parseInTurn = (
   bytes: Uint8Array,
   depth: number,
   signal: () => AbortSignal,
 ): MaybePromise<JsonObject> =>
-  // A generator that is written here would be another function for each body, which engines are slow to make.
+  // A generator function written here would be created for each body, which is slow.
   runSliced((slice) => parseInSlices(bytes, depth, slice), signal)
 
 function* parseInSlices(bytes: Uint8Array, depth: number, slice: Slice): Sliced<JsonObject> {
@@ -29,7 +29,7 @@ function* parseInSlices(bytes: Uint8Array, depth: number, slice: Slice): Sliced<
 /**
  * Parses a body to an object. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4).
  *
- * @param depth how deep in the body documents begin; where that is not 0, `__proto__` is not looked for
+ * @param depth how deep in the body documents begin; unless it is 0, `__proto__` is not searched
  */
 export function parseBody(bytes: Uint8Array, depth = 0): JsonObject {
   const text = decode(bytes)
@@ -66,7 +66,7 @@ const mayUnderflow = (text: string): boolean =>
 const ZEROS = '0'.repeat(200)
 const NUMBER = /-?\d[\d.eE+-]*/y
 
-/** Puts numbers out of range that would become zero: what is stored is what was written, or it is refused in its place. */
+/** Replaces numbers that would underflow to zero by ones out of range, so that the schema rejects them. */
 function markUnderflows(text: string): string {
   let marked = ''
   let from = 0
@@ -76,7 +76,7 @@ function markUnderflows(text: string): string {
       if (i < 0) break
       continue
     }
-    // Only where a number can begin.
+    // A number can begin only here.
     const code = text.charCodeAt(i)
     if (code !== 0x2d && (code < 0x30 || code > 0x39)) continue
     NUMBER.lastIndex = i
@@ -116,7 +116,7 @@ function isNestedTooDeep(text: string, most: number): boolean {
   return false
 }
 
-/** Where a string of JSON ends in a text without escapes; below zero where it does not. */
+/** The end of a JSON string in a text without escapes; negative where it does not end. */
 const findPlainEnd = (text: string, start: number): number => text.indexOf('"', start)
 
 /** The same in any text. */
@@ -129,21 +129,21 @@ function findEscapedEnd(text: string, start: number): number {
   return -1
 }
 
-/** Whether a text has more than half as many of a bracket as may be nested. Few texts do, and it is soon seen. */
+/** Whether a text has more than half as many of a bracket as may be nested. Few texts do, and the search is fast. */
 function hasMany(bracket: string, text: string): boolean {
   let place = text.indexOf(bracket)
   for (let found = 1; place >= 0 && found <= MAX_DEPTH / 2; found++) place = text.indexOf(bracket, place + 1)
   return place >= 0
 }
 
-/** Refuses a `__proto__` anywhere. Searches only a text that can contain one, escaped or not. */
+/** Rejects a `__proto__` at any depth. Searches only a text that can contain one, escaped or not. */
 function refuseProto(body: unknown, text: string): void {
   if (!text.includes('__proto__') && !text.includes('\\u')) return
   const path = findProto(body)
   if (path !== undefined) throw invalid([forbidProto(path)])
 }
 
-/** The fault of a `__proto__`. */
+/** The validation error for a `__proto__`. */
 export const forbidProto = (path: string): Fault => ({
   path,
   code: 'forbidden_name',
@@ -153,7 +153,7 @@ export const forbidProto = (path: string): Fault => ({
 /** The path from a value to the first `__proto__` inside it; `undefined` for none. */
 export function findProto(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  // What is inherited is no JSON, and never has this name.
+  // An inherited property is not JSON, and is never named `__proto__`.
   for (const name in value) {
     const found = name === '__proto__' ? '' : findProto((value as JsonObject)[name])
     if (found !== undefined) return toPointerPart(name) + found
@@ -163,12 +163,12 @@ export function findProto(value: unknown): string | undefined {
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.+-]{1,100}\+json)$/
 
-/** The longest content type that is read: longer ones mean nothing. */
+/** The longest content type that is parsed: longer ones are rejected. */
 const MAX_CONTENT_TYPE = 256
 
 /**
- * Refuses a body that does not count as JSON (CONTRACT.md §4). `text/plain` and a missing type count, unless
- * the host identifies callers: a page of another origin may send those without a preflight. Throws
+ * Rejects a body that does not count as JSON (CONTRACT.md §4). `text/plain` and a missing type count, unless the host
+ * identifies callers: then pages of another origin could send those without a preflight. Throws
  * `unsupported_media_type`.
  */
 export function checkMediaType(
@@ -176,7 +176,7 @@ export function checkMediaType(
   contentEncoding: string | undefined,
   options: { readonly onlyJson: boolean },
 ): void {
-  // As nearly all clients send it.
+  // Fast path: nearly all clients send this.
   if (contentType === 'application/json' && contentEncoding === undefined) return
   const encoding = contentEncoding?.trim().toLowerCase() ?? ''
   if (encoding !== '' && encoding !== 'identity') {

@@ -4,7 +4,7 @@ type Headers = { readonly [name: string]: string }
 
 const NONE: Headers = {}
 
-/** The headers of answers that pages of other origins may read. */
+/** The response headers that pages of other origins may read. */
 const EXPOSED = [
   'ETag',
   'Link',
@@ -17,7 +17,7 @@ const EXPOSED = [
   'Retry-After',
 ].join(', ')
 
-/** The headers of requests that such pages may send, beside those that the host names. */
+/** The request headers that such pages may send, beside those that the host names. */
 const ALLOWED: readonly string[] = [
   'Authorization',
   'Content-Type',
@@ -25,27 +25,27 @@ const ALLOWED: readonly string[] = [
   'If-None-Match',
   'Last-Event-ID',
   'Prefer',
-  // Clients that cache send these.
+  // Sent by clients with a cache.
   'Cache-Control',
   'Pragma',
   'Expires',
-  // Tracers do (W3C Trace Context, Baggage).
+  // Sent by tracers (W3C Trace Context, Baggage).
   'traceparent',
   'tracestate',
   'baggage',
 ]
 
-/** The headers that let pages of other origins read answers, by `Origin`; never with credentials. */
+/** The headers that let pages of other origins read responses, by `Origin`; never with credentials. */
 export interface Cors {
-  /** The headers of every answer. */
+  /** The headers of every response. */
   answer(origin: string | undefined): Headers
-  /** The headers of the answer to a preflight (OPTIONS). */
+  /** The headers of the response to a preflight (OPTIONS). */
   preflight(origin: string | undefined, allow: string): Headers
-  /** Whether answers depend on the origin. */
+  /** Whether responses depend on the origin. */
   readonly varies: boolean
 }
 
-/** Creates the headers of `cors`; `undefined` where no other origin may read answers. */
+/** Creates the headers of `cors`; `undefined` where no other origin may read responses. */
 export function createCors(cors: ServiceOptions['cors']): Cors | undefined {
   const { origins = [], headers = [] } = cors ?? {}
   if (origins.length === 0) return undefined

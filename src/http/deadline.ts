@@ -4,16 +4,16 @@ import { isPromise } from '../promises.js'
 import type { Deadline, Wait } from '../service/deadline.js'
 import type { MaybePromise } from '../types.js'
 
-/** The answer when the time is over, by what the request was waiting for. */
+/** The error after the deadline, by the wait that the request was in. */
 const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
   body: ['request_timeout', 'The body did not arrive in time.'],
-  deliver: ['internal_error', 'options.deliver did not end in time.'],
+  deliver: ['internal_error', 'options.deliver did not finish in time.'],
   describe: ['overloaded', 'The description of this service takes longer than a request may.'],
-  hash: ['overloaded', 'Too many secrets are waiting for their hash. Try again in a moment.'],
-  hook: ['internal_error', 'A hook of the host did not end in time.'],
+  hash: ['overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.'],
+  hook: ['internal_error', 'A hook of the host did not finish in time.'],
   host: ['overloaded', 'The caller could not be identified in time.'],
   read: ['storage_unavailable', 'The storage did not answer in time.'],
-  turn: ['overloaded', 'Others keep writing here. Try again.'],
+  turn: ['overloaded', 'Concurrent writes kept this one waiting. Try again.'],
   write: ['outcome_unknown', 'The storage did not confirm the write in time: it may have happened.'],
 }
 
@@ -22,7 +22,7 @@ function late(wait: Wait): ServiceError {
   return new ServiceError(code, detail)
 }
 
-/** The deadline of one request. The wait that it begins with is that for the host. */
+/** The deadline of one request. Its first wait is that for the host. */
 export class RequestDeadline implements Deadline {
   caller: QueueCaller | undefined
   #wait: Wait = 'host'
@@ -53,7 +53,7 @@ export class RequestDeadline implements Deadline {
     this.#wait = wait
   }
 
-  /** Ends the time; the result is the error to answer with. */
+  /** Ends the time; returns the error to answer with. */
   end(): ServiceError {
     this.#isOver = true
     const error = late(this.#wait)
@@ -63,21 +63,21 @@ export class RequestDeadline implements Deadline {
   }
 }
 
-/** What limits the time of work. */
+/** The limits of some work. */
 export interface Limit<T> {
   readonly seconds: number
   /** Calls `listener` when the client disconnects; returns a function that stops listening. */
   readonly onGone: (listener: () => void) => () => void
-  /** Is called when the work settles, even when the time is over. */
+  /** Called when the work settles, even after the deadline. */
   readonly onSettled: () => void
-  /** Takes a result that comes when the time is over. */
+  /** Receives a result that comes after the deadline. */
   readonly discard: (result: T) => void
 }
 
 /**
- * Runs `work` until it settles, the time is over or the client is gone, whichever comes first. The time is
- * watched from the first wait on: work that never waits needs no timer. Work that ignores the signal of its
- * deadline continues in the background.
+ * Runs `work` until it settles, its time is over or the client disconnects, whichever comes first. The timer starts
+ * with the first wait: work that never waits needs none. Work that ignores the signal of its deadline continues in the
+ * background.
  */
 export function runWithDeadline<T>(
   work: (deadline: RequestDeadline) => MaybePromise<T>,
@@ -103,7 +103,7 @@ function waitUntilLate<T>(
     const giveUp = (): void => {
       error ??= deadline.end()
       finish()
-      // Storage that hears the signal can say that nothing was written.
+      // Storage that reacts to the signal can confirm that nothing was written.
       if (error.code === 'outcome_unknown') later(reject, 0, error)
       else reject(error)
     }
@@ -126,5 +126,5 @@ function waitUntilLate<T>(
   })
 }
 
-// Read at start: a fake clock of a test must not stop what others wait for.
+// Read at start: a test's fake clock must not stop this timer.
 const later = setTimeout

@@ -1,8 +1,8 @@
 import type { Respond } from './answer.js'
 
 /**
- * The key under which a mount finds the plain side of a handler. It is registered, so that several copies of
- * this package share it.
+ * The key under which a mount finds the plain side of a handler. It is in the global registry, so that several copies
+ * of this package share it.
  */
 export const RESPOND = Symbol.for('collection-service.respond')
 

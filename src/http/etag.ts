@@ -10,7 +10,7 @@ type Conditional = Pick<IncomingRequest, 'header'>
 /** A strong entity tag: the digest of the whole document as its caller may read it, without a projection. */
 export const etagOf = (shown: Document): string => etagOfText(JSON.stringify(shown))
 
-/** The same, of the document's JSON text. That of a kept text is computed once. */
+/** The same, of the document's JSON text. For a kept text it is computed once. */
 export function etagOfText(text: string | KeptText): string {
   if (typeof text === 'string') return tagOf(text)
   text.etag ??= tagOf(text.bytes)
@@ -34,16 +34,16 @@ const isTagList = (header: string): boolean => header.length <= MAX_HEADER && TA
 const CODING = /--?(?:gzip|br|zstd|deflate)"$/
 
 /**
- * Whether a header lists a tag, or is `*`. Throws `precondition_failed` for other text, which cannot hold. Both headers
- * compare opaque parts: proxies that compress make tags weak, or add the coding to them, and a tag is the digest of a
- * document, which no coding changes (CONTRACT.md §2, "Preconditions").
+ * Whether a header lists a tag, or is `*`. Throws `precondition_failed` for any other text. Both headers compare opaque
+ * parts: proxies that compress make tags weak, or add the coding to them, and a tag is the digest of a document, which
+ * no coding changes (CONTRACT.md §2, "Preconditions").
  */
 function isListed(header: string, etag: string): boolean {
   if (header.trim() === '*') return true
   if (!isTagList(header)) {
     throw new ServiceError('precondition_failed', 'If-Match and If-None-Match take entity tags, or *.')
   }
-  // Without their `W/`, which is outside of the quotes.
+  // Without their `W/`, which is outside the quotes.
   const tags = header.match(/"[^"]*"/g) ?? []
   return tags.some((tag) => tag === etag || tag.replace(CODING, '"') === etag)
 }
@@ -73,10 +73,10 @@ export const isMatched = (match: string | undefined, etag: string): boolean =>
 export const expectsNothing = (incoming: Conditional): boolean =>
   incoming.header('if-none-match')?.trim() === '*'
 
-/** Whether the client of a reading request has the document already. */
+/** Whether the client of a reading request has the current document already. */
 export function isKnown(incoming: Conditional, etag: string): boolean {
   const header = incoming.header('if-none-match')
-  // An unreadable header is ignored: the answer is then the whole document.
+  // An unreadable header is ignored: the response is then the whole document.
   const isReadable = header !== undefined && isTags(header)
   return isReadable && isListed(header, etag)
 }

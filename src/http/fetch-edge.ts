@@ -18,7 +18,7 @@ export const createFetchHandler = (
     try {
       return toResponse(answer, method)
     } catch (cause) {
-      // The runtime refuses the answer.
+      // The runtime rejects the answer.
       return refuse(cause)
     }
   }
@@ -28,7 +28,7 @@ export const createFetchHandler = (
     const response = second === undefined ? undefined : findNodeResponse(request, second)
     if (response) return sendByNode(response, fail(calledByNode()))
     const incoming = readRequest(request)
-    // What a host's request lacks is found before anything is done.
+    // An incomplete request of a host is rejected before any other work.
     if (!incoming) return refuse(calledWithout())
     const { method } = incoming
     const answered = respond(incoming)
@@ -46,14 +46,14 @@ export const createFetchHandler = (
   }
 }
 
-/** Answers node: otherwise the client would wait for ever. */
+/** Answers through Node's response: otherwise the client would wait forever. */
 function sendByNode(response: NodeResponse, { status, headers, body }: Answer): Response {
   response.writeHead(status, headers)
   response.end(String(body))
   return new Response(null, { status })
 }
 
-/** A host's request in plain data; `undefined` where it lacks what every answer depends on. Each part is read once. */
+/** A host's request in plain data; `undefined` if an essential part is missing. Each part is read once. */
 function readRequest(request: Partial<Request> | null | undefined): FetchRequest | undefined {
   const { method, url, headers } = request ?? {}
   if (typeof method !== 'string' || typeof url !== 'string' || typeof headers?.get !== 'function')
@@ -62,7 +62,9 @@ function readRequest(request: Partial<Request> | null | undefined): FetchRequest
   return target === undefined ? undefined : new FetchRequest(request as Request, headers, method, target)
 }
 
-/** A web-standard request in plain data. A class, so that a request does not create a function for each of these. */
+/**
+ * A web-standard request in plain data. A class, so that a request does not create a function for each of its methods.
+ */
 class FetchRequest implements IncomingRequest {
   readonly #request: Request
   readonly #headers: Pick<Headers, 'get'>
@@ -98,7 +100,7 @@ class FetchRequest implements IncomingRequest {
       if (isHeard && (isRead(this.method) || !this.#isWhole)) listener()
     }
     const onAbort = (): void => {
-      // Hosts that abort once they have given the last piece do so before it can be read.
+      // Hosts that abort after handing over the last chunk do so before it can be read.
       if (this.#body === 'arriving') void nextTurn().then(tell)
       else tell()
     }
@@ -110,7 +112,7 @@ class FetchRequest implements IncomingRequest {
     }
   }
 
-  /** Whether nothing of its body is still to come. */
+  /** Whether the whole body has arrived. */
   get #isWhole(): boolean {
     return this.#body === 'whole' || (this.#body === 'unread' && this.#request.body === null)
   }
@@ -120,23 +122,23 @@ class FetchRequest implements IncomingRequest {
   }
 }
 
-/** The signal of a client that has gone; `undefined` where the host's request has none. */
+/** The signal of a disconnected client; `undefined` where the host's request has none. */
 function signalOf(request: Request): AbortSignal | undefined {
   try {
     const { signal }: { readonly signal?: Partial<AbortSignal> | null } = request
     return typeof signal?.addEventListener === 'function' ? (signal as AbortSignal) : undefined
   } catch {
-    // A getter that is not meant for this: nothing depends on it.
+    // An unrelated getter that throws: nothing depends on it.
     return undefined
   }
 }
 
-/** The start of an absolute URL; node's has a path alone. */
+/** The start of an absolute URL; Node's requests have only a path. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
 
-/** The path and query of an absolute URL; `undefined` of any other. */
+/** The path and query of an absolute URL; `undefined` for any other. */
 function targetOf(url: string): string | undefined {
-  // The pattern costs more than two comparisons, and nearly every URL begins so.
+  // The pattern costs more than two comparisons, and nearly every URL begins with one of these.
   if (!url.startsWith('http://') && !url.startsWith('https://') && !ORIGIN.test(url)) return undefined
   const end = url.indexOf('#')
   const whole = end < 0 ? url : url.slice(0, end)
@@ -160,7 +162,7 @@ async function readRequestBody(
   if (body === null) return new Uint8Array()
   if (typeof body?.getReader !== 'function') {
     throw new TypeError(
-      'the body of this request is no ReadableStream: hand over another one, new Request(url, { method, headers, body })',
+      'the body of this request is not a ReadableStream: pass new Request(url, { method, headers, body })',
     )
   }
   const reader = (body as ReadableStream<Uint8Array>).getReader()
@@ -182,15 +184,15 @@ async function readRequestBody(
 function requireUnread(request: Request): void {
   if (request.bodyUsed || request.body?.locked) {
     throw new TypeError(
-      'the host has read the body of this request: hand over another one, new Request(request, { body: JSON.stringify(body) })',
+      'the host has read the body of this request: pass new Request(request, { body: JSON.stringify(body) })',
     )
   }
 }
 
 /**
- * Whether a host reads bodies by its own means, as @hono/node-server does: it makes a stream only for who asks for one, which
- * is a tenth of a small write (`real` of test/bench). The body of a request of the runtime's own class is read as a stream, and
- * so is that of another library's class: such a request may say of its length what is not true.
+ * Whether a host reads bodies by its own means, as @hono/node-server does: it creates a stream only on access, which
+ * costs a tenth of a small write (`real` of test/bench). The body of a request of the runtime's own class is read as a
+ * stream, and so is that of another library's class: the length that such a request declares may be wrong.
  */
 function isReadByHost(request: Request): boolean {
   const { Request: Own } = globalThis as { readonly Request?: typeof Request }
@@ -202,7 +204,7 @@ function isReadByHost(request: Request): boolean {
   )
 }
 
-/** Reads a body of a length that the host's HTTP parser sees to. */
+/** Reads a body whose length the host's HTTP parser enforces. */
 function readByHost(request: Request, limit: number, time: Pick<Deadline, 'onOver'>): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const stopListening = time.onOver(() => reject(tooSlow()))
@@ -214,7 +216,7 @@ function readByHost(request: Request, limit: number, time: Pick<Deadline, 'onOve
       })
       .catch((thrown: unknown) => {
         if (isServiceError(thrown)) throw thrown
-        // The host has made a stream of it before, and reads that one.
+        // The host has created a stream before, and reads that one.
         if (!request.bodyUsed) requireUnread(request)
         throw tooSlow()
       })

@@ -13,11 +13,11 @@ import { isCreator } from '../service/write/new-document.js'
 import type { Caller, MaybePromise, ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
-/** The sender of a request; `session` where a token of the service names them. */
+/** The sender of a request; `session` where a token of the service identifies them. */
 export interface Identity {
   readonly caller: KnownCaller | null
   readonly session: Session | undefined
-  /** Claims that were read with it. */
+  /** Claims that were read together with the session. */
   readonly claims?: InSession['claims']
 }
 
@@ -27,7 +27,7 @@ export type Identify = (
   by: { readonly deadline: Deadline; readonly store: Store; readonly along?: Along | undefined },
 ) => MaybePromise<Identity>
 
-/** The sender of an anonymous request. */
+/** The identity of an anonymous request. */
 export const NOBODY: Identity = { caller: null, session: undefined }
 
 const onHostsWord = (caller: KnownCaller | null): Identity => ({ caller, session: undefined })
@@ -36,7 +36,7 @@ const BEARER = /^bearer +(\S+) *$/i
 
 /**
  * Creates the identification by the service's own tokens, by the host's `authenticate`, or by both
- * (CONTRACT.md §4, "Own accounts"). `undefined` where there is neither.
+ * (CONTRACT.md §4, "Own accounts"). `undefined` without either.
  */
 export function createIdentify(
   service: Service,
@@ -61,7 +61,7 @@ export function createIdentify(
   }
 }
 
-/** Asks the host alone who sends a request. */
+/** Creates the identification by the host alone. */
 export const createAskHost = (
   authenticate: ServiceOptions['authenticate'],
 ): ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined =>
@@ -89,7 +89,7 @@ const isStorable = (text: unknown): text is string => typeof text === 'string' &
 
 /**
  * Checks a host's caller. Throws for anything else, so that a mistake never makes a caller anonymous; also
- * for an id or a role that some storages cannot hold or index, so that all of them answer alike.
+ * for an id or a role that some storages cannot store or index, so that all of them behave alike.
  */
 export function checkCaller(caller: unknown): KnownCaller | null {
   if (caller === null) return null

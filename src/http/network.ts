@@ -1,9 +1,9 @@
-/** An address of IPv4 that is written as one of IPv6. */
+/** An IPv4 address that is written as an IPv6 one. */
 const MAPPED = /^::ffff:([\d.]+)$/i
 
 /**
- * The network of a client's address: who has one address of IPv6 has all that share its first 64 bits, so these count as one
- * (CONTRACT.md §4, "Throttle"). Any other text is itself.
+ * The network of a client's address: the holder of one IPv6 address has all that share its first 64 bits, so these
+ * count as one (CONTRACT.md §4, "Throttle"). Any other text is returned as it is.
  */
 export function networkOf(address: string): string {
   const mapped = MAPPED.exec(address)?.[1]

@@ -29,13 +29,13 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   outcome_unknown: [503, 'The storage was lost during a write'],
 }
 
-/** The status and the title of problems with a code. */
+/** The status and the title of error responses with a code. */
 export const statusOf = (code: ErrorCode): readonly [status: number, title: string] => STATUS[code]
 
-/** The seconds after which another attempt makes sense, where the error does not say. */
+/** The default seconds after which to retry. */
 const RETRY_AFTER = 1
 
-/** The headers of an error, by its code. */
+/** The headers of an error response, by its code. */
 function headersOf({ code, retryAfter = RETRY_AFTER }: ServiceError): { readonly [name: string]: string } {
   switch (code) {
     case 'unauthenticated':
@@ -52,7 +52,7 @@ function headersOf({ code, retryAfter = RETRY_AFTER }: ServiceError): { readonly
   }
 }
 
-/** What replaces the text of a storage's own error, which may hold more than a client should know. */
+/** Replacements for the text of a storage's own error, which may reveal more than a client should know. */
 const STORAGE_DETAILS: { readonly [code: string]: string } = {
   storage_unavailable: 'The storage does not answer.',
   outcome_unknown: 'The storage did not confirm the write: it may have happened.',
@@ -84,11 +84,11 @@ export function toProblem(error: ServiceError, requestId: string): Answer {
   }
 }
 
-/** The error that a client sees in place of an unexpected one; it reveals nothing of the cause. */
+/** The error that replaces an unexpected one for the client; it reveals nothing of the cause. */
 export const internalError = (): ServiceError =>
   new ServiceError('internal_error', 'The cause is in the log of the service, under this requestId.')
 
-/** The answer to a call without a valid request. */
+/** The response to a call without a valid request. */
 export function internalProblem(requestId: string): Answer {
   const { headers, ...problem } = toProblem(internalError(), requestId)
   const always = { 'x-content-type-options': 'nosniff', vary: 'Authorization', 'cache-control': 'no-store' }

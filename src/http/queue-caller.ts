@@ -4,12 +4,12 @@ import type { ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 import { networkOf } from './network.js'
 
-/** A signed-in caller as queues know it (CONTRACT.md §6, "Fairness"). */
+/** The name of a signed-in caller in queues (CONTRACT.md §6, "Fairness"). */
 export const nameUser = (id: string): string => `user ${id}`
 
 /**
- * The sender of an anonymous request as queues know it: its address, with that of `clientAddress` found when it is first
- * needed, because it costs a request object. `undefined` where the address is not known.
+ * The name of an anonymous sender in queues: its address. `clientAddress` is called when first needed, because it costs
+ * a request object. `undefined` where the address is not known.
  */
 export function nameClient(
   { clientAddress }: ServiceOptions,
@@ -23,7 +23,9 @@ export function nameClient(
   }
 }
 
-/** What the host cannot tell is not known here: where an address counts, as in logins, the request fails. */
+/**
+ * Calls `clientAddress`; an error counts as unknown here: where the address decides, as in logins, the request fails.
+ */
 function askHost(
   clientAddress: NonNullable<ServiceOptions['clientAddress']>,
   incoming: IncomingRequest,

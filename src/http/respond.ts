@@ -26,36 +26,36 @@ import type { Routes } from './routes/find-route.js'
 import { observeStream } from './send-stream.js'
 import { joinPrefix, splitTarget } from './target.js'
 
-/** How a service is reached. */
+/** The surroundings of a service: callers, storage, streams and observers. */
 export interface RespondOptions {
   readonly routes: Routes
   /** `undefined` where every caller is anonymous. */
   readonly identify: Identify | undefined
   readonly hasAccountRoutes: boolean
-  /** Asks the host alone who sends a request; `undefined` where it has no say. */
+  /** Asks the host alone who sends a request; `undefined` without `authenticate`. */
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
   /** The streams of changes; `undefined` where no collection has any. */
   readonly streams: ChangeStreams | undefined
-  /** Describes the service; `undefined` where it does not describe itself. */
+  /** Describes the service; `undefined` without `openapi`. */
   readonly describe: DescribeService | undefined
   /** Begins with a slash and does not end in one, or is empty. */
   readonly basePath: string
   readonly host: ServiceOptions
   /** Opens the storage; `undefined` where it is open. */
   readonly open: () => Promise<void> | undefined
-  /** Called for each request that is not refused. */
+  /** Called for each request that is not rejected. */
   readonly onAnswer: () => void
-  /** The storage; with `calls`, which are noted there. */
+  /** Creates the store of a request; its calls are recorded in `calls`. */
   readonly createStore: (deadline: Deadline, calls?: StorageCalls) => Store
-  /** Is told of each request; `undefined` where nobody is. */
+  /** Called for each request that is over; `undefined` without `options.observe`. */
   readonly observe: Observe | undefined
-  /** Counts work under way, including work that a deadline has given up, until its result is called. */
+  /** Counts running work, including work after its deadline, until the returned function is called. */
   readonly track: () => () => void
-  /** The same of an answer that is being sent. */
+  /** The same for an answer that is being sent. */
   readonly trackAnswer: () => Answering
 }
 
-/** Turns the service into a function of plain requests: routing, order of faults, and common headers. */
+/** Turns the service into a function of plain requests: routing, order of errors, and common headers. */
 export function createRespond(service: Service, options: RespondOptions): Respond {
   const responder = new Responder(service, options)
   const respond = (incoming: IncomingRequest, observation?: Observation): MaybePromise<Answer> =>
@@ -107,7 +107,7 @@ class Responder {
         this.#options.onAnswer()
         return this.#complete(incoming, answered, observation)
       })
-    // Errors are never cached, so it makes no difference whether the caller was signed in.
+    // Errors are never cached, so it does not matter whether the caller was signed in.
     const refuse = (thrown: unknown): Answer =>
       this.#complete(incoming, addHeaders(this.#fail(thrown, isGone, observation), NO_STORE), observation)
     try {
@@ -194,7 +194,7 @@ class Responder {
       if (isServiceError(thrown) && isAnswerable(thrown)) {
         const problem = toProblem(thrown, requestId)
         observation?.fail(thrown.code)
-        // A client that disconnected is not a fault of the storage.
+        // A client that disconnected is not an error of the storage.
         if (isOurs(thrown) && !isGone) logger.warn(`request failed: ${thrown.code}`, { requestId })
         if (thrown.cause !== undefined) {
           logger.error(`request failed: ${thrown.code}`, { requestId, cause: thrown.cause })
@@ -225,7 +225,7 @@ class Responder {
     }
   }
 
-  /** A stream continues after its request is answered: it ends with its client, and `close` waits for it. */
+  /** A stream continues after the response has begun: it ends with its client, and `close` waits for it. */
   #follow(
     incoming: IncomingRequest,
     body: Answer['body'],
@@ -249,15 +249,15 @@ class Responder {
   }
 }
 
-/** The name of a request in problems and in the log; an observer hears it too. */
+/** The id of a request in error responses, in the log and for observers. */
 const idOf = (observation: Observation | undefined): string => observation?.requestId ?? crypto.randomUUID()
 
-/** A storage that cannot be opened is a fault of the storage, whatever it throws. */
+/** If the storage cannot be opened, any cause counts as an error of the storage. */
 function unopened(cause: unknown): never {
   throw new ServiceError('storage_unavailable', 'The storage cannot be opened.', { cause })
 }
 
-/** Creates the prefix of a mount path; it changes seldom. */
+/** Creates the function that joins mount path and base path; it caches the last result. */
 function createPrefix(basePath: string): (mountPath: string) => string {
   let known = ''
   let prefix = joinPrefix(known, basePath)
@@ -270,7 +270,7 @@ function createPrefix(basePath: string): (mountPath: string) => string {
   }
 }
 
-/** Whether the log must mention an error, though it has no cause. */
+/** Whether an error is logged although it has no cause. */
 const isOurs = ({ code, cause }: ServiceError): boolean =>
   cause === undefined &&
   (code === 'storage_unavailable' || code === 'outcome_unknown' || code === 'overloaded')
@@ -284,14 +284,14 @@ function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest
   throw new TypeError('options.clientAddress must return a string')
 }
 
-// Adding to what a spread has copied costs ten times as much.
+// Adding properties to the result of a spread costs ten times as much.
 const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['headers']): Answer => ({
   status,
   headers: Object.assign({}, own, headers),
   body,
 })
 
-/** The answer to a known caller. One that forbids to store it, and more, stays as it is. */
+/** The answer to a known caller. An answer that already forbids storing stays as it is. */
 const forbidStoring = (answer: Answer): Answer =>
   answer.headers['cache-control']?.startsWith(NO_STORE['cache-control'])
     ? answer

@@ -1,7 +1,7 @@
 import { endOfPiece } from '../service/read/text-stream.js'
 import { isEndless, type TextStream } from './answer.js'
 
-/** The milliseconds after which a stream ends whose client reads nothing (CONTRACT.md §6). */
+/** The milliseconds after which a stream ends if its client reads nothing (CONTRACT.md §6). */
 export const IDLE_MILLISECONDS = 30_000
 
 /** Splits a text into pieces. */
@@ -14,7 +14,7 @@ export function* piecesOf(text: string): Generator<string, void, undefined> {
 }
 
 /**
- * The same stream; `onText` is called with each text, `onEnd` once when it ends, fails or is given up. `thrown` is the
+ * The same stream; `onText` is called with each text, `onEnd` once when it ends, fails or is cancelled. `thrown` is the
  * cause.
  */
 export function observeStream(
@@ -49,7 +49,7 @@ export function observeStream(
   }
 }
 
-/** The texts of a stream in pieces. Who reads a piece may do with its bytes what they like. */
+/** The texts of a stream in pieces. Bytes are copied, so that the reader may change them. */
 async function* inPieces(stream: TextStream): AsyncGenerator<Uint8Array, void, undefined> {
   const encoder = new TextEncoder()
   for await (const text of stream) {
@@ -58,7 +58,7 @@ async function* inPieces(stream: TextStream): AsyncGenerator<Uint8Array, void, u
   }
 }
 
-/** A stream of text as a web-standard stream of bytes. It ends when nobody reads it for long. */
+/** A stream of text as a web-standard stream of bytes. It ends when its client reads nothing for too long. */
 export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array> {
   const texts = inPieces(stream)
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -72,13 +72,13 @@ export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array>
       } catch (thrown) {
         return controller.error(thrown)
       }
-      // What waits for the client of an endless stream is bounded by itself.
+      // An endless stream bounds its own backlog.
       if (isEndless(stream)) return
       timer = setTimeout(() => {
-        controller.error(new Error('nobody reads this stream'))
+        controller.error(new Error('the client of this stream reads nothing'))
         stream.cancel()
       }, IDLE_MILLISECONDS)
-      // A stream that nobody reads must not keep the process alive.
+      // An unread stream must not keep the process alive.
       ;(timer as { unref?: () => void }).unref?.()
     },
     cancel() {

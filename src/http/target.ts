@@ -10,7 +10,7 @@ export function decodePart(part: string): string | undefined {
 
 /**
  * Splits a target into its path below `prefix` and its query string without the question mark; `undefined`
- * where it is outside. `prefix` is empty or begins with a slash. Both are compared part by part, decoded
+ * where it is outside `prefix`, which is empty or begins with a slash. Both are compared part by part, decoded
  * once.
  */
 export function splitTarget(
@@ -24,7 +24,7 @@ export function splitTarget(
 }
 
 function pathBelow(whole: string, prefix: string): string | undefined {
-  // Most clients spell the prefix as it is.
+  // Fast path: most clients spell the prefix without encoding.
   if (whole.startsWith(prefix) && whole[prefix.length] === '/') return whole.slice(prefix.length)
   const [parts, base] = [whole.split('/'), prefix.split('/')]
   const isBelow = parts.length > 1 && base.every((part, i) => isSamePart(part, parts[i]))
@@ -43,7 +43,7 @@ const isDecodable = (part: string): boolean => decodePart(part) !== undefined
 /** Joins the mount path of a framework with the rest of the base path that it does not already contain. */
 export function joinPrefix(mountPath: string, basePath: string): string {
   const [mount, base] = [mountPath.split('/'), basePath.split('/')]
-  // Frameworks match paths without regard to case; `target` has the client's spelling.
+  // Frameworks match paths case-insensitively; `target` has the client's spelling.
   const contains = mount.every((part, i) => isSamePart(part.toLowerCase(), base[i]?.toLowerCase()))
   const rest = base.slice(contains ? mount.length : 1)
   // The result goes into headers, so the client's spelling must not contain characters that end a value

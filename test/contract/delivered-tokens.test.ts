@@ -376,7 +376,7 @@ test('a delivery that never ends is said to be one', async () => {
   ] as const)
     await handler(new Request(`http://a.test/auth/${way}`, { method: 'POST', body: JSON.stringify(sent) }))
   await until(() => errors.length > 0, 'an error', 20)
-  expect(errors[0]).toContain('options.deliver did not end in time')
+  expect(errors[0]).toContain('options.deliver did not finish in time')
   await handler.close()
 })
 

@@ -12,7 +12,7 @@ import { type BatchOperation, readOperation } from '../routes/batch-operations.j
 import type { Routes } from '../routes/find-route.js'
 import { readOnly } from './read-only.js'
 
-/** Creates what hooks need of requests. `fail` answers a call without a valid request. */
+/** Creates the access of hooks to requests and operations. `fail` answers a call without a valid request. */
 export function createHookPort(
   options: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes' | 'streams' | 'observe'>,
   fail: (cause: unknown) => Answer,
@@ -20,14 +20,14 @@ export function createHookPort(
   const routes = readOnly(options.routes)
   const openApi = (call: Call, reenter: () => void): HookApi => {
     const { caller, session, service, binding } = call
-    // It is a part of the request that writes, at the same time.
+    // These requests belong to the one that writes and see the same time.
     const respond = createRespond(
       { ...service, clock: () => binding.now },
       {
         ...options,
-        // The storage is open, and stays so until the write is answered, also while the service is being closed.
+        // The storage is open, and stays open until the write is answered, even while the service is closing.
         open: () => undefined,
-        // A stream would outlive the write.
+        // Read-only, without changes: a stream would outlive the write.
         routes,
         hasAccountRoutes: false,
         askHost: undefined,
@@ -50,7 +50,7 @@ export function createHookPort(
     judge: (operations) => judgeAlso(options.routes, operations),
     async openReportTo(call, operations) {
       if (operations.length === 0) return call
-      // What the caller claims is read as for each request to the api.
+      // Claims are read as for each request to the api.
       const reportTo = call.renew()
       for (const written of operations) {
         const { collection, method, ifMatch, ifNoneMatch } = readOperation(written, call.service)
@@ -67,9 +67,9 @@ export function createHookPort(
   }
 }
 
-/** The faults of operations, with paths into them. */
+/** The validation errors of operations, with paths into them. */
 const judgeAlso = (routes: Routes, operations: readonly unknown[]): readonly Fault[] =>
-  // Each is a batch of its own: what hooks add does not count for `limits.bulk`.
+  // Each is a batch of its own: operations that hooks add do not count for `limits.bulk`.
   operations.flatMap((operation, i) =>
     routes
       .judgeBody(batch, { operations: [operation] })
@@ -77,8 +77,8 @@ const judgeAlso = (routes: Routes, operations: readonly unknown[]): readonly Fau
   )
 
 /**
- * The operation with other entity tags: a hook has those of documents as its caller sees them, but what it
- * wants is done by someone who sees them whole.
+ * The operation with other entity tags: a hook knows the tags of documents as its caller sees them, but its operations
+ * run with a caller that sees them whole.
  */
 async function translateTags(own: Call, operation: BatchOperation, call: Call): Promise<BatchOperation> {
   const { collection, id, ifMatch, ifNoneMatch } = operation
@@ -87,7 +87,7 @@ async function translateTags(own: Call, operation: BatchOperation, call: Call): 
   const seen = call.access(collection)
   const stored = whole && (await own.store.read(whole).find(id))
   if (!whole || !stored || !seen?.isReadable(stored)) return operation
-  // Without quotes, so that a content coding within them stays (`etag.ts`).
+  // Without quotes, so that a content coding within them is preserved (`etag.ts`).
   const [theirs = '', ours = ''] = [seen, whole].map((access) =>
     etagOfText(access.write(stored)).slice(1, -1),
   )

@@ -4,7 +4,7 @@ import type { Identity } from '../identify.js'
 import type { FoundRoute } from '../routes/find-route.js'
 import { nameOperation } from './operation-name.js'
 
-/** What is known of one request, which is told when it is over. */
+/** The data of one request, reported when it is over. */
 export class Observation {
   readonly requestId = crypto.randomUUID()
   readonly calls = new StorageCalls()
@@ -20,11 +20,11 @@ export class Observation {
     this.#method = method
   }
 
-  /** Notes the route. */
+  /** Records the route. */
   locate({ path, route, methods, place }: FoundRoute): void {
     const method = this.#method === 'HEAD' ? 'GET' : this.#method
     this.#route = route
-    // Not every path names a collection, whatever its type says.
+    // Some paths name no collection, although the type says so.
     this.#collection = (place.collection as typeof place.collection | undefined)?.name ?? null
     this.#operation = methods.has(method) ? nameOperation(method, path) : null
   }
@@ -37,7 +37,7 @@ export class Observation {
     this.#code = code
   }
 
-  /** All of it, when the request is over. */
+  /** The event of the request, when it is over. */
   end(status: number, aborted: boolean): RequestEvent {
     return {
       operation: this.#operation,

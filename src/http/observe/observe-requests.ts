@@ -12,16 +12,16 @@ import {
 import { observeStream } from '../send-stream.js'
 import { Observation } from './observation.js'
 
-/** Answers a request, and notes what it does. */
+/** Answers a request, and records its effects. */
 export type RespondObserved = (incoming: IncomingRequest, observation: Observation) => MaybePromise<Answer>
 
-/** Tells of each request, once, when it is over (CONTRACT.md §8, "Observe"). */
+/** Calls `observe` for each request, once, when it is over (CONTRACT.md §8, "Observe"). */
 export const observeRequests =
   (respond: RespondObserved, observe: Observe, logger: Logger): Respond =>
   (incoming) => {
     const observation = new Observation(incoming.method)
     const { over, follow } = followAnswer(incoming)
-    // Here, so that it runs in the async context of the request, whatever ends it.
+    // Registered here, so that it runs in the async context of the request in all cases.
     void over.then(async ([status, isWhole]) => {
       try {
         await observe(observation.end(status, !isWhole))
@@ -32,7 +32,7 @@ export const observeRequests =
     return whenReady(respond(incoming, observation), follow)
   }
 
-/** `over` resolves with the status, and whether all was sent, once `follow` has taken the answer and it has left. */
+/** `over` resolves with the status, and whether all was sent, once `follow` has received the answer and it was sent. */
 function followAnswer(incoming: IncomingRequest): {
   readonly over: Promise<readonly [status: number, isWhole: boolean]>
   readonly follow: (answer: Answer) => Answer
@@ -51,7 +51,7 @@ function followAnswer(incoming: IncomingRequest): {
     settle()
   }
   if (incoming.onSent) incoming.onSent(end)
-  // Of a body that nobody reads, the stream itself does not end.
+  // A body that is not read does not end by itself.
   else incoming.onGone(() => end(false))
   return {
     over,
@@ -67,7 +67,7 @@ function followAnswer(incoming: IncomingRequest): {
   }
 }
 
-/** The same stream; `onEnd` is told whether all of it was read. */
+/** The same stream; `onEnd` receives whether all of it was read. */
 function followStream(stream: TextStream, onEnd: (isWhole: boolean) => void): TextStream {
   let isWhole = false
   const whole: TextStream = {

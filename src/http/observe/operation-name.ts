@@ -13,6 +13,6 @@ const NAMES: { readonly [route: string]: string } = {
   'DELETE /:collection/:id': 'delete',
 }
 
-/** What a method at a path of the table of routes is called; any other path ends in its name. */
+/** The name of the operation of a method at a route; by default the last part of the route. */
 export const nameOperation = (method: string, path: string): string =>
   NAMES[`${method} ${path}`] ?? path.slice(path.lastIndexOf('/') + 1)

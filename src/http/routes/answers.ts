@@ -5,13 +5,13 @@ import type { Answer } from '../answer.js'
 import { etagOfText } from '../etag.js'
 import type { Exchange } from './route.js'
 
-/** The header of an answer with a secret in it, or for one caller only. */
+/** The header of a response that contains a secret, or is for one caller only. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
-/** The header of any other answer: without it, caches would choose themselves how long it is fresh (RFC 9111 §4.2.2). */
+/** The header of any other response: without it, caches would guess how long it is fresh (RFC 9111 §4.2.2). */
 export const REVALIDATE = { 'cache-control': 'no-cache' } as const
 
-/** An answer of JSON text. A spread behind other properties would cost three times as much as an assignment. */
+/** An answer of JSON text. A spread after other properties would cost three times as much as an assignment. */
 export const answerText = (status: number, body: Text, headers: Answer['headers'] = {}): Answer => ({
   status,
   headers: Object.assign({ 'content-type': 'application/json' }, headers),
@@ -25,7 +25,7 @@ export const answerJson = (status: number, value: unknown, headers?: Answer['hea
 /** The answer without content. */
 export const NOTHING: Answer = { status: 204, headers: {}, body: null }
 
-/** The header that names what was dropped from a body, as a list of strings (RFC 9651 §3.1). */
+/** The header that names the properties dropped from a body, as a list of strings (RFC 9651 §3.1). */
 export const tellIgnored = (names: readonly string[]): Answer['headers'] =>
   names.length > 0 ? { 'ignored-properties': names.map((name) => `"${name}"`).join(', ') } : NO_HEADERS
 

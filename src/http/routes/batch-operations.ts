@@ -10,7 +10,7 @@ import { findProto, forbidProto } from '../body.js'
 import { isTags } from '../etag.js'
 import { decodePart } from '../target.js'
 
-/** What an operation of each method names, and what it takes beside its path. */
+/** The kind of path of each method's operation, and its other properties. */
 const METHODS = {
   GET: { names: 'document', takesBody: false, takesConditions: true },
   POST: { names: 'collection', takesBody: true, takesConditions: false },
@@ -21,7 +21,7 @@ const METHODS = {
 
 type MethodName = keyof typeof METHODS
 
-/** The operation of a batch: a method at a place, with its conditions and its body. */
+/** The operation of a batch: a method on a path, with its conditions and its body. */
 export interface BatchOperation {
   readonly method: MethodName
   readonly collection: Collection
@@ -46,7 +46,7 @@ export const OPERATION_SCHEMA = {
   additionalProperties: false,
 } as const satisfies EnvelopeSchema
 
-/** The faults of operations that their schema cannot name (CONTRACT.md §2, "Batch"). */
+/** The validation errors of operations that their schema cannot express (CONTRACT.md §2, "Batch"). */
 export function judgeOperations({ operations }: JsonObject, service: Service): readonly Fault[] {
   const faults: Fault[] = []
   if (!Array.isArray(operations) || operations.length > service.plan.limits.bulk) return faults
@@ -66,12 +66,12 @@ function judgeOperation(operation: JsonObject, service: Service): readonly Fault
   if (typeof path === 'string') faults.push(...judgePath(path, known?.names, service))
   if (known?.takesBody && body === undefined) faults.push(fault('/body', 'required', 'is required'))
   if (known && !known.takesBody && body !== undefined)
-    faults.push(fault('/body', 'not_allowed', `is not sent with ${String(method)}`))
+    faults.push(fault('/body', 'not_allowed', `is not allowed with ${String(method)}`))
   for (const name of ['ifMatch', 'ifNoneMatch'] as const) {
     const text = operation[name]
     if (text === undefined) continue
     if (known && !known.takesConditions)
-      faults.push(fault(`/${name}`, 'not_allowed', 'is not sent with POST'))
+      faults.push(fault(`/${name}`, 'not_allowed', 'is not allowed with POST'))
     else if (typeof text === 'string' && !isTags(text))
       faults.push(fault(`/${name}`, 'wrong_format', 'must be entity tags, or *'))
   }
@@ -96,7 +96,7 @@ function judgePath(
   if (!parts) return [fault('/path', 'wrong_format', FORMS)]
   const [collection, id] = parts
   if (!plan.collections.has(collection)) {
-    // Their names are not for everyone.
+    // The names of collections are not public.
     return [fault('/path', 'not_allowed', 'must name a collection')]
   }
   if (id !== undefined && NO_IDS.includes(id))
@@ -105,21 +105,23 @@ function judgePath(
   return names === undefined || names === found ? [] : [fault('/path', 'not_allowed', FORMS)]
 }
 
-/** What stands in the place of an id in other paths. */
+/** Route names that take the place of an id in paths. */
 const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 
-/** The most parts of a path that are read: one before the first slash, a collection, an id, and one too many. */
+/**
+ * The most parts of a path that are read: the empty one before the first slash, a collection, an id, and one too many.
+ */
 const MAX_PARTS = 4
 
-/** A collection and an id that stand for themselves: nothing in them is encoded. */
+/** A collection and an id without encoded characters. */
 const PLAIN = /^\/([\w-]+)\/([\w-]+)$/
 
-/** The parts of a path, decoded once; `undefined` for anything but a collection, or a collection and an id. */
+/** The parts of a path, decoded once; `undefined` unless it is a collection, or a collection and an id. */
 function readPath(
   path: string,
   { collections }: ServicePlan,
 ): readonly [collection: string, id?: string] | undefined {
-  // Most stand for themselves: a name of a collection has nothing to decode.
+  // Fast path: the name of a collection needs no decoding.
   const name = path.slice(1)
   if (path.startsWith('/') && collections.has(name)) return [name]
   const [, plain, named] = PLAIN.exec(path) ?? []
@@ -135,7 +137,7 @@ function readPath(
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** Reads an operation without faults. */
+/** Reads an operation without validation errors. */
 export function readOperation(operation: JsonObject, { plan }: Service): BatchOperation {
   const { method, path, body, ifMatch, ifNoneMatch } = operation
   const [name = '', id = ''] = readPath(String(path), plan) ?? []

@@ -14,7 +14,7 @@ import { create } from './collection.js'
 import { patch, put, read, remove } from './document.js'
 import type { Endpoint, Exchange } from './route.js'
 
-/** What runs an operation: the endpoint that would answer it alone. */
+/** The endpoints that run operations: those that would answer each of them alone. */
 const ENDPOINTS: { readonly [method in BatchOperation['method']]: Endpoint<'collection' | 'id'> } = {
   GET: read,
   POST: create,
@@ -26,7 +26,7 @@ const ENDPOINTS: { readonly [method in BatchOperation['method']]: Endpoint<'coll
 /** `POST /_batch` (CONTRACT.md §2, "Batch"). */
 export const batch: Endpoint = {
   mayIgnore: true,
-  // Inside the body, `operations`, and an operation.
+  // Levels: the body, `operations`, an operation.
   depth: 3,
   envelope: ({ plan }) =>
     envelope({
@@ -42,7 +42,7 @@ export const batch: Endpoint = {
       call,
       read.map((operation) => (own) => answerOperation(own, prefix, operation)),
     )
-    // A text that is put together so is written once, where it is sent.
+    // The joined text is encoded once, when it is sent.
     const all = results.reduce((text, result) => `${text},${result}`)
     return answerText(200, `{"results":[${all}]}`)
   },
@@ -55,16 +55,16 @@ const answerOperation = (call: Call, prefix: string, operation: BatchOperation):
 export const runOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<Answer> =>
   ENDPOINTS[operation.method].run(new OperationExchange(call, prefix, operation), operation)
 
-/** An answer as a part of the batch's answer. */
+/** An answer as a part of the batch's response. */
 function printResult({ status, headers, body }: Answer): string {
   if (isStream(body)) throw new Error('the answer to an operation is not a stream')
   const { etag, location, 'ignored-properties': ignored } = headers
   const text = typeof body === 'string' || body === null ? body : decoder.decode(body)
   let result = `{"status":${status}`
-  // A tag has nothing to escape but its quotes, a location nothing at all (`joinPrefix`).
+  // In a tag only the quotes need escapes, in a location nothing does (`joinPrefix`).
   if (etag !== undefined) result += `,"etag":"\\${etag.slice(0, -1)}\\""`
   if (location !== undefined) result += `,"location":"${location}"`
-  // The list of strings of a header is that of JSON, for names have nothing to escape.
+  // The header's list of strings is also valid JSON: names need no escapes.
   if (ignored !== undefined) result += `,"ignored":[${ignored}]`
   if (text !== null) result += `,"body":${text}`
   return `${result}}`
@@ -74,7 +74,7 @@ const decoder = new TextDecoder()
 
 const NO_PARAMETERS: readonly never[] = []
 
-/** An operation as its endpoint sees it: without a query, with the body and the conditions of its own. */
+/** An operation as its endpoint sees it: without a query, with its own body and conditions. */
 class OperationExchange implements Exchange {
   readonly call: Call
   readonly prefix: string

@@ -3,8 +3,8 @@ import { notFound } from '../../service/refusals.js'
 import type { Endpoint } from './route.js'
 
 /**
- * The stream must reach its client event by event: nothing on the way may keep it, or collect it in order to compress
- * it (RFC 9111 §5.2.2.6).
+ * The stream must reach its client event by event: proxies must not cache it, or buffer it for compression
+ * (RFC 9111 §5.2.2.6).
  */
 const HEADERS = {
   'content-type': 'text/event-stream',
@@ -25,7 +25,7 @@ export const changes: Endpoint<'collection'> = {
       caller: call.caller,
       session: call.session,
       client: exchange.client(),
-      // A browser that reconnects sends the header; the address is still the first one.
+      // A browser that reconnects sends the header, with the URL of the first request.
       after: exchange.header('last-event-id') || event,
       readQuery: (access) => exchange.readQuery(access),
       askHost,

@@ -32,11 +32,11 @@ function runList(exchange: Exchange, collection: Collection): MaybePromise<Answe
   )
 }
 
-/** The most bytes of a cursor, and of the value of a `Link`: a proxy has little room for the headers of an answer. */
+/** The most bytes of a cursor, and of the value of a `Link`: proxies limit the headers of a response. */
 const MAX_CURSOR = 1024
 const MAX_LINK = 2048
 
-/** `X-Total-Count`, and the place of the next page (CONTRACT.md §3.7). */
+/** `X-Total-Count`, and the position of the next page (CONTRACT.md §3.7). */
 function headPage(
   { call, prefix }: Exchange,
   collection: Collection,

@@ -14,18 +14,18 @@ import { checkMediaType, parseInTurn } from '../body.js'
 import type { Routes } from './find-route.js'
 import type { Endpoint, Exchange, NamedByPath } from './route.js'
 
-/** Where a service is found. */
+/** The mount point of a service. */
 export interface MountPoint {
   /** The part of the URL's path before the service's own paths. */
   readonly prefix: string
-  /** Whether the routes of accounts are there. */
+  /** Whether the routes of accounts exist there. */
   readonly hasAccountRoutes: boolean
 }
 
 /** Describes a service to the caller of a request: an OpenAPI document, in JSON. */
 export type DescribeService = (call: Call, found: MountPoint) => MaybePromise<KeptText>
 
-/** What all exchanges of a handler share. */
+/** The options that all exchanges of a handler share. */
 export interface ExchangeOptions {
   readonly routes: Routes
   readonly hasAccountRoutes: boolean
@@ -33,15 +33,15 @@ export interface ExchangeOptions {
   readonly onlyJson: boolean
   /** The streams of changes; `undefined` where no collection has any. */
   readonly streams: ChangeStreams | undefined
-  /** Describes the service; `undefined` where it does not describe itself. */
+  /** Describes the service; `undefined` without `openapi`. */
   readonly describe: DescribeService | undefined
-  /** Asks the host who sends a request; `undefined` where the host has no say, or has said it already. */
+  /** Asks the host who sends a request; `undefined` without `authenticate`, or where the caller is already known. */
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
   /** The address of a request's client. */
   readonly readClient: (incoming: IncomingRequest) => string | undefined
 }
 
-/** The parts of an exchange that are its own. */
+/** The properties of one exchange that others do not share. */
 type Own = Pick<Exchange, 'call' | 'prefix'> & {
   readonly incoming: IncomingRequest
   /** The query string as it was sent, without the question mark. */
@@ -55,7 +55,7 @@ export const createExchange = (own: Own, options: ExchangeOptions): Exchange =>
 
 const NO_PARAMETERS: readonly ParameterName[] = []
 
-/** A class, so that a request does not create a function for each of these. */
+/** A class, so that a request does not create a function for each of its methods. */
 class RequestExchange implements Exchange {
   readonly call: Call
   readonly prefix: string

@@ -14,7 +14,7 @@ import type { Endpoint } from './route.js'
 
 const TEXT = { type: 'string' } as const
 
-/** Asks for a token: always the same answer, before anything of the account is looked up. */
+/** Requests a token: the response is always the same, and is sent before any lookup of the account. */
 const requesting = (kind: TokenRequest['kind']): Endpoint<'auth'> => ({
   envelope: ({ accounts }) => envelope(accounts ? { [accounts.identifier.name]: TEXT } : {}),
   async run(exchange, { auth }) {

@@ -27,7 +27,7 @@ export const read: DocumentEndpoint = {
   run(exchange, place) {
     const unclaimed = exchange.call.accessUnclaimed(place.collection)
     const query = unclaimed && exchange.readQuery(unclaimed.access)
-    // Claims count for what references lead to.
+    // Claims matter for the documents that `expand` reads.
     if (unclaimed && query?.expand.length === 0) {
       return whenReady(readUnclaimed(exchange.call, { ...unclaimed, query }, place), (found) =>
         answerRead(exchange, found ?? absent()),
@@ -42,7 +42,7 @@ function runRead(exchange: Exchange, { collection, id }: DocumentPlace): MaybePr
   const { call } = exchange
   const access = authorizeRead(call, collection)
   const reading = { access, query: exchange.readQuery(access) }
-  // Expanded documents may change without this one, so there is no ETag.
+  // Expanded documents may change independently of this one, so there is no ETag.
   return reading.query.expand.length > 0
     ? readExpanded(call, reading, id, readMatch(exchange)).then((expanded) =>
         answerText(200, expanded ?? absent()),
@@ -102,7 +102,7 @@ function update(
 }
 
 /**
- * Creates a document under the `_id` of the path. Only the right to create counts: whether the `_id` exists
+ * Creates a document under the `_id` of the path. Only the right to create counts: the existence of the `_id`
  * is checked later.
  */
 async function claim(exchange: Exchange, { collection, id }: DocumentPlace): Promise<Answer> {

@@ -11,13 +11,13 @@ import { ROUTES } from './table.js'
 
 /** The route of a path. */
 export interface FoundRoute {
-  /** As the table of routes has it. */
+  /** The path as the table of routes has it. */
   readonly path: string
-  /** The same with the name of the collection, for people: `/articles/{id}`. */
+  /** The path with the name of the collection, for people: `/articles/{id}`. */
   readonly route: string
   /** The value of the `Allow` header. */
   readonly allow: string
-  /** The endpoints by method; what the path names is in `place`. */
+  /** The endpoints by method; the values of the path's placeholders are in `place`. */
   readonly methods: ReadonlyMap<string, Endpoint<keyof NamedByPath>>
   readonly place: NamedByPath
 }
@@ -26,19 +26,19 @@ export interface FoundRoute {
 export interface Routes {
   /** Finds the route of a path below the base path; the empty path is the root. `undefined` for none. */
   find(path: string, options: { readonly hasAccountRoutes: boolean }): FoundRoute | undefined
-  /** The faults of a body against its endpoint's envelope. */
+  /** The validation errors of a body against its endpoint's envelope. */
   judgeBody(endpoint: Endpoint<keyof NamedByPath>, body: JsonObject): readonly Fault[]
-  /** The open paths below `/auth`. */
+  /** The public paths below `/auth`. */
   readonly accountPaths: readonly string[]
 }
 
-/** The paths that begin alike. */
+/** A node of the tree of paths. */
 interface RouteNode {
-  /** The paths that go on with a name. */
+  /** The nodes after a fixed name. */
   readonly names: Map<string, RouteNode>
-  /** Those that go on with anything, which is the document's `_id`. */
+  /** The node after the document's `_id`. */
   rest?: RouteNode
-  /** What is at the end of this path. */
+  /** The route that ends here. */
   found?: FoundRoute
 }
 
@@ -48,7 +48,7 @@ const createBranch = (): RouteNode => ({ names: new Map() })
 export function createRoutes(service: Service, { isDescribed }: Pick<Routed, 'isDescribed'>): Routes {
   const { accounts } = service
   const open = ROUTES.filter((one) => isIn(one, { ...service, isDescribed }))
-  // Here, because some runtimes do not compile once a module is loaded.
+  // Compiled here, because some runtimes forbid compilation after a module is loaded.
   const validators = new Map(
     open
       .flatMap(({ methods }) => Object.values(methods))
@@ -78,7 +78,7 @@ export function createRoutes(service: Service, { isDescribed }: Pick<Routed, 'is
 
 type JudgeBody = (body: JsonObject) => readonly Fault[]
 
-/** Compiles the check of a body that is not a document: against its schema, then for what that cannot say. */
+/** Compiles the check of a body that is not a document: its schema, then the rules that the schema cannot express. */
 function compileJudge(
   { envelope, judge }: Endpoint<keyof NamedByPath>,
   service: Service,
@@ -110,7 +110,7 @@ function expandRoute(
     methods: new Map(Object.entries(route.methods)),
   }
   if (!route.path.startsWith('/:collection')) {
-    // The endpoints of a route receive only what its path names.
+    // The endpoints of a route receive only the values of its placeholders.
     const shown = showPath(route.path)
     return [[route.path, { ...common, route: shown, place: { auth: accounts } as NamedByPath }]]
   }
@@ -126,7 +126,7 @@ function expandRoute(
 
 const showPath = (path: string): string => path.replace(':id', '{id}')
 
-/** The tree of some routes. Of two with one path, the first is taken. */
+/** The tree of some routes. If two have the same path, the first is taken. */
 function plant(routes: readonly Route[], service: Service): RouteNode {
   const root = createBranch()
   for (const [path, found] of routes.flatMap((route) => expandRoute(route, service))) {
@@ -146,7 +146,7 @@ function grow(branch: RouteNode, part: string): RouteNode {
   return next
 }
 
-/** Walks along a path, whose parts are decoded. A slash at its end is ignored. */
+/** Finds the route of a path with decoded parts. A slash at its end is ignored. */
 function findIn(root: RouteNode, path: string): FoundRoute | undefined {
   let branch: RouteNode | undefined = root
   let id: string | undefined

@@ -20,10 +20,10 @@ export const root: Endpoint = {
   },
 }
 
-/** Whether a service has a page. */
+/** Whether a service serves the admin UI. */
 export const hasPage = ({ page }: Pick<Service, 'page'>): boolean => page !== undefined
 
-/** `GET /_page`: the page, the same for everyone (CONTRACT.md §11). */
+/** `GET /_page`: the admin UI, the same for everyone (CONTRACT.md §11). */
 export const page: Endpoint = {
   run(exchange) {
     exchange.refuseQuery()

@@ -15,17 +15,17 @@ import type { Answer } from '../answer.js'
 /** The methods that the service answers, beside HEAD and OPTIONS. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
-/** What a path can name. */
+/** The values that the placeholders of a path stand for. */
 export interface NamedByPath {
-  /** Named by `:collection`. */
+  /** The collection of `:collection`. */
   readonly collection: Collection
-  /** Named by `:id`. */
+  /** The id of `:id`. */
   readonly id: string
   /** The accounts of the service; for paths below `/auth`. */
   readonly auth: AuthPlan
 }
 
-/** What a path of this form names. */
+/** The values of the placeholders in a path of this form. */
 type NamedBy<Path extends string> =
   | (Path extends `${string}:collection${string}` ? 'collection' : never)
   | (Path extends `${string}:id` ? 'id' : never)
@@ -40,48 +40,48 @@ export interface Exchange {
   readonly accountPaths: readonly string[]
   /** A header of the request, by its name in lower case. */
   header(name: string): string | undefined
-  /** The client's address; `undefined` where nobody knows it. */
+  /** The client's address; `undefined` if it is unknown. */
   client(): string | undefined
   /** The streams of changes; absent where no collection has any. */
   readonly streams?: ChangeStreams | undefined
-  /** Describes the service to the caller, in JSON; absent where it does not describe itself. */
+  /** Describes the service to the caller, in JSON; absent without `openapi`. */
   readonly describe?: (() => MaybePromise<KeptText>) | undefined
-  /** Asks the host again who sends the request; absent where the host has no say in it. */
+  /** Asks the host again who sends the request; absent without `authenticate`. */
   readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
   /** Reads the query of a caller. Throws `invalid_query`, also for a parameter that the endpoint does not have. */
   readQuery(access: ReadAccess): LinkedQuery
-  /** The query, parsed and not compiled. Throws `invalid_query`, as `readQuery` does. */
+  /** The query, parsed but not compiled. Throws `invalid_query`, as `readQuery` does. */
   readRaw(): RawQuery
   /** Throws `invalid_query` for any parameter. */
   refuseQuery(): void
   /**
-   * Reads the body, once nothing else can refuse the request: query 400 · media type 415 · size 413 · JSON
-   * 400. Where the endpoint has an envelope, the body fits it.
+   * Reads the body, after every other check of the request: query 400 · media type 415 · size 413 · JSON 400.
+   * If the endpoint has an envelope, the body is valid against it.
    */
   readBody(): MaybePromise<JsonObject>
 }
 
-/** What one method does at one path. */
+/** The handler of one method of a route. */
 export interface Endpoint<Named extends keyof NamedByPath = never> {
-  /** The query parameters that it takes. Default: none. */
+  /** The query parameters that it accepts. Default: none. */
   readonly parameters?: readonly ParameterName[]
   /** The JSON Schema of the body, where the body is not a document. */
   readonly envelope?: (service: Pick<Service, 'plan' | 'accounts'>) => EnvelopeSchema
-  /** The faults of a body that its schema cannot name. */
+  /** The validation errors of a body that its schema cannot express. */
   readonly judge?: (body: JsonObject, service: Service) => readonly Fault[]
-  /** Whether properties of its bodies may be dropped: there `Prefer: handling=strict` counts. */
+  /** Whether properties of its bodies may be dropped: then `Prefer: handling=strict` applies. */
   readonly mayIgnore?: boolean
-  /** What it reads of its collection: claims that decide about that are read with the session. */
+  /** The parts of its collection that it reads: claims that decide about them are read with the session. */
   readonly reads?: Reads
-  /** How deep in the body documents begin. Default: the body is one. */
+  /** The depth in the body at which documents begin. Default: the body is one. */
   readonly depth?: number
-  /** Answers the request, in the order of faults of CONTRACT.md §2. */
+  /** Answers the request, in the order of errors of CONTRACT.md §2. */
   run(exchange: Exchange, place: Pick<NamedByPath, Named>): MaybePromise<Answer>
 }
 
-/** A service, as far as its routes depend on it. */
+/** The properties of a service on which its routes depend. */
 export interface Routed extends Pick<Service, 'accounts' | 'deliver' | 'page'> {
-  /** Whether it describes itself. */
+  /** Whether it serves an OpenAPI description. */
   readonly isDescribed: boolean
 }
 
@@ -96,13 +96,13 @@ export interface Route {
   readonly isIn?: (collection: Collection) => boolean
   /** Whether a service has this route. Default: yes; without accounts, none below `/auth`. */
   readonly isThere?: (service: Routed) => boolean
-  /** Whether its path is nothing else where a collection does not have it. */
+  /** Whether its path stays unused where a collection does not have the route. */
   readonly isReserved?: boolean
-  /** Whether `GET /` names the route: it is open with these accounts. Default: yes. */
+  /** Whether `GET /` names the route: it is public with these accounts. Default: yes. */
   readonly isOpen?: (auth: AuthPlan) => boolean
 }
 
-/** Creates a line of the table: its endpoints receive only what the path names. */
+/** Creates a route of the table: its endpoints receive only the values of the path's placeholders. */
 export const route = <Path extends string>(
   path: Path,
   methods: Endpoints<NamedBy<Path>>,

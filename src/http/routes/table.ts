@@ -16,7 +16,7 @@ import { openapi } from './openapi.js'
 import { hasPage, page, root } from './root.js'
 import { type Route, route } from './route.js'
 
-/** All routes. The first path that fits is taken. HEAD is answered like GET, and OPTIONS everywhere. */
+/** All routes. The first path that matches is taken. HEAD is handled like GET, and OPTIONS for every path. */
 export const ROUTES: readonly Route[] = [
   route('/', { GET: root }),
   route('/_batch', { POST: batch }),

@@ -3,10 +3,12 @@ import { fault } from './write-json.js'
 
 type Make = (...given: never[]) => DocumentRequest
 
-/** What a batch is built with: the collections by their names, whose calls make operations and send nothing. */
+/**
+ * The function that builds a batch: it gets the collections by name; their calls return operations and send nothing.
+ */
 export type Build = (b: object) => unknown
 
-/** The operations that `build` returns. Throws `TypeError` for a list that is not one of its own operations. */
+/** The operations that `build` returns. Throws `TypeError` for a list with anything but operations of this batch. */
 export function listOperations(build: Build, etags: WeakMap<object, string>): readonly DocumentRequest[] {
   const made = new Set<unknown>()
   const noting =
@@ -27,6 +29,6 @@ export function listOperations(build: Build, etags: WeakMap<object, string>): re
   // Spreading also visits holes.
   const operations = Array.isArray(listed) ? [...listed] : []
   if (!operations[0] || !operations.every((operation) => made.has(operation) && !operation.signal))
-    throw fault('a batch', 'takes its operations')
+    throw fault('a batch', 'must be an array of its operations')
   return operations
 }

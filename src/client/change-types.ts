@@ -1,26 +1,26 @@
 import type { CollectionTypes } from '../infer/collections.js'
 import type { FilterOf, SortOf } from './query-types.js'
 
-/** Which documents to follow, and until when. */
+/** A filter for the documents to follow, and a signal that ends the call. */
 interface FollowOptions<T extends CollectionTypes> {
   readonly q?: FilterOf<T>
   readonly signal?: AbortSignal
 }
 
-/** What a stream of changes is asked for. */
+/** The options of a stream of changes. */
 export interface ChangesOptions<T extends CollectionTypes, P extends string> extends FollowOptions<T> {
   /** Only these fields, and `_id`. */
   readonly project?: readonly P[]
 }
 
-/** What a live list is asked for. */
+/** The options of a live list. */
 export interface LiveOptions<T extends CollectionTypes> extends FollowOptions<T> {
   readonly sort?: SortOf<T>
-  /** Default: that of the service, which may have none. */
+  /** Default: the limit of the service, if it has one. */
   readonly limit?: number
 }
 
-/** What changed in a list: it begins anew, a document is put there (again), or leaves it. */
+/** A change of a list: it starts over (`reset`), a document enters or changes, or a document leaves. */
 export type ChangeEvent<D> =
   | { readonly event: 'reset' }
   | { readonly event: 'enter' | 'change'; readonly document: D }

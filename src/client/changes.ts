@@ -4,14 +4,14 @@ import { isClientError } from './client-error.js'
 interface Sent {
   readonly id: string
   readonly event: string
-  // biome-ignore lint/suspicious/noExplicitAny: what an event holds is the service's promise
+  // biome-ignore lint/suspicious/noExplicitAny: the service guarantees the form of events
   readonly data: any
 }
 
-/** The milliseconds after which a stream that is silent has lost its service: that sends a comment every 15 s. */
+/** The milliseconds of silence after which a stream counts as lost: the service sends a comment every 15 s. */
 const SILENCE = 45_000
 
-/** Calls `give` where work takes as long as a stream may be silent, or another time. */
+/** Calls `give` if work takes longer than a stream may be silent, or than `milliseconds`. */
 export async function watch<T>(work: Promise<T>, give: () => void, milliseconds = SILENCE): Promise<T> {
   const timer = setTimeout(give, milliseconds)
   try {
@@ -25,7 +25,7 @@ export async function watch<T>(work: Promise<T>, give: () => void, milliseconds 
 const pauseAfter = (failures: number): number =>
   (Math.min(30_000, 500 * 2 ** failures) * (1 + Math.random())) / 2
 
-/** A controller that aborts with a signal too. */
+/** A controller that also aborts with a signal. */
 function follow(signal: AbortSignal | undefined): AbortController {
   const own = new AbortController()
   signal?.addEventListener('abort', () => own.abort(), { signal: own.signal })
@@ -46,7 +46,7 @@ export async function* readEvents(response: Response): AsyncGenerator<Sent, void
       const blocks = (text + decoder.decode(value, { stream: true })).split('\n\n')
       text = blocks.pop() ?? ''
       for (const block of blocks) {
-        // By its line feeds alone: for the flag m, U+2028 ends a line too, and stands in JSON as it is.
+        // Split at line feeds only: with the flag m, U+2028 would end a line too, and JSON contains it unescaped.
         const lines = block.split('\n').map((line) => line.split(/: (.*)/s))
         const { id, event, data } = Object.fromEntries(lines)
         if (event && data) yield { id, event, data: JSON.parse(data) }
@@ -58,8 +58,8 @@ export async function* readEvents(response: Response): AsyncGenerator<Sent, void
 }
 
 /**
- * What `connect` gives, over as many connections as it takes, with growing pauses. Ends with the signal; throws
- * `ClientError` where the service refuses.
+ * The results of `connect`, which is called again with growing pauses when a connection ends. Ends with the signal;
+ * throws `ClientError` if the service rejects the request.
  */
 export async function* persist<T>(
   connect: (connection: AbortController) => AsyncGenerator<T, void, undefined>,

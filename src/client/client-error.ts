@@ -3,25 +3,25 @@ import type { ErrorCode, Fault } from '../errors.js'
 // A registered symbol also recognises an error of another copy of this package (ESM beside CommonJS).
 const CLIENT_ERROR = Symbol.for('collection-service.ClientError')
 
-/** The service's own codes, and that of an answer from elsewhere; later releases may have more. */
+/** The service's own codes, and `unexpected_answer`; later releases may have more. */
 export type ClientErrorCode = ErrorCode | 'unexpected_answer' | (string & Record<never, never>)
 
 /**
- * The error of an answer without a result. Where no answer arrives, the error of `fetch` is thrown instead.
+ * The error for an answer without a result. If no answer arrives, the error of `fetch` is thrown instead.
  */
 export class ClientError extends Error {
   declare readonly status: number
-  /** Stable; `unexpected_answer` for an answer that is not the service's. */
+  /** Stable; `unexpected_answer` if the answer does not come from the service. */
   declare readonly code: ClientErrorCode
   /** A description for people. */
   declare readonly detail: string
-  /** The faults of a body or a query. */
+  /** The validation errors of a body or a query. */
   declare readonly errors: readonly Fault[]
-  /** The index of the operation that was refused, and with it the whole batch. */
+  /** The index of the operation because of which the whole batch was rejected. */
   declare readonly operation: number | undefined
-  /** The id under which the service's log has more. */
+  /** The id under which the service has logged the request. */
   declare readonly requestId: string | undefined
-  /** Seconds after which another attempt makes sense. */
+  /** Seconds after which to retry. */
   declare readonly retryAfter: number | undefined
   readonly [CLIENT_ERROR] = true
 
@@ -44,7 +44,7 @@ export class ClientError extends Error {
 }
 
 /**
- * True for a `ClientError` of any copy of this package; never throws, whatever was thrown.
+ * True for a `ClientError` of any copy of this package. Never throws, for any value.
  *
  * @example
  * ```ts

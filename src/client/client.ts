@@ -68,7 +68,7 @@ export type {
 export { toQuery } from './write-query.js'
 
 /**
- * Creates a client of a service: behind a URL, with its base path, or of a handler in this process. With
+ * Creates a client of a service, by its URL with the base path, or for a handler in this process. With
  * `createClient<typeof config>(url)`, or the `Collections` that `collection-service types` prints, it knows
  * the collections; from a handler it infers them.
  *
@@ -133,7 +133,7 @@ export function createClient<C = unknown>(
     return { body: answered, headers: response.headers }
   }
 
-  /** Asks with a body, and takes the token of a session that the answer begins. */
+  /** Sends a body, and stores the token if the answer contains a new session. */
   const account =
     (way: string, isRight?: RequestOptions['isRight'], isPublic = true) =>
     async (given: unknown, asked?: CallOptions): Promise<ClientAnswer['body']> => {
@@ -154,8 +154,8 @@ export function createClient<C = unknown>(
     }
 
   /**
-   * The result of a request, nothing where it deleted; it remembers the state in which it was read. A proxy that makes
-   * tags weak may itself refuse weak ones.
+   * Returns a document, nothing after a delete, and remembers the state in which it was read. A proxy that makes tags
+   * weak may itself reject weak ones.
    */
   function take(document: ClientAnswer['body'], etag?: string | null): ClientAnswer['body'] {
     if (document && etag) etags.set(document, etag.replace('W/', ''))
@@ -209,13 +209,13 @@ export function createClient<C = unknown>(
         return (await list(writeQuery(asked), asked)).body
       },
       async *pages(asked: CallOptions & { readonly limit?: number } = {}) {
-        // The service sends longer lists whole, without a way to go on.
+        // The service sends longer lists whole, without a next page.
         const whole = writeQuery(asked)
         const { limit = 1000 } = asked
-        if (limit > 1000) throw fault('limit', `takes no ${limit}`)
+        if (limit > 1000) throw fault('limit', `cannot be ${limit}`)
         let others: object = { ...asked, limit }
         let answering = list(writeQuery(others), asked).catch((thrown) => {
-          // A service that allows less has pages of its own.
+          // A service with a lower limit pages the list itself.
           if (thrown.status !== 400) throw thrown
           others = asked
           return list(whole, asked)

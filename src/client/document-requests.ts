@@ -1,28 +1,28 @@
 import type { Addressed, ConditionOptions, CreateOptions } from './types.js'
 import { fault, only, refuseOthers } from './write-json.js'
 
-/** The request of a call on one document, in the form that an operation of a batch has (CONTRACT.md §2, "Batch"). */
+/** The request of a call on one document, in the form of a batch operation (CONTRACT.md §2, "Batch"). */
 export interface DocumentRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly ifMatch?: string | undefined
   readonly ifNoneMatch?: string
   readonly body?: object | undefined
-  /** Of a call of its own; an operation has none. */
+  /** The signal of a single call; an operation of a batch has none. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A part of a path. Throws `TypeError` for what would address something else, as a path outside does. */
+/** A part of a path. Throws `TypeError` for a name that would change the path, such as `..`. */
 export function pathOf(name: unknown, others = /^\.{0,2}$/): string {
-  if (typeof name !== 'string' || others.test(name)) throw fault('a path', `takes no ${name}`)
+  if (typeof name !== 'string' || others.test(name)) throw fault('a path', `cannot be ${name}`)
   return `/${encodeURIComponent(name)}`
 }
 
-/** Makes the requests of one collection; `etags` holds the state in which each document was read. */
+/** Creates the requests of one collection; `etags` maps each document to the state in which it was read. */
 export function createRequests(collection: string, etags: WeakMap<object, string>) {
   const path = pathOf(collection)
 
-  // One of these ids would address the whole collection, what is outside it, or a stream without end.
+  // One of these ids would address the whole collection, another path, or an endless stream.
   const at = (document: Addressed): string =>
     path + pathOf(Object(document)._id ?? document, /^(\.{0,2}|changes)$/)
 
@@ -39,7 +39,7 @@ export function createRequests(collection: string, etags: WeakMap<object, string
     get(document: Addressed, { ifUnchanged, ...others }: ConditionOptions = {}): DocumentRequest {
       refuseOthers(others)
       const ifMatch = ifUnchanged ? stateOf(document) : undefined
-      if (ifUnchanged && !ifMatch) throw fault('ifUnchanged', 'takes what was read')
+      if (ifUnchanged && !ifMatch) throw fault('ifUnchanged', 'needs a read document')
       return { method: 'GET', path: at(document), ifMatch }
     },
     create(body: object, { id, ...others }: CreateOptions = {}): DocumentRequest {

@@ -14,23 +14,23 @@ interface LiveQuery extends FollowedQuery {
   readonly limit?: number
 }
 
-/** Asks for a stream behind an event. */
+/** Opens a stream that resumes after an event. */
 type Open = (query: string, lastEventId: string | undefined, connection: AbortController) => Promise<Response>
 
-/** Asks for a list. */
+/** Reads a list. */
 type List = (
   query: string,
   asked: { readonly connection: AbortController },
 ) => Promise<{ readonly body: LiveList['documents']; readonly headers: Headers }>
 
-/** The calls that follow a list. */
+/** Creates the calls that follow a list. */
 export function createFollowing(open: Open, list: List) {
   const events = (asked: FollowedQuery) => {
     const query = writeQuery(asked)
     let last: string | undefined
     return persist(async function* (connection) {
       for await (const sent of readEvents(await open(query, last, connection))) {
-        // Asked again, the service says why.
+        // A new request receives the reason as an error.
         last = sent.event === 'end' ? undefined : sent.id
         if (last) yield sent
       }

@@ -1,4 +1,4 @@
-/** A document as a list holds it. */
+/** A document of a list. */
 export interface ListedDocument {
   readonly _id: string
 }
@@ -6,27 +6,29 @@ export interface ListedDocument {
 /** A list in its order. */
 export interface LiveList {
   readonly documents: readonly ListedDocument[]
-  /** How many documents it holds at most; where that is not known, as many as it has been seen to hold. */
+  /** The most documents of the list; where the limit is unknown, the largest length so far. */
   readonly most: number
   readonly isKnown: boolean
 }
 
-/** Of a list that is longer, and has no limit of its own, the service does not say whether it was cut. */
+/** A list without a limit of its own may be cut to this length without notice. */
 const MOST_TOLD = 1000
 
 type CompareValues = (a: unknown, b: unknown) => number
 
-/** The order of what is not text (CONTRACT.md §3.6): nothing, false, true; numbers. Any text comes behind. */
+/**
+ * The rank of a value that is not text (CONTRACT.md §3.6): missing, false, true; numbers. Any text comes after them.
+ */
 const rankOf = (value: unknown): number => (typeof value === 'string' ? Infinity : Number(value ?? -Infinity))
 
-/** The first bits of all surrogates. */
+/** The common first bits of all surrogates. */
 const SURROGATE = 0xd800 >> 11
 
-/** The same of texts, by code points. */
+/** Compares texts by code points. */
 function compareText(a: string, b: string): number {
   let i = 0
   while (i < a.length && a[i] === b[i]) i++
-  // Surrogates stand for what comes after all other characters; the end comes before them.
+  // Surrogates stand for characters that come after all others; the end of a text comes before them.
   const rank = (text: string): number => {
     const unit = text.charCodeAt(i)
     return unit >> 11 === SURROGATE ? unit + 0x10000 : unit || -1
@@ -38,16 +40,16 @@ const valueAt = (document: unknown, path: string): unknown =>
   // biome-ignore lint/suspicious/noExplicitAny: a document may have any form
   path.split('.').reduce<any>((value, name) => value?.[name], document)
 
-/** The order of a list by its `sort`, ended by `_id` in the direction of the last key. */
+/** The order of a list by its `sort`, completed by `_id` in the direction of the last key. */
 export function compileOrder(sort: object | undefined): CompareValues {
-  // By its text, which is what the service is asked for.
+  // The text of a direction decides: it is also the text that is sent to the service.
   const keys = Object.entries(sort ?? {}).map(([path, to]) => [path, /^(desc|-1)$/.test(String(to))] as const)
   const all = [...keys, ['_id', keys.at(-1)?.[1]] as const]
   return (a, b) => {
     for (const [path, isDescending] of all) {
       const [x, y] = [valueAt(a, path), valueAt(b, path)]
       const order = typeof x === 'string' && typeof y === 'string' ? compareText(x, y) : rankOf(x) - rankOf(y)
-      // Of two that are missing, the difference is not a number.
+      // For two missing values the difference is NaN.
       if (order) return isDescending ? -order : order
     }
     return 0
@@ -55,8 +57,8 @@ export function compileOrder(sort: object | undefined): CompareValues {
 }
 
 /**
- * The list behind an event: a document is put there, or gone. `undefined` where only the service knows how long the
- * list may become, or what comes behind the last document now.
+ * The list after an event: a document is put in, or removed. `undefined` where only the service knows how long the list
+ * may become, or which document now follows the last one.
  */
 export function applyEvent(
   { documents, most, isKnown }: LiveList,

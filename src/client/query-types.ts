@@ -20,7 +20,7 @@ type IsObject<V> = unknown extends V
       ? true
       : false
 
-/** Every path of a document, as a pair of the path and its value. Inside objects, never inside arrays. */
+/** Every path of a document, as a pair of the path and its value. Includes the fields of objects, but not of arrays. */
 type Pair<D, Prefix extends string = ''> = {
   [K in Declared<D> & keyof D]-?:
     | readonly [`${Prefix}${K}`, Stated<D[K]>]
@@ -31,10 +31,10 @@ type PathIn<P> = P extends readonly [infer Path extends string, unknown] ? Path 
 
 type ValueIn<P> = P extends readonly [string, infer V] ? V : never
 
-/** Whether nothing is known of a collection, so that any path is allowed. */
+/** Whether the types of a collection are unknown, so that any path is allowed. */
 type IsLoose<T extends CollectionTypes> = string extends keyof T['references'] ? true : false
 
-/** What a field can be compared with. JSON writes a `Date` as text. */
+/** The values that a field can be compared with. JSON writes a `Date` as text. */
 type Operand<V> = string extends V ? V | Date : V
 
 interface Equality<V> {
@@ -83,7 +83,7 @@ type FieldCondition<V> = unknown extends V
 
 type AllOperators = Equality<Scalar> & Order<number | string | Date> & RegexOperator
 
-/** `T`, if it is complete. */
+/** `T`, if no name is missing from it. */
 type Complete<T, _Missing extends never> = T
 
 type LooseOperators = Complete<AllOperators, Exclude<OperatorName, keyof AllOperators>>
@@ -93,7 +93,7 @@ export interface LooseFilter {
   readonly [path: string]: Scalar | Date | null | LooseOperators | readonly LooseFilter[]
 }
 
-/** A filter over a document: all its conditions must hold and, with `$or`, at least one of its groups. */
+/** A filter over a document: all its conditions must match and, with `$or`, at least one of its groups. */
 export type DocumentFilter<D> = Flat<
   { readonly [P in Pair<D> as PathIn<P>]?: FieldCondition<ValueIn<P>> } & {
     readonly $or?: readonly DocumentFilter<D>[]
@@ -114,7 +114,7 @@ type SortablePath<P> = P extends readonly [infer Path extends string, infer V]
       : never
   : never
 
-/** The type of `sort`; the first key counts most. */
+/** The type of `sort`; the first key has precedence. */
 export type SortOf<T extends CollectionTypes> = Flat<{
   readonly [Path in IsLoose<T> extends true ? string : SortablePath<Pair<T['document']>>]?: Direction
 }>
@@ -159,19 +159,19 @@ type Projected<D, P extends string, Prefix extends string = ''> = Flat<{
     : never
 }>
 
-/** The document in place of an `_id`, with what is expanded in it. */
+/** The document that replaces an `_id`, with its own references expanded. */
 type ReferencedDocument<M, N, E extends string> = N extends keyof M
   ? M[N] extends { readonly document: infer D; readonly references: infer R }
     ? ExpandedOrNot<D, E, R, M>
     : Document
   : Document
 
-/** What is left of names behind a reference. */
+/** The rest of the names after the path of a reference. */
 type Behind<E extends string, Path extends string> = E extends `${Path}.${infer Rest}` ? Rest : never
 
 type Widened<V, T> = V extends readonly unknown[] ? readonly (string | T)[] : V extends string ? V | T : V
 
-/** The path, if some name is it, or begins with it. */
+/** The path, if a name equals it or continues it. */
 type NamedPath<E extends string, Path extends string> = [Extract<E, Path | `${Path}.${string}`>] extends [
   never,
 ]
@@ -179,7 +179,7 @@ type NamedPath<E extends string, Path extends string> = [Extract<E, Path | `${Pa
   : Path
 
 /**
- * A document with its references replaced; where the reader may not see the other document, the `_id` stays.
+ * A document with its references replaced; if the reader may not see the other document, the `_id` stays.
  */
 type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
   [K in keyof D]: K extends string
@@ -193,7 +193,7 @@ type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
     : D[K]
 }>
 
-/** A document as an answer to `project` and `expand` shows it. Both are `never` where they are not given. */
+/** A document in the answer to `project` and `expand`. Both are `never` if they are not given. */
 export type ShownDocument<M, T extends CollectionTypes, P extends string, E extends string> =
   IsLoose<T> extends true
     ? LooseCollection['document']

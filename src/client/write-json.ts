@@ -2,26 +2,26 @@ import type { CallOptions } from './account-types.js'
 
 type Entries = { readonly [name: string]: unknown }
 
-/** The error of a value, or a name, that cannot be taken at its place. */
+/** The error for a value, or a name, that is not allowed at its place. */
 export const fault = (at: string, what: string): TypeError => new TypeError(`${at} ${what}`)
 
-/** Throws where there are other options than one. */
+/** Throws if there are options other than `known`. */
 export function refuseOthers(asked: object | undefined, known?: string): void {
   for (const name in asked) if (name !== known) throw fault(name, 'is unknown')
 }
 
-/** The options that every call has. Throws where there are others, as in a signal that stands for them. */
+/** The options of every call. Throws if there are others, or if a signal is passed instead of options. */
 export function only(asked?: CallOptions): { readonly signal: AbortSignal | undefined } {
   refuseOthers(asked, 'signal')
   return { signal: asked?.signal }
 }
 
-/** Whether a value is a plain object, of whatever realm: not an array, nor of a class. */
+/** Whether a value is a plain object, of any realm: not an array, nor an instance of a class. */
 export const isEntries = (value: unknown): value is Entries =>
   Object(value) === value && !Object.getPrototypeOf(Object.getPrototypeOf(value) ?? Object.prototype)
 
 /**
- * Writes a value as JSON; a property that is `undefined` is left out. Throws `TypeError`, which names the place, for
+ * Writes a value as JSON; `undefined` properties are left out. Throws `TypeError`, which names the place, for
  * values that JSON would drop or change.
  */
 export function writeJson(at: string, value: unknown): string {
@@ -33,8 +33,8 @@ export function writeJson(at: string, value: unknown): string {
   const { toJSON } = Object(value)
   if (typeof toJSON === 'function') {
     const json: unknown = toJSON.call(value)
-    // As that of a date which is not valid.
-    if (json === null) throw fault(at, `takes no ${value}`)
+    // An invalid date returns null.
+    if (json === null) throw fault(at, `cannot be ${value}`)
     return writeJson(at, json)
   }
   if (isEntries(value)) {
@@ -44,5 +44,5 @@ export function writeJson(at: string, value: unknown): string {
     return `{${properties}}`
   }
   const found = typeof value === 'object' ? value?.constructor?.name : typeof value
-  throw fault(at, `takes no ${typeof value === 'number' ? value : found}`)
+  throw fault(at, `cannot be ${typeof value === 'number' ? value : found}`)
 }

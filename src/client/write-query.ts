@@ -2,23 +2,24 @@ import type { CollectionTypes, LooseCollection } from '../infer/collections.js'
 import type { NamedParameters, QueryParameters } from './types.js'
 import { fault, isEntries, writeJson } from './write-json.js'
 
-/** Adds a parameter, as JSON; with `isPlain`, a text as it is. */
+/** Adds a parameter, as JSON; with `isPlain`, as plain text. */
 type Add = (name: string, value: unknown, isPlain?: boolean) => void
 
 /**
- * Writes a filter. A condition must never get lost, so an empty one is a fault, and so is a name with
+ * Writes a filter. A condition must never get lost, so an empty one throws, and so does a name with
  * brackets.
  */
 function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean): void {
   for (const [name, condition] of namedIn(at, filter, mayBeEmpty)) {
     const inside = `${at}[${name}]`
     if (name === '$or') {
-      if (!Array.isArray(condition) || condition.length === 0) throw fault(inside, 'takes an array')
+      if (!Array.isArray(condition) || condition.length === 0)
+        throw fault(inside, 'must be an array of groups')
       for (const [i, group] of condition.entries()) writeFilter(`${inside}[${i}]`, group, add)
     } else if (isEntries(condition)) {
       for (const [operator, operand] of namedIn(inside, condition)) {
         const place = `${inside}[${operator}]`
-        if (isEntries(operand)) throw fault(place, 'takes no object')
+        if (isEntries(operand)) throw fault(place, 'cannot be an object')
         add(place, operand, operator === '$options')
       }
     } else {
@@ -28,10 +29,10 @@ function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean
 }
 
 function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [string, unknown][] {
-  if (!isEntries(value)) throw fault(at, 'takes an object')
+  if (!isEntries(value)) throw fault(at, 'must be an object')
   const entries = Object.entries(value)
   if (!mayBeEmpty && !entries[0]) throw fault(at, 'is empty')
-  if (entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'takes no brackets')
+  if (entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'cannot have brackets')
   return entries
 }
 
@@ -56,10 +57,10 @@ export function writeQuery(parameters: object): string {
 }
 
 /**
- * The query string of a list, without `?`, for what sends requests without this client: a filter, an order and a part
- * as `list` takes them, or under the names that the OpenAPI document gives the parameters (`'q[title][$eq]'`). A
- * condition never vanishes: `null` is written, `undefined` in a filter is a `TypeError`, as is all that JSON would drop
- * or change.
+ * The query string of a list, without `?`, for code that sends requests without this client: a filter, an order and a
+ * page as `list` takes them, or under the names that the OpenAPI document gives the parameters (`'q[title][$eq]'`). A
+ * condition never gets lost: `null` is written; `undefined` in a filter throws a `TypeError`, as do all values that
+ * JSON would drop or change.
  *
  * @example
  * ```ts
@@ -72,7 +73,7 @@ export function writeQuery(parameters: object): string {
 export function toQuery<T extends CollectionTypes = LooseCollection>(
   parameters: QueryParameters<T> | (QueryParameters<T> & NamedParameters),
 ): string {
-  if (!isEntries(parameters)) throw fault('options', 'takes an object')
+  if (!isEntries(parameters)) throw fault('options', 'must be an object')
   return Object.entries(parameters)
     .flatMap(([name, value]) => {
       if (!name.includes('[')) return writeQuery({ [name]: value }) || []

@@ -171,7 +171,7 @@ describe('documents', () => {
       [notes.createMany([body]), `body[documents][0][more]${at}`],
       [client.batch((b) => [b.notes.create(body)]), `body[operations][0][body][more]${at}`],
     ] as const) {
-      expect(await caught(call)).toEqual(new TypeError(`${place} takes no ${found}`))
+      expect(await caught(call)).toEqual(new TypeError(`${place} cannot be ${found}`))
     }
     expect(seen).toEqual([])
   })

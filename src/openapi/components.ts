@@ -1,27 +1,27 @@
 import type { JsonSchema } from '../json/json-schema.js'
 import type { Slice, Sliced } from '../slices.js'
 
-/** The kinds of components that a document has. */
+/** The kinds of components of a document. */
 export type ComponentKind = 'schemas' | 'parameters' | 'responses' | 'headers'
 
 type Maker = readonly [kind: ComponentKind, name: string, make: () => JsonSchema]
 
-/** Takes a component as soon as it is made. */
+/** Receives a component as soon as it is created. */
 export type TakeComponent = (kind: ComponentKind, name: string, component: JsonSchema) => void
 
-/** The parts of a document that several places refer to. */
+/** The components of a document that several places refer to. */
 export interface Components {
-  /** A reference to a component, which is made if it is still referred to when the document is done. */
+  /** Returns a reference to a component, which is created at the end if the document still refers to it. */
   refer(kind: ComponentKind, name: string, make: () => JsonSchema): JsonSchema
-  /** Makes what a reference stands for; `undefined` where nothing has that name, or `makeFor` has made it. */
+  /** Creates the component of a reference; `undefined` if none has that name, or `makeFor` has created it. */
   make($ref: string): JsonSchema | undefined
-  /** Makes the components to which something refers, itself or over others, and which are not made yet. */
+  /** Creates the components that are referred to, directly or through others, and do not exist yet. */
   makeFor(root: JsonSchema, take: TakeComponent, slice: Slice): Sliced<void>
 }
 
 /**
- * Creates the components of a document. No collection has a dot in its name: so a name with one is free, and what
- * belongs to a collection begins with the collection's.
+ * Creates the components of a document. A collection name contains no dot, so a name with a dot cannot collide with
+ * one; components of a collection begin with its name.
  */
 export function createComponents(): Components {
   const makers = new Map<unknown, Maker | null>()
@@ -43,7 +43,7 @@ export function createComponents(): Components {
           if (slice.left <= 0) yield
           const maker = makers.get($ref)
           if (!maker) continue
-          // What makes a component holds more than the component: it is let go of.
+          // The closure holds more memory than the component it creates, so it is released.
           makers.set($ref, null)
           const [kind, name, make] = maker
           const component = make()
@@ -57,7 +57,7 @@ export function createComponents(): Components {
   }
 }
 
-/** The steps of looking through a component, of finding a reference, and of making a component. */
+/** The steps of searching a component, of finding a reference, and of creating a component. */
 const VISIT = 100
 const FIND = 20
 const MAKE = 50

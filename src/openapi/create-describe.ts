@@ -11,10 +11,10 @@ import { runWithin, type Slice, type Sliced, stepsToWrite } from '../slices.js'
 import { writeDescription } from './describe-service.js'
 import type { DescribedService } from './scope.js'
 
-/** The bytes of documents that are kept: fifty collections with thirty fields each take eight million. */
+/** The bytes of documents that are cached: fifty collections with thirty fields each take eight million. */
 const MAX_KEPT = 32 * 1024 * 1024
 
-/** Creates what describes a service to its callers. Callers with the same subjects share a document, which is kept. */
+/** Creates the descriptions of a service for its callers. Callers with the same subjects share a cached document. */
 export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes'>): DescribeService {
   const kept = createBoundedMap<string, KeptText>(CACHES.descriptions, MAX_KEPT, ({ bytes }) => bytes.length)
   const subjects = findSubjects(service)
@@ -27,7 +27,7 @@ export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes
     kept.set(key, document)
     return document
   }
-  /** One at a time: what is half done takes several times what is kept of it. */
+  /** Creates one document at a time: during creation it takes several times its final size. */
   const makeInTurn = async (call: Call, found: MountPoint, key: string): Promise<KeptText> => {
     call.deadline.enter('describe')
     while (underWay) await underWay
@@ -48,7 +48,9 @@ export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes
   }
 }
 
-/** The pieces of a document as one text. A digest of many megabytes takes long: its tag is that of their tags. */
+/**
+ * Joins the pieces of a document. A digest of many megabytes takes long, so the tag is a digest of the pieces' tags.
+ */
 function* joinInSlices(pieces: readonly Bytes[], slice: Slice): Sliced<KeptText> {
   const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
   const tags: string[] = []
@@ -63,7 +65,7 @@ function* joinInSlices(pieces: readonly Bytes[], slice: Slice): Sliced<KeptText>
   return { bytes, etag: etagOfText(tags.join()) }
 }
 
-/** The subjects that some rule mentions. */
+/** The subjects that appear in some rule. */
 const findSubjects = ({ plan }: Pick<DescribedService, 'plan'>): readonly string[] => [
   ...new Set(
     [...plan.collections.values()].flatMap(({ permissions }) =>
@@ -72,6 +74,6 @@ const findSubjects = ({ plan }: Pick<DescribedService, 'plan'>): readonly string
   ),
 ]
 
-/** The roles of a caller that make a difference. */
+/** The roles of a caller that appear in some rule. */
 const rolesOf = ({ roles }: KnownCaller, subjects: readonly string[]): readonly string[] =>
   subjects.filter((subject) => roles.includes(subject))

@@ -9,9 +9,9 @@ import type { KnownCaller } from '../permissions/caller.js'
 import type { Caller, Config } from '../types.js'
 import { type ApiDocument, describeService } from './describe-service.js'
 
-/** What `describeApi` depends on beside the configuration. */
+/** The options of `describeApi`. */
 export interface ApiOptions {
-  /** Whose rights are described; `null` for a caller who is not signed in. Default: all callers together. */
+  /** The caller whose rights are described; `null`: anonymous. Default: all callers together. */
   readonly caller?: Caller | null
   /** Whether the host identifies callers. Default false. */
   readonly authenticate?: boolean
@@ -19,11 +19,11 @@ export interface ApiOptions {
   readonly production?: boolean
   /** With `authenticate`: whether the service keeps its own accounts too. Default false. */
   readonly accounts?: boolean
-  /** Whether the host delivers tokens. Default: where the configuration has `auth.verifiedField`. */
+  /** Whether the host delivers tokens. Default: true if the configuration has `auth.verifiedField`. */
   readonly deliver?: boolean
   /** Default `""`. */
   readonly basePath?: string
-  /** The hooks of the service, as its option: what they fill, a body need not give. Default: none. */
+  /** The `hooks` option of the service: bodies need not contain the fields that hooks fill. Default: none. */
   readonly hooks?: AnyHooks
 }
 
@@ -38,8 +38,8 @@ const OPTIONS = {
 }
 
 /**
- * Describes the HTTP interface of a configuration as OpenAPI 3.1 (CONTRACT.md §8, "OpenAPI"). For a caller it holds
- * what the caller's subjects allow, whatever the documents and `$user` values are. Throws `ConfigError`.
+ * Describes the HTTP interface of a configuration as OpenAPI 3.1 (CONTRACT.md §8, "OpenAPI"). For a caller it contains
+ * the operations that the caller's subjects allow for some documents and `$user` values. Throws `ConfigError`.
  *
  * @example
  * ```ts

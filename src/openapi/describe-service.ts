@@ -22,16 +22,16 @@ export interface ApiDocument {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly servers: readonly { readonly url: string }[]
-  /** Empty where a service has no accounts and no host that names callers; else absent. */
+  /** Empty if a service has neither accounts nor a host that identifies callers; else absent. */
   readonly security?: readonly []
   readonly paths: { readonly [path: string]: { readonly [method: string]: JsonSchema } }
   readonly components: { readonly [kind: string]: { readonly [name: string]: JsonSchema } }
 }
 
-/** The members of a document but for its parts. */
+/** The members of a document except its parts. */
 type DocumentHead = Omit<ApiDocument, 'paths' | 'components'>
 
-/** Takes the parts of a document as soon as they are made: a large document is never held as a whole tree. */
+/** Receives the parts of a document as soon as they are created: a large document is never held as a whole tree. */
 interface TakeParts {
   readonly path: (path: string, methods: JsonSchema) => void
   readonly component: (kind: ComponentKind | 'securitySchemes', name: string, component: JsonSchema) => void
@@ -39,7 +39,7 @@ interface TakeParts {
 
 const KINDS: readonly ComponentKind[] = ['schemas', 'parameters', 'responses', 'headers']
 
-/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"): what no right of the reader concerns is not there. */
+/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"), without the parts to which the reader has no right. */
 export function describeService(service: DescribedService, reader: RightsHolder, prefix = ''): ApiDocument {
   const paths: { [path: string]: ApiDocument['paths'][string] } = {}
   const components: { [kind: string]: { [name: string]: JsonSchema } } = Object.fromEntries(
@@ -82,21 +82,21 @@ function* describeInSlices(
     openapi: '3.1.0',
     info: { title: 'Collections', version: '1', description: DESCRIPTION },
     servers: [{ url: prefix === '' ? '/' : prefix }],
-    // States that the service has no accounts: without it, linters take a forgotten scheme for the reason.
+    // States that the service has no accounts: without it, linters report a missing security scheme.
     ...(securitySchemes.length > 0 ? {} : { security: [] }),
   }
 }
 
-/** The steps of describing a path of a query, and of naming a collection, as the routes of no collection may do. */
+/** The steps (see `Slice`) of describing a path of a query, and of naming a collection. */
 const DESCRIBE = 400
 const NAME = 20
 
 const encoder = new TextEncoder()
 
-/** The characters of a piece: many small ones would cost more than what they hold. */
+/** The characters of a piece: many small ones would cost more than their contents. */
 const PIECE = 32 * 1024
 
-/** Bytes of text, in pieces that are complete as soon as they are long enough. */
+/** Bytes of text, in pieces that are flushed as soon as they are long enough. */
 class Pieces {
   readonly #done: Bytes[] = []
   #text: string
@@ -117,7 +117,7 @@ class Pieces {
   }
 }
 
-/** An object of JSON, member by member. */
+/** An object of JSON, written member by member. */
 class WrittenObject {
   readonly #slice: Slice
   readonly #pieces = new Pieces('{')
@@ -169,22 +169,22 @@ export function* writeDescription(
   ]
 }
 
-const DESCRIPTION = `What this caller may do. Bodies and answers are JSON, problems are \`application/problem+json\` with a stable \`code\`.
+const DESCRIPTION = `The operations that this caller may use. Request and response bodies are JSON, errors are \`application/problem+json\` with a stable \`code\`.
 
-**Queries.** All conditions must hold. \`q[f]=v\` is short for \`q[f][$eq]=v\`. Repeating \`q[f]\`, or \`$regex\`, means one of these; repeating \`$ne\`, none of these. \`q[$or][0][f]=v&q[$or][1][g]=w\` joins groups, of which one must hold. A field that is hidden on a document counts as missing there. Only what is needed must be percent-encoded.
+**Queries.** A document must match all conditions. \`q[f]=v\` is short for \`q[f][$eq]=v\`. Repeating \`q[f]\`, or \`$regex\`, means one of these; repeating \`$ne\`, none of these. \`q[$or][0][f]=v&q[$or][1][g]=w\` joins groups, one of which must match. A field that is hidden on a document counts as missing there. Only reserved characters need percent-encoding.
 
-**Pages.** With a \`limit\` of at most 1,000, where more documents follow, the header \`Next-Cursor\` is the \`after\` of the next page, in place of \`skip\`, or \`Next-Skip\` is its \`skip\`; everything else of the query stays.
+**Pages.** With a \`limit\` of at most 1,000, if more documents follow, the header \`Next-Cursor\` is the \`after\` of the next page, which replaces \`skip\`, or \`Next-Skip\` is its \`skip\`; the rest of the query stays the same.
 
-**Updates.** \`If-Match\` with the \`ETag\` of what was read makes sure that nobody else has changed it.`
+**Updates.** \`If-Match\` with the \`ETag\` of the document that was read prevents lost updates.`
 
 type DescribedPath = { readonly collection?: Collection; readonly auth: AuthPlan | null }
 
 /** A method of a path. */
 export interface Spot {
   readonly method: string
-  /** As it is described. */
+  /** The path as it is described. */
   readonly path: string
-  /** As the table of routes has it. */
+  /** The path as the table of routes has it. */
   readonly form: string
   readonly endpoint: Endpoint<keyof RoutePlace>
   readonly place: DescribedPath
@@ -207,11 +207,11 @@ const spotsOf = (route: Route, path: string, place: DescribedPath): readonly Spo
     place,
   }))
 
-/** Whether a route is there, and open. */
+/** Whether a route exists, and is public. */
 function isThere(route: Route, service: DescribedService): boolean {
   const accounts = service.hasAccountRoutes ? service.accounts : null
   const isOpen = accounts === null || route.isOpen?.(accounts) !== false
-  // What is described is a service that describes itself.
+  // A description exists only for a service that has `openapi`.
   return isOpen && isIn(route, { ...service, accounts, isDescribed: true })
 }
 
@@ -259,13 +259,13 @@ function describeSpot(
   return [[method.toLowerCase(), described]]
 }
 
-/** What a reader may be answered, by status; `undefined` where the reader has no right to ask. */
+/** The possible responses to a reader, by status; `undefined` if the reader has no right to ask. */
 export function describeResponses(scope: DescriptionScope, spot: Spot): JsonSchema | undefined {
   const operation = findOperation(scope, spot)
   return operation && answersOf(scope, operation)
 }
 
-/** An operation is given no more of a place than its path names. */
+/** Finds the description of an operation, which reads only the parts of a place that its path names. */
 const findOperation = (
   scope: DescriptionScope,
   { method, form, endpoint, place }: Spot,
@@ -279,14 +279,14 @@ function answersOf(scope: DescriptionScope, operation: OperationDescription): Js
     ...(operation.body ? WITH_BODY : []),
     ...(operation.problems ?? []),
   ]
-  // What a hook adds may be refused as any write is.
+  // Operations that a hook adds can fail like any write.
   const refused = problems.includes('refused') && scope.service.hasHooks ? OF_ALL_WRITES : []
   return { ...operation.answers, ...describeProblems(scope, [...problems, ...refused]) }
 }
 
 const ID: JsonSchema = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
 
-/** How an operation of the table of routes is described. Throws for one that nobody has described. */
+/** The description of an operation in the table of routes. Throws if there is none. */
 function descriptionOf(form: string, name: string): DescribeOperation {
   const table = form.startsWith('/:collection')
     ? OF_COLLECTIONS
@@ -298,7 +298,7 @@ function descriptionOf(form: string, name: string): DescribeOperation {
   return describe
 }
 
-/** The ways to say who asks. */
+/** The security schemes. */
 const describeSecurity = ({
   hasAccountRoutes,
   hasHost,
@@ -313,7 +313,7 @@ const describeSecurity = ({
           in: 'header',
           name: 'Authorization',
           description:
-            'What the host of this service reads of a request; it may be something else, like a cookie.',
+            'The host of this service identifies callers; it may use something else, like a cookie.',
         },
       }
     : {}),

@@ -11,7 +11,7 @@ import { isSystemField } from '../schema/names.js'
 import { describeNumber, describeTime, orNull, TEXT } from './schemas/scalars.js'
 import type { DescriptionScope } from './scope.js'
 
-/** The parameters of the query language that a route takes, for a collection (CONTRACT.md §3). */
+/** The query parameters of a route on a collection (CONTRACT.md §3). */
 export const referToParameters = (
   scope: DescriptionScope,
   collection: Collection,
@@ -36,9 +36,9 @@ interface Parameter extends JsonSchema {
 }
 
 /**
- * `articles.q.title.regex`, and `service.q.createdAt.gte`, which is that of all collections: only letters, digits and
- * `._-` may stand in the name of a component. `service.q.gte` is that of `_id`: generators drop the `_`, and there may be a
- * field `id`.
+ * A component name such as `articles.q.title.regex`, or `service.q.createdAt.gte` for a parameter that all collections
+ * share: component names contain only letters, digits and `._-`. `service.q.gte` is the parameter of `_id`: generators
+ * drop the `_`, and a collection may have a field `id`.
  */
 function keyOf({ name: collection }: Collection, { name }: Parameter): string {
   const [parameter = '', path, ...others] = name.match(/[\w.]+/g) ?? []
@@ -47,7 +47,7 @@ function keyOf({ name: collection }: Collection, { name }: Parameter): string {
   return [isOwn ? collection : 'service', ...parts].join('.')
 }
 
-/** The parameters without a path that collections have of their own. */
+/** The parameters without a path that differ by collection. */
 const OWN: ReadonlySet<string> = new Set<ParameterName>(['project', 'expand'])
 
 type DescribeParameters = (scope: DescriptionScope, collection: Collection) => readonly Parameter[]
@@ -59,14 +59,14 @@ const asJson = (name: string, schema: JsonSchema, description: string): Paramete
   content: { 'application/json': { schema } },
 })
 
-/** A value that is the same as JSON and in a form, as numbers and times are. */
+/** A value that has the same form in JSON and as plain text, as numbers and times do. */
 const asItIs = (name: string, schema: JsonSchema, description: string): Parameter => ({
   name,
   description,
   schema,
 })
 
-/** A list, written as the parameter once for each value: without values nothing would be written. */
+/** A list, written as one parameter for each value; an empty list would leave no parameter. */
 const asRepeated = (parameter: Parameter, schema: JsonSchema): Parameter => ({
   ...parameter,
   style: 'form',
@@ -74,10 +74,10 @@ const asRepeated = (parameter: Parameter, schema: JsonSchema): Parameter => ({
   schema: { type: 'array', ...schema, minItems: 1 },
 })
 
-/** Text that means itself without quotes. */
+/** Text that needs no quotes. */
 const PLAIN_TEXT: JsonSchema = { type: 'string', pattern: '^(?!["\\[{])[^\\x00]*$', not: { enum: ['null'] } }
 
-/** Whether a value of a list means itself without quotes. */
+/** Whether a value of a list needs no quotes. */
 const isPlain = (value: Scalar): boolean => typeof value !== 'string' || !/^(?:null$|["[{])/.test(value)
 
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
@@ -88,21 +88,22 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
   sort: (scope, collection) =>
     findSortable(scope, collection).map(({ path }) => ({
       name: `sort[${path}]`,
-      description: '1 ascending, -1 descending. Several are keys in their order.',
+      description: '1 ascending, -1 descending. The order of several parameters is the order of the keys.',
       schema: { type: 'integer', enum: [1, -1] },
     })),
-  skip: () => [{ name: 'skip', description: 'How many documents are passed over.', schema: WHOLE }],
+  skip: () => [{ name: 'skip', description: 'The number of documents to skip.', schema: WHOLE }],
   after: () => [
     {
       name: 'after',
-      description: 'In place of `skip`: `Next-Cursor` of the page before; of a stream, the `id` of an event.',
+      description:
+        'The `Next-Cursor` of the previous page, instead of `skip`; for a stream, the `id` of an event.',
       schema: { type: 'string' },
     },
   ],
   lastEventId: () => [
     {
       name: 'lastEventId',
-      description: 'The `id` of the last event, where a client cannot send `Last-Event-ID`.',
+      description: 'The `id` of the last event, for clients that cannot send `Last-Event-ID`.',
       schema: { type: 'string' },
     },
   ],
@@ -112,7 +113,7 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
     return [
       {
         name: 'limit',
-        description: `The most documents. Without it: ${missing ?? 'all'}.`,
+        description: `The maximum number of documents. Default: ${missing ?? 'all'}.`,
         schema: { ...WHOLE, maximum: maxLimit ?? Number.MAX_SAFE_INTEGER },
       },
     ]
@@ -120,7 +121,7 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
   total: () => [
     {
       name: 'total',
-      description: 'Asks for X-Total-Count, the number of all matches.',
+      description: 'Requests X-Total-Count, the number of all matches.',
       schema: { type: 'boolean', enum: [true] },
     },
   ],
@@ -144,7 +145,7 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
           asRepeated(
             {
               name: 'expand',
-              description: 'The documents that these references name, in their place; `[]` names none.',
+              description: 'Replaces these references by their documents; `[]` replaces none.',
             },
             { items: nameOf(paths) },
           ),
@@ -160,7 +161,7 @@ const findReadable = (scope: DescriptionScope, collection: Collection): readonly
   return paths().flatMap((path) => find(path) ?? [])
 }
 
-/** What each grant of the reader shows; of all readers together, what some grant shows. */
+/** The fields that each grant of the reader shows; without a reader, those that some grant shows. */
 const findSortable = (scope: DescriptionScope, collection: Collection): readonly Field[] => {
   const { read } = scope.rights(collection)
   const isShownAlways = (path: string): boolean => {
@@ -172,7 +173,7 @@ const findSortable = (scope: DescriptionScope, collection: Collection): readonly
   )
 }
 
-/** The most names of references that are listed: they multiply with each level. */
+/** The most expandable paths that are listed: they multiply with each level. */
 const MAX_EXPANDABLE = 100
 
 function findExpandable(scope: DescriptionScope, collection: Collection): readonly string[] {
@@ -192,7 +193,7 @@ function findExpandable(scope: DescriptionScope, collection: Collection): readon
   return names.slice(0, MAX_EXPANDABLE)
 }
 
-/** The conditions that a field takes, each as a parameter. */
+/** The conditions that a field supports, each as a parameter. */
 function describeConditions({ service }: DescriptionScope, field: Field): readonly Parameter[] {
   const { fieldType, definition } = elementOf(field)
   const { limits } = service.plan
@@ -218,7 +219,7 @@ function describeConditions({ service }: DescriptionScope, field: Field): readon
               asJson(name, { type: 'string', maxLength: 512 }, MEANINGS[operator]),
               {
                 name: `q[${field.path}][${OPTIONS}]`,
-                description: 'Beside $regex: letter case does not matter.',
+                description: 'With $regex: ignores letter case.',
                 schema: { type: 'string', enum: ['i'] },
               },
             ]
@@ -231,7 +232,7 @@ function describeConditions({ service }: DescriptionScope, field: Field): readon
   })
 }
 
-/** A list of scalars. Where each of a few values needs quotes, the list is JSON. */
+/** A list of scalars. If one of a few values needs quotes, the list is JSON. */
 function describeList({ name, description }: Parameter, scalar: JsonSchema, maxItems: number): Parameter {
   const choices = (scalar.enum as readonly Scalar[] | undefined)?.filter(isPlain)
   if (choices?.length === 0)
@@ -241,21 +242,21 @@ function describeList({ name, description }: Parameter, scalar: JsonSchema, maxI
   return asRepeated({ name, description: `${description} ${others}` }, { items, maxItems })
 }
 
-const NO_PLAIN_VALUE = 'One JSON array can also be empty, or hold null (is missing): `[null]`.'
+const NO_PLAIN_VALUE = 'A JSON array may also be empty, or contain null (is missing): `[null]`.'
 const NO_PLAIN_TEXT =
-  'One JSON array can also be empty, or hold null (is missing) and text that is `null` or begins with `"`, `[` or `{`: `[null,"null"]`.'
+  'A JSON array may also be empty, or contain null (is missing) and text that is `null` or begins with `"`, `[` or `{`: `[null,"null"]`.'
 
 const MEANINGS = {
-  $eq: 'is this; null: is missing.',
-  $ne: 'is not this.',
-  $gt: 'is greater.',
-  $gte: 'is greater, or this.',
-  $lt: 'is less.',
-  $lte: 'is less, or this.',
+  $eq: 'is equal to this; null: is missing.',
+  $ne: 'is not equal to this.',
+  $gt: 'is greater than this.',
+  $gte: 'is greater than or equal to this.',
+  $lt: 'is less than this.',
+  $lte: 'is less than or equal to this.',
   $in: 'is one of these.',
   $nin: 'is none of these.',
   $regex: 'contains a match of this pattern.',
-  $exists: 'is there, or is not.',
+  $exists: 'true: has a value; false: is missing.',
 } as const
 
 function describeOperand(type: ValueType): JsonSchema | undefined {

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../json/json-schema.js'
 import { type HeaderName, referToHeader } from './headers.js'
 import type { DescriptionScope } from './scope.js'
 
-/** Codes that every request can meet. */
+/** Error codes that every request can return. */
 export const ALWAYS: readonly ErrorCode[] = [
   'invalid_query',
   'query_too_long',
@@ -13,7 +13,7 @@ export const ALWAYS: readonly ErrorCode[] = [
   'storage_unavailable',
 ]
 
-/** Codes of requests with a body. */
+/** Error codes of requests with a body. */
 export const WITH_BODY: readonly ErrorCode[] = [
   'invalid_json',
   'validation_failed',
@@ -22,7 +22,7 @@ export const WITH_BODY: readonly ErrorCode[] = [
   'request_timeout',
 ]
 
-/** What any write can be refused with. */
+/** Error codes that any write can return. */
 export const OF_ALL_WRITES: readonly ErrorCode[] = [
   'not_found',
   'forbidden',
@@ -35,7 +35,7 @@ export const OF_ALL_WRITES: readonly ErrorCode[] = [
   'refused',
 ]
 
-/** The problems of an operation by their status, all codes of which stand in one answer. */
+/** The error responses of an operation by status; one response lists all its codes. */
 export function describeProblems(
   scope: DescriptionScope,
   codes: readonly ErrorCode[],
@@ -95,7 +95,7 @@ const PROBLEM: JsonSchema = {
     code: { ...TEXT, description: 'Stable; the texts are not.' },
     detail: TEXT,
     requestId: TEXT,
-    operation: { type: 'integer', description: 'Of a batch: the operation that was refused.' },
+    operation: { type: 'integer', description: 'In a batch, the index of the operation that was rejected.' },
     errors: {
       type: 'array',
       items: {

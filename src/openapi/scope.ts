@@ -13,25 +13,25 @@ import { type Components, createComponents } from './components.js'
 import { describeAny } from './schemas/scalars.js'
 import type { SchemaUse, ValueOptions } from './schemas/value-schema.js'
 
-/** A service, as far as its description depends on it. */
+/** The properties of a service on which its description depends. */
 export interface DescribedService extends Pick<Service, 'plan' | 'accounts' | 'deliver' | 'page'> {
-  /** Whether the routes of its accounts are there. */
+  /** Whether the routes of its accounts exist. */
   readonly hasAccountRoutes: boolean
   /** Whether the host identifies callers. */
   readonly hasHost: boolean
-  /** Whether a hook of the host may refuse writes. */
+  /** Whether a hook of the host may reject writes. */
   readonly hasHooks: boolean
 }
 
-/** What is described, to whom, and the parts that there are so far. */
+/** The service, the reader for whom it is described, and the components so far. */
 export interface DescriptionScope {
   readonly service: DescribedService
   readonly reader: RightsHolder
   readonly components: Components
   rights(collection: Collection): Rights
-  /** What the reader may read of a collection; empty for nothing. */
+  /** The names that the reader may read of a collection; empty without a right. */
   names(collection: Collection): ReadableNames
-  /** References to what stands for a parameter of the query language, which several routes take. */
+  /** References to the components of query parameters, which several routes share. */
   parametersOf(
     collection: Collection,
     name: ParameterName,
@@ -77,7 +77,7 @@ function remember<K, V>(known: Map<K, V>, key: K, make: () => V): V {
 export const isReadable = (scope: DescriptionScope, collection: Collection, name: string): boolean =>
   scope.names(collection).find(name) !== undefined
 
-/** How the values of a collection are described. */
+/** The options by which the values of a collection are described. */
 export const valueOptions = (
   { components, findTarget }: DescriptionScope,
   { storage }: Collection,

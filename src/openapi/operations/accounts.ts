@@ -18,7 +18,7 @@ import {
 
 const SESSION = { asker: 'session', problems: ['unauthenticated'] } as const
 
-/** The body of a route as it is checked, but for members of which more is known. */
+/** The body of a route as its schema, with more specific schemas for some members. */
 function describeMembers(
   { service }: DescriptionScope,
   { endpoint }: OperationPlace,
@@ -28,7 +28,7 @@ function describeMembers(
   return { ...schema, properties: { ...properties, ...known } }
 }
 
-/** A new secret, or a new identifier. */
+/** The schema of a new secret, or a new identifier. */
 const describeNew = (
   scope: DescriptionScope,
   { users, ...auth }: AuthPlan,
@@ -54,7 +54,7 @@ const register: DescribeOperation = (scope, { auth }) => {
       parameters: [PREFER],
       body: scope.components.refer('schemas', 'service.registration', () => body),
       answers: auth.requiresVerified
-        ? { 202: answer(scope, 'Whether or not there is one already.', NOTHING, OF_IGNORING) }
+        ? { 202: answer(scope, 'The same response for new and existing accounts.', NOTHING, OF_IGNORING) }
         : { 201: answer(scope, 'Signed in.', referToSignedIn(scope, auth), OF_IGNORING) },
       problems: ['forbidden', 'unique_violation', 'document_too_large', 'outcome_unknown', 'refused'],
     }
@@ -68,7 +68,7 @@ const login: DescribeOperation = (scope, place) =>
     problems: ['invalid_credentials', 'too_many_attempts', 'outcome_unknown'],
   })
 
-/** What a request meets that renews a secret or an identifier. */
+/** The errors of a request that sets a secret or an identifier. */
 const OF_SECRETS: readonly ErrorCode[] = [
   'invalid_credentials',
   'too_many_attempts',
@@ -89,32 +89,32 @@ const requesting =
   (scope, place) => ({
     summary,
     body: describeMembers(scope, place),
-    answers: { 202: answer(scope, 'Whatever account there is.', NOTHING) },
+    answers: { 202: answer(scope, 'The same response for existing and unknown accounts.', NOTHING) },
     problems: ['too_many_attempts', 'outcome_unknown'],
   })
 
 const reset: DescribeOperation = (scope, place) =>
   signsIn(scope, place, {
-    summary: 'Sets a new secret by a delivered token',
+    summary: 'Sets a new secret with a delivered token',
     body: describeMembers(scope, place, describeNew(scope, place.auth, 'secret')),
     problems: ['invalid_delivered_token', 'document_too_large', 'reference_in_use', ...OF_SECRETS],
   })
 
 const verify: DescribeOperation = (scope, place) => ({
-  summary: 'Verifies the identifier by a delivered token',
+  summary: 'Verifies the identifier with a delivered token',
   body: describeMembers(scope, place),
-  answers: { 204: emptyAnswer(scope, 'It is verified.') },
+  answers: { 204: emptyAnswer(scope, 'The identifier is verified.') },
   problems: ['invalid_delivered_token', 'document_too_large', 'reference_in_use', ...OF_SECRETS],
 })
 
 const changeIdentifier: DescribeOperation = (scope, place) =>
-  // One that is immutable can be asked for, and never be had.
+  // A change of an immutable identifier could be requested, but never succeeds.
   place.auth.identifier.definition.immutable
     ? undefined
     : {
-        summary: 'Asks for another identifier',
+        summary: 'Requests a change of the identifier',
         body: describeMembers(scope, place, describeNew(scope, place.auth, 'identifier')),
-        answers: { 202: answer(scope, 'A token goes to the new identifier.', NOTHING) },
+        answers: { 202: answer(scope, 'A token is sent to the new identifier.', NOTHING) },
         asker: 'session',
         problems: ['unauthenticated', ...OF_SECRETS],
       }
@@ -140,13 +140,13 @@ const PAGE: readonly JsonSchema[] = [
     name: 'after',
     in: 'query',
     schema: { type: 'string' },
-    description: '`Next-Cursor` of the page before.',
+    description: 'The `Next-Cursor` of the previous page.',
   },
   {
     name: 'limit',
     in: 'query',
     schema: { type: 'integer', minimum: 0, maximum: MAX_SESSIONS },
-    description: `The most sessions. Without it: ${MAX_SESSIONS}.`,
+    description: `The maximum number of sessions. Default: ${MAX_SESSIONS}.`,
   },
 ]
 
@@ -159,7 +159,7 @@ const sessions: DescribeOperation = (scope) => ({
 
 const endSession: DescribeOperation = (scope) => ({
   summary: "Ends one of the caller's sessions",
-  answers: { 204: emptyAnswer(scope, 'It is over.') },
+  answers: { 204: emptyAnswer(scope, 'The session has ended.') },
   asker: 'session',
   problems: ['unauthenticated', 'not_found', 'outcome_unknown'],
 })
@@ -174,8 +174,8 @@ export const OF_ACCOUNTS: { readonly [name: string]: DescribeOperation } = {
   sessions,
   'change-secret': changeSecret,
   'change-identifier': changeIdentifier,
-  'request-reset': requesting('Asks for a token that resets the secret'),
-  'request-verification': requesting('Asks for a token that verifies the identifier'),
+  'request-reset': requesting('Requests a token that resets the secret'),
+  'request-verification': requesting('Requests a token that verifies the identifier'),
   logout: leaving('Ends this session'),
   'logout-all': leaving('Ends all sessions of the caller'),
   'end-session': endSession,

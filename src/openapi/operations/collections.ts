@@ -22,10 +22,13 @@ const OF_NEW: readonly ErrorCode[] = [...DENIED, ...OF_WRITES, 'unique_violation
 const OF_ONE: readonly ErrorCode[] = ['unauthenticated', 'not_found', 'precondition_failed']
 const OF_CHANGES: readonly ErrorCode[] = [...OF_ONE, ...OF_NEW, 'reference_in_use']
 
-const IF_MATCH = header('If-Match', 'Only where the document has one of these tags.')
-const IF_NONE_MATCH = header('If-None-Match', 'Only where the document has none of these tags.')
+const IF_MATCH = header('If-Match', 'The request succeeds only if the document has one of these tags.')
+const IF_NONE_MATCH = header(
+  'If-None-Match',
+  'The request succeeds only if the document has none of these tags.',
+)
 
-/** Who has to ask: a caller, where nobody else has the right. */
+/** Whether the operation needs a signed-in caller: not where anonymous callers have the right. */
 const askerOf = (
   { service }: DescriptionScope,
   { collection }: OperationPlace,
@@ -34,7 +37,7 @@ const askerOf = (
 
 const NEXT: readonly HeaderName[] = ['Next-Cursor', 'Next-Skip', 'Link', 'X-Total-Count']
 
-const BY_QUERY = 'Conditions, order and pages: see the description of this document.'
+const BY_QUERY = 'For conditions, order and pages see the description of this API.'
 
 const list: DescribeOperation = (scope, place) => {
   const { collection } = place
@@ -55,7 +58,11 @@ const count: DescribeOperation = (scope, place) =>
     : {
         summary: `Counts ${place.collection.name}`,
         answers: {
-          200: answer(scope, 'How many there are.', envelope({ total: { type: 'integer', minimum: 0 } })),
+          200: answer(
+            scope,
+            'The number of documents.',
+            envelope({ total: { type: 'integer', minimum: 0 } }),
+          ),
         },
         problems: DENIED,
         ...askerOf(scope, place, 'read'),
@@ -65,12 +72,12 @@ const changes: DescribeOperation = (scope, place) =>
   scope.rights(place.collection).read.length === 0
     ? undefined
     : {
-        summary: `Streams what changes in a list of ${place.collection.name}`,
+        summary: `Streams the changes in a list of ${place.collection.name}`,
         description:
-          'Events `reset`, `enter`, `change` with the document, `leave` with its `_id`, and `end`. With the header `Last-Event-ID`, else `lastEventId`, else `after`, the stream goes on after that event.',
+          'Events `reset`, `enter`, `change` with the document, `leave` with its `_id`, and `end`. With the header `Last-Event-ID`, else `lastEventId`, else `after`, the stream resumes after that event.',
         answers: {
           200: {
-            description: 'A stream without end.',
+            description: 'An endless stream.',
             content: { 'text/event-stream': { schema: { type: 'string' } } },
           },
         },
@@ -127,7 +134,7 @@ const read: DescribeOperation = (scope, place) => {
       200: answer(scope, 'The document; with `expand`, without `ETag`.', referToExpanded(scope, collection), [
         'ETag',
       ]),
-      304: emptyAnswer(scope, 'The client has it already.', ['ETag']),
+      304: emptyAnswer(scope, 'Not modified.', ['ETag']),
     },
     problems: OF_ONE,
     ...askerOf(scope, place, 'read'),
@@ -140,7 +147,8 @@ const update: DescribeOperation = (scope, place) => {
   return (
     body && {
       summary: `Changes a document of ${collection.name}`,
-      description: 'A merge patch (RFC 7396): what the body does not name stays, `null` removes.',
+      description:
+        'A merge patch (RFC 7396): fields that the body does not contain stay, `null` removes a field.',
       parameters: [IF_MATCH, IF_NONE_MATCH, PREFER],
       body,
       answers: {
@@ -155,12 +163,12 @@ const update: DescribeOperation = (scope, place) => {
   )
 }
 
-const CREATES = 'With `If-None-Match: *` it creates the document under this UUID, from the body of a create.'
+const CREATES = 'With `If-None-Match: *`, creates the document under this UUID, with the body of a create.'
 
 const replace: DescribeOperation = (scope, place) => {
   const { collection } = place
   const own = referToBody(scope, collection, 'replace')
-  // An account's `_id` is an identity, which nobody may choose.
+  // An account's `_id` is an identity, which clients cannot choose.
   const created = collection.name === USERS ? undefined : referToBody(scope, collection, 'create')
   const body = own ?? created
   const document = referToDocument(scope, collection)
@@ -192,7 +200,7 @@ const remove: DescribeOperation = (scope, place) =>
     : {
         summary: `Deletes a document of ${place.collection.name}`,
         parameters: [IF_MATCH, IF_NONE_MATCH],
-        answers: { 204: emptyAnswer(scope, 'It is gone.') },
+        answers: { 204: emptyAnswer(scope, 'The document is deleted.') },
         problems: [
           ...OF_ONE,
           ...OF_WRITES,

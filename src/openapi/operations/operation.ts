@@ -6,23 +6,25 @@ import { envelope } from '../../schema/envelope.js'
 import { type HeaderName, referToHeader } from '../headers.js'
 import type { DescriptionScope } from '../scope.js'
 
-/** An operation: what a method does at a path. */
+/** The description of a method on a path. */
 export interface OperationDescription {
   readonly summary: string
   readonly description?: string
   /** Parameters beside those of the path and of the query language. */
   readonly parameters?: readonly JsonSchema[]
-  /** The schema of the body, where there is one. */
+  /** The schema of the body, if the method has one. */
   readonly body?: JsonSchema
-  /** The successful answers by status. */
+  /** The successful responses by status. */
   readonly answers: { readonly [status: number]: JsonSchema }
-  /** The codes of its problems, beside those of all requests, and of all with a body. */
+  /** The codes of its error responses, beside those of all requests, and of all with a body. */
   readonly problems?: readonly ErrorCode[]
-  /** Who must ask; `session`: the bearer of a token of the service. Default: anybody may. */
+  /**
+   * The required caller; `session`: the bearer of a token of the service. Default: none, anonymous requests succeed.
+   */
   readonly asker?: 'caller' | 'session'
 }
 
-/** Where an operation is described. */
+/** The path that an operation belongs to. */
 export interface OperationPlace {
   readonly endpoint: Endpoint<keyof NamedByPath>
   /** Below `/:collection`. */
@@ -31,13 +33,13 @@ export interface OperationPlace {
   readonly auth: AuthPlan
 }
 
-/** Describes an operation; `undefined` where the reader has no right to it. */
+/** Describes an operation; `undefined` if the reader has no right to it. */
 export type DescribeOperation = (
   scope: DescriptionScope,
   place: OperationPlace,
 ) => OperationDescription | undefined
 
-/** An answer with a body of JSON. */
+/** A response with a body of JSON. */
 export const answer = (
   scope: DescriptionScope,
   description: string,
@@ -49,7 +51,7 @@ export const answer = (
   content: { 'application/json': { schema } },
 })
 
-/** An answer without a body. */
+/** A response without a body. */
 export const emptyAnswer = (
   scope: DescriptionScope,
   description: string,
@@ -61,7 +63,7 @@ const describeHeaders = (scope: DescriptionScope, names: readonly HeaderName[]):
     ? { headers: Object.fromEntries(names.map((name) => [name, referToHeader(scope, name)])) }
     : {}
 
-/** A header of requests. */
+/** A request header. */
 export const header = (name: string, description: string): JsonSchema => ({
   name,
   in: 'header',
@@ -72,10 +74,10 @@ export const header = (name: string, description: string): JsonSchema => ({
 /** The header of requests whose body may lose properties. */
 export const PREFER = header(
   'Prefer',
-  '`handling=strict`: a property that would be dropped is a fault, with the code `ignored`, and nothing is stored.',
+  '`handling=strict`: a property that would be dropped is a validation error with the code `ignored`, and nothing is stored.',
 )
 
-/** The headers of their answers. */
+/** The headers of the responses to them. */
 export const OF_IGNORING: readonly HeaderName[] = ['Ignored-Properties', 'Preference-Applied']
 
 /** An object without properties. */

@@ -8,7 +8,7 @@ const TEXT: JsonSchema = { type: 'string' }
 const OPERATIONS = ['list', 'create', 'read', 'update', 'delete']
 
 const collections: DescribeOperation = (scope) => ({
-  summary: 'Tells what there is for this caller',
+  summary: 'Lists the collections and account routes of this caller',
   answers: {
     200: answer(scope, 'The collections, and the paths of accounts.', {
       type: 'object',
@@ -34,37 +34,35 @@ const batch: DescribeOperation = (scope) => {
   if (operations.length === 0) return undefined
   const { bulk } = scope.service.plan.limits
   return {
-    summary: 'Does several operations, all or none',
+    summary: 'Runs several operations, all or none',
     parameters: [PREFER],
     body: envelope({
       operations: { type: 'array', minItems: 1, maxItems: bulk, items: { anyOf: operations } },
     }),
     answers: {
-      200: answer(scope, 'What each operation would have answered.', describeResults(scope), [
-        'Preference-Applied',
-      ]),
+      200: answer(scope, 'The response to each operation.', describeResults(scope), ['Preference-Applied']),
     },
     problems: ['unauthenticated', 'invalid_token', ...OF_ALL_WRITES],
   }
 }
 
 const openapi: DescribeOperation = (scope) => ({
-  summary: 'Describes what this caller may do: this document',
+  summary: 'Returns this OpenAPI document, for the rights of this caller',
   answers: {
     200: answer(scope, 'An OpenAPI document.', { type: 'object' }, ['ETag']),
-    304: emptyAnswer(scope, 'The client has it already.', ['ETag']),
+    304: emptyAnswer(scope, 'Not modified.', ['ETag']),
   },
   problems: ['precondition_failed'],
 })
 
 const page: DescribeOperation = (scope) => ({
-  summary: 'A page on which people see and change what is described here',
+  summary: 'Serves the admin UI',
   answers: {
     200: {
       ...emptyAnswer(scope, 'The page.', ['ETag']),
       content: { 'text/html': { schema: { type: 'string' } } },
     },
-    304: emptyAnswer(scope, 'The client has it already.', ['ETag']),
+    304: emptyAnswer(scope, 'Not modified.', ['ETag']),
   },
 })
 

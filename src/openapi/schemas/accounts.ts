@@ -7,8 +7,8 @@ import { describeShown, isOpen } from './documents.js'
 import { describeValue } from './value-schema.js'
 
 /**
- * The schema of an account as its owner may read it. Another one than the reader's may show more, which a
- * description for a reader must not name: then it is left open.
+ * The schema of an account as its owner may read it. An owner other than the reader may see more fields, which a
+ * description for the reader must not name: then the schema is left open.
  */
 export const referToAccount = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
   scope.components.refer('schemas', 'service.account', () => {
@@ -32,7 +32,7 @@ export const referToAccount = (scope: DescriptionScope, auth: AuthPlan): JsonSch
     }
   })
 
-/** The schema of what a login answers. */
+/** The schema of the response to a login. */
 export const referToSignedIn = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
   scope.components.refer('schemas', 'service.signed-in', () => ({
     type: 'object',
@@ -45,13 +45,13 @@ export const referToSignedIn = (scope: DescriptionScope, auth: AuthPlan): JsonSc
     additionalProperties: false,
   }))
 
-/** The schema of the body of a registration; `undefined` where none can succeed. */
+/** The schema of the body of a registration; `undefined` if none can succeed. */
 export function describeRegistration(scope: DescriptionScope, auth: AuthPlan): JsonSchema | undefined {
   const { users, identifier, secret } = auth
   return describeBody(scope, {
     collection: users,
     use: 'create',
-    // The role is never taken from a registration.
+    // A registration never sets the role.
     rules: [{ ...ruleToRegister(auth), acceptsRole: false }],
     always: [identifier.name, secret.name],
   })

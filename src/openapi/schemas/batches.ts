@@ -7,7 +7,7 @@ import { referToDocument } from './documents.js'
 
 const LIST = '"[!#-~]*"(?:, "[!#-~]*")*'
 const ANY_OR_TAGS: JsonSchema = { type: 'string', pattern: `^(?:\\*|${LIST})$` }
-/** Without `*`, by which a PUT creates. */
+/** Without `*`, with which a PUT creates. */
 const TAGS: JsonSchema = { type: 'string', pattern: `^${LIST}$` }
 
 const operation = (properties: { readonly method: string; readonly [name: string]: unknown }): JsonSchema => {
@@ -24,7 +24,7 @@ const operation = (properties: { readonly method: string; readonly [name: string
   }
 }
 
-/** The operations that a batch takes of the reader, by collection, each as a schema (CONTRACT.md §2, "Batch"). */
+/** The operations that the reader may use in a batch, by collection, each as a schema (CONTRACT.md §2, "Batch"). */
 export const describeOperations = (scope: DescriptionScope): readonly JsonSchema[] =>
   [...scope.service.plan.collections.values()]
     .filter((collection) => takesAny(scope, collection))
@@ -34,7 +34,7 @@ export const describeOperations = (scope: DescriptionScope): readonly JsonSchema
       })),
     )
 
-/** Whether a batch takes an operation of the reader on a collection. */
+/** Whether the reader may use any operation on a collection in a batch. */
 function takesAny(scope: DescriptionScope, collection: Collection): boolean {
   const rights = scope.rights(collection)
   const isTaken = (use: BodyUse): boolean => referToBody(scope, collection, use) !== undefined
@@ -52,7 +52,7 @@ function describeOwn(scope: DescriptionScope, collection: Collection): readonly 
   const at = `/${collection.name}`
   const path: JsonSchema = {
     type: 'string',
-    // These names are other paths, which a batch does not take.
+    // These names belong to other routes, which a batch does not accept.
     pattern: `^${at}/(?!(?:bulk|count|changes)$)[\\w-]+$`,
     maxLength: 512,
   }
@@ -81,10 +81,10 @@ function describeOwn(scope: DescriptionScope, collection: Collection): readonly 
 
 const UUID = '[\\da-fA-F]{8}-[\\da-fA-F]{4}-[\\da-fA-F]{4}-[\\da-fA-F]{4}-[\\da-fA-F]{12}'
 
-/** Whether a document can be made without a secret. */
+/** Whether a document can be created without a secret. */
 const takesNew = ({ hashes }: Collection): boolean => hashes.every(({ definition }) => !definition.required)
 
-/** The schema of what a batch answers. */
+/** The schema of the response to a batch. */
 export const describeResults = (scope: DescriptionScope): JsonSchema => {
   const documents = [...scope.service.plan.collections.values()]
     .filter((collection) => Object.values(scope.rights(collection)).some((rules) => rules.length > 0))

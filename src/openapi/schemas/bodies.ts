@@ -8,7 +8,7 @@ import { type DescriptionScope, isReadable, valueOptions } from '../scope.js'
 import { describeUndeclared } from './documents.js'
 import { describeValue, isNeeded } from './value-schema.js'
 
-/** What the body of a write is. */
+/** The kind of write that a body belongs to. */
 export type BodyUse = 'create' | 'replace' | 'patch'
 
 /** A body to describe. */
@@ -16,13 +16,13 @@ export interface Body {
   readonly collection: Collection
   readonly use: BodyUse
   readonly rules: readonly Rule[]
-  /** Properties that are accepted and required whatever the rules say. */
+  /** Properties that are accepted and required under every rule. */
   readonly always?: readonly string[]
 }
 
 /**
- * The schema of a body that one of some rules accepts whole. It may ask for more than the service does: what any of
- * the rules needs. `undefined` where no body is ever valid, because nothing can give what is required.
+ * The schema of a body that one of some rules accepts completely. It may require more than the service does: the fields
+ * that any of the rules needs. `undefined` if no body is ever valid, because a required field cannot be set.
  */
 export function describeBody(scope: DescriptionScope, body: Body): JsonSchema | undefined {
   const { collection, use, always = [] } = body
@@ -35,7 +35,7 @@ export function describeBody(scope: DescriptionScope, body: Body): JsonSchema | 
     use === 'create' ? offered : offered.filter((field) => isChangeable(scope, collection, field, use))
   const refused = offered.filter((field) => !fields.includes(field)).map(({ name }) => name)
   const { properties, ...open } = describeUndeclared(scope, { collection, rules, refused })
-  // A name of which the reader knows nothing else cannot be left out by its name.
+  // The schema must not name a property that is unknown to the reader, not even to exclude it.
   const undeclared = refused.every((name) => isKnown(scope, collection, name)) ? open : {}
   const options = valueOptions(scope, collection, use)
   const required = fields
@@ -53,11 +53,11 @@ export function describeBody(scope: DescriptionScope, body: Body): JsonSchema | 
   }
 }
 
-/** Whether a rule stores what a body gives a property. */
+/** Whether a rule stores the value that a body has for a property. */
 const takes = (collection: Collection, rule: Rule, name: string): boolean =>
   acceptsProperty(rule, name, collection) && !rule.set.has(name)
 
-/** The fields without which a document would be at fault under a rule that does not set them, and that no hook fills. */
+/** The required fields that neither the rule nor a hook sets. */
 const neededBy = ({ collection, use }: Body, rule: Rule): readonly Field[] =>
   collection.fields.filter(
     (field) =>
@@ -67,8 +67,8 @@ const neededBy = ({ collection, use }: Body, rule: Rule): readonly Field[] =>
   )
 
 /**
- * Rules under which a body can be valid. One that can never be, and comes first, answers with its faults: then only
- * bodies count of which another keeps more.
+ * Rules under which a body can be valid. An impossible rule that comes first determines the validation errors: then a
+ * body counts only if a later rule keeps more of it.
  */
 function selectPossible(scope: DescriptionScope, body: Body): readonly Rule[] | undefined {
   const { reader } = scope
@@ -87,7 +87,7 @@ function selectPossible(scope: DescriptionScope, body: Body): readonly Rule[] | 
     : undefined
 }
 
-/** Whether a writer can give a field any value: a reference leads to what they may read. */
+/** Whether a writer can set a field: a reference must lead to a collection that they may read. */
 function hasValues(scope: DescriptionScope, field: Field): boolean {
   const { definition, properties, items } = field
   if (definition.type === 'reference') return scope.findTarget(field) !== undefined
@@ -96,8 +96,8 @@ function hasValues(scope: DescriptionScope, field: Field): boolean {
 }
 
 /**
- * What every reader needs, where all are described together; else what any of the rules needs, for each may be the
- * first that is tried.
+ * Without a reader, whether all rules need a field; for one reader, whether any rule does, because any may be the first
+ * that is tried.
  */
 function isRequired(scope: DescriptionScope, body: Body, name: string): boolean {
   const { collection, use, rules } = body
@@ -108,20 +108,20 @@ function isRequired(scope: DescriptionScope, body: Body, name: string): boolean 
   return isNeededThere && (use === 'create' || isReplaced(scope, collection, name))
 }
 
-/** Whether a PUT removes what it does not name. */
+/** Whether a PUT removes a property that its body does not contain. */
 const isReplaced = (scope: DescriptionScope, collection: Collection, name: string): boolean =>
   name !== collection.roleField && isReadable(scope, collection, name)
 
-/** Whether the reader may read a property, or give it to a new document. */
+/** Whether the reader may read a property, or set it on a new document. */
 const isKnown = (scope: DescriptionScope, collection: Collection, name: string): boolean =>
   isReadable(scope, collection, name) ||
   scope.rights(collection).create.some((rule) => takes(collection, rule, name))
 
-/** Whether an update may name a field without a fault, whatever is stored. */
+/** Whether an update may name a field without a validation error, for any stored value. */
 function isChangeable(scope: DescriptionScope, collection: Collection, field: Field, use: BodyUse): boolean {
   if (field.definition.immutable) return false
   if (!holdsImmutable(field)) return true
-  // Where the reader may not see it, naming it is a fault; where it is missing, what is immutable inside cannot be given.
+  // Naming a hidden field is a validation error; in a missing object, immutable fields cannot be set.
   const { read } = scope.rights(collection)
   const isShown = read.every(({ properties }) => includesProperty(properties, field.name))
   return (scope.reader === undefined || isShown) && (isNeeded(field, use) || !needsImmutable(field))
@@ -144,7 +144,7 @@ export function referToBody(
   return schema && scope.components.refer('schemas', `${collection.name}.${use}`, () => schema)
 }
 
-/** What `referToBody` gives, without the secrets: a batch sets none. */
+/** The same as `referToBody`, without the secrets, which a batch cannot set. */
 export function referToPlainBody(
   scope: DescriptionScope,
   collection: Collection,

@@ -7,11 +7,11 @@ import { isSystemField } from '../../schema/names.js'
 import { type DescriptionScope, isReadable, SYSTEM, valueOptions } from '../scope.js'
 import { describeValue } from './value-schema.js'
 
-/** The schema of a document as the reader may read it; only its `_id` is in every answer. */
+/** The schema of a document as the reader may read it; only its `_id` is required. */
 export const referToDocument = (scope: DescriptionScope, collection: Collection): JsonSchema =>
   scope.components.refer('schemas', collection.name, () => describeDocument(scope, collection, false))
 
-/** The same where references may be replaced by the documents that they name. */
+/** The same schema, with references that may be replaced by their documents. */
 export const referToExpanded = (scope: DescriptionScope, collection: Collection): JsonSchema =>
   isExpandable(scope, collection)
     ? scope.components.refer('schemas', `${collection.name}.expanded`, () =>
@@ -40,7 +40,7 @@ function describeDocument(scope: DescriptionScope, collection: Collection, isExp
   }
 }
 
-/** The schemas of what the reader may read of a collection's documents, but for their `_id`. */
+/** The schemas of the properties of a collection's documents that the reader may read, except `_id`. */
 export function describeShown(
   scope: DescriptionScope,
   collection: Collection,
@@ -64,7 +64,7 @@ export function describeShown(
   ])
 }
 
-/** The names that some rules cover and that no schema declares. */
+/** The names that rules contain and no schema declares. */
 function findUndeclared(
   { additionalProperties, fields }: Collection,
   rules: readonly Rule[],
@@ -78,12 +78,12 @@ function findUndeclared(
   )
 }
 
-/** Whether a document may show what its schema does not declare. */
+/** Whether a document may contain properties that its schema does not declare. */
 export const isOpen = (scope: DescriptionScope, collection: Collection): boolean =>
   collection.additionalProperties &&
   scope.rights(collection).read.some(({ properties }) => properties.pick === null)
 
-/** Nobody is the creator of what was created anonymously. */
+/** The schema of `createdBy`; `null` for a document that was created anonymously. */
 function describeCreator(scope: DescriptionScope, isExpanded: boolean): JsonSchema {
   const [field] = SYSTEM.filter(({ name }) => name === 'createdBy')
   const target = field && scope.findTarget(field)
@@ -91,7 +91,7 @@ function describeCreator(scope: DescriptionScope, isExpanded: boolean): JsonSche
   return target && isExpanded ? { anyOf: [own, referToExpanded(scope, target)] } : own
 }
 
-/** The names that a body may give beside those of the schema. */
+/** The names that a body may contain beside those of the schema. */
 export function describeUndeclared(
   scope: DescriptionScope,
   {
@@ -101,7 +101,7 @@ export function describeUndeclared(
   }: {
     readonly collection: Collection
     readonly rules: readonly Rule[]
-    /** Declared names whose values are faults. */
+    /** Declared names that the body must not contain. */
     readonly refused: readonly string[]
   },
 ): { readonly properties: JsonSchema; readonly patternProperties?: JsonSchema } {

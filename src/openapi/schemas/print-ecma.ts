@@ -2,7 +2,7 @@ import { invertRanges, LAST, type Range } from '../../filter/pattern/syntax/code
 import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
 import { type PatternDialect, printPattern } from '../../filter/pattern/syntax/print-pattern.js'
 
-/** ASCII that stands for itself everywhere in an expression. */
+/** ASCII characters without a special meaning anywhere in an expression. */
 const PLAIN = /^[A-Za-z0-9 _!"#%&',/:;<=>@`~]$/
 
 function printPoint(point: number): string {
@@ -18,10 +18,10 @@ const printRanges = (ranges: readonly Range[]): string =>
     .map(([first, last]) => (first === last ? printPoint(first) : `${printPoint(first)}-${printPoint(last)}`))
     .join('')
 
-/** The expressions of JSON Schema: ECMAScript, with Unicode. */
+/** The regular expressions of JSON Schema: ECMAScript, with Unicode. */
 const ECMA: PatternDialect = {
   codePoint: printPoint,
-  // What reaches the end of Unicode is shorter, and plainer, as what it leaves out.
+  // A set that reaches the end of Unicode is shorter, and easier to read, as its complement.
   set: (ranges) =>
     ranges.at(-1)?.[1] === LAST ? `[^${printRanges(invertRanges(ranges))}]` : `[${printRanges(ranges)}]`,
   start: '^',
@@ -30,5 +30,5 @@ const ECMA: PatternDialect = {
   noBoundary: '\\B',
 }
 
-/** Prints a portable pattern as JSON Schema has it. */
+/** Prints a portable pattern in the syntax of JSON Schema. */
 export const printEcma = (pattern: Pattern): string => printPattern(pattern, ECMA)

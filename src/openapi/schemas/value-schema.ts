@@ -7,13 +7,13 @@ import { printEcma } from './print-ecma.js'
 import { describeNumber, describeSecret, describeText, describeTime, orNull } from './scalars.js'
 
 /**
- * What values are described for. `answer`: what a document shows. `create`: a new document, whose missing fields
- * get their defaults. `replace`: the same, without what cannot be changed. `element`: what is given whole and gets
- * no defaults. `patch`: a merge patch.
+ * The use of a value. `answer`: a document in a response. `create`: a new document, whose missing fields get their
+ * defaults. `replace`: the same, without immutable fields. `element`: a complete value that gets no defaults. `patch`:
+ * a merge patch.
  */
 export type SchemaUse = 'answer' | 'create' | 'replace' | 'element' | 'patch'
 
-/** How values are described. */
+/** The options by which values are described. */
 export interface ValueOptions {
   readonly use: SchemaUse
   /** The schema of any JSON in a body. */
@@ -24,13 +24,13 @@ export interface ValueOptions {
   readonly indexed: ReadonlySet<string>
 }
 
-/** The JSON Schema of a field's values, with what the configuration says of the field. */
+/** The JSON Schema of a field's values, with the keywords of the configuration. */
 export function describeValue(field: Field, options: ValueOptions): JsonSchema {
   const { definition, type } = field
   const { use } = options
   const schema = describeType(field, options)
   const isRemovable = use === 'patch' ? definition.required !== true : definition.nullable === true
-  // What is immutable inside cannot be removed.
+  // An object with immutable fields cannot be removed.
   const isKept = isUpdate(use) && holdsImmutable(field)
   const isNullable = isRemovable && !isKept && use !== 'answer' && type !== 'json'
   const described = isNullable ? orNull(schema) : schema
@@ -39,7 +39,7 @@ export function describeValue(field: Field, options: ValueOptions): JsonSchema {
   return description === '' ? described : { description, ...described }
 }
 
-/** In words: by a `default`, some generators conclude that a client has to send it. */
+/** The default as a text: from the keyword `default`, some generators conclude that clients must send the field. */
 const tellDefault = ({ definition }: Field): string | undefined =>
   'default' in definition && definition.default !== undefined
     ? `Default: ${JSON.stringify(definition.default)}.`
@@ -51,7 +51,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
   const { fieldType, definition, items, path } = field
   const { use, indexed, describeReference, describeAny } = options
   const { format, ...plain } = fieldType.bodySchema(field)
-  // JSON Schema has a format of its own for addresses with letters outside ASCII.
+  // JSON Schema has a separate format for addresses with letters outside ASCII.
   const keywords: JsonSchema =
     format === undefined ? plain : { ...plain, format: format === 'email' ? 'idn-email' : format }
   const isAnswer = use === 'answer'
@@ -61,7 +61,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
       return describeSecret(keywords)
     case 'string': {
       if (definition.type === 'reference') return describeReference(field)
-      // Each of its values has the form of the field.
+      // The values of an enum already have the form of the field.
       if ('enum' in keywords) return keywords
       const source = fieldType.patternOf?.(definition)
       const isLowered = !isAnswer && 'lowercase' in definition && definition.lowercase
@@ -82,7 +82,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
       return keywords
     case 'json':
       if (isAnswer) return {}
-      // In a patch, null removes.
+      // In a patch, `null` removes the field.
       return use === 'patch' && definition.required
         ? { allOf: [describeAny(), { not: { type: 'null' } }] }
         : describeAny()
@@ -98,7 +98,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
   }
 }
 
-/** An object inside a document; wherever it could be a new one, it must be complete. */
+/** An object inside a document; if it could be new, it must be complete. */
 function describeObject(fields: readonly Field[], options: ValueOptions): JsonSchema {
   const { use } = options
   const named = isUpdate(use) ? fields.filter(({ definition }) => !definition.immutable) : fields
@@ -113,10 +113,10 @@ function describeObject(fields: readonly Field[], options: ValueOptions): JsonSc
 
 const isUpdate = (use: SchemaUse): boolean => use === 'replace' || use === 'patch'
 
-/** Whether a value is at fault without a field. */
+/** Whether a value without a field is invalid. */
 export function isNeeded(field: Field, use: SchemaUse): boolean {
   const { definition, defaultAt, properties } = field
-  // Of what it does not name, a PUT keeps what is immutable, and no default fills the rest.
+  // A PUT keeps immutable fields that its body lacks, so the object is not new and gets no defaults.
   const isKept = use === 'replace' && definition.immutable !== true && holdsImmutable(field)
   const isFilled = fillsDefaults(use) && !isKept && defaultAt(SOME_TIME) !== undefined
   if (definition.required === true) return use !== 'answer' && !isFilled

@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib'
 import { build, transform } from 'esbuild'
 import { minify } from 'terser'
 
-/** Beyond this many bytes, compressed, the build fails: CONTRACT.md §11. */
+/** The build fails beyond this many compressed bytes: CONTRACT.md §11. */
 const MAX_COMPRESSED = 40_000
 
-/** The mark in the tab: a sheet with three lines. */
+/** The icon of the tab: a sheet with three lines. */
 const ICON = `data:image/svg+xml,${"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='4' fill='#0b6a6a'/><path d='M4 5h8M4 8h8M4 11h5' stroke='#fff' stroke-width='1.5' stroke-linecap='round'/></svg>".replace(
   /[<>#]/g,
   encodeURIComponent,
@@ -16,12 +16,12 @@ const ICON = `data:image/svg+xml,${"<svg xmlns='http://www.w3.org/2000/svg' view
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** What ends a script inside a document, as a string holds it. */
+/** Escapes the sequences that would end a script element, inside string literals. */
 const closeSafely = (script: string): string => script.replace(/<(?=\/script|!--)/gi, '\\x3c')
 
 /**
- * Bundles a module and the style beside it, `style.css`, into one HTML document that loads nothing else, with the
- * policy under which it runs. Throws where the document is too large.
+ * Bundles a module and the style beside it, `style.css`, into one HTML document without external resources, with the
+ * content security policy for it. Throws if the document is too large.
  */
 export async function bundlePage(entry: string): Promise<{ html: string; policy: string; etag: string }> {
   const bundled = await build({
@@ -35,11 +35,11 @@ export async function bundlePage(entry: string): Promise<{ html: string; policy:
     jsxImportSource: 'preact',
     legalComments: 'none',
     logLevel: 'silent',
-    // Names of our own, of which none comes from a document, an answer or the browser.
+    // Our own property names: none of them is in a document, an answer or a browser API.
     mangleProps: /^(?:is|has)[A-Z]/,
     reserveProps: /^(?:isCurrent|isArray|isConnected|isFinite|isInteger|isNaN|hasOwn)$/,
   })
-  // Each makes it smaller. Nothing calls `new` on a function that is not a class, so an arrow does as well.
+  // Each option reduces the size. Arrow functions are safe: `new` is called on classes only.
   const compress = { passes: 3, inline: 1, unsafe_arrows: true } as const
   const { code = '' } = await minify(bundled.outputFiles[0]?.text ?? '', { ecma: 2020, compress })
   const script = closeSafely(code)
@@ -55,7 +55,7 @@ export async function bundlePage(entry: string): Promise<{ html: string; policy:
   ].join('')
   const { length } = gzipSync(html, { level: 9 })
   if (length > MAX_COMPRESSED)
-    throw new Error(`The page has ${length} bytes compressed; it may have ${MAX_COMPRESSED}.`)
+    throw new Error(`The admin UI has ${length} bytes compressed; the limit is ${MAX_COMPRESSED}.`)
   const policy = [
     "default-src 'none'",
     `script-src ${hashOf(script)}`,

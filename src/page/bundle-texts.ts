@@ -9,7 +9,9 @@ const readModule = (name: string): Promise<string> =>
 
 const writes = new Map<string, Promise<void>>()
 
-/** Writes `dist/<name>`, which exports a value, once for all formats: the value is as large as the code that uses it. */
+/**
+ * Writes `dist/<name>`, which exports a value, once for all formats: the value is as large as the code that uses it.
+ */
 function writeOnce(name: string, read: () => Promise<unknown>): Promise<void> {
   const write = async (): Promise<void> =>
     writeFile(`dist/${name}`, `module.exports=${JSON.stringify(await read())}\n`)
@@ -19,7 +21,7 @@ function writeOnce(name: string, read: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * An esbuild plugin for imports of texts: `./file?raw` is the text of a file, bundled; `package?raw` the minified text of
+ * An esbuild plugin that imports texts: `./file?raw` is the text of a file, bundled; `package?raw` the minified text of
  * a package and `./main.tsx?document` an HTML document, both modules in `dist`.
  */
 export const bundleTexts: NonNullable<Options['esbuildPlugins']>[number] = {

@@ -1,6 +1,6 @@
-/** A page in place of the module that it begins with; the build makes it (`bundle-page.ts`). */
+/** An HTML document bundled from a module; the build creates it (`bundle-page.ts`). */
 declare module '*?document' {
   const page: import('../types/host.js').Page
-  // biome-ignore lint/style/noDefaultExport: that is how tools give it
+  // biome-ignore lint/style/noDefaultExport: bundlers export it so
   export default page
 }

@@ -2,9 +2,9 @@ import type { Page } from '../types/host.js'
 import document from './app/main.tsx?document'
 
 /**
- * Creates the page, which `createCollectionService` serves at `GET /_page` where it is given as `options.page`
- * (CONTRACT.md §11): one HTML document that loads nothing else, and a client like any other, without a right of its
- * own. It has the same text for everyone; nothing is thrown.
+ * Creates the admin UI, which `createCollectionService` serves at `GET /_page` if it is passed as `options.page`
+ * (CONTRACT.md §11): one HTML document without external resources, and an ordinary client without rights of its own.
+ * The document is the same for everyone. Never throws.
  *
  * @example
  * ```ts

@@ -172,7 +172,8 @@ export function drive(page, hindrances = []) {
     press: (name) => page.getByRole('button', { name, exact: true }).first().click(),
     said: (text) => page.getByRole('status').filter({ hasText: text }).first().waitFor(),
     /** Somebody is who asks. */
-    isThere: (email) => page.getByRole('navigation', { name: 'Page' }).filter({ hasText: email }).waitFor(),
+    isThere: (email) =>
+      page.getByRole('navigation', { name: 'Account' }).filter({ hasText: email }).waitFor(),
     async signIn(email, password) {
       await screen.go('#/account')
       await page.locator('input[name=email]').fill(email)

@@ -19,7 +19,7 @@ import { kindOfStatus, legible, RequestsView } from './views/requests.js'
 import { AccountForms, accountName } from './views/sign-in.js'
 import { Tray } from './views/tray.js'
 
-/** The view of the present place. Another person gets another one: nothing that was written is left for them. */
+/** The current view. Another person gets a new instance, without the input of the previous one. */
 function View() {
   const here = place.value
   const key = owner.value
@@ -51,7 +51,7 @@ function Page() {
           document.querySelector<HTMLElement>('main h1')?.focus()
         }}
       >
-        To the content
+        Skip to the content
       </button>
       <Top />
       <div class="middle">
@@ -91,7 +91,7 @@ function Top() {
         <span aria-hidden="true" class="mark" />
         {location.host}
       </a>
-      <nav aria-label="Page">
+      <nav aria-label="Account">
         {known && known.accountRoutes.size > 0 && (
           <a href="#/account" aria-current={isHere('account')}>
             {account.value ? <Text text={accountName()} isShort /> : 'Sign in'}
@@ -138,9 +138,9 @@ function Side() {
   )
 }
 
-/** The last request, always in sight: what one sees came by it. */
+/** The footer with the last request of a person. */
 function Last() {
-  // What the page asks beside, to make a list or a form better, is on the page of requests.
+  // Background requests are shown only in the log of requests.
   const entry = requests.value.find(({ note }) => note === '') ?? requests.value[0]
   return (
     <footer class="last">
@@ -157,7 +157,7 @@ function Last() {
             </code>
             <span class="faint">
               {entry.status === null
-                ? 'on its way'
+                ? 'pending'
                 : `${entry.status || ''} ${describeStatus(entry.status)} · ${entry.milliseconds} ms`}
             </span>
           </>
@@ -171,13 +171,13 @@ function Last() {
 
 function Lost() {
   return (
-    // It may be somebody else who sits here now.
+    // Another person may use the device now.
     <Dialog title="Your session has ended" onClose={signOut} isAlone>
-      <p>Sign in again to go on where you were: what you wrote is still here.</p>
+      <p>Sign in again to continue: your input is still here.</p>
       <AccountForms names={['login', 'request-reset', 'reset']} />
       <div class="actions">
         <button type="button" class="quiet" onClick={signOut}>
-          Go on as a guest
+          Continue without signing in
         </button>
       </div>
     </Dialog>
@@ -185,13 +185,13 @@ function Lost() {
 }
 
 followAddress()
-// When somebody signs in or out, what there is for them is asked anew. A session that was lost is waited for.
+// After a sign-in or sign-out, the description is loaded again. An expired session must sign in again first.
 effect(() => {
   void epoch.value
   void learn()
 })
 let last = ''
-// Nothing of what somebody collected or asked is left for another person.
+// The batch and the log are cleared before another person uses the tab.
 effect(() => {
   const now = owner.value
   if (last !== '' && last !== now) {

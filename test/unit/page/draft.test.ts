@@ -62,7 +62,7 @@ test('a document goes through a form and comes out the same', () => {
 test('an empty form is an empty body, and says what is needed', () => {
   expect(readBody(FIELDS, draftAll(FIELDS))).toEqual({
     body: {},
-    faults: [{ path: '/title', message: 'is needed' }],
+    faults: [{ path: '/title', message: 'is required' }],
   })
 })
 
@@ -95,7 +95,7 @@ test('a patch names what was touched, and no more', () => {
   )
   expect(patch).toEqual({ body: { title: 'U', views: null, part: { y: null }, tags: ['x'] }, faults: [] })
   expect(readPatch(FIELDS, DOCUMENT, { ...before, title: '' }).faults).toEqual([
-    { path: '/title', message: 'is needed' },
+    { path: '/title', message: 'is required' },
   ])
 })
 

@@ -19,7 +19,7 @@ test('what the page asks by itself stands together, and nothing else does', () =
 })
 
 test.each([
-  ['change-secret', 'current', 'secret', 'present password'],
+  ['change-secret', 'current', 'secret', 'current password'],
   ['change-secret', 'new', 'secret', 'new password'],
   ['change-identifier', 'new', 'text', 'new address'],
   ['reset', 'token', 'text', 'code'],

@@ -8,7 +8,7 @@ export interface TableColumn {
   readonly field: Field
 }
 
-/** The most columns that are shown where nobody has chosen. */
+/** The most columns of the default selection. */
 const MOST = 6
 
 const columnOf = ({ fields }: DescribedCollection, path: string): TableColumn => ({
@@ -16,7 +16,7 @@ const columnOf = ({ fields }: DescribedCollection, path: string): TableColumn =>
   field: findField(fields, path) ?? unknownField(path),
 })
 
-/** The columns of a list, behind that of the document's name: those that were chosen, else the first ones. */
+/** The columns of a list, after the document's name: the chosen ones, else the first ones. */
 export function chooseColumns(
   collection: DescribedCollection,
   project: readonly string[] | undefined,
@@ -32,11 +32,11 @@ export function chooseColumns(
   return paths.map((path) => columnOf(collection, path))
 }
 
-/** All paths that may be asked for, in the order of the schema. */
+/** All paths that can be requested, in the order of the schema. */
 export const allPaths = ({ projectable, fields }: DescribedCollection): readonly string[] =>
   projectable.size > 0 ? [...projectable] : fields.map(({ name }) => name)
 
-/** The fields whose values are counted: few values, each of which a filter takes. */
+/** The fields whose values are counted: those with few values, each of which is a possible filter. */
 export function countedFields({ fields, filters }: DescribedCollection): readonly Field[] {
   return fields
     .filter(({ name, kind, items, choices }) => {

@@ -6,13 +6,15 @@ export interface Conflict {
   readonly field: Field
   readonly was: FieldDraft
   readonly theirs: FieldDraft
-  /** What this person wrote; `undefined` where they left it alone. */
+  /** The draft of this person; `undefined` if they have not changed the field. */
   readonly mine: FieldDraft | undefined
 }
 
 type Drafts = { readonly [name: string]: FieldDraft }
 
-/** What others changed, beside what one wrote: of each field, what it was, theirs, and mine. */
+/**
+ * The fields that others changed since the form was loaded: old value, their value, and the draft if it was changed.
+ */
 export function findConflicts(
   fields: readonly Field[],
   { was, theirs, mine }: { readonly was: Drafts; readonly theirs: Drafts; readonly mine: Drafts },
@@ -31,13 +33,13 @@ export function findConflicts(
     })
 }
 
-/** The form after what it `sent` was `stored`: that, and what was written since. */
+/** The form after `sent` was saved as `stored`: the stored values, and later input. */
 export const keepNewer = (sent: Drafts, now: Drafts, stored: Drafts): Drafts => ({
   ...stored,
   ...Object.fromEntries(Object.entries(now).filter(([name, draft]) => !isSame(draft, sent[name]))),
 })
 
-/** The form over the newest state: theirs where one wrote nothing, or chose it; else mine. */
+/** The form over the newest version: their value for untouched or chosen fields; else the draft. */
 export function settle(
   conflicts: readonly Conflict[],
   mine: Drafts,

@@ -1,7 +1,7 @@
-/** What a spreadsheet would run as a formula begins so. */
+/** The beginning of a text that a spreadsheet would run as a formula. */
 const FORMULA = /^[=+\-@\t\r\n]/
 
-/** A cell as RFC 4180 has it. Text that a spreadsheet would run stays text: an apostrophe comes before it. */
+/** A cell by RFC 4180. An apostrophe before a possible formula makes spreadsheets show it as text. */
 export function writeCell(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
@@ -10,7 +10,7 @@ export function writeCell(value: unknown): string {
   return /[",\r\n]/.test(safe) || safe !== text ? `"${safe.replace(/"/g, '""')}"` : safe
 }
 
-/** A line, with its end. */
+/** A row, with its line end. */
 export const writeRow = (values: readonly unknown[]): string => `${values.map(writeCell).join(',')}\r\n`
 
 /** The value at a path, through objects. */
@@ -25,6 +25,6 @@ export const valueAt = (document: unknown, path: string): unknown =>
       document,
     )
 
-/** The line of a document. */
+/** The row of a document. */
 export const writeDocument = (columns: readonly string[], document: unknown): string =>
   writeRow(columns.map((path) => valueAt(document, path)))

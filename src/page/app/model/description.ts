@@ -1,27 +1,27 @@
 import { type Field, type JsonSchema, type Resolve, readField, readFields } from './schema.js'
 
-/** The operations that `GET /` names. */
+/** The operations in the answer of `GET /`. */
 export type CollectionOperation = 'list' | 'create' | 'read' | 'update' | 'delete'
 
 /** A collection, as its service describes it to this caller. */
 export interface DescribedCollection {
   readonly name: string
   readonly operations: ReadonlySet<CollectionOperation>
-  /** What may be read, in the order of the schema, `_id` first. */
+  /** The readable fields, in the order of the schema, `_id` first. */
   readonly fields: readonly Field[]
-  /** What a new document takes. */
+  /** The fields of the body of a create. */
   readonly createFields: readonly Field[]
-  /** What a change takes. */
+  /** The fields of the body of an update. */
   readonly updateFields: readonly Field[]
-  /** The operators that each path takes in filters. */
+  /** The operators that each path supports in filters. */
   readonly filters: ReadonlyMap<string, readonly string[]>
   readonly sortable: ReadonlySet<string>
   readonly expandable: ReadonlySet<string>
   readonly projectable: ReadonlySet<string>
   readonly hasChanges: boolean
-  /** The most documents that a list gives; `undefined` where there is no such limit. */
+  /** The most documents of a list; `undefined` without a limit. */
   readonly maxLimit: number | undefined
-  /** Whether a list without a limit gives all. */
+  /** Whether a list without a limit returns all documents. */
   readonly isUnlimited: boolean
 }
 
@@ -32,10 +32,10 @@ export interface AccountForm {
   readonly fields: readonly Field[]
 }
 
-/** What there is for this caller. */
+/** The collections and account forms of this caller. */
 export interface Description {
   readonly collections: ReadonlyMap<string, DescribedCollection>
-  /** The account routes that are open; empty where the service keeps no accounts. */
+  /** The public account routes; empty if the service keeps no accounts. */
   readonly accountRoutes: ReadonlySet<string>
   readonly forms: ReadonlyMap<string, AccountForm>
 }
@@ -53,7 +53,7 @@ interface OperationObject {
   readonly responses?: { readonly [status: string]: JsonSchema }
 }
 
-/** `GET /`, as far as the page reads it. */
+/** The part of `GET /` that the admin UI reads. */
 export interface Root {
   readonly collections?: readonly {
     readonly name: string
@@ -62,13 +62,13 @@ export interface Root {
   readonly auth?: readonly string[]
 }
 
-/** The OpenAPI document, as far as the page reads it. */
+/** The part of the OpenAPI document that the admin UI reads. */
 export interface OpenApi {
   readonly paths?: { readonly [path: string]: { readonly [method: string]: OperationObject } }
   readonly components?: unknown
 }
 
-/** Reads what `GET /` and `GET /_openapi.json` say to this caller. What is missing there, the page does not offer. */
+/** Reads `GET /` and `GET /_openapi.json` of this caller. The admin UI offers only the operations that they contain. */
 export function readDescription(root: Root, api: OpenApi): Description {
   const resolve = createResolve(api)
   const paths = new Map(Object.entries(api.paths ?? {}))
@@ -87,8 +87,8 @@ export function readDescription(root: Root, api: OpenApi): Description {
 }
 
 /**
- * The fields of an account's form, all of one line. Most schemas say of a secret only that it is text: what
- * registration hides, and what stands behind the identifier, is hidden everywhere.
+ * The fields of an account form, all with one line. Most schemas describe a secret only as text: so a field that is
+ * secret in the registration, and the one after the identifier, is treated as a secret in all forms.
  */
 function nameSecrets(
   { name, fields }: AccountForm,
@@ -136,7 +136,7 @@ function readCollection(
   }
 }
 
-/** A patch needs no field; but what `null` does not remove, has to stay. */
+/** Marks the fields of a patch as required if `null` does not remove them: they must keep a value. */
 const keepRequired = (fields: readonly Field[]): readonly Field[] =>
   fields.map((field) => ({ ...field, isRequired: !field.isNullable && field.kind !== 'json' }))
 
@@ -176,7 +176,7 @@ const bodyOf = (described: OperationObject | undefined, resolve: Resolve): JsonS
   return found && resolve(found)
 }
 
-/** The document of an answer; without what `expand` puts in place of its references. */
+/** The document in an answer; without the alternatives that `expand` adds to its references. */
 function shownBy(described: OperationObject | undefined, resolve: Resolve): JsonSchema | undefined {
   const found = contentOf(described?.responses?.['200'], resolve)
   return found && resolve(found)
@@ -187,7 +187,7 @@ function listedBy(described: OperationObject | undefined, resolve: Resolve): Jso
   return items && resolve(items)
 }
 
-/** References lead to a part of the same document. */
+/** Creates the function that resolves references inside the document. */
 function createResolve(api: OpenApi): Resolve {
   const resolve = (schema: JsonSchema, depth = 0): JsonSchema => {
     const { $ref, ...own } = schema
@@ -214,5 +214,5 @@ export function findField(fields: readonly Field[], path: string): Field | undef
   return rest.length === 0 || !field ? field : findField(field.fields, rest.join('.'))
 }
 
-/** A field of which nothing is known. */
+/** A field without a known schema. */
 export const unknownField = (name: string): Field => readField(name, {}, (schema) => schema)

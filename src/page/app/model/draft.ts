@@ -1,15 +1,15 @@
 import type { Field } from './schema.js'
 
-/** What a person has entered for a field: text, a list, or the drafts of an object's properties. */
+/** The input of a person for a field: text, a list, or the drafts of an object's properties. */
 export type FieldDraft = string | readonly FieldDraft[] | { readonly [name: string]: FieldDraft }
 
-/** A fault beside a field; `path` is a JSON pointer into the body. */
+/** A validation error of a field; `path` is a JSON pointer into the body. */
 export interface Fault {
   readonly path: string
   readonly message: string
 }
 
-/** What a draft means: a value, or nothing, or faults. */
+/** The result of reading a draft: a value, or nothing, or validation errors. */
 export interface Meaning {
   readonly value: unknown
   readonly faults: readonly Fault[]
@@ -17,7 +17,7 @@ export interface Meaning {
 
 export const escapePointer = (name: string): string => name.replace(/~/g, '~0').replace(/\//g, '~1')
 
-/** The draft with which a value begins. A value that its field cannot hold is shown as JSON. */
+/** The initial draft for a value. A value that its field cannot hold is shown as JSON. */
 export function toDraft(field: Field, value: unknown): FieldDraft {
   if (field.kind === 'object') {
     const own = isObject(value) ? value : {}
@@ -32,7 +32,7 @@ export function toDraft(field: Field, value: unknown): FieldDraft {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The value that a draft stands for; nothing entered is not a value. What nobody has touched stays as it was stored. */
+/** Reads a draft; an empty one has no value. An untouched draft keeps the stored value. */
 export function readDraft(field: Field, draft: FieldDraft, path = '', stored?: unknown): Meaning {
   if (stored !== undefined && isSame(toDraft(field, stored), draft)) return { value: stored, faults: [] }
   if (field.kind === 'object' && isDrafts(draft)) return readObject(field, draft, path)
@@ -50,7 +50,9 @@ export function readDraft(field: Field, draft: FieldDraft, path = '', stored?: u
   return readText(field, text, path)
 }
 
-/** The elements of a list. One that looks as it is stored is that, first the one at its place; each is there once. */
+/**
+ * Reads a list. An element that looks like a stored one keeps its value, first that at its index; each is used once.
+ */
 function readItems(
   items: Field,
   list: readonly FieldDraft[],
@@ -91,7 +93,7 @@ function readObject(field: Field, draft: { readonly [name: string]: FieldDraft }
   return { value: given.length > 0 || (field.isRequired && path !== '') ? value : undefined, faults }
 }
 
-/** As JSON has them: in other forms, such as `1,000`, a person and a program may see different numbers. */
+/** The syntax of JSON: other forms, such as `1,000`, could be read as different numbers. */
 const NUMBER = /^-?\d+(\.\d+)?(e[-+]?\d+)?$/i
 
 function readText(field: Field, text: string, path: string): Meaning {
@@ -111,12 +113,12 @@ function readText(field: Field, text: string, path: string): Meaning {
       try {
         return { value: JSON.parse(text, refuseInfinite), faults: [] }
       } catch {
-        return fault('is not JSON: texts stand in double quotes, as names do')
+        return fault('is not JSON: texts and names need double quotes')
       }
     case 'time': {
       const date = new Date(text)
       return Number.isNaN(date.getTime())
-        ? fault('is not a date and a time')
+        ? fault('is not a date with a time')
         : { value: date.toISOString(), faults: [] }
     }
     default:
@@ -124,7 +126,7 @@ function readText(field: Field, text: string, path: string): Meaning {
   }
 }
 
-/** What `1e999` becomes would be sent as `null`. */
+/** Rejects `1e999`, which parses to infinity and would be sent as `null`. */
 const refuseInfinite = (_: string, value: unknown): unknown => {
   if (value === 1 / 0 || value === -1 / 0) throw value
   return value
@@ -139,7 +141,7 @@ export const draftAll = (
     fields.map((field) => [field.name, toDraft(field, (document as Record<string, unknown>)[field.name])]),
   )
 
-/** A body, and the faults that a person can see before it is sent: what cannot be read, what is missing. */
+/** A body, and the validation errors that are found before it is sent: unreadable and missing values. */
 export interface Body {
   readonly body: { readonly [name: string]: unknown }
   readonly faults: readonly Fault[]
@@ -151,7 +153,7 @@ export function readBody(fields: readonly Field[], drafts: { readonly [name: str
     const path = `/${escapePointer(field.name)}`
     const { value, faults } = readDraft(field, drafts[field.name] ?? '', path)
     const isMissing = field.isRequired && value === undefined && faults.length === 0
-    return { name: field.name, value, faults: isMissing ? [{ path, message: 'is needed' }] : faults }
+    return { name: field.name, value, faults: isMissing ? [{ path, message: 'is required' }] : faults }
   })
   return {
     body: Object.fromEntries(
@@ -162,8 +164,8 @@ export function readBody(fields: readonly Field[], drafts: { readonly [name: str
 }
 
 /**
- * The merge patch (RFC 7396) from a stored document to the drafts of a form. What nobody has touched, or could, is
- * not named, so it never overwrites what others did.
+ * The merge patch (RFC 7396) from a stored document to the drafts of a form. It omits untouched and read-only fields,
+ * so it never overwrites the changes of others.
  */
 export function readPatch(
   fields: readonly Field[],
@@ -178,7 +180,7 @@ export function readPatch(
     const draft = drafts[field.name]
     if (draft === undefined || isSame(toDraft(field, old), draft)) continue
     const path = `${at}/${escapePointer(field.name)}`
-    // An object is empty where nothing is entered, whatever is stored.
+    // An object without input is removed, for any stored value.
     const read = readDraft(field, draft, path, field.kind === 'array' ? old : undefined)
     if (field.kind === 'object' && isObject(old) && isDrafts(draft) && read.value !== undefined) {
       const inner = readPatch(field.fields, old, draft, path)
@@ -193,14 +195,14 @@ export function readPatch(
       )
     else if (read.value !== undefined) patch[field.name] = read.value
     else if (read.faults.length === 0) {
-      if (field.isRequired) faults.push({ path, message: 'is needed' })
+      if (field.isRequired) faults.push({ path, message: 'is required' })
       else patch[field.name] = null
     }
   }
   return { body: patch, faults }
 }
 
-/** The merge patch from one value to another, in which what is gone is `null`: it cannot say that a `null` is there. */
+/** The merge patch from one value to another; removed properties are `null`, so it cannot express a stored `null`. */
 function changeJson(was: unknown, is: unknown, refuse: () => void): unknown {
   if (isSame(was, is)) return undefined
   if (is === null) refuse()
@@ -219,7 +221,7 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
 
 const isDrafts = (draft: FieldDraft): draft is { readonly [name: string]: FieldDraft } => isObject(draft)
 
-/** A time as a field for local times takes it; whole minutes without their seconds. */
+/** A time in the format of an input for local times; whole minutes without seconds. */
 export function toLocal(text: string): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime())) return text

@@ -1,6 +1,6 @@
 /**
- * Splits the text of a JSON array, which arrives in pieces of any size, into the texts of its elements. It holds no
- * more than the element that is not whole yet.
+ * Splits the text of a JSON array, which arrives in pieces of any size, into the texts of its elements. It buffers only
+ * the element that is not complete yet.
  */
 export function createElementReader(): (piece: string) => readonly string[] {
   let [pending, depth] = ['', 0]

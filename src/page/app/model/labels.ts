@@ -3,10 +3,10 @@ import type { Field } from './schema.js'
 
 const SYSTEM = new Set(['_id', 'createdAt', 'updatedAt', 'createdBy'])
 
-/** Whether the service itself gives a field its value. */
+/** Whether the service sets a field. */
 export const isSystem = (name: string): boolean => SYSTEM.has(name)
 
-/** The field by which a document is known: its first readable text; where there is none, its first choice. */
+/** The field that labels a document: its first readable text, else its first choice. */
 export function labelField(collection: DescribedCollection | undefined): Field | undefined {
   const own = collection?.fields.filter(({ name }) => !isSystem(name)) ?? []
   return (
@@ -15,7 +15,7 @@ export function labelField(collection: DescribedCollection | undefined): Field |
   )
 }
 
-/** The name of a document for people; where it has none, the end of its `_id`. */
+/** The label of a document; without one, the end of its `_id`. */
 export function labelOf(collection: DescribedCollection | undefined, document: unknown): string {
   const field = labelField(collection)
   const own = document as { readonly [name: string]: unknown } | null
@@ -23,5 +23,5 @@ export function labelOf(collection: DescribedCollection | undefined, document: u
   return typeof text === 'string' && text.trim() !== '' ? text : shortId(own?._id)
 }
 
-/** The end of an `_id`: its beginning is the time, which many share. */
+/** The end of an `_id`: its beginning is the time, which many have in common. */
 export const shortId = (id: unknown): string => (typeof id === 'string' ? `…${id.slice(-6)}` : '')

@@ -1,28 +1,28 @@
 import { placeOf } from '../../../client/answers.js'
 
-/** A condition of a filter, in the words of the API. */
+/** A condition of a filter, with an operator of the API. */
 export interface FilterCondition {
   readonly path: string
-  /** `$contains` stands for a `$regex` of plain text whatever the letter case. */
+  /** `$contains` is a case-insensitive `$regex` of plain text. */
   readonly operator: string
   readonly value: unknown
 }
 
-/** What a list asks for. */
+/** The query of a list. */
 export interface ListQuery {
-  /** All of these hold. */
+  /** Conditions that must all match. */
   readonly all: readonly FilterCondition[]
-  /** And all of one of these groups; empty for no such demand. */
+  /** Groups, one of which must match; empty for none. */
   readonly any: readonly (readonly FilterCondition[])[]
-  /** The filter as the address has it, where conditions cannot show it; then there are none. */
+  /** The filter as in the URL if the form cannot show it; then there are no conditions. */
   readonly filter: readonly Pair[]
   readonly sort: readonly { readonly path: string; readonly descending: boolean }[]
-  /** The columns; `undefined` for the usual ones. */
+  /** The columns; `undefined` for the default ones. */
   readonly project: readonly string[] | undefined
   /** The start of the page: the value of a `Next-Cursor`. */
   readonly after: string | undefined
   readonly skip: number
-  /** Parameters that the page does not use: they are sent as they are. */
+  /** Parameters that the admin UI does not use: they are sent unchanged. */
   readonly others: readonly Pair[]
 }
 
@@ -40,12 +40,12 @@ export const EMPTY_QUERY: ListQuery = {
   others: [],
 }
 
-/** Reads a query string as the API takes it. Nothing is left out, and nothing gets another meaning. */
+/** Reads a query string of the API. It drops no parameter, and changes no meaning. */
 export function readListQuery(text: string): ListQuery {
   const pairs = [...new URLSearchParams(text)]
   const isFilter = ([name]: Pair): boolean => /^q\b/.test(name)
   const rest = pairs.filter((pair) => !isFilter(pair))
-  // Of what is given twice, the service says that it is.
+  // Repeated parameters stay as they are: the service reports the error.
   const known = rest.map((pair) =>
     rest.some((other) => other !== pair && other[0] === pair[0]) ? undefined : readParameter(pair),
   )
@@ -56,7 +56,7 @@ export function readListQuery(text: string): ListQuery {
   }
 }
 
-/** One parameter beside the filter; `undefined` where the page does not write it so. */
+/** Reads a parameter other than the filter; `undefined` if the admin UI would write it differently. */
 function readParameter([name, value]: Pair): Partial<ListQuery> | undefined {
   const [, path] = /^sort\[(.+)\]$/.exec(name) ?? []
   if (path !== undefined && /^(-?1|asc|desc)$/.test(value))
@@ -69,7 +69,7 @@ function readParameter([name, value]: Pair): Partial<ListQuery> | undefined {
     : undefined
 }
 
-/** A filter as the API has it: each operator of a field once, and groups of which one must hold. */
+/** A filter in the form of the API: each operator of a field once, and groups, one of which must match. */
 interface FilterGroup {
   readonly all: readonly FilterCondition[]
   readonly any: readonly FilterGroup[]
@@ -78,7 +78,7 @@ interface FilterGroup {
 /** A part of the name of a parameter. */
 type ParameterPart = readonly [names: readonly string[], value: string]
 
-/** The conditions of a filter; where they would not mean the same, the filter as it is. */
+/** The conditions of a filter; if they would change its meaning, the filter as it is. */
 function readFilter(filter: readonly Pair[]): Pick<ListQuery, 'all' | 'any' | 'filter'> {
   const plain = filter.map(([name, value]): Pair => [name, toJson(name, value)])
   const { all, any } = readGroup(plain.map(([name, value]) => [name.split(/[[\]]+/).slice(1, -1), value]))
@@ -89,14 +89,14 @@ function readFilter(filter: readonly Pair[]): Pick<ListQuery, 'all' | 'any' | 'f
     : { all: [], any: [], filter }
 }
 
-/** A value as the page writes it; one that it would write otherwise stays as it is. */
+/** A value in the form that the admin UI writes; any other form stays as it is. */
 function toJson(name: string, text: string): string {
   const isPattern = name.endsWith('[$regex]')
   if (text.startsWith('"') || name.endsWith('[$options]')) return text
   return isPattern || (!/^[[{]/.test(text) && parse(text) === undefined) ? JSON.stringify(text) : text
 }
 
-/** The value of JSON; `undefined` for other text, and for a list with `null`, for which there is no input. */
+/** The value of JSON; `undefined` for other text, and for a list with `null`, which has no input. */
 function parse(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
@@ -113,7 +113,7 @@ function readGroup(parts: readonly ParameterPart[]): FilterGroup {
     if (path === '$or') groups.set(operator, [...(groups.get(operator) ?? []), [deeper, text]])
     else if (operator !== '$options') all.push({ path, operator, value: parse(text) })
     else {
-      // It belongs to the pattern before it.
+      // `$options` belongs to the pattern before it.
       const pattern = String(all.pop()?.value)
       all.push({ path, operator: '$contains', value: unescapePattern(pattern) })
     }
@@ -123,7 +123,7 @@ function readGroup(parts: readonly ParameterPart[]): FilterGroup {
 
 const flatten = ({ all, any }: FilterGroup): readonly FilterCondition[] => [...all, ...any.flatMap(flatten)]
 
-/** A filter in which each operator of a field stands once: what comes again goes into the groups, or into one. */
+/** A filter with each operator of a field once: repeated ones go into the groups, or into a new one. */
 function nest({ all, any }: Pick<ListQuery, 'all' | 'any'>): FilterGroup {
   const known = new Set<string>()
   const again = all.filter(({ path, operator }) => {
@@ -138,10 +138,10 @@ function nest({ all, any }: Pick<ListQuery, 'all' | 'any'>): FilterGroup {
   }
 }
 
-/** Writes the query as the API takes it, without what has its usual value. */
+/** Writes the query string for the API, without parameters that have their default. */
 export const writeListQuery = (query: ListQuery): string => joinPairs(toPairs(query))
 
-/** The same of the filter alone. */
+/** Writes the filter alone. */
 export const writeFilter = ({ all, any, filter }: ListQuery): string =>
   writeListQuery({ ...EMPTY_QUERY, all, any, filter })
 
@@ -168,23 +168,23 @@ const writeCondition = (at: string, { path, operator, value }: FilterCondition):
       ]
     : [[operator === '$eq' ? `${at}[${path}]` : `${at}[${path}][${operator}]`, JSON.stringify(value)]]
 
-/** A query string, legible: brackets and dollars need no escapes there. */
+/** A readable query string: brackets and dollars need no escapes there. */
 export const joinPairs = (pairs: readonly (readonly [string, string])[]): string =>
   pairs.map(([name, value]) => `${escapePart(name)}=${escapePart(value)}`).join('&')
 
 const escapePart = (text: string): string =>
   encodeURIComponent(text).replace(/%(?:5B|5D|24|2C|3A|2F|40)/g, decodeURIComponent)
 
-/** A pattern that a text matches where it contains this one. */
+/** A pattern that matches texts which contain `text`. */
 export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
-/** The text that such a pattern looks for; `undefined` for another one. */
+/** The text of such a pattern; `undefined` for any other pattern. */
 export function unescapePattern(pattern: string): string | undefined {
   const plain = pattern.replace(/\\([\\^$.*+?()[\]{}|/-])/g, '$1')
   return escapePattern(plain) === pattern ? plain : undefined
 }
 
-/** The filter of conditions as the typed client takes it. */
+/** The filter of conditions for the typed client. */
 export const toFilter = (query: Pick<ListQuery, 'all' | 'any'>): object => toObject(nest(query))
 
 function toObject({ all, any }: FilterGroup): object {
@@ -199,15 +199,15 @@ function toObject({ all, any }: FilterGroup): object {
   return any.length > 0 ? { ...filter, $or: any.map(toObject) } : filter
 }
 
-/** The query of the page that follows an answer; `undefined` where it is the last one. */
+/** The query of the next page; `undefined` after the last one. */
 export function writeNext(query: ListQuery, headers: Headers): string | undefined {
   const place = placeOf(headers)
-  // A `skip` that the page does not write, such as 0, is among them.
+  // `others` may contain a `skip` that the admin UI does not write, such as 0.
   const others = query.others.filter(([name]) => name !== 'skip')
   return place && writeListQuery({ ...query, ...place, others })
 }
 
-/** The query with an equality on or off, from the first page on: what a click on a count does. */
+/** Adds or removes an equality, and returns to the first page: the effect of a click on a count. */
 export function toggleEquality(query: ListQuery, path: string, value: unknown): ListQuery {
   const isOn = hasEquality(query, path, value)
   return {
@@ -222,12 +222,12 @@ const withoutEquality = (query: ListQuery, path: string): ListQuery => ({
   all: query.all.filter((one) => one.path !== path || one.operator !== '$eq'),
 })
 
-/** A query that asks for this value of a field, and no other. */
+/** A query for this value of a field, without other values. */
 export function withEquality(query: ListQuery, path: string, value: unknown): ListQuery {
   const { all } = withoutEquality(query, path)
   return { ...query, all: [...all, { path, operator: '$eq', value }] }
 }
 
-/** Whether a query asks for this value. */
+/** Whether a query filters by this value. */
 export const hasEquality = ({ all }: ListQuery, path: string, value: unknown): boolean =>
   all.some((one) => one.path === path && one.operator === '$eq' && one.value === value)

@@ -1,15 +1,15 @@
-/** What the page shows, as its address names it: each view has one, so it can be reloaded, linked and gone back from. */
+/** A view, as the fragment of the URL names it, so that each can be reloaded, linked and reached with Back. */
 export type AppLocation =
   | { readonly view: 'collections' }
   | { readonly view: 'account' }
   | { readonly view: 'requests' }
-  /** `query` is the query of the request, as the API takes it. */
+  /** `query` is the query string of the request to the API. */
   | { readonly view: 'list'; readonly collection: string; readonly query: string }
   | { readonly view: 'document'; readonly collection: string; readonly id: string }
-  /** `query` holds values to begin with, by field. */
+  /** `query` holds initial values, by field. */
   | { readonly view: 'new'; readonly collection: string; readonly query: string }
 
-/** Reads a fragment; what is not the address of a view leads to the collections. */
+/** Reads a fragment; any that names no view leads to the collections. */
 export function readPlace(fragment: string): AppLocation {
   const [path = '', ...rest] = fragment.replace(/^#?\/?/, '').split('?')
   const query = rest.join('?')
@@ -21,7 +21,7 @@ export function readPlace(fragment: string): AppLocation {
   return { view: 'collections' }
 }
 
-/** Writes the fragment of a place. */
+/** Writes the fragment of a view. */
 export function writePlace(place: AppLocation): string {
   switch (place.view) {
     case 'list':

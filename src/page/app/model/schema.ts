@@ -1,4 +1,4 @@
-/** A JSON Schema, as far as the page reads it. */
+/** The part of a JSON Schema that the admin UI reads. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown
   readonly $ref?: string
@@ -17,7 +17,7 @@ export interface JsonSchema {
   readonly 'x-collection'?: string
 }
 
-/** How a value is shown and entered. */
+/** How a value is displayed and edited. */
 export type FieldKind =
   | 'text'
   | 'long'
@@ -43,7 +43,7 @@ export interface Field {
   readonly isNullable: boolean
   /** The values of a choice. */
   readonly choices: readonly unknown[]
-  /** The collection to which it refers; of an array, to which its elements refer. */
+  /** The collection to which it refers; for an array, the collection of its elements. */
   readonly target: string | undefined
   /** The elements of an array. */
   readonly items: Field | undefined
@@ -52,13 +52,13 @@ export interface Field {
   readonly schema: JsonSchema
 }
 
-/** Finds what a reference inside the description names. */
+/** Resolves a reference inside the description. */
 export type Resolve = (schema: JsonSchema) => JsonSchema
 
-/** From this length on, a text has lines. */
+/** From this length on, a text is edited in several lines. */
 const LONG = 200
 
-/** Reads the schema of a value. A schema of a form that it does not know is any JSON. */
+/** Reads the schema of a value. A schema of an unknown form is treated as any JSON. */
 export function readField(
   name: string,
   asked: JsonSchema | undefined,
@@ -96,18 +96,18 @@ export function readField(
 export const readFields = (schema: JsonSchema | undefined, resolve: Resolve): readonly Field[] =>
   schema ? readField('', { ...resolve(schema), type: 'object' }, resolve).fields : []
 
-/** The one alternative beside `null`, through references. */
+/** The only alternative beside `null`, with references resolved. */
 function unwrap(
   asked: JsonSchema,
   resolve: Resolve,
 ): { readonly schema: JsonSchema; readonly isNullable: boolean } {
   const schema = resolve(asked)
   const { anyOf = [], type } = schema
-  // A reference, or the document that `expand` puts in its place.
+  // A reference, or the document with which `expand` replaces it.
   const reference = anyOf.find((one) => one['x-collection'] !== undefined)
   if (reference) return { ...unwrap(reference, resolve), isNullable: true }
   const others = anyOf.filter((one) => one.type !== 'null')
-  // A time, or a date, which is its midnight.
+  // A time, or a date, which stands for its midnight.
   const [only, second] = others.filter(({ format }, i) => i === 0 || format !== 'date')
   if (only && !second) return { ...unwrap(only, resolve), isNullable: others.length < anyOf.length }
   if (Array.isArray(type) && type.includes('null'))

@@ -1,15 +1,15 @@
-/** A character that is not seen, as one that is. */
+/** A visible character for an invisible one. */
 const show = (character: string): string => {
   const code = character.charCodeAt(0)
   return code === 0x7f ? '\u2421' : String.fromCharCode(0x2400 + code)
 }
 
-/** Text in which what would not be seen is: control characters but for tabs and line ends. */
+/** Replaces control characters except tabs and line ends by visible ones. */
 export const showControls = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the function replaces them
   text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, show)
 
-/** The first characters of a text, whole ones, in one line. */
+/** The first characters of a text, never half a character, in one line. */
 export function shorten(text: string, most: number): string {
   const line = text.slice(0, most * 4).replace(/\s+/g, ' ')
   const points = [...line.slice(0, most * 2)]
@@ -17,7 +17,7 @@ export function shorten(text: string, most: number): string {
   return points.length > most || isCut ? `${points.slice(0, most).join('')}…` : line
 }
 
-/** The address of a link, for `http` and `https` alone; anything else is text. */
+/** The URL of a link, for `http` and `https` alone; any other text is not a link. */
 export function readLink(text: string): string | undefined {
   if (!/^https?:\/\/\S+$/i.test(text) || text.length > 2000) return undefined
   try {
@@ -37,7 +37,7 @@ export function describeValue(value: unknown): string {
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** A stored time in the words of this browser; other text as it is. */
+/** A stored time in the format of this browser; other text as it is. */
 export function describeTime(text: string): string {
   const date = TIME.test(text) ? new Date(text) : undefined
   return date && !Number.isNaN(date.getTime())

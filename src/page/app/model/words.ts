@@ -1,7 +1,7 @@
 import type { CollectionOperation } from './description.js'
 import type { Field } from './schema.js'
 
-/** What one may do, in words. */
+/** Labels of the operations. */
 export const RIGHTS: { readonly [operation in CollectionOperation]: string } = {
   list: 'see',
   read: 'open',
@@ -10,16 +10,16 @@ export const RIGHTS: { readonly [operation in CollectionOperation]: string } = {
   delete: 'delete',
 }
 
-/** An operator in words, for a field of this kind. */
+/** The label of an operator by the kind of a field. */
 export function describeOperator(operator: string, kind: Field['kind']): string {
   const isTime = kind === 'time' || kind === 'date'
   const words: { readonly [operator: string]: string } = {
     $eq: 'is',
     $ne: 'is not',
     $gt: isTime ? 'is after' : 'is more than',
-    $gte: isTime ? 'is from … on' : 'is at least',
+    $gte: isTime ? 'is at or after' : 'is at least',
     $lt: isTime ? 'is before' : 'is less than',
-    $lte: isTime ? 'is until' : 'is at most',
+    $lte: isTime ? 'is at or before' : 'is at most',
     $in: 'is one of',
     $nin: 'is none of',
     $contains: 'contains',
@@ -44,58 +44,58 @@ export const OPERATORS: readonly string[] = [
   '$regex',
 ]
 
-/** What a route below `/auth` does, in words: its heading, and its button. */
+/** The texts of a form for a route below `/auth`: its heading, its button, and a hint. */
 export const FORMS: { readonly [name: string]: readonly [heading: string, button: string, about: string] } = {
   login: ['Sign in', 'Sign in', ''],
   register: ['Register', 'Create account', ''],
-  'change-secret': ['Change your password', 'Change it', 'All your other sessions end.'],
+  'change-secret': ['Change your password', 'Change password', 'All your other sessions end.'],
   'request-reset': [
-    'Forgotten your password?',
+    'Forgot your password?',
     'Send a code',
-    'If there is such an account, a code is on its way to its owner.',
+    'If the account exists, a code is sent to its owner.',
   ],
-  reset: ['Set a new password', 'Set it', 'With the code that was sent to you.'],
-  'request-verification': ['Ask for a code again', 'Send a code', 'To show that the address is yours.'],
+  reset: ['Set a new password', 'Set password', 'With the code that was sent to you.'],
+  'request-verification': ['Request a new code', 'Send a code', 'To confirm your address.'],
   verify: ['Confirm your address', 'Confirm', 'With the code that was sent to you, and your password.'],
   'change-identifier': [
-    'Change the address of the account',
-    'Send a code there',
-    'A code goes to the new address; the old one holds until you confirm.',
+    'Change your address',
+    'Send a code',
+    'A code is sent to the new address; the old one stays valid until you confirm.',
   ],
 }
 
-/** What a field of these forms is called where a person has to know; `undefined` for its own name. */
+/** The label of a field in an account form; `undefined` for its own name. */
 export function describeField(
   form: string,
   { name, kind }: Pick<Field, 'name' | 'kind'>,
 ): string | undefined {
-  // What one registers with are fields of the account.
+  // The fields of a registration are fields of the account.
   if (form === 'register') return undefined
   if (name === 'new') return kind === 'secret' ? 'new password' : 'new address'
-  return name === 'current' ? 'present password' : name === 'token' ? 'code' : undefined
+  return name === 'current' ? 'current password' : name === 'token' ? 'code' : undefined
 }
 
-/** What an answer to a question means: 412 and 404 come behind the right, and nothing was done. */
+/** The label of a dry run's answer: 412 and 404 come after the check of rights, and nothing is changed. */
 export const describeAnswer = (status: number): string =>
-  status === 412 || status === 404 ? 'you may' : status === 0 ? 'no answer' : 'you may not'
+  status === 412 || status === 404 ? 'allowed' : status === 0 ? 'no answer' : 'not allowed'
 
-/** What an answer means, for people. */
+/** The label of an answer's status. */
 export function describeStatus(status: number): string {
   if (status === 0) return 'no answer'
   if (status < 300) return 'done'
   if (status === 304) return 'unchanged'
   const words: { readonly [status: number]: string } = {
-    400: 'not as it should be',
+    400: 'invalid',
     401: 'not signed in',
     403: 'not allowed',
-    404: 'not there',
-    409: 'in the way of something else',
+    404: 'not found',
+    409: 'conflict',
     412: 'changed meanwhile',
     413: 'too large',
     429: 'too many attempts',
-    503: 'busy, or away',
+    503: 'unavailable',
   }
-  return words[status] ?? 'refused'
+  return words[status] ?? 'rejected'
 }
 
 /** `1 document`, `12 documents`. */

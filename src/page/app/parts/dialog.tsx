@@ -4,13 +4,13 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 interface DialogProps {
   readonly title: string
   readonly children: ComponentChildren
-  /** Called when it is left without a decision. */
+  /** Called when the dialog is closed without a decision. */
   readonly onClose: () => void
-  /** Whether nothing else is seen until then. */
+  /** Whether the dialog hides everything else. */
   readonly isAlone?: boolean
 }
 
-/** A question that comes first. The browser keeps the focus inside, and gives it back. */
+/** A modal dialog. The browser keeps the focus inside, and restores it. */
 export function Dialog({ title, children, onClose, isAlone = false }: DialogProps) {
   const [dialog, id] = [useRef<HTMLDialogElement>(null), useId()]
   useEffect(() => {

@@ -8,17 +8,17 @@ import { ReferenceInput } from './reference-input.js'
 export interface FieldProps {
   readonly field: Field
   readonly draft: FieldDraft
-  /** Its JSON pointer in the body. */
+  /** The JSON pointer of the field in the body. */
   readonly path: string
-  /** All faults of the form. */
+  /** All validation errors of the form. */
   readonly faults: readonly Fault[]
   readonly onChange: (draft: FieldDraft) => void
-  /** How browsers complete it. */
+  /** The autocomplete attribute. */
   readonly autocomplete?: string | undefined
   readonly label?: string | undefined
 }
 
-/** A field with its name, what is said of it, and what is wrong with it. */
+/** A field with its label, its hint and its validation errors. */
 export function FieldInput(props: FieldProps) {
   const { field, path, faults, draft } = props
   const id = useId()
@@ -75,11 +75,11 @@ const Optional = () => <span class="faint"> optional</span>
 const isLeaf = ({ kind }: Field): boolean => kind !== 'object' && kind !== 'array'
 
 function describe({ description, kind }: Field): string {
-  const own = kind === 'time' ? 'In the time of this device.' : kind === 'json' ? 'As JSON.' : ''
+  const own = kind === 'time' ? 'In the time zone of this device.' : kind === 'json' ? 'As JSON.' : ''
   return [description, own].filter(Boolean).join(' ')
 }
 
-/** What an input needs beside its field. */
+/** The props of an input. */
 export interface InputProps extends FieldProps {
   readonly id: string
   readonly isWrong: boolean
@@ -89,7 +89,7 @@ export interface InputProps extends FieldProps {
 function Input(props: InputProps) {
   const { field, draft, id, isWrong, describedBy, onChange, autocomplete } = props
   const text = typeof draft === 'string' ? draft : ''
-  // An input of one line would leave out the ends of lines.
+  // An input with a single line would remove line ends.
   const hasLines = useRef(/\n/.test(text)).current
   const kind = field.kind === 'text' && hasLines ? 'long' : field.kind
   const common = {
@@ -100,7 +100,7 @@ function Input(props: InputProps) {
     'aria-required': field.isRequired,
     autocomplete: autocomplete ?? 'off',
     onInput: ({ currentTarget: { value } }: { readonly currentTarget: { readonly value: string } }) =>
-      // Inputs have ends of lines of their own.
+      // Inputs change line ends to `\n`.
       onChange(text.includes('\r\n') ? value.replace(/\n/g, '\r\n') : value),
   }
   switch (kind) {

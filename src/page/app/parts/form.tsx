@@ -21,7 +21,7 @@ interface FormProps {
   readonly children: ComponentChildren
 }
 
-/** A form made from a schema. Faults stand beside the fields that they name; the others above. */
+/** A form created from a schema. Validation errors appear beside their fields; the others above. */
 export function Form({
   fields,
   drafts,
@@ -45,7 +45,7 @@ export function Form({
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit()
-        // Once the faults are shown, the first one has the focus.
+        // After a rejected submit, the first invalid field gets the focus.
         setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), 50)
       }}
     >

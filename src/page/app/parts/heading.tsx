@@ -4,14 +4,14 @@ import { returning } from '../state/place.js'
 
 interface Props {
   readonly title: ComponentChildren
-  /** The title as text, where it is not one. */
+  /** The title as text, if `title` is not text. */
   readonly name?: string
   readonly children?: ComponentChildren
 }
 
 let isFirst = true
 
-/** The heading of a view. It takes the focus when the view comes, unless one is back where one left a link. */
+/** The heading of a view. It takes the focus when the view opens, unless a link gets the focus back. */
 export function Heading({ title, name, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   const text = name ?? (typeof title === 'string' ? title : '')
@@ -19,7 +19,7 @@ export function Heading({ title, name, children }: Props) {
     document.title = text
   }, [text])
   useEffect(() => {
-    // The first view comes with the document itself, whose beginning has the focus.
+    // The first view opens with the document, which has the focus at its start.
     if (!isFirst && returning.peek() === undefined) heading.current?.focus()
     isFirst = false
   }, [])
@@ -33,7 +33,7 @@ export function Heading({ title, name, children }: Props) {
   )
 }
 
-/** Gives the focus back to the link that led away, once it is there. */
+/** Gives the focus back to the link that was followed, once it is rendered. */
 export function useReturn(isReady: boolean): void {
   useEffect(() => {
     const address = returning.peek()

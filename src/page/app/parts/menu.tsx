@@ -4,12 +4,12 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 
 interface Props {
   readonly name: string
-  /** Said behind the name, such as how many are on. */
+  /** Text after the name, such as the number of active conditions. */
   readonly badge?: string
   readonly children: ComponentChildren
 }
 
-/** A button that shows what belongs to it; Escape, or a click elsewhere, closes it. */
+/** A button that opens a panel; Escape, or a click elsewhere, closes it. */
 export function Menu({ name, badge, children }: Props) {
   const [isOpen, id] = [useSignal(false), useId()]
   const [whole, button] = [useRef<HTMLDivElement>(null), useRef<HTMLButtonElement>(null)]

@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact'
 import { failure, isOutdated } from '../state/description.js'
 import { waiting } from '../state/service.js'
 
-/** What was done, for everyone to see and to hear. */
+/** The last message, also announced to screen readers. */
 const said = signal('')
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Says what was done. */
+/** Shows a message. */
 export function say(text: string): void {
   clearTimeout(timer)
   said.value = text
@@ -16,7 +16,7 @@ export function say(text: string): void {
   }, 8000)
 }
 
-/** What is said, and what is waited for. */
+/** The last message, and the countdown to a retry. */
 export const Notices = () => (
   <div class="notices">
     <div role="status" aria-live="polite">
@@ -38,7 +38,7 @@ export const Notices = () => (
   </div>
 )
 
-/** What went wrong. */
+/** An error message. */
 export const Problem = ({
   text,
   children,
@@ -52,13 +52,13 @@ export const Problem = ({
   </div>
 )
 
-/** What is on its way. */
+/** A loading message. */
 export const Loading = ({ what = 'Loading' }: { readonly what?: string }) => (
   <p class="loading" role="status">
     {what}…
   </p>
 )
 
-/** That something is not there for who asks; as long as nobody knows, that it is on its way. */
+/** The message that an item does not exist for this caller; a loading message until the description is known. */
 export const Absent = ({ text }: { readonly text: string }) =>
   isOutdated.value && failure.value === undefined ? <Loading /> : <p class="hint">{text}</p>

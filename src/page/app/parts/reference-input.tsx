@@ -18,18 +18,18 @@ const MOST = 8
 /** An `_id`. */
 const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** How long one types before it is searched. */
+/** The pause in typing before a search. */
 const PAUSE = 200
 
-/** Finds the document to which a field refers, by its name; or takes its `_id` as it is. */
+/** A search field for the document of a reference; also accepts an `_id`. */
 export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: InputProps) {
   const chosen = typeof draft === 'string' ? draft : ''
   const target = description.value?.collections.get(field.target ?? '')
   const [text, options] = [useSignal(''), useSignal<readonly Option[]>([])]
-  /** The one whose name is known: what was chosen last, or looked up. */
+  /** The option with a known label: the last one that was chosen, or loaded. */
   const named = useSignal<Option>({ id: '', label: '' })
   const [isOpen, active] = [useSignal(false), useSignal(0)]
-  /** The text to which the options belong. */
+  /** The text for which the options were found. */
   const sought = useSignal<string | undefined>(undefined)
   const aborting = useRef<AbortController>(undefined)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
@@ -47,7 +47,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
     const pending = findCollected().find((one) => one.id === chosen)
     if (pending) named.value = pending
     else if (target && chosen !== '') {
-      // Without an answer the `_id` is shown.
+      // Without an answer, the field shows the `_id`.
       const found = await ask((client) => client.collection(target.name).get(chosen), {
         note: 'the name of a reference',
       }).catch(() => undefined)
@@ -55,7 +55,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
     }
   }
 
-  /** New documents that will be stored together with this one. */
+  /** New documents in the batch. */
   const findCollected = (): readonly Option[] =>
     collected.value
       .filter((one) => one.method === 'PUT' && one.collection === field.target)
@@ -76,7 +76,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
       const { value } = await ask(
         (client) =>
           client.collection(target.name).list({ ...(q ? { q } : {}), limit: MOST, signal } as never),
-        { signal, note: 'what one may refer to' },
+        { signal, note: 'documents for a reference' },
       )
       const found = value as unknown as readonly { readonly _id: string }[]
       options.value = [
@@ -106,7 +106,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
   }
   const close = (): void => {
     isOpen.value = false
-    // An `_id` may be written, or pasted, as it is.
+    // An `_id` may be typed or pasted.
     if (ID.test(text.value)) onChange(text.value)
     text.value = ''
   }
@@ -117,7 +117,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
       const { length } = options.value
       if (length > 0) active.value = (active.value + (event.key === 'ArrowDown' ? 1 : length - 1)) % length
     } else if (event.key === 'Enter' && isOpen.value && (text.value !== '' || options.value.length > 0)) {
-      // Nothing is chosen from what was found for another text, and nothing typed is lost with the form.
+      // Enter chooses only an option of the present text, and does not submit the form.
       event.preventDefault()
       if (sought.value !== text.value) void search()
       else choose(options.value[active.value])
@@ -148,7 +148,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
         onBlur={close}
       />
       {chosen !== '' && (
-        <button type="button" class="clear" aria-label={`Empty ${field.name}`} onClick={() => onChange('')}>
+        <button type="button" class="clear" aria-label={`Clear ${field.name}`} onClick={() => onChange('')}>
           ×
         </button>
       )}

@@ -8,12 +8,12 @@ import { description } from '../state/description.js'
 /** The most characters of a value in a table. */
 const IN_TABLE = 120
 
-/** Text of any kind: never markup, and never in the way of what stands beside it. */
+/** Text of any kind: never markup, and isolated so that its direction does not affect its surroundings. */
 export const Text = ({ text, isShort = false }: { readonly text: string; readonly isShort?: boolean }) => (
   <bdi>{showControls(isShort ? shorten(text, IN_TABLE) : text)}</bdi>
 )
 
-/** The target of a reference, by its name and as a link, where the service has put it in; else the end of its `_id`. */
+/** A link to the document of a reference, with its label if it was expanded; else the end of its `_id`. */
 export function Reference({
   value,
   target,
@@ -46,7 +46,7 @@ interface ValueProps {
   readonly isShort?: boolean
 }
 
-/** A value of a field, for people. */
+/** A value of a field, formatted for people. */
 export function Value({ field, value, isShort = false }: ValueProps) {
   if (value === undefined || value === null) return <span class="faint">–</span>
   if (field.kind === 'reference') return <Reference value={value} target={field.target} />

@@ -11,14 +11,14 @@ interface DownloadOptions {
   readonly format: Format
   readonly columns: readonly string[]
   readonly signal: AbortSignal
-  /** Is told how many documents there are so far. */
+  /** Called with the number of documents so far. */
   readonly tell: (count: number) => void
 }
 
-/** The most documents that a page by key holds (CONTRACT.md §3.7). */
+/** The most documents of a page by cursor (CONTRACT.md §3.7). */
 const PAGE = 1000
 
-/** The texts of all documents that match, as they arrive: one stream, or pages where the service allows no more. */
+/** The texts of all matching documents, as they arrive: in one stream, or in pages if the service limits lists. */
 async function* readAll(
   collection: DescribedCollection,
   { query, signal }: DownloadOptions,
@@ -39,7 +39,7 @@ async function* readAll(
   }
 }
 
-/** Loads all that match into a file, through the browser's own storage: the page holds one piece at a time. */
+/** Downloads all matching documents into a file in the browser's storage: memory holds one piece at a time. */
 export async function download(collection: DescribedCollection, asked: DownloadOptions): Promise<number> {
   const { format, columns, tell } = asked
   const name = `${collection.name}.${format}`
@@ -63,7 +63,7 @@ export async function download(collection: DescribedCollection, asked: DownloadO
     throw thrown
   }
   offer(await file.finish(), name)
-  // By then the browser has its own copy, and nothing stays behind for who uses it next.
+  // By then the browser has its own copy; the file must not remain for the next person.
   setTimeout(() => void file.discard(), 60_000)
   return n
 }
@@ -75,14 +75,14 @@ interface File_ {
   discard(): Promise<void>
 }
 
-/** A file in the browser's storage for this origin; where there is none, in its memory. */
+/** A file in the browser's storage for this origin; without one, in memory. */
 async function createFile(name: string): Promise<File_> {
   try {
     const folder = await navigator.storage.getDirectory()
     const path = `download-${Date.now()}-${name}`
     const handle = await folder.getFileHandle(path, { create: true })
     const writable = await handle.createWritable()
-    // The last download is over by then: nothing of it may stay behind.
+    // The previous download is over by then: its file must not remain.
     void clear(folder, path)
     return {
       write: (text) => writable.write(text),
@@ -107,7 +107,7 @@ async function createFile(name: string): Promise<File_> {
   }
 }
 
-/** An hour is enough for any browser to take a file. */
+/** An hour is enough for any browser to save a file. */
 const HOUR = 3_600_000
 
 async function clear(folder: FileSystemDirectoryHandle, own: string): Promise<void> {

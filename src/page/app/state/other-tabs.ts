@@ -1,15 +1,15 @@
 import { epoch, lost } from './session.js'
 
 /**
- * The other tabs of this page. They hear that something was done, and nothing of what: each asks for itself, as who it
- * is. So no other script of this origin learns anything here, and no tab takes over the caller of another.
+ * The other tabs of the admin UI. They are notified that something has changed, without any data: each reloads with its
+ * own session. So other scripts of this origin learn nothing here, and no tab uses the session of another.
  */
 const others = new BroadcastChannel(`collection-service:${location.pathname.replace(/\/$/, '')}`)
 
 others.onmessage = () => {
-  // A session that was lost is waited for, with what was written.
+  // An expired session must sign in again first, with its input kept.
   if (!lost.peek()) epoch.value++
 }
 
-/** Says that something was done, which other tabs may show. */
+/** Notifies other tabs of a change. */
 export const tellOthers = (): void => others.postMessage(null)

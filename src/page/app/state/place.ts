@@ -1,20 +1,20 @@
 import { signal } from '@preact/signals'
 import { type AppLocation, readPlace, writePlace } from '../model/place.js'
 
-/** Where the page is. */
+/** The current view. */
 export const place = signal<AppLocation>(readPlace(location.hash))
 
-/** Whether the page went there by itself, after a change: what it reads there is not what a person did. */
+/** Whether the app navigated by itself, after a change: its requests are then background requests. */
 let isLed = false
 
-/** Why something is read where the page is. */
-export const whyHere = (): { readonly note?: string } => (isLed ? { note: 'what came of it' } : {})
+/** The reason of the requests of the current view. */
+export const whyHere = (): { readonly note?: string } => (isLed ? { note: 'after a change' } : {})
 
-/** The address of a link on which the focus was when its place was left, by the fragment of that place. */
+/** The `href` of the focused link when a view was left, by the fragment of that view. */
 const left = new Map<string, string>()
 let present = location.hash
 
-/** The link to focus when the present place is shown: going back leads to where one came from. */
+/** The link to focus in the current view: Back returns to the link that was followed. */
 export const returning = signal<string | undefined>(undefined)
 
 export function followAddress(): void {
@@ -30,13 +30,13 @@ export function followAddress(): void {
     if (!link || event.button === 2) return
     const { button, ctrlKey, metaKey, shiftKey } = event
     if (button === 0 && !ctrlKey && !metaKey && !shiftKey) left.set(present, link.getAttribute('href') ?? '')
-    // A tab begins with the session of the one that opens it; one that the browser opens by itself has none.
+    // A new tab inherits the session of the tab that opens it, but not if the browser opens it by itself.
     else if (window.open(link.href)) event.preventDefault()
   }
   for (const type of ['click', 'auxclick'] as const) addEventListener(type, follow, { capture: true })
 }
 
-/** Goes to a place; with `replace`, in place of this one in the history. */
+/** Navigates to a view; with `replace`, replaces the current one in the history. */
 export function go(to: AppLocation, replace = false): void {
   const address = writePlace(to)
   if (!replace) {

@@ -3,12 +3,12 @@ import { useEffect } from 'preact/hooks'
 import { type Collected, collected, rehearse } from './collected.js'
 import { explain, hasCode } from './problem.js'
 
-/** How long one writes before it is asked. */
+/** The pause in typing before the check. */
 const PAUSE = 500
 
 /**
- * Why an operation would not be allowed, asked while it is written: so nobody presses a button that leads to a
- * refusal. `undefined` where it would be, or nobody can say; `operation` is `undefined` where there is nothing to ask.
+ * Checks an operation while it is being written, so that the form can disable a button that would be rejected. Returns
+ * the reason for the rejection; `undefined` if the operation is allowed, or unknown, or `operation` is `undefined`.
  */
 export function useRehearsal(operation: Collected | undefined): string | undefined {
   const refusal = useSignal<string | undefined>(undefined)
@@ -18,7 +18,7 @@ export function useRehearsal(operation: Collected | undefined): string | undefin
     if (!operation) return
     const ending = new AbortController()
     const ask = async (): Promise<void> => {
-      // Over what was collected so far, as it would be then.
+      // Checked after the operations that are in the batch, as it would run.
       const thrown = await rehearse([...collected.peek(), operation], ending.signal)
       if (!ending.signal.aborted && hasCode(thrown, 'forbidden')) refusal.value = explain(thrown)
     }
@@ -31,7 +31,7 @@ export function useRehearsal(operation: Collected | undefined): string | undefin
   return refusal.value
 }
 
-/** A name for a new document, which others can refer to before it is stored. */
+/** An `_id` for a new document, so that others can refer to it before it is stored. */
 export function createId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40

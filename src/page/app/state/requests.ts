@@ -1,21 +1,21 @@
 import { signal } from '@preact/signals'
 import type { Sent } from '../model/requests/request-lines.js'
 
-/** A request of this page, and what came of it. */
+/** A request of the admin UI, and its result. */
 export interface Entry {
   readonly id: number
   readonly sent: Sent
-  /** `null` until there is an answer; 0 where there was none. */
+  /** `null` until there is an answer; 0 if none arrived. */
   readonly status: number | null
   readonly milliseconds: number
   readonly at: Date
-  /** Why the page asked, where that is not plain from the request. */
+  /** The reason of a background request, else empty. */
   readonly note: string
-  /** Whether it only asks if something would be allowed: then a refusal of its own making means yes. */
+  /** Whether it is a dry run: then a 412 or 404 means that the operation is allowed. */
   readonly isQuestion: boolean
 }
 
-/** The most requests that are kept. */
+/** The most requests in the log. */
 const MOST = 100
 
 /** The last requests, newest first. */
@@ -23,7 +23,7 @@ export const requests = signal<readonly Entry[]>([])
 
 let next = 1
 
-/** Notes a request; the result notes its answer. */
+/** Logs a request; the returned function logs its answer. */
 export function note(sent: Sent, why = '', isQuestion = false): (status: number) => void {
   const id = next++
   const start = performance.now()

@@ -2,7 +2,7 @@ import type { Client } from '../../../client/client.js'
 import { hasCode } from './problem.js'
 import { ask } from './service.js'
 
-/** What one may do with one document. */
+/** The rights on one document. */
 export interface Rights {
   readonly update: boolean
   readonly delete: boolean
@@ -10,14 +10,14 @@ export interface Rights {
 
 export const NO_RIGHTS: Rights = { update: false, delete: false }
 
-/** A tag that no document has: who may make the change hears 412, and nothing is done. */
+/** A tag that no document has: with the right to change it, the answer is 412, and nothing is changed. */
 const NEVER = { 'if-match': '"-"' }
 
 type CollectionCalls = ReturnType<Client['collection']>
 
 /**
- * Asks what one may do with a document. Rules may look at it, so what is granted in general need not be here: the
- * answer to a change that cannot take effect says which it is, for a right is judged before its condition
+ * Checks the rights on a document. Rules may depend on its values, so the rights on the collection do not suffice: the
+ * answer to a change that cannot take effect tells, because rights are checked before conditions
  * (CONTRACT.md §2, "Order of faults").
  */
 export async function findRights(
@@ -35,18 +35,16 @@ export async function findRights(
     try {
       await ask((client) => change(client.collection(name)), { headers: NEVER, signal, isQuiet: true, note })
     } catch (thrown) {
-      // Where nobody can say, it may be tried.
+      // If the answer is unclear, the button is offered.
       return !hasCode(thrown, 'unauthenticated', 'forbidden', 'not_found')
     }
     return true
   }
   const [update, remove] = await Promise.all([
-    isAllowed(may.update, 'may you change it? Nothing is done', (documents) =>
+    isAllowed(may.update, 'may you change it? (dry run)', (documents) =>
       documents.update(id, {}, { signal }),
     ),
-    isAllowed(may.delete, 'may you delete it? Nothing is done', (documents) =>
-      documents.delete(id, { signal }),
-    ),
+    isAllowed(may.delete, 'may you delete it? (dry run)', (documents) => documents.delete(id, { signal })),
   ])
   return { update, delete: remove }
 }

@@ -9,13 +9,13 @@ import { loseSession, token } from './session.js'
 /** The path before the service's own paths. */
 export const prefix = location.pathname.replace(/\/_page\/?$/, '')
 
-/** Where the service is. */
+/** The base URL of the service. */
 export const base = location.origin + prefix
 
-/** A request that waits until it can be sent again. */
+/** A request that waits for its retry. */
 export interface RetryCountdown {
   readonly why: string
-  /** Seconds that are left. */
+  /** The seconds that are left. */
   readonly seconds: number
   tryNow(): void
   giveUp(): void
@@ -23,20 +23,20 @@ export interface RetryCountdown {
 
 export const waiting = signal<RetryCountdown | undefined>(undefined)
 
-/** Longer than this, nobody waits: one is told when it makes sense again. */
+/** The longest wait before a retry; after a longer one, the person retries. */
 const MOST_SECONDS = 60
 
-/** How a request is made and noted. */
+/** How a request is sent and logged. */
 export interface AskOptions {
   readonly signal?: AbortSignal | undefined
   readonly headers?: { readonly [name: string]: string }
-  /** Why the page asks. */
+  /** The reason of a background request. */
   readonly note?: string
-  /** Whether it answers for itself: nothing is tried again, and nobody is told. */
+  /** Whether it fails silently: no retry, and no message. */
   readonly isQuiet?: boolean
 }
 
-/** `fetch`, which notes every request, and tries again where the service says when. */
+/** `fetch` that logs every request, and retries when the service says so. */
 function createSend(way: AskOptions, hear: (response: Response) => void): typeof fetch {
   return async (input, init = {}) => {
     const url = new URL(String(input))
@@ -78,7 +78,7 @@ function createSend(way: AskOptions, hear: (response: Response) => void): typeof
   }
 }
 
-/** The seconds until another attempt; `undefined` for none. What may have been done is not done again. */
+/** The seconds until a retry; `undefined` for none. A write that may have taken effect is not retried. */
 function findPause(sent: Sent, response: Response | undefined, attempt: number): number | undefined {
   if (!response) return sent.method === 'GET' ? Math.min(2 ** attempt, 30) : undefined
   if (response.status !== 503 && response.status !== 429) return undefined
@@ -86,7 +86,7 @@ function findPause(sent: Sent, response: Response | undefined, attempt: number):
   return seconds <= MOST_SECONDS ? Math.max(seconds, 1) : undefined
 }
 
-/** Waits, and says so. `false` where one gave up. */
+/** Shows a countdown and waits. Resolves to `false` if the person stops the retry. */
 function wait(why: string, seconds: number, signal: AbortSignal | undefined): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (again: boolean): void => {
@@ -110,13 +110,13 @@ function wait(why: string, seconds: number, signal: AbortSignal | undefined): Pr
   })
 }
 
-/** What a call gave, and the headers of its answer. */
+/** The result of a call, and the headers of its answer. */
 export interface ServiceAnswer<T> {
   readonly value: T
   readonly headers: Headers
 }
 
-/** The typed client, as this page uses it. */
+/** The typed client of the admin UI. */
 export function createPageClient(
   way: AskOptions = {},
   hear: (response: Response) => void = () => {},
@@ -129,7 +129,7 @@ export function createPageClient(
   return client
 }
 
-/** Calls the service through its typed client, which throws `ClientError`, or what `fetch` throws. */
+/** Calls the service through its typed client, which throws `ClientError`, or the error of `fetch`. */
 export async function ask<T>(
   call: (client: Client) => Promise<T>,
   way: AskOptions = {},
@@ -142,14 +142,14 @@ export async function ask<T>(
   return { value, headers }
 }
 
-/** A request of which the typed client keeps only a part of the answer, or which it does not have. */
+/** A request that the typed client does not have, or whose answer it would not return completely. */
 export interface Plain extends AskOptions {
   readonly query?: string
   /** With it, the request is a POST. */
   readonly body?: unknown
 }
 
-/** Opens an answer. Throws `ClientError`. */
+/** Sends a request and returns the response. Throws `ClientError`. */
 export async function open(path: string, { query, body, ...way }: Plain = {}): Promise<Response> {
   const headers = new Headers()
   const used = token.peek()
@@ -165,13 +165,13 @@ export async function open(path: string, { query, body, ...way }: Plain = {}): P
   return response
 }
 
-/** The same, read as JSON. */
+/** Sends a request and reads the answer as JSON. */
 export async function read(path: string, plain?: Plain): Promise<ServiceAnswer<unknown>> {
   const response = await open(path, plain)
   return { value: await response.json(), headers: response.headers }
 }
 
-/** How many documents a filter matches. */
+/** The number of documents that a filter matches. */
 export async function countAll(collection: string, query: ListQuery, way: AskOptions): Promise<number> {
   const { value } = await read(`/${collection}/count`, { ...way, query: writeFilter(query) })
   return (value as { readonly total: number }).total

@@ -8,19 +8,19 @@ export interface Account {
 
 const KEY = `collection-service:${location.pathname}`
 
-/** The token of this tab; it goes at sign-out, and when the service does not know it. */
+/** The token of this tab; removed at sign-out, and when the service rejects it. */
 export const token = signal<string | undefined>(readToken())
 
-/** Who is signed in; `undefined` for nobody, or while that is being asked. */
+/** The signed-in account; `undefined` without one, or while it is loading. */
 export const account = signal<Account | undefined>(undefined)
 
-/** Who was signed in when a session ended by itself: the page waits for them, with what they wrote. */
+/** The account of a session that has expired: its input is kept until it signs in again. */
 export const lost = signal<{ readonly account: Account | undefined } | undefined>(undefined)
 
-/** Changes whenever somebody signs in or out: what was shown before may be shown no longer. */
+/** Changes with every sign-in and sign-out: documents that were shown before may be hidden now. */
 export const epoch = signal(0)
 
-/** Whose page it is. While it waits for somebody to sign in again, it stays theirs. */
+/** The account that the tab belongs to, also while it has to sign in again. */
 export const owner = computed(() => (lost.value?.account ?? account.value)?._id ?? '')
 
 /** Storage may be forbidden: then a reload ends the session of the tab. */
@@ -48,7 +48,7 @@ export function signIn(given: { readonly token: string; readonly user: Account }
   epoch.value++
 }
 
-/** Ends it: asked for, or because one goes on without an account. */
+/** Ends the session: at sign-out, or when a person continues without an account. */
 export function signOut(): void {
   keepToken(undefined)
   account.value = undefined
@@ -56,7 +56,7 @@ export function signOut(): void {
   epoch.value++
 }
 
-/** The service has said that a token does not count any more. */
+/** Called when the service rejects a token. */
 export function loseSession(used: string | undefined): void {
   if (used === undefined || used !== token.peek()) return
   keepToken(undefined)

@@ -10,7 +10,7 @@ interface Props {
   readonly onSubmit: (body: object) => Promise<void>
 }
 
-/** How browsers complete the fields of these forms. */
+/** The autocomplete attributes of account fields. */
 const completionOf =
   (form: string) =>
   ({ name, kind }: { readonly name: string; readonly kind: string }): string | undefined => {
@@ -20,7 +20,7 @@ const completionOf =
     return form === 'login' || form === 'register' ? 'username' : undefined
   }
 
-/** A form of the accounts, made from the schema of its body. */
+/** An account form, created from the schema of its body. */
 export function AccountFormView({ form, onSubmit }: Props) {
   const drafts = useSignal<Drafts>(draftAll(form.fields))
   const faults = useSignal<readonly Fault[]>([])

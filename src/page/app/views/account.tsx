@@ -13,13 +13,13 @@ import { AccountForms } from './sign-in.js'
 
 const FORMS_FOR_USERS = ['change-secret', 'change-identifier', 'verify']
 
-/** Who one is here, and what there is for accounts. */
+/** The account of this person, its sessions and its forms. */
 export function AccountView() {
   if (!account.value)
     return (
       <section class="narrow">
         <Heading title="Your account" />
-        <p class="hint">What you may do depends on who you are.</p>
+        <p class="hint">Your rights depend on your account.</p>
         <AccountForms />
       </section>
     )
@@ -72,9 +72,7 @@ function Sessions() {
   const [sessions, problem] = [useSignal<readonly SessionView[]>([]), useSignal('')]
   const load = async (): Promise<void> => {
     try {
-      sessions.value = (
-        await ask((client) => client.auth.sessions(), { note: 'where you are signed in' })
-      ).value
+      sessions.value = (await ask((client) => client.auth.sessions(), { note: 'your sessions' })).value
     } catch (thrown) {
       problem.value = explain(thrown)
     }
@@ -82,7 +80,7 @@ function Sessions() {
   const end = async (id: string): Promise<void> => {
     try {
       await ask((client) => client.auth.endSession(id))
-      say('That session has ended.')
+      say('The session has ended.')
     } catch (thrown) {
       problem.value = explain(thrown)
     }
@@ -91,7 +89,7 @@ function Sessions() {
   useEffect(() => void load(), [])
   return (
     <>
-      <h2>Where you are signed in</h2>
+      <h2>Sessions</h2>
       {problem.value && <Problem text={problem.value} />}
       <ul class="rows">
         {sessions.value.map(({ _id, createdAt, expiresAt, isCurrent }) => (
@@ -100,7 +98,7 @@ function Sessions() {
               since {describeTime(createdAt)} <span class="faint">until {describeTime(expiresAt)}</span>
             </span>
             {isCurrent ? (
-              <span class="choice">this one</span>
+              <span class="choice">this session</span>
             ) : (
               <button
                 type="button"

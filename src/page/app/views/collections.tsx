@@ -8,7 +8,7 @@ import { account } from '../state/session.js'
 
 const SHOWN: readonly CollectionOperation[] = ['read', 'create', 'update', 'delete']
 
-/** What there is, and what one may do with it. */
+/** The collections, and the rights on them. */
 export function CollectionsView() {
   const known = description.value
   const all = [...(known?.collections.values() ?? [])]
@@ -18,14 +18,14 @@ export function CollectionsView() {
       <Heading title="Collections" />
       {all.length === 0 && (
         <Absent
-          text={`There is nothing here for you${account.value ? '' : ' as long as you are not signed in'}.`}
+          text={`There is no collection that you may see${account.value ? '' : ' without signing in'}.`}
         />
       )}
       {!account.value && known?.accountRoutes.has('login') && (
         <p class="hint">
-          You are a guest.{' '}
+          You are not signed in.{' '}
           <a href="#/account">Sign in{known.accountRoutes.has('register') ? ' or register' : ''}</a> to see
-          what there is for you.
+          your collections.
         </p>
       )}
       <ul class="cards">

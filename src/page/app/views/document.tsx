@@ -18,7 +18,7 @@ import { Deleting } from './document/deleting.js'
 import { EditForm } from './document/edit-form.js'
 import { Related } from './document/related.js'
 
-/** One document: what may be changed as a form, the rest beside it. */
+/** One document: its editable fields as a form, the others beside it. */
 export function DocumentView({ name, id }: { readonly name: string; readonly id: string }) {
   const collection = description.value?.collections.get(name)
   return collection?.operations.has('read') ? (
@@ -26,7 +26,7 @@ export function DocumentView({ name, id }: { readonly name: string; readonly id:
   ) : (
     <section>
       <Heading title={name} />
-      <Absent text="It is not there, or not for you to see." />
+      <Absent text="The document does not exist, or you may not see it." />
     </section>
   )
 }
@@ -43,8 +43,8 @@ function useDocument(
     const ending = new AbortController()
     const { signal } = ending
     const load = async (): Promise<void> => {
-      // What was asked last is in sight: after a change, that is the change.
-      const why = version.peek() > 0 ? { note: 'what came of it' } : whyHere()
+      // The footer shows the last action: after a change, the change and not this request.
+      const why = version.peek() > 0 ? { note: 'after a change' } : whyHere()
       const found = await readDocument(name, id, { signal, ...why })
       const may = {
         update: operations.has('update') && updateFields.length > 0,
@@ -56,9 +56,7 @@ function useDocument(
         .filter((one) => expandable.has(one) && found.document[one] != null)
       const query = `project=${encodeURIComponent(JSON.stringify(names))}&expand=${encodeURIComponent(JSON.stringify(names))}`
       const with_ =
-        names.length > 0
-          ? read(`/${name}/${id}`, { query, signal, note: 'the names of what it refers to' })
-          : undefined
+        names.length > 0 ? read(`/${name}/${id}`, { query, signal, note: 'names of references' }) : undefined
       const [rights_, references] = await Promise.all([granted, with_])
       if (signal.aborted) return
       present.value = found
@@ -109,12 +107,12 @@ function Present({ collection, id }: { readonly collection: DescribedCollection;
       <div class="sheetwise">
         <div>
           {editable.length > 0 && (
-            // What others changed meanwhile comes by a conflict, never under one's hands.
+            // Changes of others appear as conflicts, and never replace input.
             <EditForm {...{ collection, found, reload }} fields={editable} />
           )}
           {own.length > 0 && <Facts fields={own} values={shown} />}
         </div>
-        <aside aria-label="About it">
+        <aside aria-label="About this document">
           <Facts fields={system} values={shown} />
           <Related collection={collection} id={id} />
         </aside>

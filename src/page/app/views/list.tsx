@@ -26,7 +26,7 @@ import { Facets } from './list/facets.js'
 import { Filters } from './list/filters.js'
 import { Table } from './list/table.js'
 
-/** A document, as a list has it. */
+/** A document of a list. */
 export interface ListRow {
   readonly _id: string
   readonly [field: string]: unknown
@@ -34,23 +34,23 @@ export interface ListRow {
 
 const PAGE = 25
 
-/** How long changes are gathered before the list is asked for again. */
+/** The milliseconds for which changes are collected before the list reloads. */
 const GATHER = 150
 
 interface Props {
   readonly name: string
-  /** As the API takes it. */
+  /** The query string of the API. */
   readonly query: string
 }
 
-/** The documents of a collection. */
+/** The list of a collection's documents. */
 export function ListView({ name, query }: Props) {
   const collection = description.value?.collections.get(name)
   if (!collection?.operations.has('list'))
     return (
       <section>
         <Heading title={name} />
-        <Absent text="There is no such collection, or it is not for you to see." />
+        <Absent text="The collection does not exist, or you may not see it." />
       </section>
     )
   return <Documents collection={collection} query={query} />
@@ -80,7 +80,7 @@ function Documents({
             : count(total.value, isFiltered ? 'match' : 'document', isFiltered ? 'matches' : 'documents')}
         </span>
         {isLive.value && (
-          <span class="live" title="Changes appear by themselves.">
+          <span class="live" title="The list updates automatically.">
             live
           </span>
         )}
@@ -106,7 +106,7 @@ function Documents({
         problem.value === '' && <Loading />
       ) : rows.value.length === 0 ? (
         <p class="empty">
-          {isFiltered ? 'Nothing matches.' : 'There is nothing that you may see.'}{' '}
+          {isFiltered ? 'Nothing matches.' : 'There are no documents that you may see.'}{' '}
           {isFiltered && <a href={writePlace({ view: 'list', collection: name, query: '' })}>Show all</a>}
         </p>
       ) : (
@@ -134,7 +134,7 @@ function Documents({
   )
 }
 
-/** The documents of a page, asked for again whenever something changes. */
+/** Loads the documents of a page, and reloads them after changes. */
 function useDocuments(collection: DescribedCollection, asked: ListQuery) {
   const { name, hasChanges } = collection
   const rows = useSignal<readonly ListRow[] | undefined>(undefined)
@@ -160,7 +160,7 @@ function useDocuments(collection: DescribedCollection, asked: ListQuery) {
       next.value = writeNext(asked, headers)
       problem.value = ''
       version.value++
-      total.value = await countAll(name, asked, { signal, note: 'how many there are' })
+      total.value = await countAll(name, asked, { signal, note: 'number of documents' })
     } catch (thrown) {
       if (!isAborted(thrown) && !signal.aborted) problem.value = explain(thrown)
     }
@@ -171,7 +171,7 @@ function useDocuments(collection: DescribedCollection, asked: ListQuery) {
     return () => loading.current?.abort()
   }, [key, epoch.value])
 
-  // Where the client cannot ask for a filter, all changes are heard of.
+  // If the client cannot express the filter, the stream covers all changes.
   const filter = JSON.stringify(toFilter(asked))
   useEffect(() => {
     if (!hasChanges) return
@@ -180,15 +180,15 @@ function useDocuments(collection: DescribedCollection, asked: ListQuery) {
     const follow = async (): Promise<void> => {
       const { signal } = ending
       try {
-        const client = createPageClient({ note: 'what changes in this list' })
+        const client = createPageClient({ note: 'changes of this list' })
         const changes = client.collection(name).changes({ q: JSON.parse(filter), signal } as never)
         for await (const _ of changes) {
           isLive.value = true
           clearTimeout(timer)
-          timer = setTimeout(() => void load({ note: 'something has changed' }), GATHER)
+          timer = setTimeout(() => void load({ note: 'after a change' }), GATHER)
         }
       } catch {
-        // Refused, or over: the list stays as it is, and says that it is not live.
+        // Rejected, or over: the list stays as it is, without the label `live`.
       }
       isLive.value = false
     }
@@ -201,14 +201,14 @@ function useDocuments(collection: DescribedCollection, asked: ListQuery) {
   return { rows, next, total, problem, isLive, version }
 }
 
-/** The same query with the page's limit, and with references by their names. */
+/** The same query with the limit of the view, and with the labels of references. */
 function withReferences(collection: DescribedCollection, query: string, limit: number): string {
   const { project, others } = readListQuery(query)
   const shown = project ?? collection.fields.map(({ name }) => name)
   const expand = shown.filter((path) => collection.expandable.has(path))
   const own: (readonly [string, string])[] = [['limit', String(limit)]]
   if (expand.length > 0) own.push(['expand', JSON.stringify(expand)])
-  // What the address asks for goes before.
+  // Parameters of the URL take precedence.
   const missing = own.filter(([name]) => others.every(([one]) => one !== name))
   return [query, joinPairs(missing)].filter(Boolean).join('&')
 }

@@ -15,11 +15,11 @@ import { ask } from '../state/service.js'
 
 interface Props {
   readonly name: string
-  /** Values to begin with, by field. */
+  /** Initial values, by field. */
   readonly query: string
 }
 
-/** A new document. */
+/** The form for a new document. */
 export function NewView({ name, query }: Props) {
   const collection = description.value?.collections.get(name)
   return collection?.operations.has('create') ? (
@@ -76,7 +76,7 @@ function NewForm({
     faults.value = own
     if (own.length > 0) return
     collected.value = [...collected.value, { method: 'PUT', collection: name, id: createId(), body }]
-    say('Kept: it will be done together with others. Nothing is done yet.')
+    say('In the batch. Nothing is saved yet.')
     drafts.value = draftAll(fields, given)
   }
   return (
@@ -100,10 +100,10 @@ function NewForm({
             Cancel
           </a>
         )}
-        {/* Nobody chooses the _id of an account. */}
+        {/* The _id of an account cannot be chosen. */}
         {!hasSecret && name !== 'users' && (
           <button type="button" class="quiet" onClick={collect}>
-            Add together with others…
+            Add in a batch…
           </button>
         )}
       </Form>

@@ -9,7 +9,7 @@ import { type Entry, requests } from '../state/requests.js'
 import { base } from '../state/service.js'
 import { token } from '../state/session.js'
 
-/** The names of the fields whose values nobody should copy. */
+/** The names of the secret fields, whose values are hidden in copied requests. */
 function secretNames(): ReadonlySet<string> {
   const { collections, forms } = description.value ?? { collections: new Map(), forms: new Map() }
   const all = [...forms.values(), ...collections.values()].flatMap((one) => [
@@ -20,14 +20,15 @@ function secretNames(): ReadonlySet<string> {
   return new Set(all.filter(({ kind }) => kind === 'secret').map(({ name }) => name))
 }
 
-/** The last requests, so that each can be read, copied and repeated elsewhere. */
+/** The log of requests, each of which can be read, copied and repeated elsewhere. */
 export function RequestsView() {
   const hidden = secretNames()
   return (
     <section>
       <Heading title="Requests" />
       <p class="hint">
-        Each line is one request that this page has sent. Open it to copy it for a terminal, or for a program.
+        Each line is a request of the admin UI. Open it to copy it as a curl command, or as a call of the
+        client.
         {token.value !== undefined && (
           <>
             {' '}
@@ -49,7 +50,7 @@ interface GroupProps {
   readonly hidden: ReadonlySet<string>
 }
 
-/** A request, or several that the page made by itself: how many, and why. */
+/** A request, or a group of background requests with their number and reasons. */
 function Group({ group, hidden }: GroupProps) {
   const lines = group.map((entry) => <Line key={entry.id} entry={entry} hidden={hidden} />)
   if (lines.length === 1) return lines
@@ -57,7 +58,7 @@ function Group({ group, hidden }: GroupProps) {
     <li>
       <details>
         <summary class="beside note">
-          <span>{count(lines.length, 'more request')} by the page itself</span>
+          <span>{count(lines.length, 'more request')} in the background</span>
           <span>{[...new Set(group.map(({ note }) => note))].join(' · ')}</span>
         </summary>
         <ol>{lines}</ol>
@@ -69,7 +70,7 @@ function Group({ group, hidden }: GroupProps) {
 export const kindOfStatus = (status: number | null): string =>
   status === null ? 'open' : status === 0 || status >= 500 ? 'bad' : status >= 400 ? 'refused' : 'good'
 
-/** A query as a person reads it. */
+/** A query, decoded for people. */
 export function legible(query: string): string {
   try {
     return decodeURIComponent(query)
@@ -112,7 +113,7 @@ function Copied({ name, text }: { readonly name: string; readonly text: string }
       await navigator.clipboard.writeText(text)
       say('Copied.')
     } catch {
-      say('Copy it by hand.')
+      say('Copying failed. Select the text and copy it.')
     }
   }
   return (

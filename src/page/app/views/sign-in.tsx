@@ -8,16 +8,16 @@ import { ask } from '../state/service.js'
 import { type Account, account, lost, signIn } from '../state/session.js'
 import { AccountFormView } from './account-form.js'
 
-/** The forms for who is not signed in, the usual one first. */
+/** The forms of an anonymous person, the default first. */
 const FORMS_FOR_GUESTS = ['login', 'register', 'request-reset', 'reset', 'request-verification', 'verify']
 
-/** What each form of the accounts asks for. */
+/** Sends an account form. */
 export async function submitAccount(name: string, body: object): Promise<void> {
   const begin = (given: unknown): void => {
     const { token, user } = given as SignedIn<Account>
     signIn({ token, user })
   }
-  // A newcomer sees what there is; who comes back goes on at the same place.
+  // After the first sign-in the collections are shown; after an expired session the same view.
   const enter = (given: unknown): void => {
     if (!lost.peek()) go({ view: 'collections' })
     begin(given)
@@ -31,32 +31,32 @@ export async function submitAccount(name: string, body: object): Promise<void> {
       if (value) enter(value)
       return say(
         value
-          ? 'Your account is there, and you are signed in.'
-          : 'Look for a message: it has a code to confirm that the address is yours.',
+          ? 'Your account was created, and you are signed in.'
+          : 'A message was sent to you, with a code to confirm your address.',
       )
     }
     case 'reset':
       enter((await ask((client) => client.auth.reset(body as never))).value)
-      return say('The new password holds. You are signed in.')
+      return say('Your password was changed. You are signed in.')
     case 'change-secret':
       begin((await ask((client) => client.auth.changeSecret(body as never))).value)
-      return say('The new password holds. All other sessions have ended.')
+      return say('Your password was changed. All other sessions have ended.')
     case 'request-reset':
       await ask((client) => client.auth.requestReset(body as never))
-      return say('If there is such an account, a code goes to its owner.')
+      return say('If the account exists, a code is sent to its owner.')
     case 'request-verification':
       await ask((client) => client.auth.requestVerification(body as never))
-      return say('If there is such an account, a code goes to its owner.')
+      return say('If the account exists, a code is sent to its owner.')
     case 'change-identifier':
       await ask((client) => client.auth.changeIdentifier(body as never))
-      return say('A code is on its way to the new address.')
+      return say('A code is sent to the new address.')
     case 'verify':
       await ask((client) => client.auth.verify(body as never))
-      return say('Thank you: the address is confirmed.')
+      return say('Your address is confirmed.')
   }
 }
 
-/** Forms of the accounts, one of them open. */
+/** The forms of accounts, one of them open. */
 export function AccountForms({ names = FORMS_FOR_GUESTS }: { readonly names?: readonly string[] }) {
   const known = description.value
   const there = names.filter((name) => known?.accountRoutes.has(name) && known.forms.has(name))
@@ -66,7 +66,7 @@ export function AccountForms({ names = FORMS_FOR_GUESTS }: { readonly names?: re
   return (
     <div class="forms">
       {there.length > 1 && (
-        <div class="switch" role="group" aria-label="What to do">
+        <div class="switch" role="group" aria-label="Forms">
           {there.map((name) => (
             <button
               key={name}
@@ -87,7 +87,7 @@ export function AccountForms({ names = FORMS_FOR_GUESTS }: { readonly names?: re
   )
 }
 
-/** The name of an account: what one signs in with. */
+/** The identifier of the signed-in account. */
 export function accountName(): string {
   const fields = description.value?.forms.get('login')?.fields ?? []
   const named = fields.find(({ kind }) => kind !== 'secret')

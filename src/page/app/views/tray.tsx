@@ -15,7 +15,7 @@ const VERBS: { readonly [method in Collected['method']]: string } = {
   DELETE: 'delete from',
 }
 
-/** What will be done in one step: all of it, or nothing. */
+/** The batch: its operations, and the button that runs them. */
 export function Tray() {
   const [problem, isBusy] = [useSignal(''), useSignal(false)]
   const all = collected.value
@@ -30,23 +30,23 @@ export function Tray() {
     try {
       await doTogether(all)
       collected.value = []
-      say('Done, all in one step.')
+      say('The batch was saved in one step.')
       epoch.value++
     } catch (thrown) {
       const at =
-        isClientError(thrown) && thrown.operation !== undefined ? `Number ${thrown.operation + 1}: ` : ''
+        isClientError(thrown) && thrown.operation !== undefined ? `Operation ${thrown.operation + 1}: ` : ''
       const faults = isClientError(thrown)
         ? thrown.errors.map(({ path, message }) => ` ${path.split('/').pop()} ${message}.`)
         : []
-      problem.value = `Nothing was done. ${at}${explain(thrown)}${faults.join('')}`
+      problem.value = `Nothing was saved. ${at}${explain(thrown)}${faults.join('')}`
     } finally {
       isBusy.value = false
     }
   }
   return (
-    <aside class="tray" aria-label="Done together">
-      <h2>Done together</h2>
-      <p class="hint">All of it in one step, or nothing.</p>
+    <aside class="tray" aria-label="Batch">
+      <h2>Batch</h2>
+      <p class="hint">All operations run in one step, or none.</p>
       <ol>
         {all.map(({ method, collection, id, body }, i) => (
           <li key={`${i} ${id}`}>
@@ -62,7 +62,7 @@ export function Tray() {
             <button
               type="button"
               class="quiet"
-              aria-label={`Leave out number ${i + 1}`}
+              aria-label={`Remove operation ${i + 1}`}
               onClick={() => remove(i)}
             >
               ×
@@ -72,7 +72,7 @@ export function Tray() {
       </ol>
       {problem.value && <Problem text={problem.value} />}
       <button type="button" class="main" aria-disabled={isBusy.value} onClick={() => void send()}>
-        Do all of it
+        Run the batch
       </button>
     </aside>
   )

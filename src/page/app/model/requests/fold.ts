@@ -1,17 +1,17 @@
-/** What counts for whether a request stands by itself. */
+/** The properties of a request that decide whether it is folded. */
 interface LoggedRequest {
-  /** `null` until there is an answer; 0 where there was none. */
+  /** `null` until there is an answer; 0 if none arrived. */
   readonly status: number | null
-  /** Why the page asked by itself; empty for what a person did. */
+  /** The reason of a background request; empty for the action of a person. */
   readonly note: string
   readonly isQuestion: boolean
 }
 
-/** Whether nobody has to see it at once: asked by the page itself, and not failed. */
+/** Whether a request is folded: a background request that has not failed. */
 const isBeside = ({ status, note, isQuestion }: LoggedRequest): boolean =>
   note !== '' && (isQuestion || status === null || (status > 0 && status < 400))
 
-/** Requests in their order, those together that the page made one after another by itself. */
+/** Groups requests in their order: consecutive background requests form one group. */
 export function fold<Entry extends LoggedRequest>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const groups: Entry[][] = []
   for (const entry of entries) {

@@ -16,13 +16,13 @@ const quote = (text: string): string => `'${text.replace(/'/g, `'\\''`)}'`
 
 const SECRET = /^(?:password|pin|secret|current|new|token)$/i
 
-/** A body without what nobody should copy: `hidden` are the names of secrets. */
+/** A body without the values of secrets, whose names are `hidden`. */
 const withoutSecrets = (body: unknown, hidden: ReadonlySet<string>): string =>
   JSON.stringify(body, (name, value) =>
     typeof value === 'string' && (hidden.has(name) || SECRET.test(name)) ? '…' : value,
   )
 
-/** The request as a line for a terminal. The token is a variable there, and secrets are left out. */
+/** The request as a curl command. The token is a variable there, and secrets are left out. */
 export function toCurl(base: string, sent: Sent, hidden: ReadonlySet<string> = new Set()): string {
   const url = base + sent.path + (sent.query ? `?${sent.query}` : '')
   const header = (name: string, value: string): string => ` -H ${quote(`${name}: ${value}`)}`
@@ -40,7 +40,7 @@ export function toCurl(base: string, sent: Sent, hidden: ReadonlySet<string> = n
 
 const NAME = /^[A-Za-z_$][\w$]*$/
 
-/** A value as it is written in a program. */
+/** A value as a literal of TypeScript. */
 export function toCode(value: unknown): string {
   if (typeof value === 'string')
     return `'${JSON.stringify(value).slice(1, -1).replace(/\\"/g, '"').replace(/'/g, "\\'")}'`
@@ -68,8 +68,9 @@ const ACCOUNT: { readonly [path: string]: string } = {
 }
 
 /**
- * The request as a line of the typed client; `undefined` where the client has no such call: none demands a state that
- * nothing has (`"-"`), and without that the same call would take effect.
+ * The request as a call of the typed client; `undefined` if the client has no such call: none sends the impossible
+ * state
+ * `"-"`, and without it the same call would take effect.
  */
 export function toClientLine(sent: Sent, hidden: ReadonlySet<string> = new Set()): string | undefined {
   const [first = '', second, third] = sent.path.split('/').slice(1).map(decodeURIComponent)
@@ -102,7 +103,7 @@ function toCall(
   if (options === undefined) return undefined
   if (id === undefined || id === 'count' || id === 'changes')
     return `${at}.${id ?? 'list'}(${options === '{}' ? '' : options})`
-  // The client holds to the state that it has read, not to one that is named.
+  // The client sends the state of a document that it has read, not a given tag.
   const which = ifMatch ? 'seen' : toCode(id)
   if (method === 'DELETE') return `${at}.delete(${which})`
   if (method === 'PATCH') return `${at}.update(${which}, ${text})`
@@ -111,7 +112,7 @@ function toCall(
   return `${at}.get(${which}${options === '{}' ? '' : `, ${options}`})`
 }
 
-/** The options of a call; `undefined` where the client has none that ask for the same. */
+/** The options of a call; `undefined` if the client has no equivalent. */
 function optionsOf(query: string): string | undefined {
   const read = readListQuery(query)
   const { limit, expand, ...others } = Object.fromEntries(read.others)

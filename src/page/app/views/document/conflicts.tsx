@@ -11,7 +11,7 @@ interface Props {
   readonly onResolve: (theirs: ReadonlySet<string>) => void
 }
 
-/** What others changed, beside what one wrote oneself. */
+/** The changes of others, beside the person's own. */
 export function Conflicts({ conflicts, onResolve }: Props) {
   const theirs = useSignal<ReadonlySet<string>>(new Set())
   const heading = useRef<HTMLHeadingElement>(null)
@@ -25,27 +25,27 @@ export function Conflicts({ conflicts, onResolve }: Props) {
   return (
     <div class="conflicts" role="group" aria-labelledby="conflicts">
       <h2 id="conflicts" tabIndex={-1} ref={heading}>
-        Others changed it meanwhile
+        The document was changed meanwhile
       </h2>
       <p class="hint">
-        Nothing of yours is stored yet.{' '}
+        Your changes are not saved yet.{' '}
         {conflicts.length === 0
-          ? 'Nothing that you see was changed.'
-          : 'What only they changed is kept; where both did, choose.'}
+          ? 'The fields that you see are unchanged.'
+          : 'Changes by others are kept. Choose a value for fields that you changed too.'}
       </p>
       {conflicts.map(({ field, was, theirs: other, mine }) => (
         <fieldset key={field.name}>
           <legend>{field.name}</legend>
           <dl>
             <div>
-              <dt>was</dt>
+              <dt>old value</dt>
               <dd>
                 <Drafted field={field} draft={was} />
               </dd>
             </div>
             {mine === undefined && (
               <div>
-                <dt>they wrote</dt>
+                <dt>their value</dt>
                 <dd>
                   <Drafted field={field} draft={other} />
                 </dd>
@@ -61,7 +61,7 @@ export function Conflicts({ conflicts, onResolve }: Props) {
                   checked={!theirs.value.has(field.name)}
                   onChange={() => choose(field.name, false)}
                 />
-                <span class="faint">you wrote</span> <Drafted field={field} draft={mine} />
+                <span class="faint">your value</span> <Drafted field={field} draft={mine} />
               </label>
               <label>
                 <input
@@ -70,7 +70,7 @@ export function Conflicts({ conflicts, onResolve }: Props) {
                   checked={theirs.value.has(field.name)}
                   onChange={() => choose(field.name, true)}
                 />
-                <span class="faint">they wrote</span> <Drafted field={field} draft={other} />
+                <span class="faint">their value</span> <Drafted field={field} draft={other} />
               </label>
             </div>
           )}
@@ -78,14 +78,14 @@ export function Conflicts({ conflicts, onResolve }: Props) {
       ))}
       <div class="actions">
         <button type="button" class="main" onClick={() => onResolve(theirs.value)}>
-          Save over the newest
+          Save over the newest version
         </button>
       </div>
     </div>
   )
 }
 
-/** What was entered, as its value would be shown. */
+/** A draft, displayed like its value. */
 function Drafted({ field, draft }: { readonly field: Field; readonly draft: FieldDraft }) {
   const { value } = readDraft(field, draft)
   return <Value field={field} value={value ?? (typeof draft === 'string' && draft ? draft : undefined)} />

@@ -14,7 +14,7 @@ interface Props {
   readonly reload: () => void
 }
 
-/** Deletes a document, after a question. */
+/** The button and the dialog that delete a document. */
 export function Deleting({ name, label, found, reload }: Props) {
   const [isAsking, problem, isBusy] = [useSignal(false), useSignal(''), useSignal(false)]
   const { document, etag } = found
@@ -33,7 +33,7 @@ export function Deleting({ name, label, found, reload }: Props) {
     } catch (thrown) {
       problem.value = explain(thrown)
       if (hasCode(thrown, 'precondition_failed')) {
-        problem.value = 'It was changed meanwhile: look again.'
+        problem.value = 'The document was changed meanwhile. Check it again.'
         reload()
       }
     } finally {
@@ -46,7 +46,7 @@ export function Deleting({ name, label, found, reload }: Props) {
       { method: 'DELETE', collection: name, id: document._id, ifMatch: etag },
     ]
     leave()
-    say('Kept: it will be done together with others. Nothing is done yet.')
+    say('In the batch. Nothing is deleted yet.')
   }
   return (
     <>
@@ -60,9 +60,9 @@ export function Deleting({ name, label, found, reload }: Props) {
         Delete
       </button>
       {isAsking.value && (
-        <Dialog title="Delete it?" onClose={leave}>
+        <Dialog title="Delete this document?" onClose={leave}>
           <p>
-            <bdi>{label.slice(0, 200)}</bdi> is gone then, and nobody can bring it back.
+            <bdi>{label.slice(0, 200)}</bdi> will be deleted. This cannot be undone.
           </p>
           {problem.value && <Problem text={problem.value} />}
           <div class="actions">
@@ -75,10 +75,10 @@ export function Deleting({ name, label, found, reload }: Props) {
               Delete
             </button>
             <button type="button" onClick={leave}>
-              Keep it
+              Cancel
             </button>
             <button type="button" class="quiet" onClick={collect}>
-              Delete together with others…
+              Delete in a batch…
             </button>
           </div>
         </Dialog>

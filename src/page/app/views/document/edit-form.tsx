@@ -21,7 +21,7 @@ interface Props {
   readonly reload: () => void
 }
 
-/** What may be changed of a document. Only what was touched is sent, and only over the state that was seen. */
+/** The form for the editable fields of a document. It sends only changed fields, with the tag of the version shown. */
 export function EditForm({ collection, found, fields, reload }: Props) {
   const { name } = collection
   const base = useSignal<LoadedDocument>(found)
@@ -30,7 +30,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
   const conflicts = useSignal<readonly Conflict[] | undefined>(undefined)
   const newest = useSignal<LoadedDocument | undefined>(undefined)
   const [problem, isBusy] = [useSignal<string | undefined>(undefined), useSignal(false)]
-  // Also of fields that may be changed since the form was made.
+  // Includes fields that have become editable since the form was created.
   const before = draftAll(fields, base.value.document)
   const { body, faults: own } = readPatch(fields, base.value.document, drafts.value)
   const { _id: id } = base.value.document
@@ -41,7 +41,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
   )
 
   useEffect(() => {
-    // Of what nobody has touched, the newest state is shown.
+    // Untouched fields show the newest version.
     if (isTouched || own.length > 0 || found.etag === base.peek().etag) return
     base.value = found
     drafts.value = draftAll(fields, found.document)
@@ -53,7 +53,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
     faults.value = patch.faults
     problem.value = undefined
     if (patch.faults.length > 0 || isBusy.value || refusal !== undefined) return
-    if (Object.keys(patch.body).length === 0) return say('Nothing was changed.')
+    if (Object.keys(patch.body).length === 0) return say('No changes to save.')
     isBusy.value = true
     try {
       const headers = { 'if-match': base.value.etag }
@@ -74,10 +74,10 @@ export function EditForm({ collection, found, fields, reload }: Props) {
       isBusy.value = false
     }
   }
-  /** What others made of it meanwhile. */
+  /** Loads the newest version and finds the conflicts. */
   async function compare(): Promise<void> {
     try {
-      const now = await readDocument(name, id, { note: 'what it is now' })
+      const now = await readDocument(name, id, { note: 'newest version' })
       newest.value = now
       const was = draftAll(fields, base.value.document)
       conflicts.value = findConflicts(fields, {
@@ -87,7 +87,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
       })
     } catch (thrown) {
       problem.value = hasCode(thrown, 'not_found')
-        ? 'It was deleted meanwhile, or is not for you to see. What you wrote is still here.'
+        ? 'The document was deleted meanwhile, or you may not see it. Your input is still here.'
         : explain(thrown)
     }
   }
@@ -102,7 +102,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
     if (own.length > 0 || !isTouched) return
     const { etag } = base.value
     collected.value = [...collected.value, { method: 'PATCH', collection: name, id, ifMatch: etag, body }]
-    say('Kept: it will be done together with others. Nothing is done yet.')
+    say('In the batch. Nothing is saved yet.')
   }
   return (
     <>
@@ -134,7 +134,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
             </button>
             {!hasSecret && (
               <button type="button" class="quiet" onClick={collect}>
-                Save together with others…
+                Save in a batch…
               </button>
             )}
           </>

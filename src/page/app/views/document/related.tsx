@@ -3,7 +3,7 @@ import { EMPTY_QUERY, writeListQuery } from '../../model/list-query.js'
 import { writePlace } from '../../model/place.js'
 import { description } from '../../state/description.js'
 
-/** What refers to a document: lists of it, and new ones. */
+/** Links to the lists of documents that refer to a document, and to forms for new ones. */
 export function Related({
   collection,
   id,
@@ -24,8 +24,8 @@ export function Related({
   )
   if (all.length === 0) return null
   return (
-    <nav class="related" aria-label="What refers to it">
-      <h2>What refers to it</h2>
+    <nav class="related" aria-label="References to this document">
+      <h2>References to this document</h2>
       <ul>
         {all.map(({ other, name }) => {
           const query = writeListQuery({ ...EMPTY_QUERY, all: [{ path: name, operator: '$eq', value: id }] })

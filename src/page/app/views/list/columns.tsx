@@ -11,7 +11,7 @@ interface Props {
   readonly onChange: (query: ListQuery) => void
 }
 
-/** Which columns are shown: only they are asked for. */
+/** The menu of columns: a list requests only the chosen ones. */
 export function Columns({ collection, query, shown, onChange }: Props) {
   const label = labelField(collection)?.name
   const paths = allPaths(collection).filter((path) => path !== label && path !== '_id')
@@ -33,7 +33,7 @@ export function Columns({ collection, query, shown, onChange }: Props) {
       ))}
       {query.project && (
         <button type="button" class="quiet" onClick={() => onChange({ ...query, project: undefined })}>
-          The usual ones
+          Default columns
         </button>
       )}
     </Menu>

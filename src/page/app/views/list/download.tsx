@@ -15,7 +15,7 @@ interface Props {
   readonly columns: readonly string[]
 }
 
-/** All that the filter matches, as a file. */
+/** The menu that downloads all matching documents as a file. */
 export function Download({ collection, query, columns }: Props) {
   const [done, problem] = [useSignal<number | undefined>(undefined), useSignal('')]
   const ending = useRef<AbortController>(undefined)
@@ -35,15 +35,14 @@ export function Download({ collection, query, columns }: Props) {
       const n = await download(collection, { query, format, columns: all, signal, tell })
       say(`${count(n, 'document')} downloaded.`)
     } catch (thrown) {
-      if (!isAborted(thrown))
-        problem.value = `${explain(thrown)} The download is not whole, and was thrown away.`
+      if (!isAborted(thrown)) problem.value = `${explain(thrown)} The incomplete download was discarded.`
     } finally {
       done.value = undefined
     }
   }
   return (
     <Menu name="Download">
-      <p class="hint">All that match, whatever page is shown.</p>
+      <p class="hint">All matching documents, on all pages.</p>
       {done.value === undefined ? (
         <div class="actions">
           <button type="button" onClick={() => void begin('csv')}>

@@ -15,12 +15,12 @@ import { countAll } from '../../state/service.js'
 interface Props {
   readonly collection: DescribedCollection
   readonly query: ListQuery
-  /** Changes when the documents may have. */
+  /** Changes when the documents may have changed. */
   readonly version: number
   readonly onChange: (query: ListQuery) => void
 }
 
-/** How many documents have each value of a field with few values: bars that filter. */
+/** The number of documents for each value of a field with few values, as bars that filter. */
 export function Facets({ collection, query, version, onChange }: Props) {
   const counts = useSignal<ReadonlyMap<string, number>>(new Map())
   const fields = countedFields(collection)
@@ -28,7 +28,7 @@ export function Facets({ collection, query, version, onChange }: Props) {
   const filter = writeFilter(query)
 
   useEffect(() => {
-    // First the documents themselves.
+    // The documents load first.
     if (version === 0) return
     const ending = new AbortController()
     const { signal } = ending
@@ -36,17 +36,20 @@ export function Facets({ collection, query, version, onChange }: Props) {
       const found = new Map<string, number>()
       for (const { field, value } of all) {
         const mine = withEquality(query, field.name, value)
-        const n = await countAll(collection.name, mine, { signal, note: `how many have this ${field.name}` })
+        const n = await countAll(collection.name, mine, {
+          signal,
+          note: `number of documents by ${field.name}`,
+        })
         found.set(keyOf(field.name, value), n)
       }
       counts.value = found
     }
-    // Without them, there are no bars.
+    // Without the counts, there are no bars.
     countEach().catch(() => {})
     return () => ending.abort()
   }, [filter, version])
 
-  // One more condition would not always go together with what only the address can say.
+  // A filter that only the URL can express cannot be combined with another condition.
   if (all.length === 0 || counts.value.size === 0 || query.filter.length > 0) return null
   return (
     <div class="facets">

@@ -9,7 +9,7 @@ import { describeOperator, OPERATORS } from '../../model/words.js'
 import { FieldInput } from '../../parts/field.js'
 import { Menu } from '../../parts/menu.js'
 
-/** A condition under construction. */
+/** A condition that is being edited. */
 interface Line {
   readonly path: string
   readonly operator: string
@@ -24,7 +24,7 @@ interface Props {
 
 const isListOf = (operator: string): boolean => operator === '$in' || operator === '$nin'
 
-/** The field in which an operand is entered. */
+/** The field for the operand of a condition. */
 function operandField(
   collection: DescribedCollection,
   { path, operator }: Pick<Line, 'path' | 'operator'>,
@@ -44,20 +44,20 @@ function operandField(
   return isListOf(operator) ? { ...plain, kind: 'array', items: own, target: own.target } : own
 }
 
-/** What a condition compares with, or what is wrong with it. */
+/** The operand of a condition, or its validation errors. */
 function readLine(collection: DescribedCollection, line: Line): Meaning {
   const read = readDraft(operandField(collection, line), line.draft)
   return read.value === undefined && read.faults.length === 0
-    ? { ...read, faults: [{ path: '', message: 'is needed' }] }
+    ? { ...read, faults: [{ path: '', message: 'is required' }] }
     : read
 }
 
-/** The operators of a path, in words that are there. */
+/** The operators of a path that have a label. */
 function operatorsOf(collection: DescribedCollection, path: string): readonly string[] {
   const allowed = collection.filters.get(path) ?? []
   const field = findField(collection.fields, path)
   const kind = field?.items?.kind ?? field?.kind
-  // Patterns of an `_id`, of a time or of a choice are of use to nobody.
+  // Patterns are not useful for an `_id`, a time or a choice.
   const isText = path !== '_id' && (kind === 'text' || kind === 'long')
   return OPERATORS.filter((one) =>
     one === '$contains' || one === '$regex' ? isText && allowed.includes('$regex') : allowed.includes(one),
@@ -71,7 +71,7 @@ const toLine =
       ? { path: condition.path, operator: '$exists', draft: condition.operator === '$ne' ? 'true' : 'false' }
       : { ...condition, draft: toDraft(operandField(collection, condition), condition.value) }
 
-/** Which documents are shown: conditions that all hold, and groups of which one has to. */
+/** The form of the filter: conditions that must all match, and groups, one of which must match. */
 export function Filters({ collection, query, onChange }: Props) {
   const paths = [...collection.filters.keys()]
   const read = toLine(collection)
@@ -97,7 +97,7 @@ export function Filters({ collection, query, onChange }: Props) {
       value: readLine(collection, line).value,
     }))
   const apply = (): void => {
-    // What cannot be read must not be left out: then more would be shown.
+    // An unreadable condition must not be dropped: the list would show more documents.
     isTried.value = [...all.value, ...any.value.flat()].some(
       (line) => readLine(collection, line).faults.length > 0,
     )
@@ -116,13 +116,13 @@ export function Filters({ collection, query, onChange }: Props) {
       >
         {isRaw && (
           <p class="hint">
-            The address has a filter of its own: <code>{writeFilter(query)}</code>
+            The form cannot show this filter of the URL: <code>{writeFilter(query)}</code>
           </p>
         )}
         <Group
           {...{ collection, paths }}
           isTried={isTried.value}
-          title="All of these hold"
+          title="All of these match"
           lines={all.value}
           onChange={(lines) => {
             all.value = lines
@@ -133,7 +133,7 @@ export function Filters({ collection, query, onChange }: Props) {
             key={i}
             {...{ collection, paths }}
             isTried={isTried.value}
-            title={i === 0 ? 'And this, or one of the next' : 'Or this'}
+            title={i === 0 ? 'And this alternative' : 'Or this alternative'}
             lines={group}
             onChange={(lines) => {
               any.value = any.value.map((one, at) => (at === i ? lines : one)).filter((one) => one.length > 0)
@@ -185,7 +185,7 @@ interface GroupProps {
   readonly collection: DescribedCollection
   readonly paths: readonly string[]
   readonly title: string
-  /** Whether what is wrong is shown. */
+  /** Whether validation errors are shown. */
   readonly isTried: boolean
   readonly lines: readonly Line[]
   readonly onChange: (lines: readonly Line[]) => void

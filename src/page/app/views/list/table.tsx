@@ -15,13 +15,13 @@ interface Props {
   readonly onSort: (query: ListQuery) => void
 }
 
-/** The documents as rows: first the name of each, which leads to it. */
+/** The documents as rows, first the label of each as a link. */
 export function Table({ collection, columns, query, rows, onSort }: Props) {
   const { name, operations } = collection
   const label = labelField(collection)
   const first = label?.name ?? '_id'
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the region must be scrollable by keyboard
     <div class="scroll" role="region" aria-label={name} tabIndex={0}>
       <table>
         <thead>

@@ -11,7 +11,7 @@ export interface LiveList {
   readonly isKnown: boolean
 }
 
-/** A list without a limit of its own may be cut to this length without notice. */
+/** The longest list without a limit of its own for which the service says whether it was cut. */
 const MOST_TOLD = 1000
 
 type CompareValues = (a: unknown, b: unknown) => number

@@ -8,7 +8,7 @@ export interface BodyBytes {
   join(): Uint8Array
 }
 
-/** Collects a body by copying. It keeps no chunk but the first: one of a single byte can hold on to a hundred. */
+/** Collects a body. It copies all chunks but the first: a kept chunk of a single byte costs a hundred. */
 export function createBodyBytes(): BodyBytes {
   let bytes: Uint8Array = new Uint8Array()
   const body = {

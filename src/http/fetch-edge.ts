@@ -254,8 +254,8 @@ const toResponse = ({ status, headers, body }: Answer, method: string): Response
     : new Response(isStream(body) ? toReadableStream(body) : body, { status, headers })
 
 /**
- * The answer to HEAD, with the length that GET would have sent (RFC 9110 §9.3.2). Of what GET streams the length is not
- * known: there an empty stream keeps runtimes from claiming that it is zero.
+ * The answer to HEAD, with the length that GET would have sent (RFC 9110 §9.3.2). For a GET that streams, the length is
+ * unknown: then an empty stream keeps runtimes from claiming that it is zero.
  */
 function toHead({ status, headers, body }: Answer): Response {
   if (body === null || isStream(body)) return new Response(createEmptyStream(), { status, headers })

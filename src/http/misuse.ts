@@ -12,13 +12,13 @@ export function findNodeResponse(request: unknown, second: unknown): NodeRespons
   return !isWebRequest && hasMethods<NodeResponse>(second, 'writeHead', 'end') ? second : undefined
 }
 
-/** The error message to a host that passes Node's objects. */
+/** The error for a host that passes Node's objects. */
 export const calledByNode = (): TypeError =>
   new TypeError(
     "the handler takes a web-standard Request and was called with Node's request and response: use toNodeHandler(handler) of collection-service/node instead",
   )
 
-/** The error message to a host that passes anything else. */
+/** The error for a host that passes anything else. */
 export const calledWithout = (): TypeError =>
   new TypeError(
     'the handler takes a web-standard Request and was called with something else: in Hono, write handler(c.req.raw)',

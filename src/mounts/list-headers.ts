@@ -13,7 +13,10 @@ const NAMES: ReadonlySet<string> = new Set([
 /** The service's headers that are lists of longer entries (RFC 8288 §3, RFC 9110 §11.6.1). */
 const ENTRIES: ReadonlySet<string> = new Set(['link', 'www-authenticate'])
 
-/** The directives of `Cache-Control` that say whether and how long an answer is stored (RFC 9111 §5.2.2, 5861, 8246). */
+/**
+ * The directives of `Cache-Control` that control whether and how long a response is stored (RFC 9111 §5.2.2, 5861,
+ * 8246).
+ */
 const STORING: ReadonlySet<string> = new Set([
   'public',
   'no-store',

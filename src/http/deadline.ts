@@ -13,7 +13,7 @@ const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string
   hook: ['internal_error', 'A hook of the host did not finish in time.'],
   host: ['overloaded', 'The caller could not be identified in time.'],
   read: ['storage_unavailable', 'The storage did not answer in time.'],
-  turn: ['overloaded', 'Concurrent writes kept this one waiting. Try again.'],
+  turn: ['overloaded', 'Too many concurrent writes. Try again.'],
   write: ['outcome_unknown', 'The storage did not confirm the write in time: it may have happened.'],
 }
 

@@ -1,6 +1,6 @@
 import type { Field } from '../fields/field-type.js'
 
-/** What the values of a field are in JSON; `undefined` where they may be anything. */
+/** The JSON type of the values of a field; `undefined` if they may be anything. */
 const kindOf = (field: Field): unknown => {
   const { type } = field.fieldType.bodySchema(field)
   return type === 'integer' ? 'number' : type
@@ -15,7 +15,7 @@ export function canHold(target: Field, source: Field): boolean {
   return !target.items || !source.items || canHold(target.items, source.items)
 }
 
-/** The type of a field as the end of a sentence. */
+/** The type of a field as a suffix of a message. */
 export const describeType = ({ type, items }: Field): string => {
   const name = type === 'json' ? 'JSON' : type
   const article = /^[aeio]/.test(name) ? 'an' : 'a'

@@ -10,7 +10,7 @@ import { judgeSample } from './judge-sample.js'
 interface ValueLocation {
   readonly pointer: string
   readonly report: ConfigReport
-  /** A document that holds only this value, at this place. */
+  /** Creates a document that holds only this value, at this place. */
   readonly wrap: (value: unknown) => JsonObject
 }
 

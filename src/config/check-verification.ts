@@ -11,10 +11,10 @@ import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { UNSURE } from './shape/settle-shape.js'
 
-/** Attributes with which a field would not be the service's own to set and remove. */
+/** Attributes that would conflict with a field that only the service sets and removes. */
 const FOREIGN_ATTRIBUTES = ['default', 'required', 'immutable', 'unique'] as const
 
-/** Finds the field that says since when an account is verified; `null` for none. */
+/** Finds the field of the verification time of an account; `null` for none. */
 export function findVerifiedField(
   { verifiedField }: AuthConfig,
   users: Collection | undefined,
@@ -51,21 +51,21 @@ export function findVerifiedField(
 const isInUniqueIndex = ({ storage }: Collection, { name }: Field): boolean =>
   storage.indexes.some(({ unique, fields }) => unique && fields.some(({ path }) => path === name))
 
-/** What `auth.requireVerified` is checked against. */
+/** The parts of a configuration that `auth.requireVerified` depends on. */
 export interface Requirement {
   readonly config: AuthConfig
-  /** `null` where there are no accounts, or where they have a fault. */
+  /** `null` if there are no accounts, or if they have a fault. */
   readonly auth: AuthPlan | null
-  /** What refers to what. */
+  /** The references between collections. */
   readonly references: Pick<ServicePlan, 'referrers' | 'matches'>
   readonly isUnsure: IsUnsure
   /** Whether the host can deliver. */
   readonly hasDeliver: boolean
-  /** The faults so far: what follows from them is none. */
+  /** The faults so far: a consequence of one of them is not reported. */
   readonly faults: readonly ConfigFault[]
 }
 
-/** Checks what `auth.requireVerified` needs, and that no rule tells whether an identifier is taken. */
+/** Checks the requirements of `auth.requireVerified`, and that no rule reveals whether an identifier is taken. */
 export function checkRequireVerified(
   { config, auth, references, isUnsure, hasDeliver, faults }: Requirement,
   report: ConfigReport,
@@ -116,15 +116,15 @@ function judgeIdentifier(auth: AuthPlan, subject: string): readonly string[] {
     : []
 }
 
-/** A field whose value would tell of accounts, and what it tells. */
+/** A field whose value would reveal accounts, and what it reveals. */
 interface RevealingField {
   readonly field: Field
   readonly what: string
 }
 
 /**
- * The fields beside the identifier that would tell of accounts: those that are unique tell of others; what cannot be deleted
- * or changed, because an account refers to it, tells of that account.
+ * The fields besides the identifier that would reveal accounts: a unique field reveals other accounts; a document that
+ * cannot be deleted or changed because an account refers to it reveals that account.
  */
 function findTelling(
   { users, identifier }: AuthPlan,

@@ -33,8 +33,8 @@ const CREDENTIALS: readonly Credential[] = [
 ]
 
 /**
- * Finds the fields that accounts use (CONTRACT.md §4, "Registration"). `null` where `users` has no hash field
- * and `auth` names neither field: the service then keeps no accounts.
+ * Finds the fields that accounts use (CONTRACT.md §4, "Registration"). `null` if `users` has no hash field and `auth`
+ * names neither field: the service then keeps no accounts.
  */
 export function compileAuth(
   auth: AuthConfig,

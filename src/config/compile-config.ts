@@ -30,27 +30,26 @@ import { compileReferences } from './references/compile-references.js'
 import { checkShape, type IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
-/** What the host's options say about a configuration. */
+/** The facts about the host that a configuration is checked against. */
 export interface CompileOptions {
   /** Whether a collection that is open to everyone is a fault. */
   readonly production: boolean
   /** Whether the host identifies callers; `$user` may then have any field. */
   readonly hasAuthenticate: boolean
-  /** Whether the host delivers tokens. Default: nobody knows, and it is not a fault. */
+  /** Whether the host delivers tokens. Default: unknown, which is not a fault. */
   readonly hasDeliver?: boolean
   /** Whether the storage can keep a log of changes. Default true. */
   readonly hasLog?: boolean
   /** The fields that hooks fill. Default: none. */
   readonly fills?: Fills
-  /** Whether a name among them that no hook can fill is a fault. Default true. */
+  /** Whether a name in `fills` that no hook can fill is a fault. Default true. */
   readonly judgesFills?: boolean
   /** The faults of the host's adapter and options. */
   readonly faults?: readonly ConfigFault[]
 }
 
 /**
- * Compiles a configuration. Throws `ConfigError` with every fault, but without faults that only follow from
- * another.
+ * Compiles a configuration. Throws `ConfigError` with every fault, without faults that only follow from another.
  */
 export function compileConfig(input: unknown, options: CompileOptions): ServicePlan {
   const { config, isUnsure, faults: misshapen } = checkShape(input)
@@ -178,7 +177,7 @@ function compileCollection(
   }
 }
 
-/** What those who may read their own documents ask for. */
+/** The index for callers who may read their own documents. */
 const BY_CREATOR: IndexPlan = {
   fields: SYSTEM_FIELD_PLANS.flatMap(({ name, ref }) => (ref && name === 'createdBy' ? [ref] : [])),
   unique: false,
@@ -191,7 +190,9 @@ function presenceOf(fields: readonly Field[], name: string | null): Where | null
   return { kind: 'fixed', filter: { kind: 'present', field: field.ref }, ways: presentWays(field) }
 }
 
-/** With the changes of a collection, those are logged that tell who a caller is (CONTRACT.md §9, "The log"). */
+/**
+ * If a collection has changes, collections that determine a caller's rights are logged too (CONTRACT.md §9, "The log").
+ */
 function compileLog(
   config: Partial<Config>,
   { collections, claimed }: Pick<ServicePlan, 'collections' | 'claimed'>,
@@ -217,8 +218,8 @@ function checkLimits({ defaultLimit, maxLimit }: Limits, report: ConfigReport): 
 const OPEN_DOOR = 'everyone may create, read, update and delete everything here'
 
 /**
- * Finds collections that are open to everyone. Not those with a fault in what everyone may do: its correction
- * could close them.
+ * Finds collections that are open to everyone. Collections with a fault in the grants of everyone are excluded: the
+ * correction could close them.
  */
 const findOpenDoors = (
   collections: ReadonlyMap<string, Collection>,

@@ -10,7 +10,7 @@ import { findReferences } from './references/find-references.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { UNSURE } from './shape/settle-shape.js'
 
-/** The most elements of an array that a configuration declares as indexed: each has an entry of its own. */
+/** The most elements of an array that a configuration declares as indexed: each has its own index entry. */
 const MAX_ELEMENTS = 1000
 
 /** The collection whose indexes are compiled. */
@@ -21,8 +21,8 @@ interface IndexContext {
 }
 
 /**
- * The indexes of unique fields, fields marked `index`, references wherever they lie, and those that the configuration
- * declares. `_id` is the key of every storage.
+ * The indexes of unique fields, fields marked `index`, references at any depth, and those that the configuration
+ * declares. `_id` is the primary key in every storage.
  */
 export function compileIndexes(
   config: CollectionConfig,
@@ -93,7 +93,7 @@ function compileDeclared(
   })
 }
 
-/** Why a field cannot be the next one of an index; `undefined` where it can. */
+/** The reason why a field cannot be the next one of an index; `undefined` if it can. */
 function judgeColumn(
   name: string,
   field: Field | undefined,

@@ -20,13 +20,13 @@ import { isFieldName, isSystemField, suggest } from '../schema/names.js'
 import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'
 import { judgeSet, type SetScope } from './judge-set.js'
 
-/** What the names and values of a rule are checked against. */
+/** The parts of a configuration that the names and values of a rule are checked against. */
 export interface RuleScope extends WhereScope, SetScope {
   readonly additionalProperties: boolean
   readonly roleField: string | null
-  /** The field that the service alone writes. */
+  /** The field that only the service writes. */
   readonly verifiedField: string | null
-  /** What a document must meet before anyone but a role reads it; `null` for nothing. */
+  /** The condition for showing a document to callers without a role; `null` for none. */
   readonly shownIf: Where | null
 }
 
@@ -50,7 +50,7 @@ export function compilePermissions(
   return table
 }
 
-/** A rule as it is written, and its place. `null` refuses. */
+/** A rule as configured, and its place. `null` denies. */
 interface ConfiguredRule {
   readonly operation: RuleOperation
   readonly rule: RuleConfig | null
@@ -64,12 +64,12 @@ const WITHOUT_CONDITIONS: RuleConfig = {}
 const ruleOf = (rule: boolean | RuleConfig): RuleConfig | null =>
   typeof rule === 'object' ? rule : rule ? WITHOUT_CONDITIONS : null
 
-/** The rules that a grant stands for. */
+/** The rules of a grant. */
 function expandGrant(grant: GrantConfig, place: ConfigReport): readonly ConfiguredRule[] {
   if (typeof grant === 'boolean') {
     return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), place, isWhole: grant }))
   }
-  // Both forms at once are a fault that is noted already; each is still checked for its own faults.
+  // Both forms at once are reported already; each is still checked for its own faults.
   const plain: readonly ConfiguredRule[] = isPlain(grant)
     ? [
         { operation: 'read', rule: WITHOUT_CONDITIONS, place },
@@ -100,7 +100,7 @@ function compileRule(
   const written = compileWhere(rule.where, scope, place.at('where'))
   const isHiding = operation === 'read' && scope.shownIf !== null && !isRole(subject)
   const where = isHiding ? narrowWhere(written, scope.shownIf) : written
-  // An update must not take a document out of its writer's reach, unless the rule says so.
+  // By default, an update must leave the document within the `where` of its rule.
   const check =
     rule.check === undefined && operation === 'update'
       ? where
@@ -141,7 +141,7 @@ function compileSet(set: JsonObject, scope: RuleScope, report: ConfigReport): Re
   return new Map(Object.entries(set))
 }
 
-/** Why a rule may not name a property; `undefined` where it may. */
+/** The reason why a rule may not name a property; `undefined` if it may. */
 function judgeName(
   list: 'pick' | 'omit' | 'set',
   name: string,
@@ -160,10 +160,10 @@ function judgeName(
   return `there is no field ${JSON.stringify(name)} in the schema${suggest(name, declared)}`
 }
 
-/** What the service gives every document. */
+/** The system fields that every document has. */
 const ALWAYS_THERE: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-/** Whether a condition plainly holds for every document and every caller. */
+/** Whether a condition obviously holds for every document and every caller. */
 const holdsAlways = (where: Where): boolean => isAlways(bindWhere(where, { user: null, now: '' }))
 
 function isAlways(filter: Filter): boolean {

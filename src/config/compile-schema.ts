@@ -19,7 +19,7 @@ export interface CompiledSchema {
   readonly storage: CollectionPlan
 }
 
-/** What a schema is compiled with. */
+/** The parts of a configuration that a schema depends on. */
 interface SchemaContext {
   readonly parsePattern: ParsePattern
   readonly isUnsure: IsUnsure
@@ -88,7 +88,7 @@ function checkBounds(
   const attributes = new Map<string, unknown>(Object.entries(definition))
   const [min, max] = [attributes.get(lower), attributes.get(upper)]
   if (min === undefined || max === undefined || unusable.has(lower) || unusable.has(upper)) return
-  // Both are numbers, or texts whose order is that of their values.
+  // Both are numbers, or texts that sort like their values.
   if ((min as number) <= (max as number)) return
   refuse(lower, `is greater than ${upper}`)
   unusable.add(upper)

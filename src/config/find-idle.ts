@@ -3,7 +3,9 @@ import { USERS } from '../schema/names.js'
 import type { AuthConfig, Config } from '../types.js'
 import type { ServicePlan } from './plan.js'
 
-/** What only accounts of the service's own heed; the others rule what callers of the host may do too. */
+/**
+ * The keys that have an effect only on the service's own accounts; the other keys also apply to callers of the host.
+ */
 const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
   'register',
   'sessionDays',
@@ -14,7 +16,7 @@ const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
 
 const OF_CHANGES = ['subscribers', 'changesHours', 'changesBytes'] as const
 
-/** Warns of keys that are set and change nothing. */
+/** Warns of keys that are set and have no effect. */
 export function warnOfIdleKeys(
   { auth, limits }: Pick<Config, 'auth' | 'limits'>,
   plan: Pick<ServicePlan, 'auth' | 'log'>,

@@ -15,7 +15,7 @@ import type { CollectionConfig, Config } from '../types.js'
 import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 import { warnOfReferences } from './references/find-warnings.js'
 
-/** Warns of what a valid configuration says but its author may not have meant (CONTRACT.md §1, §5). */
+/** Warns of valid configuration that its author may not have meant (CONTRACT.md §1, §5). */
 export function findWarnings(
   written: Config['collections'],
   plan: Pick<ServicePlan, 'collections' | 'auth' | 'limits' | 'matches' | 'referrers'>,
@@ -45,7 +45,7 @@ function warnOfIdentifier({ identifier }: AuthPlan, report: WarningReport): void
   place.fault('case_sensitive_identifier', 'without "lowercase", Ann@… and ann@… are different accounts')
 }
 
-/** Warns of owners who may change the secret by a mere update. */
+/** Warns if owners may change the secret by an update. */
 function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): void {
   const rule = users.permissions.update.get(OWNER)
   if (!rule || !acceptsProperty(rule, secret.name, users)) return
@@ -60,7 +60,7 @@ function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): v
     )
 }
 
-/** Without a limit, anyone could ask for whole collections again and again. */
+/** Warns of a missing limit, with which anyone can request whole collections repeatedly. */
 function warnOfUnlimited(
   { collections, limits }: Pick<ServicePlan, 'collections' | 'limits'>,
   report: WarningReport,
@@ -83,7 +83,7 @@ function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report:
   }
 }
 
-/** Warns of a required field that no rule for creating accepts or sets. */
+/** Warns of a required field that no rule for `create` accepts or sets. */
 function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report: WarningReport): void {
   const rules = [...collection.permissions.create.values()].filter((rule) => rule !== null)
   if (rules.length === 0) return
@@ -106,7 +106,7 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
 
 const WRITES: readonly RuleOperation[] = ['create', 'update', 'delete']
 
-/** The most specific subject decides a write, so a grant to it may take away what everyone has. */
+/** Warns of subjects with fewer rights than everyone: the most specific subject decides a write. */
 function warnOfLesserRights({ permissions, fields }: Collection, report: WarningReport): void {
   const names = fields.map(({ name }) => name)
   for (const operation of WRITES) {
@@ -135,7 +135,7 @@ export function isNarrower(rule: Rule, everyone: Rule, names: readonly string[])
   return lacks || isConditional
 }
 
-/** Warns of a role that nobody can have, because the role field does not allow its name. */
+/** Warns of a role that no account can have, because the role field does not allow its name. */
 function warnOfUnknownRoles(
   { permissions }: Collection,
   users: Collection | undefined,

@@ -5,21 +5,20 @@ import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'
 
-/** Any time will do: no value that a default gives is judged here. */
+/** An arbitrary time: values from defaults are not checked here. */
 const SOMETIME = '2000-01-01T00:00:00.000Z'
 
-/** What a document is checked against. */
+/** The compiled schema that a document is checked against. */
 interface Schema {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
-  /** Whether defaults take the place of what is missing: a PATCH gives none. Default: true. */
+  /** Whether missing properties get defaults, which a PATCH does not. Default: true. */
   readonly givesDefaults?: boolean
 }
 
 /**
- * The faults of a value that a configuration gives to a field, at its place in a document that holds only this. It is
- * completed by the defaults inside it where those are given, as it will be before it is stored; they are judged where they
- * are written.
+ * The faults of a value that a configuration gives to a field, at its place in a document that holds only this value.
+ * Defaults inside it complete it, as before it is stored; they are checked where they are declared.
  */
 export function judgeSample(
   { fields, validate, givesDefaults = true }: Schema,

@@ -8,7 +8,7 @@ import type { JsonObject } from '../types.js'
 import { judgeSample } from './judge-sample.js'
 import { UNSURE } from './shape/settle-shape.js'
 
-/** What the values of a `set` are checked against. */
+/** The parts of a configuration that the values of a `set` are checked against. */
 export interface SetScope {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
@@ -16,17 +16,17 @@ export interface SetScope {
   readonly givesDefaults?: boolean
 }
 
-/** Why a property can never be set to a value: for each variable in it, and for the rest of it. */
+/** The reasons why a property can never be set to a value: for each variable in it, and for the rest of it. */
 export function judgeSet(name: string, value: unknown, scope: SetScope): readonly string[] {
   const declared = scope.fields.filter((field) => field.name === name)
   const fields = declared.length > 0 ? declared : UNDECLARED
   return [...judgeVariables(fields, value, scope.judgeVariable), ...judgeLiterals(name, value, scope)]
 }
 
-/** What no schema declares can be anything. */
+/** An undeclared property may have any value. */
 const UNDECLARED = compileFields({ any: { type: 'json' } })
 
-/** `fields` has the field of the value, and nothing where its type is unknown. */
+/** `fields` has the field of the value; it is empty if the type is unknown. */
 function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVariable): readonly string[] {
   const known = fields.filter(({ definition }) => definition !== UNSURE)
   if (!Array.isArray(value) && !isObject(value))
@@ -37,11 +37,11 @@ function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVa
   })
 }
 
-/** What is inside a field under a name, or in each of its elements. */
+/** The field inside a field, by name, or that of its elements. */
 const findInside = ({ items, properties }: Field, name: string): Field | readonly Field[] =>
   items ?? properties.find((property) => property.name === name) ?? UNDECLARED
 
-/** Why what is written in a value does not fit its field, whatever its variables are. */
+/** The reasons why the literal parts of a value do not fit its field, for all values of its variables. */
 function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly string[] {
   const at = toPointerPart(name)
   const sample: JsonObject = { [name]: value }
@@ -49,7 +49,7 @@ function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly 
   return judgeSample(scope, sample, at)
     .filter(({ path, code }) => {
       if (!hasVariables || code === 'unknown_property') return true
-      // With a variable it may be a part, which is put over what there is.
+      // With a variable, the value may have only some properties, which are merged into the stored ones.
       const found = readPointer(sample, path)
       return code !== 'required' && (typeof found !== 'string' || findVariables(found).length === 0)
     })

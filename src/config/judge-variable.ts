@@ -17,22 +17,22 @@ import type { IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
 /**
- * Creates the judge of variables. Where the service keeps the accounts, `$user` is a document of `users`; a
- * host's callers may have any field, in any form (CONTRACT.md §5).
+ * Creates the check of variables. If the service keeps the accounts, `$user` is a document of `users`; callers of a
+ * host may have any field, of any type (CONTRACT.md §5).
  */
 export function createVariableJudge(
   users: { readonly [field: string]: FieldDefinition } | undefined,
   options: {
     readonly hasAuthenticate: boolean
     readonly isUnsure: IsUnsure
-    /** The claims, as the fields of callers that they are. */
+    /** The claims as fields of callers. */
     readonly claims: ReadonlyMap<string, Field>
   },
 ): JudgeVariable {
   const fields = [...collectPaths(compileFields(users ?? {})), ...SYSTEM_FIELD_PLANS]
   const known = new Map(fields.map((field) => [field.path, field]))
   const isUnsure = isUnsurePath(known)
-  /** The field whose values a variable has; `null` where nothing is known of it. */
+  /** The field whose values a variable has; `null` if it is unknown. */
   const fieldOf = (path: string): Field | null | undefined => {
     const [head = ''] = path.split('.')
     if (path === '_id' || options.claims.has(path)) return options.claims.get(path) ?? known.get(path)
@@ -45,12 +45,12 @@ export function createVariableJudge(
     if (!isVariable(variable) || path === '') return describeUnknown(variable)
     const [head = ''] = (path ?? '').split('.')
     if (options.claims.has(head) && path !== head) return PART
-    // The time is what every creation has.
+    // The time has the type of `createdAt`.
     const field = path === undefined ? known.get('createdAt') : fieldOf(path)
     if (field === null) return undefined
     if (field) {
       const held = form === 'list' ? elementOf(field) : field
-      // A claim is set nowhere but in an array, though JSON has room for one.
+      // A claim may only be set as an array, although a `json` field accepts any value.
       const isOnlyForLists = form === undefined && options.claims.has(head)
       const takes = (target: Field): boolean =>
         canHold(target, held) && (target.items !== null || !isOnlyForLists)
@@ -66,7 +66,7 @@ export function createVariableJudge(
   }
 }
 
-/** Whether a claim of this name was left out for a fault. */
+/** Whether a claim of this name was left out because of a fault. */
 const isUnsureClaim = (isUnsure: IsUnsure, name: string): boolean =>
   ['from', 'where', 'take'].some((attribute) => isUnsure(`/auth/claims${toPointerPart(name)}/${attribute}`))
 
@@ -78,7 +78,7 @@ function describeUnknown(variable: string): string {
 
 const PART = 'a claim holds single values, which have no fields'
 
-/** The judge of the variables in claims: what others say of a caller cannot depend on itself. */
+/** The check of variables in claims: a claim must not depend on claims. */
 export const withoutClaims =
   (judge: JudgeVariable, claims: { has(name: string): boolean }): JudgeVariable =>
   (variable, form, fields) => {
@@ -94,7 +94,7 @@ function formsOf({ fieldType, items }: Field): readonly VariableForm[] {
   return fieldType.isScalar ? ['single'] : []
 }
 
-/** A comparison with a form that the operator cannot take is false for everyone, which no author means. */
+/** Rejects a comparison with an operand of the wrong form: it would be false for everyone. */
 function judgeForm(
   variable: string,
   form: VariableForm | undefined,

@@ -7,8 +7,8 @@ export const isDemandOn = ({ path, isList }: Demand, column: FieldRef): boolean 
   path === column.path && isList === column.each && column.inside === undefined
 
 /**
- * Whether an index leads to the documents that meet demands: one that bounds its first field will do, but up to a field of array
- * elements each must be fixed.
+ * Whether an index finds the documents that meet demands: a bound on its first field suffices, but up to a field of
+ * array elements each field must be fixed.
  */
 export function leads(
   { fields }: Pick<IndexPlan, 'fields'>,

@@ -8,33 +8,33 @@ import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionPlan } from '../storage.js'
 import type { JsonObject, Limits } from '../types.js'
 
-/** A collection, compiled: all that is known of it before the first request. */
+/** A compiled collection: everything about it that does not depend on a request. */
 export interface Collection {
   readonly name: string
   /** The declared fields, in the schema's order. */
   readonly fields: readonly Field[]
-  /** What a query may name, by path: with system fields, without hashes. */
+  /** The fields that a query may name, by path: with system fields, without hashes. */
   readonly paths: ReadonlyMap<string, Field>
   readonly hashes: readonly Field[]
-  /** Those of the fields that refer to other documents, or hold something that does. */
+  /** The fields that are references, or contain one. */
   readonly referring: readonly Field[]
   readonly additionalProperties: boolean
   readonly permissions: CompiledPermissions
-  /** Reads patterns and keeps the compiled ones; all collections share it. */
+  /** Reads patterns and caches the compiled ones; all collections share it. */
   readonly parsePattern: ParsePattern
   readonly validate: BodyValidator
-  /** The names of the required fields that a hook fills: a new document may lack them until the hook was asked. */
+  /** The names of the required fields that a hook fills: a new document may lack them until the hook has run. */
   readonly fills: ReadonlySet<string>
   /** The name of the role field; `null` for every collection but `users`. */
   readonly roleField: string | null
-  /** The name of the field that the service alone writes; `null` for every collection but `users`. */
+  /** The name of the field of the verification time; `null` for every collection but `users`. */
   readonly verifiedField: string | null
   readonly storage: CollectionPlan
-  /** Whether its changes are told. */
+  /** Whether clients may subscribe to its changes. */
   readonly hasChanges: boolean
 }
 
-/** The fields and rules of accounts, where the service keeps them. */
+/** The fields and settings of accounts, if the service keeps them. */
 export interface AuthPlan {
   readonly users: Collection
   readonly identifier: Field
@@ -44,14 +44,14 @@ export interface AuthPlan {
   /** The most sessions of an account. */
   readonly sessions: number
   readonly cost: number
-  /** The timestamp that says since when an account is verified; `null` where none is. */
+  /** The field of the verification time of an account; `null` for none. */
   readonly verified: Field | null
-  /** Whether an account counts only once it is verified. */
+  /** Whether an account is valid only after its verification. */
   readonly requiresVerified: boolean
   readonly resetMilliseconds: number
 }
 
-/** A field by which documents refer to another collection, and what a delete there does to them. */
+/** A reference field, and the effect of deleting the document to which it refers. */
 export interface Referrer {
   readonly collection: string
   readonly field: FieldRef
@@ -66,45 +66,45 @@ export interface MatchPair {
   readonly readThere: (document: JsonObject) => Ordered
 }
 
-/** A reference that only names documents which agree with its own. */
+/** A reference whose target must have the same values in some fields. */
 export interface Match {
   /** The field of the reference; all elements of an array share it. */
   readonly field: Field
-  /** The same as filters see it. */
+  /** The same field as filters see it. */
   readonly ref: FieldRef
-  /** The collection whose documents refer. */
+  /** The collection with the reference. */
   readonly collection: string
   readonly target: string
   readonly pairs: readonly MatchPair[]
 }
 
-/** All matches, by the collection that refers, and by the one that is referred to. */
+/** All matches, by the collection with the reference, and by its target. */
 export interface Matches {
   readonly from: ReadonlyMap<string, readonly Match[]>
   readonly to: ReadonlyMap<string, readonly Match[]>
 }
 
-/** What a caller is through other documents (CONTRACT.md §5, "Claims"). */
+/** Values of a caller that come from other documents (CONTRACT.md §5, "Claims"). */
 export interface Claim {
   readonly name: string
   /** The collection of the documents. */
   readonly from: string
   readonly where: Where
-  /** Where the values are. */
+  /** The field with the values. */
   readonly taken: FieldRef & { readonly type: ComparableType }
-  /** The value that a document gives; `undefined` where it gives none. */
+  /** The value of a document; `undefined` for none. */
   readonly take: (document: JsonObject) => Scalar | undefined
 }
 
 /** The collections whose changes are logged. */
 export interface LoggedPlan {
-  /** Those with `changes`, and those that tell who a caller is. */
+  /** Those with `changes`, and those that determine a caller's rights. */
   readonly collections: ReadonlySet<string>
-  /** The whole configuration as JSON: under another one, no stream goes on. */
+  /** The whole configuration as JSON: a stream does not resume under another one. */
   readonly configuration: string
 }
 
-/** What a configuration permits, but a running service should not have. */
+/** A warning about valid configuration that a running service should not have. */
 export interface ConfigWarning {
   /** Stable, lower_snake (CONTRACT.md §8, "Check"). */
   readonly code: string
@@ -116,7 +116,7 @@ export interface ConfigWarning {
 /** A configuration, compiled and immutable. */
 export interface ServicePlan {
   readonly collections: ReadonlyMap<string, Collection>
-  /** `null` where the service keeps no accounts. */
+  /** `null` if the service keeps no accounts. */
   readonly auth: AuthPlan | null
   readonly claims: ReadonlyMap<string, Claim>
   /** The collections whose documents claims are read from. */
@@ -125,8 +125,8 @@ export interface ServicePlan {
   /** By the collection that the references point to. */
   readonly referrers: ReadonlyMap<string, readonly Referrer[]>
   readonly matches: Matches
-  /** What the storage keeps a log of; `null` where no collection has `changes`. */
+  /** The logged collections; `null` if no collection has `changes`. */
   readonly log: LoggedPlan | null
-  /** What the configuration permits, but a running service should not have. */
+  /** Valid configuration that a running service should not have. */
   readonly warnings: readonly ConfigWarning[]
 }

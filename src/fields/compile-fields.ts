@@ -34,7 +34,7 @@ function compileField(name: string, path: string, definition: FieldDefinition): 
   }
 }
 
-/** A filter on an array of scalars asks whether any element matches. */
+/** A filter on an array of scalars holds if any element matches. */
 function compileRef(path: string, { valueType }: FieldType, items: Field | null): FieldRef | null {
   if (items?.ref && items.fieldType.isScalar) return { ...items.ref, each: true }
   return valueType && { path, type: valueType, each: false }

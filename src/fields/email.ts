@@ -6,8 +6,8 @@ const DOMAIN = `@(?:${LABEL}\\.)+${LABEL}$`
 const ASCII_ADDRESS = new RegExp(`^[${ASCII}]+(?:\\.[${ASCII}]+)*${DOMAIN}`, 'i')
 
 /**
- * Characters that are letters or marks but have no glyph or one that is taken for another: those that fonts may leave out;
- * i and j without a dot, and the dot; and what RFC 8264 §9.6 and §9.9 disallow: fillers, repetition marks, old jamo.
+ * Letters and marks that are invisible or easily confused: those that fonts may leave out; i and j without a dot, and
+ * the dot; and those that RFC 8264 §9.6 and §9.9 disallow: fillers, repetition marks, old jamo.
  */
 const REFUSED =
   '\\p{Default_Ignorable_Code_Point}\\u0130\\u0131\\u0237\\u0307\\u0640\\u07fa\\u302e\\u302f\\u3031-\\u3035\\u303b\\u1100-\\u11ff\\ua960-\\ua97f\\ud7b0-\\ud7ff'
@@ -27,15 +27,16 @@ const ALIKE = ['Latin', 'Greek', 'Cyrillic', 'Armenian', 'Cherokee'].map(
 const FROM_THE_RIGHT = '\\u0590-\\u08ff\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}'
 const RIGHT_ATOM = `(?=\\p{L})[${FROM_THE_RIGHT}](?:[-_+]?[${FROM_THE_RIGHT}\\p{M}\\p{Nd}])*`
 
-/** Text that no two orders of characters display alike: the rule of RFC 5893 §2, as far as it concerns a local part. */
+/** Text whose display order is unambiguous: the rule of RFC 5893 §2, as far as it concerns a local part. */
 const ONE_DIRECTION = new RegExp(`^(?:[^${FROM_THE_RIGHT}]*|${RIGHT_ATOM}(?:\\.${RIGHT_ATOM})*)$`, 'u')
 
 /** RFC 5321 §4.5.3.1.1 */
 const MAX_LOCAL_BYTES = 64
 
 /**
- * Whether a text is a mail address without quotes and comments: a domain in ASCII, and a local part that may hold letters,
- * marks and digits outside ASCII (RFC 6531), as far as RFC 8265 allows them in names of accounts. Takes linear time.
+ * Whether a text is a mail address without quotes and comments: a domain in ASCII, and a local part that may hold
+ * letters, marks and digits outside ASCII (RFC 6531), as far as RFC 8265 allows them in names of accounts. Takes linear
+ * time.
  */
 export function isEmail(text: string): boolean {
   if (ASCII_ADDRESS.test(text)) return true
@@ -45,7 +46,7 @@ export function isEmail(text: string): boolean {
 
 const encoder = new TextEncoder()
 
-// The length comes first: the time of NFKC is quadratic in the number of marks.
+// The length is checked first: NFKC takes quadratic time in the number of marks.
 const isLocalPart = (local: string): boolean =>
   local.length <= MAX_LOCAL_BYTES &&
   encoder.encode(local).length <= MAX_LOCAL_BYTES &&
@@ -55,8 +56,8 @@ const isLocalPart = (local: string): boolean =>
   ALIKE.filter((script) => script.test(local)).length < 2 &&
   ONE_DIRECTION.test(local)
 
-/** Letters that no address holds although it may hold their lower case: that of the Kelvin sign is `k`. */
+/** Letters that addresses must not contain although their lower case is allowed: that of the Kelvin sign is `k`. */
 const MERGED = /[\u03f4\u2126\u212a\u212b]/
 
-/** The lower case of an address. A text with a letter that no address holds stays as it is, for the validator refuses it. */
+/** The lower case of an address. Text with one of the `MERGED` letters stays as it is, and the validator rejects it. */
 export const lowerEmail = (text: string): string => (MERGED.test(text) ? text : text.toLowerCase())

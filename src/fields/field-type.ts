@@ -20,7 +20,7 @@ type SharedAttribute =
   | 'unique'
   | 'index'
 
-/** A compiled field: its place, its type, and the fields inside it. */
+/** A compiled field: its path, its type, and the fields inside it. */
 export interface Field<T extends FieldTypeName = FieldTypeName> {
   readonly name: string
   /** Dotted; an array's items have the path of the array. */
@@ -34,7 +34,7 @@ export interface Field<T extends FieldTypeName = FieldTypeName> {
   readonly properties: readonly Field[]
   /** The elements of an array. */
   readonly items: Field | null
-  /** The stored form of a value, without the fields inside it; `undefined` where nothing is stored. */
+  /** The stored form of a value, without the fields inside it; `undefined` if nothing is stored. */
   readonly normalise: (value: unknown) => unknown
   /** The default of a missing field. With `now` as `null`, only a default independent of the time. */
   readonly defaultAt: (now: string | null) => unknown
@@ -53,7 +53,7 @@ interface ScalarTraits {
   readonly isUnbounded: boolean
   /** The type that filters see. */
   readonly valueType: ComparableType
-  /** Why a query cannot compare values of the type with this operand; `undefined` where it can. */
+  /** The reason why a query cannot compare values of the type with this operand; `undefined` if it can. */
   judgeOperand(operand: Scalar): OperandFault | undefined
 }
 
@@ -68,7 +68,7 @@ interface OpaqueTraits {
 /** The traits of all types whose values cannot be compared. */
 export const OPAQUE = { isScalar: false, holdsText: false, isOrdered: false } as const
 
-/** What is wrong with an operand of a query; `'type'` where its type is wrong. */
+/** The error of an operand of a query; `'type'` if its type is wrong. */
 export type OperandFault = 'type' | readonly [code: string, message: string]
 
 /** Checks what a JSON Schema cannot express about a definition. */
@@ -81,7 +81,7 @@ export interface DefinitionCheck {
   settle(definition: FieldDefinition, place: ConfigReport): FieldDefinition
 }
 
-/** What a printed type describes: a stored document, the body of a create, or a merge patch. */
+/** The purpose of a printed type: a stored document, the body of a create, or a merge patch. */
 export type Purpose = 'document' | 'create' | 'update'
 
 /** Prints the TypeScript types inside a type. */
@@ -98,11 +98,11 @@ export interface TypePrinter {
  * parameters of methods bivariantly: each type in the table is then also a plain `FieldType`.
  */
 export type FieldType<T extends FieldTypeName = FieldTypeName> = (ScalarTraits | OpaqueTraits) & {
-  /** What a value is, for authors of configurations. */
+  /** A description of the values, for authors of configurations. */
   readonly description: string
-  /** The attributes of a definition beside the shared ones; with `default`, whose type is the field's. */
+  /** The attributes of a definition besides the shared ones; with `default`, whose type is the field's. */
   readonly attributes: { readonly [name in Exclude<keyof DefinitionOf<T>, SharedAttribute>]-?: JsonSchema }
-  /** The attributes without which a definition means nothing. */
+  /** The required attributes. */
   readonly needed?: readonly string[]
   /** Two attributes, of which the first must not be greater than the second. */
   readonly bounds?: readonly [lower: string, upper: string]
@@ -120,9 +120,9 @@ export type FieldType<T extends FieldTypeName = FieldTypeName> = (ScalarTraits |
   bodySchema(field: Field<T>): JsonSchema
   /** The regular expression that must match somewhere in a value. */
   patternOf?(definition: DefinitionOf<T>): string | undefined
-  /** Compiles what brings a value into stored form. It leaves values of another type for the validator. */
+  /** Compiles the conversion of a value into stored form. It leaves values of another type to the validator. */
   compileNormalise?(definition: DefinitionOf<T>): (value: unknown) => unknown
-  /** The value of a `default` at a time; at `null`, `undefined` where the value depends on the time. */
+  /** The value of a `default` at a time; at `null`, `undefined` if the value depends on the time. */
   readDefault?(written: unknown, now: string | null): unknown
   /** Prints the TypeScript type. */
   print(definition: DefinitionOf<T>, printer: TypePrinter): string

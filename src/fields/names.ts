@@ -21,7 +21,7 @@ export function checkCase(names: readonly string[], reserved: readonly string[],
   for (const [name, message] of findTwins(names, reserved)) report.at(name).fault(message)
 }
 
-/** What is wrong with each name that differs from a reserved one, or from one before it, only in letter case. */
+/** The error of each name that differs from a reserved name, or from an earlier one, only in letter case. */
 export function findTwins(
   names: readonly string[],
   reserved: readonly string[],

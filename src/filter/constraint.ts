@@ -9,10 +9,10 @@ interface ComparisonBound {
   readonly value: Scalar
 }
 
-/** What conditions that all hold say about one field. */
+/** The combined constraint of conditions on one field. */
 export interface Constraint {
   readonly field: FieldRef
-  /** The values that are allowed; `undefined` for all. */
+  /** The allowed values; `undefined` for all. */
   readonly values: ReadonlySet<Scalar> | undefined
   readonly excluded: ReadonlySet<Scalar>
   readonly lower: ComparisonBound | undefined
@@ -21,7 +21,7 @@ export interface Constraint {
   readonly isMissing: boolean
 }
 
-/** What a condition says about one field; `isWhole`: it says nothing else. */
+/** The constraint of a condition on one field; `isWhole`: the condition is equivalent to it. */
 export interface FieldConstraint {
   readonly constraint: Constraint
   readonly isWhole: boolean
@@ -39,10 +39,10 @@ const nothingSaid = (field: FieldRef): Constraint => ({
   isMissing: false,
 })
 
-/** Names a field among all. */
+/** A unique name of a field. */
 export const nameOf = ({ path, type }: FieldRef): string => `${type} ${path}`
 
-/** What a condition says about one field; `undefined` for one on several fields, on elements, or on values without an order. */
+/** Reads the constraint of a condition; `undefined` for several fields, array elements, or values without an order. */
 export function readConstraint(filter: Filter): FieldConstraint | undefined {
   switch (filter.kind) {
     case 'and':
@@ -99,10 +99,10 @@ function readLeaf(leaf: Leaf): FieldConstraint | undefined {
   }
 }
 
-/** Whether conditions on a field compare one value that has an order. */
+/** Whether a field has a single value with an order. */
 const isPlain = ({ each, type }: FieldRef): boolean => !each && isComparable(type)
 
-/** The field and the values of equalities of which any may hold, where all are on one field. */
+/** The field and the values of alternative equalities, if all are on one field. */
 function readEqualities(
   filter: Filter,
 ): { readonly field: FieldRef; readonly values: ReadonlySet<Scalar> } | undefined {
@@ -121,7 +121,7 @@ function readEqualities(
 const isSame = (a: FieldRef, b: FieldRef): boolean =>
   a.path === b.path && a.type === b.type && a.each === b.each
 
-/** What both say together. */
+/** The conjunction of two constraints. */
 export function join(a: Constraint, b: Constraint): Constraint {
   const joined: Constraint = {
     field: a.field,
@@ -148,7 +148,7 @@ function intersect(a: ReadonlySet<Scalar>, b: ReadonlySet<Scalar>): ReadonlySet<
   return new Set([...fewer].filter((value) => more.has(value)))
 }
 
-/** The bound that leaves less. `direction`: 1 for lower bounds, -1 for upper ones. */
+/** The stricter bound. `direction`: 1 for lower bounds, -1 for upper ones. */
 function stronger(
   a: ComparisonBound | undefined,
   b: ComparisonBound | undefined,
@@ -162,7 +162,7 @@ function stronger(
 
 const isStrict = ({ kind }: ComparisonBound): boolean => kind === 'gt' || kind === 'lt'
 
-/** Whether bounds and excluded values leave a value. */
+/** Whether bounds and excluded values allow a value. */
 function allows({ excluded, lower, upper }: Constraint, value: Scalar): boolean {
   if (excluded.has(value)) return false
   if (lower) {
@@ -185,7 +185,7 @@ export function isImpossible({ values, lower, upper, isPresent, isMissing }: Con
   return order > 0 || (order === 0 && (isStrict(lower) || isStrict(upper)))
 }
 
-/** The conditions that add to `given` what `constraint` says: none where `given` says as much. */
+/** The conditions of `constraint` that `given` does not imply. */
 export function writeConditions(constraint: Constraint, given: Constraint | undefined): readonly Filter[] {
   const { field, values, excluded, lower, upper } = constraint
   if (isImpossible(constraint)) return [nothing]

@@ -55,7 +55,7 @@ export const isEverything = (filter: Filter): boolean => filter.kind === 'and' &
 /** Whether a filter is `nothing`, in its simplest form. */
 export const isNothing = (filter: Filter): boolean => filter.kind === 'or' && filter.filters.length === 0
 
-/** Matches where all of `filters` match. It is flattened; `everything` is left out, `nothing` decides. */
+/** Matches if all of `filters` match. Flattened; `everything` is left out, one `nothing` makes it `nothing`. */
 export function and(filters: readonly Filter[]): Filter {
   const parts = filters.flatMap((filter) => (filter.kind === 'and' ? filter.filters : [filter]))
   if (parts.some(isNothing)) return nothing
@@ -63,7 +63,7 @@ export function and(filters: readonly Filter[]): Filter {
   return (parts.length === 1 && parts[0]) || { kind: 'and', filters: parts }
 }
 
-/** Matches where any of `filters` matches. It is flattened; `nothing` is left out, `everything` decides. */
+/** Matches if any of `filters` matches. Flattened; `nothing` is left out, one `everything` makes it `everything`. */
 export function or(filters: readonly Filter[]): Filter {
   const parts = filters.flatMap((filter) => (filter.kind === 'or' ? filter.filters : [filter]))
   if (parts.some(isEverything)) return everything
@@ -75,7 +75,7 @@ export function or(filters: readonly Filter[]): Filter {
 export const conditionsOf = (filter: Filter): readonly Filter[] =>
   filter.kind === 'and' ? filter.filters : [filter]
 
-/** Matches where `filter` does not. */
+/** Matches if `filter` does not. */
 export function not(filter: Filter): Filter {
   if (isEverything(filter)) return nothing
   if (isNothing(filter)) return everything
@@ -85,10 +85,13 @@ export function not(filter: Filter): Filter {
 /** A leaf of a filter: a condition on one field. */
 export type Leaf = Exclude<Filter, { readonly kind: 'and' | 'or' | 'not' }>
 
-/** Puts something in the place of a leaf, or of an `or` of equalities on its field. */
+/** Replaces a leaf, or an `or` of equalities on its field. */
 type Replace = (filter: Filter, field: FieldRef) => Filter
 
-/** The same filter with every leaf replaced, equalities on one field that stand side by side in an `or` at once: they may be many. */
+/**
+ * The filter with every leaf replaced. Adjacent equalities on one field in an `or` are replaced as one, since they may
+ * be many.
+ */
 export function mapLeaves(filter: Filter, replace: Replace): Filter {
   switch (filter.kind) {
     case 'and':
@@ -121,7 +124,7 @@ function mapAlternatives(filters: readonly Filter[], replace: Replace): Filter {
   return or(parts)
 }
 
-/** The equalities on one field that stand side by side from a place on, as those of a list do, which share one reference. */
+/** The adjacent equalities on one field from an index on. Those of a list share one `FieldRef` object. */
 function takeEqualities(filters: readonly Filter[], from: number): readonly Leaf[] {
   const run: Leaf[] = []
   for (let i = from; i < filters.length; i++) {
@@ -132,7 +135,7 @@ function takeEqualities(filters: readonly Filter[], from: number): readonly Leaf
   return run
 }
 
-/** Whether a pattern is somewhere in a filter. */
+/** Whether a filter contains a pattern. */
 export function hasPattern(filter: Filter): boolean {
   switch (filter.kind) {
     case 'and':

@@ -7,21 +7,21 @@ import type { OrderKey } from './order.js'
 export interface IndexUse {
   /** For each of the first columns, a condition that allows one value, a few, or only a missing one. */
   readonly fixing: readonly Filter[]
-  /** For the next column, the first condition that bounds it on each side; further ones are ignored. */
+  /** For the next column, the first condition that bounds it on each side; further bounds are ignored. */
   readonly lower: Filter | undefined
   readonly upper: Filter | undefined
-  /** The sort keys that the index provides, all in one direction; `undefined` where it does not. */
+  /** The sort keys that the index provides, all in one direction; `undefined` if it does not provide the order. */
   readonly order: readonly OrderKey[] | undefined
   /**
-   * The sort keys that the index provides for one value of each column of `fixing`: those of `order`, or what each of the
-   * ranges of `splitRanges` has, so that they can be merged.
+   * The sort keys that the index provides for one value of each column of `fixing`: those of `order`, or those of each
+   * range of `splitRanges`, so that the ranges can be merged.
    */
   readonly rangeOrder: readonly OrderKey[] | undefined
-  /** Whether a document may lie in several ranges: a list of values fixes the column of array elements. */
+  /** Whether a document may be in several ranges: a list of values fixes the column of array elements. */
   readonly overlaps: boolean
 }
 
-/** Whether a field is that of a column. */
+/** Whether a field is the one of a column. */
 export const isOn = (field: FieldRef, column: FieldRef): boolean =>
   field.path === column.path &&
   field.type === column.type &&
@@ -29,8 +29,8 @@ export const isOn = (field: FieldRef, column: FieldRef): boolean =>
   field.inside === column.inside
 
 /**
- * Finds the part of an index that can meet the conditions, and whether it provides the order. `undefined` for an index of
- * array elements where no condition fixes the element: it lacks some documents, and has others several times.
+ * Finds the range of an index that contains all matches, and whether it provides the order. `undefined` for an index of
+ * array elements if no condition fixes the element: it lacks some documents, and contains others several times.
  */
 export function useIndex(
   columns: readonly FieldRef[],
@@ -70,12 +70,12 @@ export function useIndex(
   }
 }
 
-/** The most ranges that are merged: beyond, each costs more than it saves. */
+/** The most ranges that are merged: each further one costs more than it saves. */
 export const MAX_RANGES = 64
 
 /**
- * The ranges of a use, each with one value of every column of `fixing`, in no order; `undefined` where there are more than
- * `most`. A document is in two of them only where the use `overlaps`.
+ * The ranges of a use, each with one value of every column of `fixing`, unordered; `undefined` if there are more than
+ * `most`. A document is in two of them only if the use `overlaps`.
  */
 export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse[] | undefined {
   const lists = use.fixing.map((fix) => (fix.kind === 'or' ? distinctOf(fix.filters) : [fix]))
@@ -83,7 +83,7 @@ export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse
   return combine(lists).map((fixing) => ({ ...use, fixing, order: use.rangeOrder }))
 }
 
-/** Each way to take one element of each list. */
+/** The Cartesian product of lists. */
 export function combine<T>(lists: readonly (readonly T[])[]): readonly (readonly T[])[] {
   let known: readonly (readonly T[])[] = [[]]
   for (const list of lists) known = known.flatMap((prefix) => list.map((one) => [...prefix, one]))
@@ -95,13 +95,13 @@ const distinctOf = (filters: readonly Filter[]): readonly Filter[] => [
   ...new Map(filters.map((one) => ['value' in one && one.value, one])).values(),
 ]
 
-/** The keys that decide an order where conditions hold: a field with one value does not. */
+/** The keys that decide an order among the matches of conditions: a field with one value does not. */
 export const keysOf = (conditions: readonly Filter[], sort: readonly OrderKey[]): readonly OrderKey[] =>
   sort.filter(({ field }) => field.each || !conditions.some((condition) => fixes(condition, field)))
 
 /**
- * Whether a range of an index is in the order of keys. A column with one value may be a key, and is passed over where it is
- * none; one with a list of values must be a key.
+ * Whether a range of an index is in the order of keys. A column with one value is skipped if it is not a key; a column
+ * with a list of values must be a key.
  */
 export function isInOrder(
   columns: readonly FieldRef[],
@@ -131,15 +131,15 @@ const replaceIn = (
   others: readonly Filter[],
 ): readonly Filter[] => conditions.flatMap((condition) => (condition === one ? others : condition))
 
-/** The whole filter for one alternative of a condition, and what of it is the alternative's own. */
+/** The whole filter for one alternative of a condition, and the conditions of the alternative itself. */
 export interface Alternative {
   readonly all: readonly Filter[]
   readonly own: readonly Filter[]
 }
 
 /**
- * The ways to take a filter apart: for each condition with alternatives on several fields, the whole filter for each of them.
- * A document may match several. Equalities on one field are one alternative.
+ * The ways to split a filter: for each condition with alternatives on several fields, the whole filter for each of
+ * them. A document may match several. Equalities on one field are one alternative.
  *
  * @example
  * ```ts
@@ -155,7 +155,7 @@ export const splitAlternatives = (conditions: readonly Filter[]): readonly (read
     return [
       parts.map((part) => {
         const own = conditionsOf(part)
-        // Each alternative has the place of all: what a rule asks stays before what a query asks.
+        // Each alternative replaces the condition in place: conditions of a rule stay before those of a query.
         return { own, all: replaceIn(conditions, condition, own) }
       }),
     ]
@@ -165,10 +165,12 @@ interface Indexed {
   readonly fields: readonly FieldRef[]
 }
 
-/** Whether indexes provide an order, also behind fields that the filter fixes, by a merge of at most `MAX_RANGES` ranges. */
+/**
+ * Whether indexes provide an order, also after fields that the filter fixes, by merging at most `MAX_RANGES` ranges.
+ */
 export function isOrderIndexed(some: readonly Indexed[], filter: Filter, sort: readonly OrderKey[]): boolean {
   const indexes = [{ fields: [] }, ...some]
-  // PostgreSQL sorts behind a missing value, so only equalities count.
+  // PostgreSQL sorts the rows after a condition on a missing value, so only equalities count.
   const equal = (conditions: readonly Filter[]): readonly Filter[] =>
     conditions.filter(({ kind }) => kind === 'eq' || kind === 'or')
   const conditions = equal(conditionsOf(filter))
@@ -180,7 +182,7 @@ export function isOrderIndexed(some: readonly Indexed[], filter: Filter, sort: r
   )
 }
 
-/** The ranges of an index that have all matches in order. */
+/** The number of ranges of an index that have all matches in order. */
 function countRanges(
   columns: readonly FieldRef[],
   conditions: readonly Filter[],
@@ -199,8 +201,8 @@ export const isRange = (condition: Filter, column: FieldRef): boolean =>
   !column.each && (fixes(condition, column) || bounds(condition, column))
 
 /**
- * Whether a condition allows only one value of a column, or only a missing one. No `_id` is missing, nor an element that an
- * index has.
+ * Whether a condition allows only one value of a column, or only a missing one. An `_id` is never missing, nor is an
+ * element in an index.
  */
 export function fixes(condition: Filter, column: FieldRef): boolean {
   if (condition.kind === 'eq') return isOn(condition.field, column) && canHold(column.type, condition.value)

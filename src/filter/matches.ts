@@ -143,7 +143,7 @@ interface Pausing {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** Most patterns are plain text, and most texts are short: then no search that could pause must be begun. */
+/** Most patterns are plain text, and most texts are short: these need no search that can pause. */
 function compileMatch(field: FieldRef, pattern: Pattern): Judge {
   const matcher = compilePattern(pattern)
   const search = compileLeaf(field, { begin: (value) => matcher.search(value as string) })
@@ -215,7 +215,7 @@ function walkElements(
   }
 }
 
-/** The steps above which an answer is remembered, in case another leaf pauses at the same document. */
+/** The steps above which a result is remembered, in case another leaf pauses at the same document. */
 const DEAR = 1000
 
 /**
@@ -239,7 +239,7 @@ function canPause(begin: (document: JsonObject) => Pausing | boolean): Judge {
   }
 }
 
-/** Compiles the getter of what is compared in an element: itself, or the value at a path inside it. */
+/** Compiles the getter of the compared value of an element: the element itself, or the value at a path inside it. */
 function compileInside(path: string | undefined): (element: unknown) => unknown {
   if (path === undefined) return (element) => element
   const read = compilePath(path)

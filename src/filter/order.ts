@@ -73,7 +73,8 @@ export function createSorter<T>(order: CompareItems<T>, count: number): Sorter<T
   }
 }
 
-// These stand alone because a generator that is made for each list costs as much as a short list: see CONTRIBUTING.md.
+// These are top-level because creating a generator function for each list costs as much as a short list: see
+// CONTRIBUTING.md.
 
 function* sortFirst<T>(
   items: T[],
@@ -85,7 +86,7 @@ function* sortFirst<T>(
   return count < sorted.length ? sorted.slice(0, count) : sorted
 }
 
-// biome-ignore lint/correctness/useYield: what is in order needs no steps
+// biome-ignore lint/correctness/useYield: sorted items need no steps
 function* giveAll<T>(items: readonly T[]): Sliced<readonly T[]> {
   return items
 }

@@ -21,9 +21,10 @@ import {
 import { groupEqualities } from './join-equalities.js'
 
 /**
- * Simplifies a filter: the result matches the same documents (`matches`). Equalities, lists and bounds on one field become one
- * condition; an alternative that other conditions grant or exclude disappears; a pattern that begins with a literal text gets
- * the range of texts that do. Conditions keep their order, so those of a rule stay before those of a query.
+ * Simplifies a filter: the result matches the same documents (`matches`). Equalities, lists and bounds on one field
+ * become one condition; an alternative that other conditions imply or exclude disappears; a pattern that begins with
+ * literal text gets the range of texts with that prefix. Conditions keep their order, so those of a rule stay before
+ * those of a query.
  *
  * @example
  * ```ts
@@ -34,12 +35,12 @@ import { groupEqualities } from './join-equalities.js'
  */
 export const simplify = (filter: Filter): Filter => within(filter, NONE)
 
-/** What holds anyway, by the name of the field. */
+/** The constraints that hold already, by the name of the field. */
 type Context = ReadonlyMap<string, Constraint>
 
 const NONE: Context = new Map()
 
-/** The same filter where all that `given` says holds. */
+/** Simplifies a filter under the assumption that `given` holds. */
 function within(filter: Filter, given: Context): Filter {
   const flat =
     filter.kind === 'and' && filter.filters.some(({ kind }) => kind === 'and') ? and(filter.filters) : filter
@@ -48,14 +49,14 @@ function within(filter: Filter, given: Context): Filter {
   return simplified === parts ? flat : and(simplified)
 }
 
-/** What several conditions say about one field, and whether more than one of them does. */
+/** The joint constraint of several conditions on one field, and whether there is more than one. */
 interface Gathered {
   readonly name: string
   readonly constraint: Constraint
   readonly count: number
 }
 
-/** Simplifies conditions that must all hold; gives the same list where nothing is left to simplify. */
+/** Simplifies conditions that must all hold; returns the same list if nothing can be simplified. */
 function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[] {
   const readings = parts.map(readConstraint)
   const own = gather(readings)
@@ -72,7 +73,7 @@ function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[
     const reading = readings[i]
     if (!reading) {
       const other = simplifyOther(part, context)
-      // One alternative that is left is a condition like the others.
+      // A single remaining alternative is an ordinary condition.
       hasNew ||= part.kind === 'or' && other.kind !== 'or'
       return other
     }
@@ -90,7 +91,7 @@ function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[
   return isSame ? parts : simplified
 }
 
-/** What is said once stays as it is; a list with a value twice, or with one that cannot be, is written again. */
+/** Keeps a single condition as it is; a list with a repeated or impossible value is rewritten. */
 function keepWhole(part: Filter, { constraint }: FieldConstraint): Filter {
   const isShorter = part.kind === 'or' && constraint.values && constraint.values.size < part.filters.length
   return isShorter ? and(writeConditions(constraint, undefined)) : part
@@ -136,7 +137,7 @@ function simplifyAny(filters: readonly Filter[], context: Context, filter: Filte
   return isSame && parts.length > 0 ? filter : or(parts)
 }
 
-/** Whether alternatives begin with an equality on the elements of an array: nothing else says anything about those. */
+/** Whether alternatives begin with an equality on array elements, which no other condition constrains. */
 function isOfElements(filter: Filter): boolean {
   const [first] = filter.kind === 'or' ? filter.filters : []
   return first?.kind === 'eq' && first.field.each

@@ -3,7 +3,7 @@ export const encodeBase64url = (bytes: Uint8Array): string => encodeBinary(binar
 
 /** Text as base64url of its UTF-8. */
 export const encodeText = (text: string): string =>
-  // Of ASCII, the units are the bytes.
+  // In ASCII text, each UTF-16 unit is one byte.
   /[^\0-\x7f]/.test(text) ? encodeBase64url(encoder.encode(text)) : encodeBinary(text)
 
 const encoder = new TextEncoder()
@@ -11,7 +11,7 @@ const encoder = new TextEncoder()
 const encodeBinary = (binary: string): string =>
   btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 
-/** A function takes a limited number of arguments. */
+/** Engines limit the number of arguments of a call. */
 const MAX_ARGUMENTS = 8192
 
 function binaryOf(bytes: Uint8Array): string {
@@ -21,7 +21,7 @@ function binaryOf(bytes: Uint8Array): string {
   return binary
 }
 
-/** The bytes that such a text stands for; `undefined` where it is not base64url. */
+/** Decodes base64url; `undefined` for any other text. */
 export function decodeBase64url(text: string): Uint8Array | undefined {
   // `atob` alone would ignore blanks and accept padding.
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined

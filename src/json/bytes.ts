@@ -1,7 +1,7 @@
 /** Bytes of text in UTF-8. */
 export type Bytes = Uint8Array<ArrayBuffer>
 
-// Where there is Node's Buffer, memory that is not cleared first: every byte of it is written.
+// On Node, memory that is not zeroed first: every byte is written anyway.
 const { Buffer: maker } = globalThis as {
   readonly Buffer?: { allocUnsafe(length: number): Bytes }
 }

@@ -12,6 +12,6 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length
 }
 
-// Moves the surrogates (which begin the code points above U+FFFF) behind all other units.
+// Ranks surrogates, which begin the code points above U+FFFF, after all other units.
 const codePointRank = (unit: number): number =>
   unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800

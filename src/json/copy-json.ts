@@ -5,7 +5,7 @@ const MAX_DEPTH = 64
 
 /**
  * A deep, frozen copy of plain JSON. Any other value becomes a fault and `null`. A property that is `undefined` is left
- * out, but where it `mustBe` there.
+ * out, unless `mustBe` requires a value there.
  */
 export function copyJson(value: unknown, report: ConfigReport, mustBe: MustBe = nowhere): unknown {
   try {
@@ -17,12 +17,12 @@ export function copyJson(value: unknown, report: ConfigReport, mustBe: MustBe = 
   }
 }
 
-/** Whether a property at a JSON pointer has a value where it is named at all. */
+/** Whether a property at a JSON pointer must have a value if it is present. */
 type MustBe = (pointer: string) => boolean
 
 const nowhere: MustBe = () => false
 
-/** Where the value stands, and what holds of the whole. */
+/** The place of the value, and the settings of the whole copy. */
 interface CopyContext {
   readonly report: ConfigReport
   readonly mustBe: MustBe

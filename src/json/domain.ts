@@ -2,7 +2,7 @@ import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import { isPlainObject } from './own-properties.js'
 import { type BodyReport, createReport } from './report.js'
 
-/** True for text that every storage engine keeps as it is: no NUL and no lone surrogate. */
+/** True for text that every storage engine keeps unchanged: no NUL and no lone surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
 /** True for a number that every storage engine reads back as written: finite, and exact where it is whole. */
@@ -22,7 +22,7 @@ export const MAX_DEPTH = 32
 export const findUnstorable = (value: unknown, report: BodyReport): boolean =>
   runAtOnce((slice) => searchUnstorable(value, report, slice))
 
-/** Whether storage keeps a value as it is. */
+/** Whether storage keeps a value unchanged. */
 export const isStorable = (value: unknown): boolean => findUnstorable(value, FULL)
 
 const FULL: BodyReport = createReport(() => false)
@@ -45,7 +45,7 @@ export function* searchUnstorable(
     slice.left -= stepsToRead(inner)
     if (slice.left <= 0) yield
     if (!isArray && !judgeName(String(name), report)) return false
-    // Most values are scalars without a fault: for these no place is made.
+    // Most values are valid scalars: these need no report for their place.
     const isGood =
       typeof inner === 'object' && inner !== null
         ? yield* searchUnstorable(inner, report.at(name), slice, depth + 1)
@@ -55,7 +55,7 @@ export function* searchUnstorable(
   return true
 }
 
-/** Whether storage keeps a value as it is, and nothing can be inside it. */
+/** Whether a value is a scalar that storage keeps unchanged. */
 export const isStorableScalar = (value: unknown): boolean =>
   (typeof value !== 'object' || value === null) && judgeScalar(value, () => FULL)
 

@@ -1,14 +1,14 @@
 import type { JsonObject } from '../types.js'
 import { setOwn, thaw } from './own-properties.js'
 
-/** Freezes a value and all that is in it. What is frozen already counts as frozen throughout. */
+/** Freezes a value and everything in it. A frozen value is taken to be deeply frozen. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const inner of Object.values(value)) freezeDeep(inner)
   return Object.freeze(value)
 }
 
-/** A deep, frozen copy of JSON, which can be shared without another copy: the value itself, where it is frozen throughout. */
+/** A deeply frozen copy of JSON, which can be shared; the value itself if it is deeply frozen already. */
 export function freezeCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null || isFrozenDeep(value)) return value
   if (Array.isArray(value)) return Object.freeze(value.map(freezeCopy)) as T
@@ -19,7 +19,7 @@ export function freezeCopy<T>(value: T): T {
   return Object.freeze(copy) as T
 }
 
-/** The same of an object that comes after one that is frozen throughout: what both hold is frozen already. */
+/** The same for the next version of a deeply frozen object: values that both versions share are frozen already. */
 export function freezeNext<T extends JsonObject>(next: T, before: JsonObject): T {
   const names = Object.keys(next)
   const isKept = (name: string): boolean => next[name] === before[name] || isFrozenInside(next[name])

@@ -15,7 +15,7 @@ export interface TextPlace {
   readonly column: number
 }
 
-/** Why a text is not JSON, and where; without a place where it has too many levels. */
+/** The reason why a text is not JSON, with the place; without a place if the text has too many levels. */
 export interface TextFault extends Partial<TextPlace> {
   readonly message: string
 }
@@ -44,15 +44,15 @@ export function findTextFault(text: string): TextFault | undefined {
   try {
     visit(text, visitor, { disallowComments: true })
   } catch {
-    // The parser recurses as deep as the text, and how deep it can depends on what ran before; the engine's does not.
+    // This parser recurses as deep as the text, within a stack that depends on its callers; `JSON.parse` does not.
     return isJson(text) ? findTwice(text) : { message: 'more levels than can be read' }
   }
   return fault
 }
 
 /**
- * A valid JSON text with other text in place of each integer that a JavaScript number does not hold exactly. A text with
- * more levels than the parser reads is returned as it is.
+ * A valid JSON text with other text in place of each integer that a JavaScript number does not hold exactly. A text
+ * with more levels than the parser reads is returned as it is.
  */
 export function replaceLongIntegers(text: string, replace: (digits: string) => string): string {
   const parts: string[] = []
@@ -84,7 +84,7 @@ function isJson(text: string): boolean {
 /** The first key that occurs twice in one object of a valid JSON text, however deep. */
 function findTwice(text: string): TextFault | undefined {
   const scanner = createScanner(text, true)
-  /** Of each level around the token the keys of an object so far, or `null` for an array. */
+  /** For each level around the token: the keys of an object so far, or `null` for an array. */
   const levels: (Set<string> | null)[] = []
   let isKeyNext = false
   for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
@@ -130,8 +130,8 @@ const wordsOfTwice = (name: string): string => `the key ${JSON.stringify(name)} 
 const wordsOf = (code: string): string => code.replaceAll(/(?<=.)[A-Z]/g, ' $&').toLowerCase()
 
 /**
- * Finds the places of the values of a JSON text: that of the key, or of the element. The place of what is not
- * there is that of the nearest value around it.
+ * Finds the places of the values of a JSON text: that of the key, or of the element. A missing value has the place of
+ * the nearest value around it.
  */
 export function locatePointers(text: string): (pointer: string) => TextPlace {
   const places = new Map<string, TextPlace>()

@@ -4,7 +4,7 @@ import type { JsonObject } from '../types.js'
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Whether an object inherits nothing but what every object has, in whatever realm it was made. */
+/** Whether an object has the prototype of object literals, of any realm, or none. */
 export function isPlainObject(value: unknown): value is JsonObject {
   if (!isObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -15,7 +15,7 @@ export function isPlainObject(value: unknown): value is JsonObject {
 export const readOwn = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
-/** Sets an own property, whatever its name: an assignment to `__proto__` would set the prototype. */
+/** Sets an own property of any name: an assignment to `__proto__` would set the prototype. */
 export function setOwn(object: { [name: string]: unknown }, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value
   else Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
@@ -35,7 +35,7 @@ export function pickWhere(object: JsonObject, isPicked: (name: string) => boolea
   return picked
 }
 
-/** The elements of an array in one that is not frozen: of a frozen one, engines give each to a function six times as slowly. */
+/** An unfrozen copy of an array: engines iterate over a frozen array six times as slowly. */
 export const thaw = <T>(elements: readonly T[]): readonly T[] => [...elements]
 
 /** Compiles a dotted path to a getter. It reaches into objects only; a missing value is `undefined`. */

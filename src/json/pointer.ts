@@ -15,7 +15,7 @@ export const toPointerParts = (pointer: string): string[] =>
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-/** The value at a JSON pointer; `undefined` where there is none. */
+/** The value at a JSON pointer; `undefined` if there is none. */
 export function readPointer(value: unknown, pointer: string): unknown {
   let found = value
   for (const name of toPointerParts(pointer))

@@ -1,7 +1,7 @@
 import type { ConfigFault, Fault } from '../errors.js'
 import { toPointerPart } from './pointer.js'
 
-/** Collects faults at one place. `What` is what a fault says. */
+/** Collects faults at one place. `What` is the content of a fault. */
 export interface Report<What extends readonly string[]> {
   /** The place as a JSON pointer. */
   readonly path: string
@@ -16,7 +16,7 @@ export interface Report<What extends readonly string[]> {
 /** The report of a configuration. */
 export type ConfigReport = Report<[message: string]>
 
-/** The report of what a configuration permits but its author may not have meant. The code is stable. */
+/** The report of warnings: valid configuration that its author may not have meant. The code is stable. */
 export type WarningReport = Report<[code: string, message: string]>
 
 /** The report of a document. */
@@ -32,7 +32,7 @@ export const createReport = <What extends readonly string[]>(
 
 type NoteFault<What extends readonly string[]> = (path: string, ...what: What) => boolean
 
-/** A class: every body has a report, which hardly any needs. */
+/** A class, because every body gets a report, and few use it. */
 class NotingReport<What extends readonly string[]> implements Report<What> {
   readonly path: string
   readonly #note: NoteFault<What>

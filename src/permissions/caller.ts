@@ -5,7 +5,7 @@ import type { Caller, JsonObject } from '../types.js'
 export interface KnownCaller {
   readonly id: string
   readonly roles: readonly string[]
-  /** What `$user` stands for: the caller's own fields, `_id` among them. */
+  /** The value of `$user`: the caller's own fields, including `_id`. */
   readonly fields: JsonObject
 }
 
@@ -32,7 +32,7 @@ export const bindVariables = (
   claims?: HeldClaims | undefined,
 ): Binding => new CallersBinding(caller, clock, claims)
 
-/** A class: an object with a getter of its own costs more than all that is bound. */
+/** A class, because creating an object literal with a getter costs more than the binding itself. */
 class CallersBinding implements Binding {
   readonly user: JsonObject | null
   readonly claims: HeldClaims | undefined

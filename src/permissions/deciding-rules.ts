@@ -12,8 +12,8 @@ export function covers(a: PropertySet, b: PropertySet): boolean {
 const usesClaims = ({ claims }: Rule): boolean => claims.length > 0
 
 /**
- * The rules to read that decide. A rule with claims adds nothing to one without that holds for every document and shows as much:
- * its claims need not be read.
+ * The read rules that decide. A rule without claims that holds for every document and shows as much makes a rule with
+ * claims redundant: its claims need not be read.
  */
 export function selectDeciding(rules: readonly Rule[]): readonly Rule[] {
   if (!rules.some(usesClaims)) return rules
@@ -29,11 +29,13 @@ export function selectDeciding(rules: readonly Rule[]): readonly Rule[] {
 export interface ClaimlessRules {
   /** The rules without claims. */
   readonly free: readonly Rule[]
-  /** Those of them that show as much as each rule with claims: where one of these holds, claims add nothing. */
+  /**
+   * Those rules without claims that show as much as each rule with claims: if one of these holds, claims add nothing.
+   */
   readonly covering: readonly Rule[]
 }
 
-/** Divides the rules that decide; nothing covers claims where no rule uses any. */
+/** Divides the deciding rules; `covering` is empty if no rule uses claims. */
 export function selectUndemanding(rules: readonly Rule[]): ClaimlessRules {
   const free = rules.filter((rule) => !usesClaims(rule))
   const demanding = rules.filter(usesClaims)

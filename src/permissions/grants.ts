@@ -1,12 +1,12 @@
 import type { Where } from '../query/where.js'
 
-/** What a rule can allow. */
+/** An operation that a rule can allow. */
 export type RuleOperation = 'create' | 'read' | 'update' | 'delete'
 
 /** All operations. */
 export const OPERATIONS: readonly RuleOperation[] = ['create', 'read', 'update', 'delete']
 
-/** The subject that everyone is. This and the next two are not roles: a role of such a name is ignored. */
+/** The subject of all callers. This and the next two are not roles: a role with such a name is ignored. */
 export const EVERYONE = '*'
 /** The subject of callers who are signed in. */
 export const SIGNED_IN = 'user'
@@ -30,7 +30,7 @@ export const ALL_PROPERTIES: PropertySet = { pick: null, omit: new Set() }
 export const includesProperty = ({ pick, omit }: PropertySet, name: string): boolean =>
   (pick === null || pick.has(name)) && !omit.has(name)
 
-/** What a subject may do in one operation, and on which documents. */
+/** The right of a subject to one operation, and the documents that it covers. */
 export interface Rule {
   readonly subject: string
   readonly properties: PropertySet
@@ -46,7 +46,7 @@ export interface Rule {
   readonly claims: readonly string[]
 }
 
-/** For each operation, the subjects that mention it, in the configured order; `null` where they refuse it. */
+/** For each operation, the subjects that mention it, in the configured order; `null` if they deny it. */
 export type CompiledPermissions = {
   readonly [operation in RuleOperation]: ReadonlyMap<string, Rule | null>
 }

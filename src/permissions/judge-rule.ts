@@ -14,7 +14,7 @@ export interface RuleJudge {
   admits(rule: Rule, document: JsonObject): boolean
 }
 
-/** Creates the judge of a caller. It compiles each condition once. */
+/** Creates the `RuleJudge` of a caller. It compiles each condition once. */
 export function createRuleJudge(asking: BoundCaller): RuleJudge {
   const compiled = new Map<Where, Predicate>()
   const test = (where: Where): Predicate => {

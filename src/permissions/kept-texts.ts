@@ -6,33 +6,33 @@ import type { StoredDocument } from '../storage.js'
 /** The JSON text of a document as some callers may read it, in UTF-8. */
 export interface KeptText {
   readonly bytes: Bytes
-  /** The entity tag, once somebody has asked for it. */
+  /** The entity tag, computed on first use. */
   etag?: string
 }
 
-/** The most bytes that a service keeps. Beyond that, it forgets all of them. */
+/** The most bytes that a service caches. Beyond that, it evicts everything. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** The bytes that a text takes beside its own, and what writes texts. */
+/** The overhead in bytes of a text, and of a function that writes texts. */
 const OVERHEAD = { text: 256, write: 2048 }
 
-/** A longer text is not kept: a few would fill the store, and copying one costs nearly as much as writing. */
+/** A longer text is not cached: a few would fill the cache, and copying one costs nearly as much as writing it. */
 const MAX_TEXT = 64 * 1024
 
-/** Texts lie side by side in blocks: a buffer for each would cost more than the text. */
+/** Texts share blocks: a buffer for each would cost more than the text. */
 const BLOCK = 4 * MAX_TEXT
 
 /**
- * The text of a document, written or kept; `undefined` for a document that can still change. Takes the steps
+ * The text of a document, written or from the cache; `undefined` for a document that is not frozen. Takes the steps
  * of writing it from `slice`.
  */
 export type FindText = (document: StoredDocument, slice: Slice) => KeptText | undefined
 
-/** Creates a keeper for what one `write` writes; each has its own. */
+/** Creates the cache of the texts of one `write` function. */
 export type KeepTexts = (write: (document: StoredDocument) => string) => FindText
 
 /**
- * Keeps the texts of documents that cannot change: those that storage hands out frozen, again and again.
+ * Caches the texts of frozen documents, which storage returns repeatedly.
  * Writing a text costs much more than copying its bytes.
  */
 export function createTextStore(): KeepTexts {

@@ -18,31 +18,36 @@ export interface AccessibleCollection {
 }
 
 /**
- * What one caller may read of a collection: the only source of the documents and fields in any answer.
- * Storage is asked through `restrict`, queries are compiled against it as their `Readable`, documents leave
- * through `show`.
+ * The read access of one caller to a collection: the only source of the documents and fields in any answer.
+ * `restrict` narrows filters for storage, queries are compiled against the access as their `Readable`, and `show` prepares
+ * documents for answers.
  */
 export interface ReadAccess extends Readable {
   /** The collection in storage. */
   readonly storage: CollectionPlan
-  /** The documents that the caller may read among those that are asked for. */
+  /** Narrows a filter to the documents that the caller may read. */
   readonly restrict: Restrict
   /** Whether the caller may read this document at all. */
   isReadable(document: StoredDocument): boolean
-  /** A readable document with the fields that the caller may read, or the wanted ones, in the order of CONTRACT.md §1. */
+  /**
+   * A readable document with the fields that the caller may read, or the wanted ones, in the order of CONTRACT.md §1.
+   */
   readonly show: Show
   /** The same as JSON text. */
   write(document: StoredDocument): string
   /**
-   * The same in bytes, which are kept; `undefined` for a document that can still change. Takes the steps of
+   * The same in bytes, which are cached; `undefined` for a document that is not frozen. Takes the steps of
    * writing them from `slice`.
    */
   keep(document: StoredDocument, slice: Slice): KeptText | undefined
   /** Whether the caller may read a top-level name of a readable document; the document need not have it. */
   isShown(document: StoredDocument, name: string): boolean
-  /** All that it depends on but the time, as text: the rules that apply, the values of their variables. */
+  /**
+   * Everything that the access depends on except the time, as text: the rules that apply, the values of their
+   * variables.
+   */
   standing(): string
-  /** Whether it depends on the time. */
+  /** Whether the access depends on the time. */
   readonly isTimed: boolean
 }
 
@@ -52,16 +57,16 @@ export interface BoundRule {
   readonly where: Filter
 }
 
-/** What an access is made of. */
+/** The parts of an access. */
 interface AccessParts {
   readonly rules: readonly BoundRule[]
   readonly findView: FindView
-  /** Stands for this access among those that are kept; `undefined` where it depends on the time. */
+  /** The key of this access in caches; `undefined` if it depends on the time. */
   readonly key: number | undefined
   readonly writeStanding: () => string
 }
 
-/** Compiles the access of a caller for whom some rules hold. */
+/** Compiles the access of a caller to whom some rules apply. */
 export function compileAccess(
   collection: AccessibleCollection,
   { rules, findView, key, writeStanding }: AccessParts,
@@ -134,7 +139,10 @@ const topOf = (path: string): string => {
 
 const compileWhere = (where: Filter): Predicate => (isEverything(where) ? () => true : compileFilter(where))
 
-/** What is false for a missing value is so where none of `rules` applies, by an AND, which hides its field. */
+/**
+ * Adds by AND that one of `rules` applies: elsewhere the field is hidden, and the condition is false as for a missing
+ * value.
+ */
 const guardFilter = (rules: readonly BoundRule[], filter: Filter): Filter =>
   and([or(rules.map(({ where }) => where)), filter])
 

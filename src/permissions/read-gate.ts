@@ -26,29 +26,29 @@ export interface GatedCollection extends AccessibleCollection, ShownCollection {
   readonly permissions: CompiledPermissions
 }
 
-/** Gives a caller's access, or `null` where no grant mentions the caller. Default: by all rules. */
+/** Gives a caller's access, or `null` if no grant mentions the caller. Default: by all rules. */
 export type ReadGate = (asking: BoundCaller, by?: keyof ClaimlessRules) => ReadAccess | null
 
-/** What the gates of a service share. */
+/** The state that the gates of a service share. */
 export interface GateOptions {
   readonly keepTexts: KeepTexts
   /** Gives each access another key. */
   readonly createKey: () => number
 }
 
-/** The rules of callers who are alike in what they are. */
+/** The rules of callers with the same subjects. */
 interface CallerRules {
-  /** Stands for the rules. */
+  /** The cache key of the rules. */
   readonly key: string
   readonly rules: readonly Rule[]
   readonly undemanding: ClaimlessRules
   /** The variables of the caller that the rules depend on. */
   readonly variables: readonly string[]
-  /** Whether they depend on the time too. */
+  /** Whether the rules also depend on the time. */
   readonly isTimed: boolean
 }
 
-/** The most standings that are kept: callers may have any of the roles together. */
+/** The most cached sets of subjects: callers may have any combination of roles. */
 const MAX_STANDINGS = 256
 
 interface CachedAccess {
@@ -56,14 +56,14 @@ interface CachedAccess {
   readonly size: number
 }
 
-/** The accesses that are kept, in units of text of what they depend on. */
+/** The size of the cache of accesses, in UTF-16 units of their keys. */
 const MAX_ACCESSES = 512 * 1024
-/** What an access takes beside that. */
+/** The overhead of an access, in the same unit. */
 const OVERHEAD = 1024
 
 /**
- * Resolves the right to read (CONTRACT.md §5): grants add up. What is the same for several callers, or for
- * several requests of one, is computed once and kept; its texts are kept by what they show.
+ * Resolves the right to read (CONTRACT.md §5): grants add up. Accesses are cached, for several requests of one caller
+ * and for callers with the same rights; the texts of documents are cached by the fields that they show.
  */
 export function createReadGate(collection: GatedCollection, options: GateOptions): ReadGate {
   const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
@@ -126,13 +126,13 @@ function createStanding(key: string, rules: readonly Rule[]): CallerRules {
 export const selectReadRules = ({ read }: CompiledPermissions, caller: KnownCaller | null): readonly Rule[] =>
   [...read.values()].filter((rule) => rule !== null).filter(({ subject }) => appliesTo(subject, caller))
 
-/** Those of them that decide: the claims of the others need not be read. */
+/** The deciding rules among them: the claims of the others need not be read. */
 export const selectDecidingRules = (
   permissions: CompiledPermissions,
   caller: KnownCaller | null,
 ): readonly Rule[] => selectDeciding(selectReadRules(permissions, caller))
 
-/** The names of what a caller may read of a collection; `null` for nothing. */
+/** The names that a caller may read of a collection; `null` for none. */
 export function selectNames(collection: GatedCollection, caller: KnownCaller | null): ReadableNames | null {
   const rules = selectReadRules(collection.permissions, caller)
   return rules.length > 0 ? namesOf(collection, rules) : null
@@ -141,14 +141,14 @@ export function selectNames(collection: GatedCollection, caller: KnownCaller | n
 const writeStanding = ({ key, variables }: CallerRules, binding: Binding): string =>
   variables.length === 0 ? key : key + writeValues(variables, binding)
 
-/** Whether a caller is such a subject; `owner` is every signed-in caller, of own documents. */
+/** Whether a subject includes a caller; `owner` includes every signed-in caller, for their own documents. */
 export function appliesTo(subject: string, caller: KnownCaller | null): boolean {
   if (subject === EVERYONE) return true
   if (caller === null) return false
   return subject === SIGNED_IN || subject === OWNER || caller.roles.includes(subject)
 }
 
-/** A rule's condition for a caller; that of `owner` holds only for documents that the caller created. */
+/** A rule's condition for a caller; under `owner` it holds only for documents that the caller created. */
 function bindRuleWhere(rule: Rule, { caller, binding }: BoundCaller): Filter {
   const where = bindWhere(rule.where, binding)
   if (rule.subject !== OWNER) return where

@@ -3,15 +3,15 @@ import { simplify } from '../filter/simplify.js'
 import { freezeDeep } from '../json/freeze-deep.js'
 import { CACHES } from '../kept/caches.js'
 
-/** Restricts what is asked for to what is allowed. */
+/** Restricts a requested filter to the allowed documents. */
 export type Restrict = (asked: Filter) => Filter
 
 /**
- * Creates the restriction to what rules allow. They stand before all that is asked: how long a hidden document
- * takes must not tell what it holds.
+ * Creates the restriction to the documents that rules allow. The conditions of rules come before those of the query:
+ * the time that a hidden document takes must not reveal its content.
  */
 export function createRestriction(allowed: Filter): Restrict {
-  // Compiled queries are kept and come again.
+  // Compiled queries are cached, so the same filters come again.
   const known = new WeakMap<Filter, Filter>()
   return (asked) => {
     const kept = CACHES.restrictions.isOn && known.get(asked)
@@ -22,7 +22,7 @@ export function createRestriction(allowed: Filter): Restrict {
   }
 }
 
-/** What costs most is judged last. */
+/** Patterns are evaluated last because they cost most. */
 function putPatternsLast(filter: Filter): Filter {
   if (filter.kind !== 'and' || !filter.filters.some(hasPattern)) return filter
   const costly = filter.filters.filter(hasPattern)

@@ -10,27 +10,27 @@ export interface Permitted {
   readonly rules: readonly Rule[]
 }
 
-/** A rule that a body is tried under. */
+/** A rule under which a write is attempted. */
 export interface Attempted {
   readonly rule: Rule
   readonly kept: KeptProperties
 }
 
-/** What came of a body under one rule. */
+/** The result of a write under one rule. */
 export interface RuleOutcome {
   readonly kind: 'fits' | 'invalid' | 'refused'
   readonly faults?: readonly { readonly path: string; readonly code: string; readonly message: string }[]
 }
 
 /**
- * Hears how requests are judged, to explain it (CONTRACT.md §8). A service that serves has none: what asks for it
- * finds `undefined`, and no more is done.
+ * Records the decisions about a request, to explain them (CONTRACT.md §8). In a running service the trace is
+ * `undefined`, and nothing is recorded.
  */
 export interface Trace {
-  /** A caller asks for an operation; without rules, it is denied. */
+  /** A caller requests an operation; without rules, it is denied. */
   permits(asking: BoundCaller, permitted: Permitted): void
-  /** A body will now be tried under rules, in this order. */
+  /** The write will be attempted under these rules, in this order. */
   tries(asking: BoundCaller, body: JsonObject, attempts: readonly Attempted[]): void
-  /** It was tried under one of them. */
+  /** The write was attempted under one of them. */
   tried(attempted: Attempted, outcome: RuleOutcome): void
 }

@@ -25,7 +25,7 @@ interface Names {
   has(name: string): boolean
 }
 
-/** What the rules that match a document show of it. */
+/** The part of a document that its matching rules show. */
 export interface View {
   readonly includes: (name: string) => boolean
   readonly show: Show
@@ -39,7 +39,7 @@ export type FindView = (matching: readonly Rule[]) => View
 export const keyOf = (rules: readonly Rule[], chosen: readonly Rule[]): string =>
   rules.map((rule) => (chosen.includes(rule) ? '1' : '0')).join('')
 
-/** The most views that are kept: documents may match any of the rules together. */
+/** The most cached views: documents may match any combination of rules. */
 const MAX_VIEWS = 1024
 
 /** Creates the views of a collection: one for each set of `rules` that a document matches, on first use. */
@@ -67,7 +67,7 @@ function compileShape(collection: ShownCollection, isShown: (name: string) => bo
   const system = SYSTEM_FIELD_PLANS.map(({ name }) => name).filter((name) => name !== '_id' && isShown(name))
   const known = new Set(collection.fields.map(({ name }) => name))
   return (document, wanted) => {
-    // The names were checked, so none is `__proto__`: assignment defines an own property.
+    // Names are validated, so none is `__proto__`: assignment defines an own property.
     const shown: { _id: string; [name: string]: unknown } = { _id: document._id }
     for (const field of declared) {
       if (!Object.hasOwn(document, field.name) || wanted?.has(field.name) === false) continue
@@ -100,7 +100,7 @@ function showValue(field: Field, value: unknown): unknown {
 const isNested = (value: unknown): boolean => typeof value === 'object'
 
 function showProperties(properties: readonly Field[], value: JsonObject): JsonObject {
-  // Their names were checked too.
+  // These names are validated too.
   const shown: { [name: string]: unknown } = {}
   for (const property of properties)
     if (Object.hasOwn(value, property.name)) shown[property.name] = showValue(property, value[property.name])

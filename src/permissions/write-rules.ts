@@ -7,8 +7,8 @@ import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from 
 
 /**
  * The rules under which a caller may try an operation, in the order of CONTRACT.md §5: the caller's roles
- * decide if one of them mentions the operation, else `user`, else `*`; `owner` comes last. Where there are
- * none, the operation is denied.
+ * decide if one of them mentions the operation, else `user`, else `*`; `owner` comes last. Without rules, the operation
+ * is denied.
  */
 export function selectWriteRules(
   mentions: ReadonlyMap<string, Rule | null>,
@@ -19,7 +19,7 @@ export function selectWriteRules(
     .filter((rule) => rule !== null && rule !== undefined)
 }
 
-/** The subjects whose word counts, in the order of their rules. */
+/** The subjects that decide, in the order of their rules. */
 export const decidingSubjects = (
   mentions: ReadonlyMap<string, Rule | null>,
   caller: KnownCaller | null,
@@ -33,14 +33,14 @@ function decideSubjects(mentions: ReadonlyMap<string, Rule | null>, caller: Know
   return mentions.has(SIGNED_IN) ? [SIGNED_IN] : STRANGER
 }
 
-/** What a rule leaves of a body. */
+/** The properties of a body that a rule keeps. */
 export interface KeptProperties {
   readonly body: JsonObject
   /** Whether the rule dropped nothing; system fields and properties that `set` replaces do not count. */
   readonly isWhole: boolean
 }
 
-/** The fields of accounts that no rule simply accepts: that of the roles, and the one that says who is verified. */
+/** The fields of accounts with rules of their own: the role field and the field of the verification time. */
 export interface AccountFields {
   readonly roleField: string | null
   readonly verifiedField: string | null
@@ -57,7 +57,7 @@ export const acceptsProperty = (
   (name !== roleField || rule.acceptsRole)
 
 /**
- * Drops system fields and the field that says who is verified, what `accepts` refuses, and what `set` replaces
+ * Drops system fields, the field of the verification time, what `accepts` rejects, and what `set` replaces
  * (CONTRACT.md §4 and §5).
  */
 export function keepProperties(
@@ -77,7 +77,7 @@ export function keepProperties(
   return names.every(isKept) ? { body, isWhole } : { body: pickOwn(body, names.filter(isKept)), isWhole }
 }
 
-/** The values of a rule's `set` for a caller; `undefined` where the caller lacks one of them. */
+/** The values of a rule's `set` for a caller; `undefined` if the caller lacks one of them. */
 export function bindSet({ set }: Rule, asking: BoundCaller): JsonObject | undefined {
   if (set.size === 0) return NOTHING
   const entries: [string, unknown][] = []

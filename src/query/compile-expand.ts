@@ -6,33 +6,33 @@ import type { QueryReading, ReadableNames } from './reading.js'
 
 /** A reference, or an array of them, that is replaced by the documents that it names. */
 export interface Expansion {
-  /** Where it lies in a document, dotted. */
+  /** The dotted path in a document. */
   readonly path: string
   /** The collection of those documents. */
   readonly target: string
   /** Whether an array of references is declared there. A stored value of another type stays as it is. */
   readonly isList: boolean
-  /** What is expanded in them, in the order of their fields. */
+  /** The expansions inside these documents, in the order of their fields. */
   readonly onward: readonly Expansion[]
 }
 
-/** What a caller may read of other collections. */
+/** The names that a caller may read of other collections. */
 export interface Following {
   /** The collection of the documents that a field names, if it names any. */
   targetOf(field: Field): string | undefined
-  /** The names that may be read there; `null` where nothing may be. */
+  /** The names that the caller may read there; `null` if none. */
   readable(collection: string): ReadableNames | null
 }
 
 /** The most references on the way of one name (CONTRACT.md §2, "Expand"). */
 export const MAX_LEVELS = 3
 
-/** An expansion that others of the same query may go on from. */
+/** An expansion that longer names of the same query may extend. */
 interface OpenExpansion extends Expansion {
   readonly onward: OpenExpansion[]
 }
 
-/** Compiles the names of references; each is judged as in a query of the collection that has it. */
+/** Compiles the names of references; each is checked as in a query of the collection that has it. */
 export function compileExpand(
   paths: readonly string[],
   { readable, faults, attempt }: QueryReading,
@@ -89,7 +89,7 @@ export function targetOf(field: Field): string | undefined {
   return definition.type === 'reference' ? definition.collection : undefined
 }
 
-/** In the order of fields, so that it does not depend on the order of names which expansions there is room for. */
+/** Sorts by the order of fields: which expansions fit the limit must not depend on the order of the names. */
 const order = (
   expansions: readonly Expansion[],
   readable: ReadableNames | null,

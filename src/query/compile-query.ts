@@ -26,7 +26,7 @@ type CountLimits = Pick<Limits, 'conditions' | 'values' | 'patterns'>
 /** The limits of a query. */
 export type QueryLimits = CountLimits & PageLimits
 
-/** What one caller may read. */
+/** The fields and references that one caller may read. */
 export interface QueryScope {
   readonly readable: Readable
   readonly following: Following
@@ -73,8 +73,8 @@ export function compileQuery(
 const asWritten = (operand: unknown): readonly unknown[] => [operand]
 
 /**
- * The operands of a condition on the creator, where accounts may be among the creators: an `_id` of an account is in
- * lower case, that of a host's caller is as the host has it.
+ * The operands of a condition on the creator, if creators may be accounts: the `_id` of an account is in lower case,
+ * the one of a host's caller is in the form that the host gave.
  */
 const asCreator = (operand: unknown): readonly unknown[] => {
   if (Array.isArray(operand)) return [operand.flatMap(asCreator)]
@@ -91,7 +91,7 @@ function createReading(readable: Readable, following: Following): QueryReading {
       field.path === CREATED_BY && following.targetOf(field) !== undefined ? asCreator : asWritten,
     find(parameter, path) {
       const field = readable.find(path)
-      // Finding the nearest of many names takes long.
+      // The search for the nearest name is slow for many names.
       if (!field)
         faults.push(unknownField(parameter, path, isTold(faults) ? suggest(path, readable.paths()) : ''))
       return field
@@ -108,7 +108,10 @@ function createReading(readable: Readable, following: Following): QueryReading {
   }
 }
 
-/** Compiles all conditions, and one of the groups if any. `at` precedes a field in a parameter's name. */
+/**
+ * Compiles all conditions and, if there are groups, that at least one group holds. `at` precedes a field in a
+ * parameter's name.
+ */
 function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: QueryReading): Filter {
   const filters: Filter[] = []
   for (const [path, operators] of conditions) {
@@ -182,7 +185,7 @@ function buildComparison(
   return joinRepeated(operator, filters)
 }
 
-/** The fault of texts; where they would be understood with a plus for each space, it says how a plus is written. */
+/** The validation error of texts; if they are valid with a plus for each space, it says how to encode a plus. */
 function explainSpaces(
   fault: ConditionFault,
   texts: readonly string[],
@@ -210,7 +213,7 @@ function compileProjection(paths: readonly string[], find: (path: string) => Fie
   return createProjection(paths.flatMap((path) => find(path)?.path ?? []))
 }
 
-/** What limits count in a query. */
+/** The counters of the limits of a query. */
 type Counts = { -readonly [name in keyof CountLimits]: number }
 
 /** The limits that a query exceeds. */

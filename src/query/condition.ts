@@ -127,7 +127,7 @@ function toFlag(operand: unknown): boolean {
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** Whether the text of a list is a JSON array; any other is a single value of it. */
+/** Whether the text of a list is a JSON array; any other text is a single value. */
 export const isArrayText = (text: string): boolean => text.startsWith('[')
 
 /** Reads the texts of an operator; those of a list are one operand. Throws `ConditionFault`. */
@@ -176,12 +176,12 @@ function readScalar(field: Field, text: string): unknown {
   return value
 }
 
-/** Refuses a number that is so small that it became zero: it is not the number that was written. */
+/** Rejects a number so small that it became zero: it is not the number in the query. */
 function refuseUnderflow(): never {
   throw new ConditionFault('out_of_range', 'is too close to zero')
 }
 
-/** Refuses such numbers among those of a list; `text` is its JSON. */
+/** Rejects such numbers in a list; `text` is its JSON. */
 function refuseUnderflows(text: string): void {
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '')
   for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g)) if (isUnderflow(number)) refuseUnderflow()

@@ -21,7 +21,7 @@ interface Operands {
 
 interface OperatorOn<K extends keyof Operands> {
   readonly operand: K
-  /** The meaning of a repeated operator: `any` value suffices, `all` must hold, or it may not be repeated. */
+  /** The meaning of a repeated operator: `any` value suffices, `all` must hold, or `refused`: repeating is an error. */
   readonly repeated: 'any' | 'all' | 'refused'
   readonly toFilter: (field: FieldRef, operand: Operands[K]) => Filter
 }

@@ -14,7 +14,7 @@ import { createSightings } from './sightings.js'
 export interface LinkedQuery extends Query {
   /** The query string as it was sent. */
   readonly text: string
-  /** The event behind which a stream goes on. */
+  /** The event after which a stream resumes. */
   readonly event?: string
 }
 
@@ -26,16 +26,16 @@ export type ReadQuery = (
   following: Following,
 ) => LinkedQuery
 
-/** The queries that are kept, in units of text; compiled, a unit takes some 100 bytes. */
+/** The size of the cache of queries, in UTF-16 units of text; a unit takes about 100 bytes once compiled. */
 const MAX_KEPT = 128 * 1024
-/** The longest query that is kept, in units of text. */
+/** The longest cached query, in UTF-16 units. */
 const MAX_LENGTH = 1024
-/** The names of parameters that are kept, in units of text. */
+/** The size of the cache of parameter names, in UTF-16 units. */
 const MAX_FORMS = 32 * 1024
-/** What a query takes beside its text. */
+/** The size of a cache entry in addition to the text of its query. */
 const OVERHEAD = 8
 
-/** What is kept for a route. */
+/** The cache of a route. */
 interface OfRoute {
   readonly queries: BoundedMap<string, CachedQuery>
   readonly forms: BoundedMap<string, QueryForm>
@@ -47,15 +47,15 @@ interface CachedQuery {
 }
 
 /**
- * Creates the reader of query strings, which keeps recent queries that came twice: most never come again, and what
- * is kept for a while costs the collector as much as it costs to make. A compiled query depends on its text, on the
- * parameters of its route, and on what its caller may read: `readable.key` stands for that.
+ * Creates the reader of query strings, which caches recent queries that came twice: most never come again, and an entry
+ * that lives for a while costs as much in garbage collection as in compilation. A compiled query depends on its text,
+ * on the parameters of its route, and on what its caller may read, which `readable.key` identifies.
  */
 export function createQueryReader(limits: Limits): ReadQuery {
   const [idField] = SYSTEM_FIELD_PLANS
   if (!idField) throw new Error('every document has an _id')
   const wasSeen = createSightings()
-  /** By the parameters of a route; there are as many as routes that take some. */
+  /** By the parameters of a route, so its size is at most the number of routes. */
   const routes = new Map<readonly ParameterName[], OfRoute>()
   const addRoute = (allowed: readonly ParameterName[]): OfRoute => {
     const route = {
@@ -69,7 +69,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
     const { queries, forms } = routes.get(allowed) ?? addRoute(allowed)
     const compile = (): LinkedQuery => {
       const raw = parseQueryString(text, allowed, limits, forms)
-      // Without an order, the place is an event.
+      // A query without an order is that of a stream: its place is an event.
       const { after, lastEventId, ...unordered } = raw
       const isOrdered = allowed.includes('sort')
       const event = lastEventId || after
@@ -85,7 +85,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
     if (known) return known.query
     if (!CACHES.queries.isOn || !wasSeen(key)) return compile()
     const query = freezeAll(compile())
-    // What it goes on to depends on what the caller may read there.
+    // Nested expansions depend on what the caller may read in other collections.
     if (query.expand.some(({ onward }) => onward.length > 0)) return query
     queries.set(key, { query, size: OVERHEAD + key.length })
     return query
@@ -95,7 +95,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
 const createKept = <T extends { readonly size: number }>(cache: Cache, most: number): BoundedMap<string, T> =>
   createBoundedMap(cache, most, ({ size }) => size)
 
-/** Freezes what is kept: storage may keep what it computes for a filter that cannot change. */
+/** Freezes a cached query: storage may cache what it computes for a frozen filter. */
 function freezeAll(query: LinkedQuery): LinkedQuery {
   freezeDeep(query.filter)
   freezeDeep(query.sort)

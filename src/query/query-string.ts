@@ -18,10 +18,10 @@ const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Ma
 /** The most levels of groups within groups (CONTRACT.md §3.3). */
 const MAX_LEVELS = 4
 
-/** Queries by the names of their parameters, for one list of allowed ones; each value is the place of a parameter. */
+/** Queries by the names of their parameters, for one list of allowed names; each value is the index of a parameter. */
 export type QueryForms = BoundedMap<string, QueryForm>
 
-/** A query whose values are the places of its parameters, and what it takes in a store. */
+/** A query whose values are the indexes of its parameters, and its size in the cache. */
 export interface QueryForm {
   readonly query: RawQuery
   readonly size: number
@@ -47,10 +47,10 @@ export function parseQueryString(
   return known ?? parse(parts, allowed, forms)
 }
 
-/** The longest names of parameters, together, that are kept. */
+/** The longest cached names of one query, in UTF-16 units. */
 const MAX_NAMES = 1024
 
-/** Reads a query of known form; `undefined` for another one, and where a value cannot be decoded. */
+/** Reads a query with cached names; `undefined` for other names, and if a value cannot be decoded. */
 function readKnown(parts: readonly string[], forms: QueryForms): RawQuery | undefined {
   const form = forms.get(namesOf(parts))
   if (!form) return undefined
@@ -131,12 +131,12 @@ export function refuse(faults: readonly Fault[]): void {
   throw new ServiceError('invalid_query', detail, { errors: shown })
 }
 
-/** Whether another fault would be told. */
+/** Whether the answer has room for another validation error. */
 export const isTold = (faults: readonly Fault[]): boolean => faults.length < MAX_FAULTS
 
-/** Enough faults to correct a query, and few enough to keep the answer short. */
+/** The most validation errors of an answer: enough to correct a query. */
 const MAX_FAULTS = 8
-/** The most faults that `detail` repeats in words. */
+/** The most validation errors that `detail` describes. */
 const MAX_DETAILED = 3
 
 const cut = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name)
@@ -154,7 +154,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** The key in its canonical form, in which `q[a]` is `q[a][$eq]`; a fault for a key outside the grammar. */
+/** The canonical form of a key: `q[a]` becomes `q[a][$eq]`. A key outside the grammar is a validation error. */
 function canonicalKey(name: string, allowed: readonly ParameterName[]): string | Fault {
   const start = name.search(BRACKET)
   const parameter = start < 0 ? name : name.slice(0, start)
@@ -185,7 +185,7 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
   }
 }
 
-/** Whether a bracket holds an index, as some clients write a list. */
+/** Whether a bracket contains an index, the list syntax of some clients. */
 const isIndex = (bracket: string): boolean => /^\[\d*\]$/.test(bracket)
 
 const indexed = (form: string): string => `takes no index: write ${cut(form)}=<value>, again for each value`
@@ -239,7 +239,7 @@ type Tree = {
   readonly expand?: string | string[]
 }
 
-/** The query of canonical keys; its values are their places. */
+/** The query of canonical keys; its values are the indexes of the parameters. */
 function readTree(keys: readonly string[]): RawQuery {
   const pairs = keys.map((key, place) => `${encodeURIComponent(key)}=${place}`)
   let tree: Tree
@@ -270,7 +270,7 @@ function readTree(keys: readonly string[]): RawQuery {
   return query
 }
 
-/** Puts values in their places. */
+/** Replaces each index by the value of its parameter. */
 function fill({ conditions, groups, sort, project, expand, ...single }: RawQuery, values: readonly string[]) {
   const put = (place: string): string => values[Number(place)] ?? ''
   const query: { -readonly [name in keyof RawQuery]: RawQuery[name] } = {

@@ -10,7 +10,7 @@ export type ParameterName =
   | 'project'
   | 'expand'
 
-/** A parsed filter: all its conditions must hold and, where there are groups, at least one of them. */
+/** A parsed filter: all its conditions must hold and, if there are groups, at least one of the groups. */
 export interface RawFilter {
   /** Field path → operator → its values, in the order of the query string. */
   readonly conditions: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>

@@ -3,7 +3,7 @@ import type { Field } from '../fields/field-type.js'
 import type { FieldRef, Filter } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 
-/** The names of what a caller may read of a collection, whatever the documents. */
+/** The names that a caller may read in some document of a collection. */
 export interface ReadableNames {
   /** The field at a path, if some grant of the caller shows it. */
   find(path: string): Field | undefined
@@ -13,24 +13,24 @@ export interface ReadableNames {
 
 /** The fields of a collection as one caller sees them. */
 export interface Readable extends ReadableNames {
-  /** Stands for all that follows: equal keys mean equal answers. Absent where there is no such key. */
+  /** A cache key of the members below: equal keys mean equal answers. Absent if there is none. */
   readonly key?: number
   /** Whether every grant of the caller shows a field. */
   isShownAlways(field: Field): boolean
-  /** Makes a condition false where the caller may not read its field; it must be false where that is missing. */
+  /** Makes a condition false if the caller may not read its field. The condition must be false for a missing value. */
   guard(filter: Filter, field: FieldRef): Filter
   /** Reads the patterns of a query. */
   readonly parsePattern: ParsePattern
 }
 
-/** Reads the parameters of a query. It notes a fault and continues with the next parameter. */
+/** Reads the parameters of a query. It reports an error and continues with the next parameter. */
 export interface QueryReading {
   readonly readable: Readable
   readonly faults: Fault[]
   /** The field that a parameter names. */
   find(parameter: string, path: string): Field | undefined
-  /** The operands that an operand of a condition on a field stands for. */
+  /** The operands that replace an operand of a condition on a field. */
   spellings(field: Field): (operand: unknown) => readonly unknown[]
-  /** The result of `compile`, or `fallback` where it throws a `ConditionFault`. */
+  /** The result of `compile`, or `fallback` if it throws a `ConditionFault`. */
   attempt<T>(parameter: string, fallback: T, compile: () => T): T
 }

@@ -1,9 +1,9 @@
-/** The texts that are remembered at most: a power of two. */
+/** The size of the table: a power of two. */
 const PLACES = 8192
 
 /**
- * Creates what tells whether a text was seen before, not long ago. It remembers numbers made of texts, in one table
- * that never grows: a text whose number another one has counts as seen, and one whose place another took as new.
+ * Creates a function that tells whether a text was seen recently. It stores hashes in a table of fixed size: a text
+ * with the hash of another one counts as seen, and a text whose slot was overwritten counts as new.
  */
 export function createSightings(): (text: string) => boolean {
   const numbers = new Int32Array(PLACES)
@@ -16,7 +16,7 @@ export function createSightings(): (text: string) => boolean {
   }
 }
 
-/** FNV-1a over the units of a text. */
+/** FNV-1a over the UTF-16 units of a text. */
 function hash(text: string): number {
   let number = 0x811c9dc5 | 0
   for (let i = 0; i < text.length; i++) number = Math.imul(number ^ text.charCodeAt(i), 0x01000193)

@@ -4,11 +4,11 @@ import { isStorable } from '../json/domain.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 
-/** What a claim is for one caller (CONTRACT.md §5, "Claims"). */
+/** The values of a claim for one caller (CONTRACT.md §5, "Claims"). */
 export interface ClaimValues {
-  /** Each once, that of the oldest document first. */
+  /** The distinct values, that of the oldest document first. */
   readonly values: readonly Scalar[]
-  /** False where there are more documents than count: the values are then not all. */
+  /** False if there are more documents than the limit, so that values are missing. */
   readonly isWhole: boolean
 }
 
@@ -16,7 +16,7 @@ export interface ClaimValues {
 export interface HeldClaims {
   /** Whether this is the name of a claim. */
   has(name: string): boolean
-  /** What was read of a claim; `undefined` where the caller lacks it. Throws for one that was not read. */
+  /** The values of a claim; `undefined` if the caller lacks it. Throws if the claim was not read. */
   get(name: string): ClaimValues | undefined
 }
 
@@ -26,16 +26,16 @@ export interface Binding {
   readonly user: JsonObject | null
   /** The time in stored form. */
   readonly now: string
-  /** Absent where the configuration has none. */
+  /** Absent if the configuration has no claims. */
   readonly claims?: HeldClaims | undefined
 }
 
-/** The form that an operand must have, or that a variable's value has. */
+/** The required form of an operand, or the form of a variable's value. */
 export type VariableForm = 'single' | 'list'
 
 /**
- * Why a variable has no value, none of the required form, or none that one of these fields can hold; `undefined` where it
- * has one. Without a field, where none is known.
+ * The reason why a variable has no value of the required form that one of these fields can hold; `undefined` if it has
+ * one. `fields` is empty if no field is known.
  */
 export type JudgeVariable = (
   variable: string,
@@ -45,7 +45,7 @@ export type JudgeVariable = (
 
 /** The variable of the time. */
 export const NOW = '$now'
-/** What the caller's own variables begin with. */
+/** The prefix of the caller's own variables. */
 export const USER = '$user.'
 /** The variable of the caller's `_id`. */
 export const USER_ID = `${USER}_id`
@@ -71,12 +71,12 @@ export function claimIn(claims: { has(name: string): boolean }, variable: unknow
   return name !== undefined && claims.has(name) ? name : undefined
 }
 
-/** How much of a claim is needed: all of its values, or those that count. */
+/** Whether a complete claim is required, or the values within the limit suffice. */
 export type ClaimShare = 'all' | 'some'
 
 /**
- * Replaces the variables in a value; `undefined` where the caller lacks one, has `null` for it, or does not
- * have as much of a claim as is needed.
+ * Replaces the variables in a value; `undefined` if the caller lacks one, has `null` for it, or has an incomplete claim
+ * where a complete one is required.
  */
 export function bindValue(
   value: unknown,

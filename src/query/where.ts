@@ -16,16 +16,16 @@ export type Where =
   | { readonly kind: 'fixed'; readonly filter: Filter; readonly ways: Ways }
   | {
       readonly kind: 'bound'
-      /** All variables that it depends on. */
+      /** All variables that the filter depends on. */
       readonly variables: readonly string[]
-      /** Calls `onLack` for each condition that is false because of what the caller lacks. */
+      /** Calls `onLack` for each condition that is false because the caller lacks a value. */
       readonly bind: (binding: Binding, onLack?: () => void) => Filter
       readonly ways: Ways
-      /** What it is made of, for those who read it without a caller. */
+      /** The compiled parts, for analysis without a caller. */
       readonly parts: BoundParts
     }
 
-/** The filters that a bound one joins, or its one condition with a variable. */
+/** The parts of a bound filter, or its single condition with a variable. */
 export type BoundParts =
   | { readonly kind: 'and' | 'or'; readonly wheres: readonly Where[] }
   | {
@@ -45,7 +45,7 @@ export const isAnywhere = (where: Where): boolean => where.kind === 'fixed' && i
 export const bindWhere = (where: Where, binding: Binding, onLack?: () => void): Filter =>
   where.kind === 'fixed' ? where.filter : where.bind(binding, onLack)
 
-/** The `where` that holds where both do. */
+/** The `where` that holds if both hold. */
 export const narrowWhere = (where: Where, other: Where): Where => join([other, where], 'and')
 
 /** Resolves the names in a `where`. */
@@ -58,7 +58,7 @@ export interface WhereScope {
   readonly isUnsure: (path: string) => boolean
 }
 
-/** Parses a filter, in the words of the query language as JSON (CONTRACT.md §5). */
+/** Parses a filter in the JSON form of the query language (CONTRACT.md §5). */
 export function parseWhere(where: JsonObject, scope: WhereScope, report: ConfigReport): Where {
   const parts = Object.entries(where).map(([name, condition]) => {
     const place = report.at(name)
@@ -101,7 +101,7 @@ function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, r
   }
   const parts = Array.from(groups, (group: unknown, i) => {
     if (isObject(group)) return parseWhere(group, scope, report.at(i))
-    // Its fault is that of its shape.
+    // The check of the shape reports it.
     if (group === undefined) return ANYWHERE
     report.at(i).fault('must be a filter')
     return ANYWHERE
@@ -109,14 +109,14 @@ function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, r
   return join(parts, name === '$or' ? 'or' : 'and')
 }
 
-/** Stand in for a field of unknown type: a condition that none of them takes is wrong for every type. */
+/** Placeholders for a field of unknown type: a condition that none of them accepts is wrong for every type. */
 const STAND_INS: readonly Field[] = compileFields({
   string: { type: 'string' },
   number: { type: 'number' },
   boolean: { type: 'boolean' },
 })
 
-/** `fields` is the field of the condition, or the stand-ins for it. */
+/** `fields` is the field of the condition, or its placeholders. */
 function parseField(
   fields: readonly Field[],
   condition: unknown,
@@ -176,7 +176,7 @@ const isList = (operator: OperatorName): boolean => takes(operator, 'list')
 const variablesOf = (operator: OperatorName, operand: unknown): readonly string[] =>
   takes(operator, 'pattern') ? [] : findVariables(operand)
 
-/** Notes every fault of a condition: of each variable, and of each element of a list. */
+/** Reports every error of a condition: of each variable, and of each element of a list. */
 function judgeCondition(
   fields: readonly Field[],
   operator: OperatorName,
@@ -210,7 +210,7 @@ function findFault(attempt: () => void): string | undefined {
   }
 }
 
-/** An operand that the field never takes is a fault of the configuration, for every caller. */
+/** Reports an operand that the field never accepts, for any caller, as an error of the configuration. */
 function tryCondition(field: Field, operator: OperatorName, operand: unknown): void {
   if (variablesOf(operator, operand).length === 0) {
     buildCondition(field, operator, operand)
@@ -225,14 +225,14 @@ function tryCondition(field: Field, operator: OperatorName, operand: unknown): v
   if (kind === 'ordered' && !elementOf(field).fieldType.isOrdered) buildCondition(field, operator, true)
 }
 
-/** Binds a condition; `undefined` where the caller lacks a variable, or has it in an unfit form. */
+/** Binds a condition; `undefined` if the caller lacks a variable, or has it in another form. */
 function bindCondition(
   field: Field,
   operator: OperatorName,
   operand: unknown,
   binding: Binding,
 ): Filter | undefined {
-  // What is in a part of a claim is in the claim; what is not in the part may be.
+  // An incomplete claim proves only membership: a value that was not read may belong to it too.
   const bound = bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
   if (bound === undefined) return undefined
   try {

@@ -6,9 +6,8 @@ import { readPointer, toPointerPart } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
 
 /**
- * Whether a fault counts against an update. Faults count in what the update changes, in a required property
- * that it removes, and in a forbidden name that it uses. A value that was stored before and stays as it is
- * may break a rule that the configuration has now (CONTRACT.md §2).
+ * Whether a fault counts against an update: those of changed values, of removed required properties, and of forbidden
+ * names. An unchanged stored value may violate the present configuration (CONTRACT.md §2).
  */
 export function isChange(
   { path, code }: Fault,
@@ -16,10 +15,10 @@ export function isChange(
   before: JsonObject,
   after: JsonObject,
 ): boolean {
-  // Otherwise a caller could test guesses of a value stored under an undeclared name: a right one would pass.
+  // Otherwise a caller could guess a value stored under an undeclared name: the right guess would pass.
   if (code === 'unknown_property' || code === 'forbidden_name') return readPointer(body, path) !== undefined
   const parent = path.slice(0, path.lastIndexOf('/'))
-  // An object that is new must be complete.
+  // A new object must be complete.
   if (code === 'required' && parent !== '' && !isObject(readPointer(before, parent))) return true
   return !isEqualJson(readPointer(before, path), readPointer(after, path))
 }
@@ -45,7 +44,7 @@ export function findImmutableChanges(
   })
 }
 
-/** The fault of an update that gives an immutable property another value than the one its caller sees. */
+/** The fault of an update that changes an immutable property from the value that its caller sees. */
 export const immutable = (path: string): Fault => ({
   path,
   code: 'immutable',

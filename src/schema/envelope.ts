@@ -25,7 +25,7 @@ export const envelope = (properties: EnvelopeSchema['properties']): EnvelopeSche
 
 /**
  * Compiles the validator of an envelope; it finds at most 50 faults. Compiling costs milliseconds. A client
- * decides how many properties and elements a body has, so the validator stops once it has enough faults.
+ * controls the number of properties and elements of a body, so the validator stops at the limit of faults.
  */
 export function compileEnvelope(schema: EnvelopeSchema): (body: JsonObject) => readonly Fault[] {
   const shells = Object.entries(schema.properties).map(([name, { items, ...shell }]) => [name, shell])

@@ -28,7 +28,7 @@ const encoder = new TextEncoder()
 export const countBytes = (text: string): number => encoder.encode(text).length
 
 function createAjv(verbose: boolean): Ajv {
-  // Patterns run on our own engine, in linear time. ajv shares compiled patterns by what `toString` gives.
+  // Patterns run on our own engine, in linear time. ajv identifies compiled patterns by their `toString`.
   const regExp = Object.assign(
     (source: string) => ({
       test: compilePattern(parsePattern(source, { ignoreCase: false })).test,
@@ -56,7 +56,7 @@ function createAjv(verbose: boolean): Ajv {
   addFormats.default(ajv, [...STRING_FORMATS])
   ajv.addFormat('email', isEmail)
   ajv.addFormat('timestamp', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  // ajv's own compares a value with one after the other: a body may hold many, and a list be long.
+  // ajv's `enum` compares a value with each member in turn, which is slow for many values and long lists.
   ajv.removeKeyword('enum')
   ajv.addKeyword({
     keyword: 'enum',
@@ -91,10 +91,10 @@ const shared: { quiet?: Ajv; verbose?: Ajv } = {}
 
 type FindViolations = (value: unknown) => readonly Violation[]
 
-/** The sum of the lengths of the schemas whose compiled form is kept. */
+/** The size of the cache of compiled schemas, in UTF-16 units of their text. */
 const MAX_KEPT = 256 * 1024
 
-/** By the text of the schema. Collections, and services of one process, often have the same. */
+/** By the text of the schema: collections, and services of one process, often share schemas. */
 const kept = createBoundedMap<string, { readonly find: FindViolations; readonly length: number }>(
   CACHES.schemas,
   MAX_KEPT,
@@ -119,13 +119,13 @@ export function compileJsonSchema(schema: JsonSchema, { verbose = false } = {}):
 
 function compileWith(ajv: Ajv, schema: JsonSchema): FindViolations {
   const validate: ValidateFunction = ajv.compile(schema)
-  // ajv would keep every schema that it ever compiled.
+  // ajv would retain every schema that it ever compiled.
   ajv.removeSchema(schema)
   return (value) => {
     if (validate(value)) return NONE
     const byPath = new Map<string, Violation>()
     for (const error of validate.errors ?? []) {
-      // These two only repeat that something inside is violated; the violation inside says how.
+      // These two only repeat a violation inside, which is reported itself.
       if (error.keyword === 'if' || error.keyword === 'propertyNames') continue
       const violation = toViolation(error)
       const key = `${violation.isName ? 'name' : 'value'} ${violation.path}`

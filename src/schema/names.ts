@@ -13,7 +13,7 @@ export const USERS = 'users'
 /** The system field with the `_id` of the caller who created a document. */
 export const CREATED_BY = 'createdBy'
 
-/** The fields that every document has beside those of its schema. */
+/** The fields that every document has besides those of its schema. */
 export const SYSTEM_FIELDS = ['_id', 'createdAt', 'updatedAt', 'createdBy'] as const
 
 const fieldName = new RegExp(FIELD_NAME)
@@ -25,7 +25,7 @@ export const isFieldName = (name: string): boolean =>
 /** Whether the service itself sets the field of this name. */
 export const isSystemField = (name: string): boolean => (SYSTEM_FIELDS as readonly string[]).includes(name)
 
-/** The known name nearest to a misspelt one; `undefined` where none is near. */
+/** The known name nearest to a misspelt one; `undefined` if none is near. */
 export const findNearest = (name: string, known: readonly string[]): string | undefined =>
   closestMatch(name.slice(0, 64), [...known], { maxDistance: Math.max(2, Math.floor(name.length / 3)) })
 

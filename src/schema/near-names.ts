@@ -3,14 +3,14 @@ import type { Field } from '../fields/field-type.js'
 import { toPointerParts } from '../json/pointer.js'
 import { suggest } from './names.js'
 
-/** The most names for which a near one is sought: each takes as long as there are others. */
+/** The most names for which the nearest name is searched: each search visits all candidates. */
 const MAX_SOUGHT = 8
 
 type Node = Pick<Field, 'properties' | 'items'>
 
 /**
- * Adds to the faults of the first undeclared properties the nearest names that there are in their places; at the top
- * those of `accepted`.
+ * Adds the nearest declared names to the faults of the first undeclared properties; at the top level, the nearest of
+ * `accepted`.
  */
 export function addNearNames(
   faults: readonly Fault[],

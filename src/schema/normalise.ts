@@ -6,13 +6,13 @@ import type { JsonObject } from '../types.js'
 
 /**
  * Brings a value into its stored form: `trim`, `lowercase`, timestamps in UTC, −0 as 0, `null` of a nullable
- * field as `undefined`. A value of another type stays as it is: the validator refuses it. CONTRACT.md §1.
+ * field as `undefined`. A value of another type stays as it is: the validator rejects it. CONTRACT.md §1.
  */
 export const normalise = (field: Field, value: unknown): unknown =>
   runAtOnce((slice) => normaliseInSlices(field, value, slice))
 
 /**
- * Normalises an object: declared properties in the schema's order, then the others in theirs, without those
+ * Normalises an object: declared properties in the schema's order, then the others in their own order, without those
  * that became `undefined`.
  */
 export const normaliseProperties = (fields: readonly Field[], value: JsonObject): JsonObject =>
@@ -50,7 +50,7 @@ export function* normalisePropertiesInSlices(
   return normalised
 }
 
-/** The same at once, as most objects can be; `undefined` where something takes slices. */
+/** The same synchronously, for most objects; `undefined` if a part needs slices. */
 export function normaliseAtOnce(
   fields: readonly Field[],
   value: JsonObject,
@@ -65,13 +65,13 @@ export function normaliseAtOnce(
 const stepsToCopy = (fields: readonly Field[], properties: number): number =>
   COPY * properties + fields.length / LOOK
 
-/** Normalises what is short of so many properties; the rest is left as it is. */
+/** Normalises the short values of the first properties; the others stay as they are. */
 function normaliseShorts(
   fields: readonly Field[],
   value: JsonObject,
   properties: number,
 ): { [name: string]: unknown } {
-  // The names of fields were checked, so none is `__proto__`: assignment defines an own property.
+  // Names of fields are validated, so none is `__proto__`: assignment defines an own property.
   const normalised: { [name: string]: unknown } = {}
   let declared = 0
   for (const field of fields) {
@@ -87,17 +87,17 @@ function normaliseShorts(
 /** The steps of copying a property: some 200 ns. */
 const COPY = 4
 
-/** The properties that are looked for in one step. */
+/** The properties looked up in one step. */
 const LOOK = 4
 
-/** The steps of looking for the properties that a value may have: each is judged, whether it is there or not. */
+/** The steps of looking up the declared properties of a value: each is checked, present or not. */
 export const stepsToJudge = ({ properties }: Field): number =>
   properties.reduce((steps, property) => steps + 1 + stepsToJudge(property), 0)
 
-/** Whether there is nothing inside a field's value that has a definition of its own. */
+/** Whether no value inside a field's value has a definition of its own. */
 const isPlain = ({ items, properties }: Field): boolean => !items && properties.length === 0
 
-/** The most elements for which no slice is asked. */
+/** The most elements that are normalised without a slice. */
 const SHORT = 16
 
 /** Whether a value is normalised without a slice: most are. */
@@ -119,7 +119,7 @@ function addOthers(
   const declared = new Set(fields.map(({ name }) => name))
   const rest = Object.entries(others).filter(([name]) => !declared.has(name))
   if (rest.length === 0) return values
-  // `fromEntries` defines own properties whatever their names are; an assignment to `__proto__` would not.
+  // `fromEntries` defines own properties of any name; an assignment to `__proto__` would not.
   return Object.fromEntries([...Object.entries(values), ...rest])
 }
 
@@ -137,13 +137,13 @@ export function normalisePatch(field: Field, patch: unknown): unknown {
 }
 
 /**
- * Puts defaults where a property is missing, also inside objects and arrays of objects that are present.
+ * Adds the defaults of missing properties, also inside present objects and arrays of objects.
  * `now` is a stored timestamp.
  */
 export const applyDefaults = (fields: readonly Field[], value: JsonObject, now: string): JsonObject =>
   runAtOnce((slice) => applyDefaultsInSlices(fields, value, now, slice))
 
-/** Whether a value certainly needs no defaults; false too where that takes more than the slice. */
+/** Whether a value certainly needs no defaults; false also if the check exceeds the slice. */
 export function isComplete(fields: readonly Field[], value: JsonObject, now: string, slice: Slice): boolean {
   slice.left -= (2 * fields.length) / LOOK
   const needsNone = (field: Field): boolean =>

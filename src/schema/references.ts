@@ -17,7 +17,7 @@ export interface Reference {
 export const holdsReference = ({ type, properties, items }: Field): boolean =>
   type === 'reference' || properties.some(holdsReference) || (items !== null && holdsReference(items))
 
-/** Every reference in an object. Values that are not text are left out: the validator refuses them. */
+/** Every reference in an object. Values that are not text are left out: the validator rejects them. */
 export const collectReferences = (
   fields: readonly Field[],
   value: JsonObject,

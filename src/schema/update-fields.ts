@@ -7,11 +7,11 @@ import { applyDefaults, normalise, normalisePatch } from './normalise.js'
 
 /** An update, independent of the document that it changes. */
 export interface Update {
-  /** PATCH merges the named properties into the document; PUT puts them in place of the old ones. */
+  /** PATCH merges the named properties into the document; PUT replaces the old ones. */
   readonly mode: 'patch' | 'put'
   /** The named properties in stored form; a property that is `undefined` is removed. */
   readonly named: JsonObject
-  /** The properties that a PUT replaces, whether it names them or not. */
+  /** The properties that a PUT replaces, named or not. */
   readonly replaced: ReadonlySet<string>
   /** The time in stored form. */
   readonly now: string
@@ -50,7 +50,7 @@ export function updateFields(
   return orderFields(fields, applyDefaults(given, orderFields(fields, after), now))
 }
 
-/** A field whose defaults set nothing that is immutable: that is set on create only. */
+/** The field for updates: defaults inside it set no immutable property, which is set on create only. */
 export const forUpdate = (field: Field): Field =>
   holdsImmutable(field)
     ? {
@@ -63,7 +63,7 @@ export const forUpdate = (field: Field): Field =>
       }
     : field
 
-/** The value after a PATCH; `undefined` where the patch removes it. */
+/** The value after a PATCH; `undefined` if the patch removes it. */
 const patchValue = (before: unknown, patch: unknown): unknown =>
   patch === null ? undefined : mergePatch(before, patch)
 
@@ -84,9 +84,8 @@ function carryOver(field: Field | undefined, before: unknown, after: unknown): u
 }
 
 /**
- * What a PUT keeps of a value that it does not name: immutable properties, and the objects around them. Other
- * objects go, and with them the undeclared properties inside: an object kept for their sake would reveal
- * them.
+ * The part of an unnamed value that a PUT keeps: immutable properties, and the objects around them. Other objects are
+ * removed with the undeclared properties inside: an object kept only for these would reveal them.
  */
 function leaveOver(field: Field | undefined, value: unknown): unknown {
   if (field?.definition.immutable) return value

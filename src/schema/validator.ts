@@ -16,14 +16,14 @@ import { stepsToJudge } from './normalise.js'
 
 /** The most faults in one answer (CONTRACT.md §4). */
 export const MAX_FAULTS = 50
-/** The longest path of a fault: clients choose the names in a body, and an answer must not grow with them. */
+/** The longest path of a fault: clients choose the names in a body, which must not determine the size of an answer. */
 export const MAX_PATH = 256
 
-/** Which faults are looked for. */
+/** The faults to find. */
 export interface FaultOptions {
   /** The most faults to find. Default 50. */
   readonly limit?: number
-  /** Faults found before; a path has at most one fault. */
+  /** Faults found earlier; a path has at most one fault. */
   readonly known?: readonly Fault[]
   /** Faults for which this is false are skipped and do not count. */
   readonly isRelevant?: (fault: Fault) => boolean
@@ -34,25 +34,25 @@ export interface BodyValidator {
   (body: JsonObject, options?: FaultOptions): readonly Fault[]
   /** The same in slices. */
   readonly inSlices: (body: JsonObject, slice: Slice, options?: FaultOptions) => Sliced<readonly Fault[]>
-  /** Whether a body certainly has no fault, as most have none; false too where that takes more than the slice. */
+  /** Whether a body certainly has no fault, the common case; false also if the check exceeds the slice. */
   readonly isFlawless: (body: JsonObject, slice: Slice) => boolean
 }
 
-/** What a validator has to know beside the fields. */
+/** The options of a validator. */
 export interface ValidatorOptions extends InnerOptions {
   readonly additionalProperties: boolean
 }
 
-/** The part that concerns values inside others too. */
+/** The options that also apply to nested values. */
 interface InnerOptions {
-  /** The paths that an index covers; elements have that of their array. */
+  /** The paths that an index covers; elements have the path of their array. */
   readonly indexed: ReadonlySet<string>
   readonly parsePattern: ParsePattern
 }
 
 /**
- * Compiles the validator of whole documents. Compiling costs milliseconds: once for each collection, at start. A
- * client decides how many elements and properties a body has, so each check stops once there are enough faults.
+ * Compiles the validator of whole documents. Compiling costs milliseconds, once for each collection, at start. A client
+ * controls the number of elements and properties of a body, so each check stops at the limit of faults.
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
@@ -104,8 +104,8 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
 const NONE: readonly Fault[] = []
 
 /**
- * Whether a value certainly has none of the faults that the JSON Schema of a body leaves out; false too where that takes more
- * than the slice, or cannot be said in short.
+ * Whether a value certainly has none of the faults that the JSON Schema of a body leaves out; false also if the check
+ * exceeds the slice, or has no fast path.
  */
 type Soundness = (value: unknown, slice: Slice) => boolean
 
@@ -142,7 +142,7 @@ function compileArraySoundness(items: Field, options: InnerOptions): Soundness {
     })
 }
 
-/** Adds a fault; false when there is no room for another. */
+/** Adds a fault; false when the limit is reached. */
 type AddFault = (fault: Fault) => boolean
 
 /** Checks a value that may be large. */
@@ -150,7 +150,7 @@ type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Slic
 
 /**
  * Compiles the checks that the JSON Schema of a body leaves out: undeclared properties of objects, elements
- * of arrays, and patterns, whose search can pause. `undefined` where a field needs none.
+ * of arrays, and patterns, whose search can pause. `undefined` if a field needs none.
  */
 function compileCheck(
   { type, fieldType, definition, items, properties }: Field,
@@ -222,8 +222,8 @@ const count = (number: unknown, one: string): string => `${number} ${one}${numbe
 type DescribeKeyword = (params: Violation['params']) => readonly [code: string, message: string]
 
 /**
- * The message for each violated keyword of a body's schema. It does not list the values of an `enum`: not
- * every writer may know them.
+ * The message for each violated keyword of a body's schema. It does not list the values of an `enum`, which some
+ * writers may not read.
  */
 const DESCRIPTIONS: { readonly [keyword: string]: DescribeKeyword } = {
   required: () => ['required', 'is required'],
@@ -245,7 +245,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeKeyword } = {
   ],
 }
 
-/** The fault that a violation of a body's schema stands for. */
+/** The fault for a violation of a body's schema. */
 export function describeViolation({ path, keyword, params }: Violation): Fault {
   const [code, message] = DESCRIPTIONS[keyword]?.(params) ?? ['invalid', 'is not valid']
   return { path, code, message }

@@ -6,15 +6,14 @@ import type { Config, FieldDefinition } from '../../types.js'
 import { UNSURE } from '../shape/settle-shape.js'
 
 /**
- * The claims as the fields of callers that they are, as far as their types are known before anything is compiled:
- * rules are checked against them.
+ * The claims as fields of callers, as far as their types are known before compilation. Rules are checked against them.
  */
 export const findClaimFields = ({ collections, auth }: Partial<Config>): ReadonlyMap<string, Field> =>
   new Map(
     compileFields(
       Object.fromEntries(
         Object.entries(auth?.claims ?? {})
-          // Another name is a fault already.
+          // Any other name is reported already.
           .filter(([name]) => isFieldName(name))
           .map(([name, { from, take }]) => [
             name,

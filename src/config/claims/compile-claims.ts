@@ -14,14 +14,14 @@ import type { Claim, Collection } from '../plan.js'
 import type { IsUnsure } from '../shape/check-shape.js'
 import { isUnsurePath, UNSURE } from '../shape/settle-shape.js'
 
-/** What claims are checked against. */
+/** The parts of a configuration that claims are checked against. */
 export interface ClaimScope {
   readonly collections: ReadonlyMap<string, Collection>
-  /** Judges the variables in the `where` of a claim. */
+  /** Checks the variables in the `where` of a claim. */
   readonly judgeVariable: JudgeVariable
   readonly parsePattern: ParsePattern
   readonly isUnsure: IsUnsure
-  /** What a user must meet before anyone but a role may learn of it; `null` for nothing. */
+  /** The condition for showing a user to callers without a role; `null` for none. */
   readonly shownIf: Where | null
 }
 
@@ -61,9 +61,9 @@ function compileClaim(
   const whereScope = { paths, judgeVariable, parsePattern, claims: NO_CLAIMS, isUnsure: isUnsurePath(paths) }
   const compiled = parseWhere(where, whereScope, place.at('where'))
   const read = compileTake(take, collection, place.at('take'))
-  // A claim would tell whether an identifier has an account, or let one in that nobody has verified.
+  // Otherwise a claim would reveal whether an identifier has an account, or grant rights to an unverified one.
   const isHiding = from === USERS && shownIf !== null
-  // What the service alone writes is not a part of what its author has asked for.
+  // The analysis ignores this condition, which the author of the claim did not write.
   const narrowed = isHiding ? { ...narrowWhere(compiled, shownIf), ways: compiled.ways } : compiled
   return read && { name, from, where: narrowed, ...read }
 }

@@ -10,15 +10,15 @@ import type { ClaimConfig } from '../../types.js'
 import { isDemandOn, leads } from '../leads.js'
 import type { Claim, Collection, ServicePlan } from '../plan.js'
 
-/** A claim, as it is written, and the collection of its documents. */
+/** A claim as configured, and the collection of its documents. */
 interface JudgedClaim extends Pick<ClaimConfig, 'take'> {
   readonly claim: Claim
   readonly collection: Collection
-  /** The references that agree with the taken field, by a `match`: who may name one was let in by others. */
+  /** The references that agree with the taken field by a `match`: a caller who may name one was admitted by others. */
   readonly agreeing: readonly Field[]
 }
 
-/** Warns of claims that cost too much, or that hold more than their author meant (CONTRACT.md §5, "Claims"). */
+/** Warns of claims that cost too much, or that have more values than their author meant (CONTRACT.md §5, "Claims"). */
 export function warnOfClaims(
   written: { readonly [name: string]: ClaimConfig },
   { claims, collections, matches }: Pick<ServicePlan, 'claims' | 'collections' | 'matches'>,
@@ -52,7 +52,7 @@ const eachWayHas = (ways: Ways, isWanted: (demand: Demand) => boolean): boolean 
 
 const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
 
-/** Warns of a `where` for which every document must be looked at. */
+/** Warns of a `where` that scans the whole collection. */
 function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): void {
   const { ways } = claim.where
   const [first = []] = ways
@@ -80,7 +80,7 @@ function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): v
 
 type Judge = (judged: JudgedClaim, rule: Rule, operation: 'create' | 'update') => boolean
 
-/** The subjects with a rule like that. A role that may do everything may also do this. */
+/** The subjects with such a rule. Roles that may do everything are not listed. */
 function subjectsOf(judged: JudgedClaim, judge: Judge): ReadonlySet<string> {
   const { permissions } = judged.collection
   const found = (['create', 'update'] as const).flatMap((operation) =>
@@ -101,7 +101,7 @@ const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operati
     (name) => chooses(name) || rule.set.has(name),
   )
   if (!moves) return false
-  // What cannot change was judged by `where` already.
+  // `where` has already checked a value that the rule cannot change.
   const stays = operation === 'update' && !chooses(take) && !rule.set.has(take)
   const isGuarded = (ways: Ways): boolean =>
     eachWayHas(ways, (demand) => isClaimed(demand, take) || isAgreed(demand, agreeing))
@@ -111,7 +111,7 @@ const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operati
 
 const isClaimed = ({ path, kind }: Demand, name: string): boolean => path === name && kind === 'claim'
 
-/** Whether a reference is there that agrees. */
+/** Whether a demand requires one of the agreeing references. */
 const isAgreed = ({ path, kind }: Demand, agreeing: readonly Field[]): boolean =>
   kind !== 'other' && agreeing.some((field) => field.path === path)
 
@@ -139,7 +139,7 @@ const hasDefault = (fields: readonly Field[], name: string): boolean => {
   return definition !== undefined && 'default' in definition
 }
 
-/** Whether a unique index leaves room for a few of the subject's documents only. */
+/** Whether a unique index limits the documents of the subject to a few. */
 const isBounded = ({ storage, fields }: Collection, subjects: ReadonlySet<string>): boolean => {
   const isFew = (name: string): boolean => {
     const definition = fields.find((field) => field.name === name)?.definition
@@ -150,7 +150,7 @@ const isBounded = ({ storage, fields }: Collection, subjects: ReadonlySet<string
   )
 }
 
-/** Whether no document matches both: all that matches one has another value in a field than the other says. */
+/** Whether no document matches both: the two require different values of some field. */
 const differs = (one: Ways, other: Ways): boolean =>
   one.every((way) => other.every((mine) => way.some((demand) => isApart(demand, mine))))
 

@@ -6,7 +6,7 @@ import type { Where } from '../../query/where.js'
 import type { AuthConfig } from '../../types.js'
 import type { Claim, Collection, ServicePlan } from '../plan.js'
 
-/** Warns of rules that trust more than they can (CONTRACT.md §5, "Claims"). */
+/** Warns of rules that trust values which others can change (CONTRACT.md §5, "Claims"). */
 export function warnOfRules(
   written: AuthConfig & { readonly requireVerified?: boolean },
   plan: Pick<ServicePlan, 'claims' | 'collections' | 'auth'>,
@@ -47,7 +47,7 @@ const variablesOf = (where: Where): readonly string[] => (where.kind === 'bound'
 const namesVariable = ({ where, check, set }: Rule, variable: string): boolean =>
   [...variablesOf(where), ...variablesOf(check), ...findVariables([...set.values()])].includes(variable)
 
-/** Why comparisons with claims may hold for what a deleted document has left behind. */
+/** The reason why a comparison with a claim may hold for the id of a deleted document. */
 function findLoose(
   { where, check }: Rule,
   { paths }: Collection,
@@ -68,7 +68,7 @@ function findLoose(
 
 const IDS: readonly string[] = ['_id', 'createdBy']
 
-/** Whether a field holds ids that go with their documents. */
+/** Whether a field holds ids that are removed with their documents. */
 const holdsIds = (field: Field): boolean => {
   const inner = field.items ?? field
   return inner.type === 'reference' || IDS.includes(field.path)

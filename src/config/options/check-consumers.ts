@@ -5,10 +5,10 @@ import { COLLECTION_NAME, RESERVED_COLLECTION_NAMES, suggest } from '../../schem
 
 const isName = new RegExp(COLLECTION_NAME)
 
-/** What each consumer may have, and must have. */
+/** The members of a consumer, all required. */
 const MEMBERS: readonly string[] = ['collections', 'handle']
 
-/** The faults of consumers: each takes collections of `config` whose changes are kept. */
+/** The faults of consumers: their collections must exist in `config` and have `changes`. */
 export function judgeConsumers(options: unknown, config: unknown): readonly ConfigFault[] {
   const consumers = isObject(options) ? options.consumers : undefined
   if (!isObject(consumers)) return []
@@ -23,7 +23,7 @@ export function judgeConsumers(options: unknown, config: unknown): readonly Conf
   })
 }
 
-/** What is wrong with a name alone, which is stored with how far its consumer is. */
+/** The error of a consumer's name, which is stored with its position. */
 function describeName(name: string): string | undefined {
   if (!isName.test(name)) return 'must have a name of letters, digits, _ and -, at most 63, a letter first'
   return RESERVED_COLLECTION_NAMES.includes(name) ? 'is a reserved name' : undefined
@@ -62,7 +62,7 @@ function judgeConsumer(
   ]
 }
 
-/** The faults of one collection that a consumer takes. */
+/** The faults of one collection of a consumer. */
 function judgeCollection(
   path: string,
   name: unknown,

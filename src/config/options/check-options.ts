@@ -19,7 +19,7 @@ const isLogger = (value: unknown): boolean =>
 const isPage = (value: unknown): boolean =>
   isObject(value) && ['html', 'policy', 'etag'].every((name) => typeof value[name] === 'string')
 
-/** A path before all others. */
+/** A path in front of all routes. */
 export const BASE_PATH: Expectation = [
   (value) => typeof value === 'string' && /^(?:\/(?!\.\.?(?:\/|$))[\w.~%!$&'()*+,;=:@-]+)*\/*$/.test(value),
   'a path like "/api"',
@@ -32,7 +32,7 @@ export const HOOKS: Expectation = [isPlainObject, 'a plain object of hooks by co
 const HEADER_NAME = /^[\w!#$%&'+.^`|~-]+$/
 const isHeaderName = (value: unknown): boolean => typeof value === 'string' && HEADER_NAME.test(value)
 
-// Spread, for `every` skips holes.
+// Spread, because `every` skips holes.
 const isListOf = (value: unknown, isValid: (value: unknown) => boolean): boolean =>
   Array.isArray(value) && [...value].every(isValid)
 
@@ -42,7 +42,7 @@ const CORS: Expectations = {
   headers: [(value) => isListOf(value, isHeaderName), 'an array of header names'],
 }
 
-/** What each option of `createCollectionService` must be (CONTRACT.md §7). */
+/** The expected value of each option of `createCollectionService` (CONTRACT.md §7). */
 const OPTIONS: Expectations = {
   authenticate: [isFunction, 'a function of a request'],
   accounts: BOOLEAN,
@@ -85,7 +85,7 @@ export function checkOptions(adapter: unknown, options: unknown, config: unknown
   }
 }
 
-/** What a host may believe of options that change nothing; they are not faults. */
+/** Options that have no effect, and what their host may expect of them; they are not faults. */
 export function findIdle(options: ServiceOptions, hasAccounts: boolean): readonly ConfigFault[] {
   const { accounts, deliver } = options
   return [
@@ -119,7 +119,7 @@ const isHook = (hook: unknown): boolean =>
 
 const HOOK_MEMBERS: readonly string[] = ['fills', 'before']
 
-/** The faults of hooks: each is for a collection, and has the members of a hook. */
+/** The faults of hooks: each belongs to a collection, and has the members of a hook. */
 export function judgeHooks(options: unknown, config: unknown): readonly ConfigFault[] {
   const hooks = isObject(options) ? options.hooks : undefined
   if (!isObject(hooks)) return []

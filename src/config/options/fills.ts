@@ -23,7 +23,7 @@ export function readFills(hooks: unknown): Fills {
   )
 }
 
-/** Why no hook fills a required field; `undefined` where one can. */
+/** The reason why no hook can fill a required field; `undefined` if one can. */
 function describeUnfillable({ type, definition }: Field): string | undefined {
   if (type === 'hash') return 'is a secret, which no hook sets'
   return 'default' in definition && definition.default !== undefined
@@ -38,7 +38,7 @@ const isFillable = (field: Field): boolean =>
 export const selectFills = (fields: readonly Field[], named: readonly string[] = []): ReadonlySet<string> =>
   new Set(fields.filter((field) => isFillable(field) && named.includes(field.name)).map(({ name }) => name))
 
-/** The faults of names that hooks cannot fill. A schema with faults of its own is not asked. */
+/** The faults of names that hooks cannot fill. Schemas with faults of their own are skipped. */
 export function judgeFills(
   fills: Fills,
   collections: ReadonlyMap<string, Pick<Collection, 'fields'>>,

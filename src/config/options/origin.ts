@@ -1,7 +1,7 @@
-/** What browsers send as `Origin`: a scheme and a host in lower case, without a path; `null` for what has none. */
+/** The header `Origin` of browsers: a scheme and a host in lower case, without a path; `null` for opaque origins. */
 const ORIGIN = /^(?:null|[a-z][a-z\d+.-]*:\/\/[^/?#@\sA-Z*]+)$/
 
-/** Whether browsers send it as it is: of the web, without a port that goes without saying, and with a host in ASCII. */
+/** Whether browsers send a value in this form: a web origin, without the default port, with a host in ASCII. */
 export function isOrigin(value: unknown): boolean {
   if (typeof value !== 'string' || !ORIGIN.test(value)) return false
   return !/^https?:/.test(value) || (URL.canParse(value) && new URL(value).origin === value)

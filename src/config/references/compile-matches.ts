@@ -46,7 +46,7 @@ export function compileMatches(
 /** The declared fields of one side. */
 interface MatchSide {
   readonly fields: readonly Field[]
-  /** Whether there may be others, because the schema has a fault. */
+  /** Whether there may be other fields, because the schema has a fault. */
   readonly isUnsure: boolean
 }
 
@@ -89,11 +89,11 @@ function findScalar(
   return undefined
 }
 
-/** What the values of both sides must be. */
+/** The type that the values of both sides must have. */
 const describe = ({ definition }: Field): string =>
   definition.type === 'reference' ? `a reference to ${definition.collection}` : `a ${definition.type}`
 
-/** A delete that took such a value away would leave documents that do not agree. */
+/** Rejects `onDelete: "unset"` on a matched field: after a delete, documents would no longer agree. */
 function refuseUnset({ name, fields }: Collection, field: string, report: ConfigReport): void {
   const definition = fields.find((one) => one.name === field)?.definition
   if (definition?.type !== 'reference' || definition.onDelete !== 'unset') return

@@ -7,8 +7,8 @@ import { compileMatches } from './compile-matches.js'
 import { type FoundReference, findReferences } from './find-references.js'
 
 /**
- * Finds the references between collections. One to a missing collection, or too deep, is a fault, and so is one
- * whose `onDelete` or `match` cannot hold.
+ * Finds the references between collections. A reference to a missing collection, at too many levels, or with an
+ * impossible `onDelete` or `match` is a fault.
  */
 export function compileReferences(
   collections: ReadonlyMap<string, Collection>,
@@ -40,7 +40,7 @@ export function compileReferences(
   return { referrers, matches: compileMatches(references, collections, isUnsure, report) }
 }
 
-/** A delete would take away what must be there. */
+/** Rejects `onDelete: "unset"` on a required reference. */
 function checkUnset({ field, array, place }: FoundReference): void {
   const at = place.at('onDelete')
   if (field.definition.required) at.fault('a field that is required cannot be "unset"')

@@ -2,7 +2,7 @@ import type { Field } from '../../fields/field-type.js'
 import type { FieldRef } from '../../filter/filter.js'
 import type { ConfigReport } from '../../json/report.js'
 
-/** A reference of a schema, wherever it lies. */
+/** A reference of a schema, at any depth. */
 export interface FoundReference {
   readonly field: Field
   /** The collection whose documents hold it. */
@@ -10,13 +10,13 @@ export interface FoundReference {
   readonly target: string
   /** Its place in the configuration. */
   readonly place: ConfigReport
-  /** The field as filters see it; `null` where they cannot reach it. */
+  /** The field as filters see it; `null` if they cannot reach it. */
   readonly ref: FieldRef | null
   /** The array whose elements are the references. */
   readonly array: Field | null
 }
 
-/** What lies around a field: `path` is that of the array around it, `undefined` inside two. */
+/** The surroundings of a field: `path` is that of the array around it, `undefined` inside two arrays. */
 interface FieldSurroundings {
   readonly collection: string
   readonly path: string | null | undefined

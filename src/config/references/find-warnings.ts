@@ -5,7 +5,7 @@ import { isAnywhere } from '../../query/where.js'
 import type { CollectionConfig, Config } from '../../types.js'
 import type { Collection, Referrer, ServicePlan } from '../plan.js'
 
-/** Warns of what references may tell or widen (CONTRACT.md §2, "Match", "References"). */
+/** Warns of references that may reveal values or widen rights (CONTRACT.md §2, "Match", "References"). */
 export function warnOfReferences(
   written: Config['collections'],
   { collections, matches, referrers }: Pick<ServicePlan, 'collections' | 'matches' | 'referrers'>,
@@ -34,7 +34,7 @@ export function warnOfReferences(
 
 const isUnset = ({ onDelete, field }: Referrer): boolean => onDelete === 'unset' && !field.inside
 
-/** The subjects that may read documents without one of their fields, where no broader one shows it on all. */
+/** The subjects that may read documents without this field, unless a broader subject shows it on all. */
 function findBlind({ permissions }: Collection, field: string): readonly string[] {
   const shows = (rule: Rule | null | undefined): boolean =>
     rule !== null && rule !== undefined && includesProperty(rule.properties, field)
@@ -48,7 +48,7 @@ function findBlind({ permissions }: Collection, field: string): readonly string[
   })
 }
 
-/** Warns of rules that a missing reference satisfies: a delete would let them hold for more documents. */
+/** Warns of rules that a missing reference satisfies: after a delete they hold for more documents. */
 function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, report: WarningReport): void {
   for (const [subject, grant] of Object.entries(permissions)) {
     if (!isObject(grant)) continue
@@ -69,7 +69,7 @@ function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, re
   }
 }
 
-/** Whether a condition on a field, anywhere in a filter, holds where the field is missing. */
+/** Whether a condition on a field, anywhere in a filter, holds if the field is missing. */
 function holdsWithout(filter: unknown, path: string): boolean {
   if (!isObject(filter)) return false
   return Object.entries(filter).some(([name, condition]) => {

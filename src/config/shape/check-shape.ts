@@ -16,7 +16,7 @@ export type IsUnsure = (pointer: string) => boolean
 
 let compiled: ((value: unknown) => readonly Violation[]) | undefined
 
-/** Most configurations are right, and of the others it is told what is not. */
+/** Most configurations are valid; the violations are collected only for the others. */
 function findViolations(copied: unknown): readonly Violation[] {
   if (satisfiesSchema(CONFIG_SCHEMA, copied)) return []
   compiled ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
@@ -24,7 +24,7 @@ function findViolations(copied: unknown): readonly Violation[] {
 }
 
 /**
- * A value that violates these is still checked by itself: the fault is in its name, or in a value beside it.
+ * A value that violates these keywords is still checked: the fault is in its name, or in a value beside it.
  */
 const KEPT: readonly string[] = ['false schema', 'uniqueItems']
 
@@ -34,7 +34,7 @@ interface CheckedShape {
   readonly isUnsure: IsUnsure
 }
 
-/** Where a condition that is left out would grant more than was meant. */
+/** Whether a place is in a rule: leaving out one of its conditions would grant more than intended. */
 const isOfRule = (pointer: string): boolean =>
   /^\/(?:collections\/[^/]+\/permissions|auth\/claims)\//.test(pointer)
 
@@ -65,7 +65,7 @@ function isOfCopy({ path, keyword, isName }: Violation, unreadable: readonly Con
   })
 }
 
-/** The place of the attribute whose name an unknown one misspells. */
+/** The place of the attribute that an unknown name probably misspells. */
 function findMeant({ keyword, params, path, found, schema }: Violation): readonly string[] {
   if (keyword !== 'additionalProperties' || !isObject(found) || !isObject(schema?.properties)) return []
   const missing = Object.keys(schema.properties).filter((name) => !Object.hasOwn(found, name))
@@ -73,7 +73,7 @@ function findMeant({ keyword, params, path, found, schema }: Violation): readonl
   return nearest === undefined ? [] : [path.slice(0, path.lastIndexOf('/')) + toPointerPart(nearest)]
 }
 
-/** A pointer and those of all values around it, the root last. */
+/** A pointer and the pointers of all values around it, the root last. */
 function outwards(pointer: string): readonly string[] {
   const parts = pointer.split('/')
   return parts.map((_, i) => parts.slice(0, parts.length - i).join('/'))

@@ -2,7 +2,7 @@ import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../../fields/names.js'
 import { examples, mapOf, object, text } from '../../fields/schema-parts.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 
-/** What `$user.<name>` must keep meaning: what a host says of a caller. */
+/** Names that `$user.<name>` reserves for the caller of a host. */
 const TAKEN: readonly string[] = ['id', 'roles']
 
 const CLAIM: JsonSchema = object(

@@ -6,7 +6,7 @@ import { suggest } from '../../schema/names.js'
 
 type DescribeViolation = (violation: Required<Omit<Violation, 'isName'>>) => string
 
-/** The message for each violated keyword: what is allowed, and which name is near. */
+/** The message for each violated keyword: the allowed values, and the nearest name. */
 const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
   required: () => 'is required',
   additionalProperties: ({ params, schema }) => {
@@ -33,7 +33,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
   'false schema': () => 'cannot stand beside the plain form of pick and omit',
 }
 
-/** How it is written here, for those who know it from elsewhere: by the place, and what was found there. */
+/** Hints for authors who use the syntax of other tools, by the place and the value found there. */
 const HINTS: readonly (readonly [place: RegExp, hint: (found: unknown) => string])[] = [
   [/^\/(?:fields|properties|schema\/type)$/, () => 'fields stand in "schema" itself'],
   [/^\/schema\/required$/, () => 'each field says so itself: "required": true'],
@@ -44,7 +44,7 @@ const HINTS: readonly (readonly [place: RegExp, hint: (found: unknown) => string
   ],
 ]
 
-/** A hint at the form that is meant. */
+/** A hint at the intended form. */
 function hintAt({ path, keyword, params, found }: Violation): string {
   const [, place] = /^\/collections\/[^/]+(\/.*)$/.exec(path) ?? []
   const isForm =

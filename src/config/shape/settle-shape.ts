@@ -5,7 +5,7 @@ import { toPointerPart } from '../../json/pointer.js'
 import type { Config, FieldDefinition } from '../../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 
-/** Stands for a definition of unknown type: what depends on the type is then not checked. */
+/** Replaces a definition of unknown type: checks that depend on the type are skipped. */
 export const UNSURE: FieldDefinition = Object.freeze({ type: 'json' })
 
 /**
@@ -41,14 +41,14 @@ export function settleShape(config: unknown, misshapen: ReadonlySet<string> = ne
     const needed = at !== '' && Array.isArray(schema.required) ? schema.required : []
     const present = new Set<unknown>(entries.map(([name]) => name))
     const isWhole = needed.every((name) => present.has(name))
-    // What has lost all members that it needs is left out, like the members.
+    // An object that lost all members is left out too if it needs some.
     const isEmptied = schema.minProperties !== undefined && entries.length === 0 && !isOnlyComment(value)
     return isWhole && !isEmptied ? Object.freeze(Object.fromEntries(entries)) : undefined
   }
   return toSchema(settle(config, CONFIG_SCHEMA, ''))
 }
 
-/** Whether a path leads to a field of unknown type, or into one. */
+/** Whether a path is that of a field of unknown type, or inside one. */
 export const isUnsurePath =
   (paths: ReadonlyMap<string, Field>) =>
   (path: string): boolean =>

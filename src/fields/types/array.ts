@@ -30,7 +30,7 @@ export const arrayType: FieldType<'array'> = {
   },
 }
 
-/** An update cannot tell an element from another, because elements have no names. */
+/** An update cannot identify elements, because they have no names. */
 function refuseImmutable(definition: FieldDefinition, report: ConfigReport): void {
   if (definition.type !== 'object') return
   for (const [name, property] of Object.entries(definition.properties)) {

@@ -4,12 +4,12 @@ import { lengths, pickKeywords } from '../schema-parts.js'
 /** The most bytes of a secret: bcrypt ignores the rest (CONTRACT.md §4). */
 export const MAX_SECRET_BYTES = 72
 
-/** Text of more UTF-16 units has more than 72 bytes in NFC too: no composition saves more than two thirds. */
+/** Longer text, in UTF-16 units, has more than 72 bytes in NFC too: composition saves at most two thirds. */
 const LONGEST_TYPED = 3 * MAX_SECRET_BYTES
 
 /**
- * A secret in the form in which it is judged and hashed: NFC, so that a password typed on another system is the same
- * (RFC 8265 §4.2). A text that is too long in any form stays as it is: the time of composing it is quadratic.
+ * A secret in the form that is validated and hashed: NFC, so that a password typed on another system is the same (RFC
+ * 8265 §4.2). Text that is too long in any form stays as it is, because NFC takes quadratic time.
  */
 export const composeSecret = (secret: string): string =>
   secret.length > LONGEST_TYPED ? secret : secret.normalize('NFC')

@@ -26,7 +26,7 @@ function settleChoices<D extends DefinitionOf<'number'> | DefinitionOf<'integer'
   return definition
 }
 
-/** What the two number types have in common. */
+/** The members that both number types share. */
 const NUMERIC = {
   isScalar: true,
   holdsText: false,

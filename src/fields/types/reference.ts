@@ -4,7 +4,7 @@ import { FIELD_NAMES } from '../names.js'
 import { examples, filled, mapOf, text, withDefault } from '../schema-parts.js'
 import { judgeText } from './string.js'
 
-/** The stored form of an `_id`, and of what refers to one: a UUID in lower case. */
+/** The stored form of an `_id` and of a reference: a UUID in lower case. */
 export const normaliseId = (value: unknown): unknown => (typeof value === 'string' ? lowerUuid(value) : value)
 
 /** The `_id` of a document; filters treat it as text. */
@@ -13,7 +13,7 @@ export const referenceType: FieldType<'reference'> = {
   isScalar: true,
   holdsText: true,
   isOrdered: true,
-  // A reference to a missing document is not stored, so its length is limited.
+  // Only references to existing documents are stored, so the length is limited.
   isUnbounded: false,
   valueType: 'string',
   attributes: {
@@ -35,7 +35,7 @@ export const referenceType: FieldType<'reference'> = {
   },
   needed: ['collection'],
   settle(definition, { refuse }) {
-    // Nothing but a comment.
+    // The object has only a comment.
     if (definition.match && Object.keys(definition.match).length === 0) refuse('match', 'must name a field')
     return definition
   },

@@ -9,7 +9,7 @@ import { choice, examples, filled, flag, lengths, pickKeywords, text } from '../
 /** The formats of strings (CONTRACT.md §1). */
 export const STRING_FORMATS = ['email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname'] as const
 
-/** Judges the operand of types that hold text of any form. */
+/** Checks the operand of types that hold any text. */
 export function judgeText(operand: Scalar): OperandFault | undefined {
   if (typeof operand !== 'string') return 'type'
   return isStorableText(operand) ? undefined : ['invalid_text', UNSTORABLE]

@@ -16,7 +16,7 @@ export interface TextSearch {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** The key of a pattern's matcher. A symbol is not part of JSON, so copies and prints have none. */
+/** The key of a pattern's matcher. A symbol is not part of JSON, so copies and serialized patterns have none. */
 const MATCHER = Symbol('matcher')
 
 /** Attaches a matcher to a pattern. `machines` keeps the states that searches compute. */

@@ -22,7 +22,7 @@ export const parsePattern: ParsePattern = (source, options) => {
   return pattern
 }
 
-/** Refuses a pattern that would be large once its repeats are written out, before any of it is built. */
+/** Rejects a pattern that would be large once its repeats are written out, before building it. */
 function refuseLarge(pattern: Pattern): void {
   if (countNodes(pattern) > MAX_NODES)
     throw new PatternFault(`has more than ${MAX_NODES} nodes once its repeats are written out`)

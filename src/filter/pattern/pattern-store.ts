@@ -12,7 +12,7 @@ export interface PatternStore {
   readonly bytes: number
 }
 
-/** The most bytes of kept patterns. */
+/** The most bytes of cached patterns. */
 const PATTERN_BYTES = 2 * 1024 * 1024
 /** The most bytes of the states that searches computed. */
 const MACHINES_BYTES = 16 * 1024 * 1024

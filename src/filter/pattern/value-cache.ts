@@ -1,22 +1,22 @@
-/** Keeps values that can be made again, up to a number of bytes in total. */
+/** A cache of values that can be created again, up to a number of bytes in total. */
 export interface ValueCache {
   /**
-   * Returns a getter of a value that is kept, or made anew. `make` reports how many bytes it takes, at first
-   * and whenever it takes more.
+   * Returns a getter of a value that is cached, or created again. `make` reports the bytes that it takes, at first and
+   * whenever it grows.
    */
   keep<T extends object>(make: (onGrow: (bytes: number) => void) => T): () => T
   readonly bytes: number
 }
 
-/** A kept value. It holds nothing of what can make it again, which may be dropped before it. */
+/** A cached value. It does not reference its creator, which may be garbage collected before it. */
 interface Entry {
   value: object | undefined
   bytes: number
-  /** Whether it was used since the store last passed over it. */
+  /** Whether it was used since the cache last passed over it. */
   isUsed: boolean
 }
 
-/** Creates a store. When it is full, it drops entries that were not used for some time (second chance). */
+/** Creates a cache. When it is full, it evicts entries that were not used for some time (second chance). */
 export function createValueCache(maxBytes: number): ValueCache {
   const entries = new Set<Entry>()
   let total = 0
@@ -35,11 +35,14 @@ export function createValueCache(maxBytes: number): ValueCache {
       }
     }
   }
-  /** Not a closure of `keep`: a value holds it, and with it everything that `keep` holds. */
+  /**
+   * Not a closure of `keep`: the value references this function, and would then retain everything that `keep`
+   * references.
+   */
   const growing =
     (entry: Entry) =>
     (bytes: number): void => {
-      // A dropped value may still be in use.
+      // An evicted value may still be in use.
       if (!entries.has(entry)) return
       entry.bytes += bytes
       total += bytes

@@ -1,38 +1,38 @@
 import type { Field } from '../../fields/field-type.js'
 import { findVariables, isVariable, NOW } from '../variable.js'
 
-/** What a condition of the configuration compares a field with. */
+/** The comparison that a condition of the configuration makes on a field. */
 export interface Demand {
   readonly path: string
   /** Whether the field is an array: then some element meets the condition. */
   readonly isList: boolean
   /**
    * `value`: one value; `caller`: one of the caller's own; `values`: one of a list; `claim`: one of a claim's;
-   * `present`: any; `other`: whatever else.
+   * `present`: any; `other`: everything else.
    */
   readonly kind: 'value' | 'caller' | 'values' | 'claim' | 'present' | 'other'
   /** The condition as it is written. */
   readonly operator: string
   readonly operand: unknown
-  /** The variable, where the condition compares with one. */
+  /** The variable, if the condition compares with one. */
   readonly variable?: string
-  /** The only values that the field may have, where the configuration names them. */
+  /** The only values that the field may have, if the configuration lists them. */
   readonly literals?: readonly unknown[]
 }
 
 /**
- * The ways in which a document can match: in each of them, it meets all of these. Beyond 64 ways nothing is known,
- * and it is one way without demands. For warnings and findings alone.
+ * The ways in which a document can match: in each of them, it meets all of these. Beyond 64 ways the result is unknown:
+ * one way without demands. Used only by warnings and findings.
  */
 export type Ways = readonly (readonly Demand[])[]
 
-/** Everything matches, or nothing is known of what does. */
+/** Everything matches, or the analysis does not know which documents match. */
 export const ANY_WAY: Ways = [[]]
 
-/** Beyond this number, nothing is known. */
+/** Beyond this number, the result is `ANY_WAY`. */
 const MAX_WAYS = 64
 
-/** The ways of what demands a field. */
+/** The ways of a condition that requires a field to be present. */
 export const presentWays = ({ path, items }: Field): Ways => [
   [{ path, isList: items !== null, kind: 'present', operator: '$exists', operand: true }],
 ]

@@ -8,7 +8,7 @@ import { ConditionFault } from '../condition.js'
 /** A place in an order: the sort values of a document, `null` for a missing one. */
 export interface Cursor {
   readonly values: readonly (Scalar | null)[]
-  /** The number of documents before it, as far as the pages so far tell. */
+  /** The number of documents before it, counted over the pages so far. */
   readonly passed: number
 }
 
@@ -37,7 +37,7 @@ export function readCursor(sort: readonly SortKey[], text: string): Cursor {
   return { values, passed }
 }
 
-/** The fault of text that is not a cursor. */
+/** The validation error for text that is not a cursor. */
 export const malformedCursor = (): ConditionFault =>
   new ConditionFault('malformed', 'is not a cursor: copy it from Next-Cursor unchanged')
 
@@ -61,8 +61,8 @@ const nameOf = (sort: readonly SortKey[]): string =>
   sort.map(({ field, descending }) => (descending ? '-' : '+') + field.path).join()
 
 /**
- * What comes after a place (CONTRACT.md §3.7), as disjoint ranges in order. Each range fixes the first keys
- * and bounds the next one, so that an index can seek even where many documents share the first keys.
+ * The filters of the documents after a place (CONTRACT.md §3.7), as disjoint ranges in order. Each range fixes the
+ * first keys and bounds the next one, so that an index can seek even where many documents share the first keys.
  */
 export function rangesAfter(sort: readonly SortKey[], { values }: Cursor): readonly Filter[] {
   const ranges: Filter[] = []
@@ -79,7 +79,7 @@ const isMissing = (field: FieldRef): Filter => not({ kind: 'present', field })
 const isSame = (field: FieldRef, value: Scalar | null): Filter =>
   value === null ? isMissing(field) : { kind: 'eq', field, value }
 
-/** What comes after a value of one key. Ascending, missing values are first; descending, last. */
+/** The ranges after a value of one key. Missing values are first in ascending order, last in descending order. */
 function findBehind({ field, descending }: SortKey, value: Scalar | null): readonly Filter[] {
   if (value === null) return descending ? [] : [{ kind: 'present', field }]
   if (!descending) return [{ kind: 'gt', field, value }]

@@ -1,8 +1,8 @@
-/** What no address holds as it is, though a query may, and the same encoded. */
+/** Characters that a query may contain but a URL must encode, and their encoded forms. */
 const UNSAFE = /["#<>\\^`{|}]/g
 const ENCODED = /%(?:2[23]|3[CE]|5[CE]|60|7[BCD])/g
 
-/** The parameters of a query but for its place in a list or a stream, as a link repeats them; ends in `&` or is empty. */
+/** The parameters of a query without its place in a list or a stream, to build a link; ends in `&` or is empty. */
 export const writeOthers = (text: string): string =>
   text
     .replace(UNSAFE, encodeURIComponent)
@@ -21,7 +21,7 @@ function isPlace(part: string): boolean {
 /** A place that has no cursor, and the id that a client of event streams appends. */
 const PLACE = /&(?:skip=\d{1,16}|lastEventId=[\w-]{1,1024})(?=&|$)/
 
-/** The bytes of a query that count for `queryBytes`: its place does not (CONTRACT.md §3.7, and §9, "Going on"). */
+/** The bytes of a query that count for `queryBytes`: all but its place (CONTRACT.md §3.7, and §9, "Going on"). */
 export function countAsked(text: string): number {
   const asked = `&${text}`.replace(PLACE, '')
   return asked.length > text.length ? text.length : asked.replace(ENCODED, '.').length - 1

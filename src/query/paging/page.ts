@@ -61,7 +61,7 @@ function compileSort(field: Field, direction: string, readable: Readable): SortK
   return { field: field.ref, descending }
 }
 
-/** Ends the order with `_id`, in the direction of the last key, which makes it total (CONTRACT.md §3.6). */
+/** Appends `_id` in the direction of the last key, which makes the order total (CONTRACT.md §3.6). */
 function completeSort(keys: readonly SortKey[], idField: Field): readonly SortKey[] {
   const place = keys.findIndex(({ field }) => field.path === idField.path)
   // Keys after `_id` change nothing, since no two ids are equal.

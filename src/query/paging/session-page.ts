@@ -10,14 +10,14 @@ import { readLimit } from './page.js'
 /** The parameters of a list of sessions. */
 export const PARAMETERS: readonly ParameterName[] = ['after', 'limit']
 
-/** The most sessions of a page, and those of one that names no limit. */
+/** The maximum, and the default, number of sessions of a page. */
 export const MAX_SESSIONS = 1000
 
-/** A place in the list of an account's sessions. It has no stored `_id`: that is never told. */
+/** A place in the list of an account's sessions. It contains no stored `_id`, which is secret. */
 export interface SessionPlace {
-  /** When the last session before it began, in stored form; empty where that was not stored. */
+  /** The start of the last session before it, in stored form; empty if no start was stored. */
   readonly began: string
-  /** The sessions up to that one that began then; 0 before all sessions. */
+  /** The number of sessions with that start, up to and including that one; 0 before all sessions. */
   readonly passed: number
   /** Its name. */
   readonly name: string

@@ -18,9 +18,9 @@ export interface Automaton {
   readonly classes: CharacterClasses
   /** Whether a match may end at `set`, before a character of a class or, without one, at the text's end. */
   isEnd(set: Int32Array, characterClass?: number): boolean
-  /** Writes to `to` the set after `from` and a character of a class. False where nothing can follow. */
+  /** Writes to `to` the set after `from` and a character of a class. False if nothing can follow. */
   step(from: Int32Array, to: Int32Array, characterClass: number): boolean
-  /** The cost of the two together, in operations on a word. */
+  /** The cost of `isEnd` and `step` together, in operations on a word. */
   readonly cost: number
   /** The cost of building it, in the same unit. */
   readonly effort: number

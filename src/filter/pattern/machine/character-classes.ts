@@ -81,7 +81,7 @@ function tabulate(starts: Int32Array, classes: Uint16Array): Pick<CharacterClass
   const tables: Uint16Array[] = []
   const uniform = new Map<number, number>()
   let stretch = 0
-  /** Goes on to the stretch that contains a code point; returns where it ends. */
+  /** Advances to the stretch that contains a code point; returns its end. */
   const goTo = (point: number): number => {
     while ((starts[stretch + 1] ?? LAST) <= point) stretch++
     return starts[stretch + 1] ?? LAST

@@ -35,5 +35,5 @@ export const AT_END = gather((_, after) => after === EDGE)
 export const AT_BOUNDARY = gather((before, after) => (before === WORD) !== (after === WORD))
 /** Every place before a character. */
 export const BEFORE_CHARACTER = ANYWHERE & ~AT_END
-/** Every place behind a character. */
+/** Every place after a character. */
 export const BEHIND_CHARACTER = ANYWHERE & ~AT_START

@@ -2,7 +2,7 @@ import type { Pattern } from '../syntax/pattern.js'
 
 /** The literal text in a part of a pattern. */
 interface Literals {
-  /** The one text that the part matches; `undefined` where it matches several. */
+  /** The one text that the part matches; `undefined` if it matches several. */
   readonly exact: string | undefined
   /** The longest text that every match of the part contains. */
   readonly longest: string

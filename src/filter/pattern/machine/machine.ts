@@ -19,14 +19,14 @@ export interface Machine {
 /** The most bytes of a machine, unless its automaton alone is larger. */
 export const MACHINE_BYTES = 256 * 1024
 
-/** The bytes of a machine beside its tables: some twenty typed arrays, and the functions that use them. */
+/** The bytes of a machine besides its tables: some twenty typed arrays, and the functions that use them. */
 const FIXED_BYTES = 6000
 
 /** The units of text per step where the next state is known. */
 const UNITS_PER_STEP = 10
 /** The operations on words per step. */
 const OPERATIONS_PER_STEP = 50
-/** The steps that adding a state costs beside those of its automaton. */
+/** The steps that adding a state costs, in addition to those of its automaton. */
 const STEPS_PER_STATE = 4
 
 /** Creates the machine of a pattern. It calls `onGrow` with the number of additional bytes that it takes. */
@@ -56,7 +56,7 @@ export function createMachine(
   }
 }
 
-/** Follows states until there is no room for another. */
+/** Follows states until no room is left for another. */
 function createStateRun(automaton: Automaton, states: States, runSets: Machine['run']) {
   const { classes, size } = automaton
   const { columns } = states

@@ -23,7 +23,7 @@ export interface Positions {
   readonly follow: readonly ReadonlyMap<number, Contexts>[]
   /** For each position, the contexts in which a match may end there. */
   readonly ends: readonly Contexts[]
-  /** Whether it matters which characters form words. */
+  /** Whether a word boundary occurs in the pattern. */
   readonly asksForWords: boolean
 }
 

@@ -3,10 +3,10 @@ import type { Pattern } from '../syntax/pattern.js'
 import { findLiteral } from './literal.js'
 import type { SearchState } from './machine.js'
 
-/** Answers for a text where a plain search suffices, or says `perhaps`. It moves the place. */
+/** Decides by a plain search whether a text matches, or returns `perhaps`. It advances the place. */
 export type PlainSearch = (place: SearchState, slice: Slice) => boolean | 'perhaps' | undefined
 
-/** The most units that are searched for: a runtime's own search may compare all of them at each place. */
+/** The most units of a search literal: a runtime's own search may compare all of them at each place. */
 const MAX_SOUGHT = 6
 /** The units of a text that are searched at once. */
 const WINDOW = 0x4000

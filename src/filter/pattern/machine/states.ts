@@ -1,8 +1,7 @@
 import type { Automaton } from './automaton.js'
 
 /**
- * The numbers of states without a set: the set has no room (this), a match is found, or none is possible any
- * more.
+ * The numbers of states without a set: no room for the set (this), a match is found, or a match is impossible.
  */
 export const UNKNOWN = 0
 /** See `UNKNOWN`. */

@@ -6,7 +6,7 @@ const single = (text: string): number | undefined => {
 }
 
 /**
- * Where the rule below differs from CaseFolding.txt: the dotless i, and three letters whose upper case has
+ * The differences between the rule below and CaseFolding.txt: the dotless i, and three letters whose upper case has
  * several code points.
  */
 const EXCEPTIONS: ReadonlyMap<number, number> = new Map([

@@ -40,11 +40,11 @@ export function findVerifiedField(
     const written = new Map<string, unknown>(Object.entries(field.definition)).get(attribute)
     if (written === undefined || written === false) continue
     place.fault(
-      `must name a field without "${attribute}", and ${JSON.stringify(verifiedField)} has ${JSON.stringify(written)}: the service alone sets and removes it`,
+      `must name a field without "${attribute}", and ${JSON.stringify(verifiedField)} has ${JSON.stringify(written)}: only the service sets and removes it`,
     )
   }
   if (users && isInUniqueIndex(users, field) && !('unique' in field.definition && field.definition.unique))
-    place.fault(`must name a field of no unique index, and one has ${JSON.stringify(verifiedField)}`)
+    place.fault(`must name a field without a unique index, and ${JSON.stringify(verifiedField)} is in one`)
   return field
 }
 
@@ -75,7 +75,7 @@ export function checkRequireVerified(
   if ((config.verifiedField ?? null) === null && !isUnsure('/auth/verifiedField'))
     place.fault('needs auth.verifiedField')
   if (!hasDeliver)
-    place.fault('needs options.deliver (the command: --deliver): nobody could verify an account')
+    place.fault('needs options.deliver (the command: --deliver): otherwise no account can be verified')
   const isFaulty = (at: string): boolean =>
     faults.some(({ path }) => path === at || path.startsWith(`${at}/`))
   const at = `/collections/${USERS}`

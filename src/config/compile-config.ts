@@ -115,8 +115,8 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   )
   for (const { name } of findOpenDoors(collections, isUnsure, faults)) {
     const at = `/collections${toPointerPart(name)}/permissions${toPointerPart(EVERYONE)}`
-    if (options.production) report.within(at).fault(`${OPEN_DOOR}, which production refuses`)
-    else warn.within(at).fault('open_to_everyone', `${OPEN_DOOR}; production refuses that`)
+    if (options.production) report.within(at).fault(`${OPEN_DOOR}, which is an error in production`)
+    else warn.within(at).fault('open_to_everyone', `${OPEN_DOOR}; this is an error in production`)
   }
   if (faults.length > 0) throw new ConfigError(faults)
   warnOfIdleKeys(config, plan, warn)
@@ -202,7 +202,8 @@ function compileLog(
   const told = [...collections.values()].filter(({ hasChanges }) => hasChanges)
   if (told.length === 0) return null
   if (!hasLog)
-    for (const { name } of told) report.at(name).at('changes').fault('this storage keeps no changes')
+    for (const { name } of told)
+      report.at(name).at('changes').fault('this storage adapter has no log of changes')
   const users = collections.has(USERS) ? [USERS] : []
   return {
     collections: new Set([...told.map(({ name }) => name), ...users, ...claimed]),

@@ -37,7 +37,7 @@ export function compileIndexes(
       ref ? [{ fields: [ref], unique: unique === true }] : [],
     )
     if (index && field.items && !isIndexable(field) && field.items.definition !== UNSURE)
-      place.at('index').fault(`is on ${describeType(field)}, which holds no single values`)
+      place.at('index').fault(`is on ${describeType(field)}, not on a field of single values`)
     if (references.length > 0 || !(unique || index) || !field.ref) return references
     return [{ fields: [field.ref], unique: unique === true }]
   })
@@ -88,7 +88,7 @@ function compileDeclared(
     }
     const array = refs.find(({ each }) => each)
     if (array && index.unique)
-      place.at('unique').fault(`${JSON.stringify(array.path)} is an array, and no index with one is unique`)
+      place.at('unique').fault(`${JSON.stringify(array.path)} is an array, so the index cannot be unique`)
     return [{ fields: refs, unique: index.unique === true }]
   })
 }
@@ -104,7 +104,7 @@ function judgeColumn(
     const known = candidates.filter(isIndexable).map((candidate) => candidate.name)
     return `is not a top-level field${suggest(name, known)}`
   }
-  if (!isIndexable(field)) return `is ${describeType(field)}, and holds no single values`
+  if (!isIndexable(field)) return `is ${describeType(field)}, not a field of single values`
   const other = field.items && before.find(({ each }) => each)
   return other
     ? `is ${describeType(field)}, and ${JSON.stringify(other.path)} is one already: an index has at most one`

@@ -44,7 +44,7 @@ export function compilePermissions(
         table[operation].set(subject, rule && compileRule(subject, { ...written, rule }, scope))
       // A grant of `true` or `false` covers only what owners can do at all, so it is not a fault.
       else if (typeof grant !== 'boolean')
-        place.fault('owner means documents that exist already: it cannot create')
+        place.fault('owner applies to existing documents, so it cannot create')
     }
   }
   return table

@@ -32,6 +32,6 @@ export function warnOfIdleKeys(
       if (Object.hasOwn(set ?? {}, key)) place.at(key).fault('no_effect', `changes nothing: ${why}`)
   }
   if (plan.auth === null)
-    warn(OF_ACCOUNTS, auth, report.at('auth'), `"${USERS}" keeps no accounts, for it has no hash field`)
+    warn(OF_ACCOUNTS, auth, report.at('auth'), `"${USERS}" keeps no accounts, because it has no hash field`)
   if (plan.log === null) warn(OF_CHANGES, limits, report.at('limits'), 'no collection has "changes": true')
 }

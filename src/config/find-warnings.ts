@@ -56,7 +56,7 @@ function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): v
     .at(OWNER)
     .fault(
       'open_secret',
-      `accepts a new ${secret.name} without the present one; leave it out with omit: POST /auth/change-secret asks for it`,
+      `accepts a new ${secret.name} without the present one; exclude it by omit: POST /auth/change-secret requires the present one`,
     )
 }
 
@@ -100,7 +100,7 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
       report
         .at('schema')
         .at(name)
-        .fault('unfillable_field', 'is required, but nobody who creates can fill it')
+        .fault('unfillable_field', 'is required, but no rule for create accepts or sets it')
   }
 }
 

@@ -62,7 +62,7 @@ export function createVariableJudge(
       return judgeForm(variable, form, formsOf(field)) ?? misfit
     }
     const named = [...known.keys(), ...options.claims.keys()].map((name) => USER + name)
-    return `${variable} stands for nothing: "${USERS}" has no such field to read, and no claim has the name${suggest(variable, named)}`
+    return `${variable} has no value: "${USERS}" has no such readable field, and there is no such claim${suggest(variable, named)}`
   }
 }
 
@@ -73,10 +73,10 @@ const isUnsureClaim = (isUnsure: IsUnsure, name: string): boolean =>
 function describeUnknown(variable: string): string {
   const meant = variable.replace(/^[^.]*\./, USER)
   const near = suggest(variable, isVariable(meant) ? [NOW, meant] : [NOW])
-  return `${JSON.stringify(variable)} is not a variable; there are "$now" and "$user.<field>"${near}`
+  return `${JSON.stringify(variable)} is not a variable; use "$now" or "$user.<field>"${near}`
 }
 
-const PART = 'a claim holds single values, which have no fields'
+const PART = 'a claim has single values, which have no fields'
 
 /** The check of variables in claims: a claim must not depend on claims. */
 export const withoutClaims =
@@ -104,6 +104,6 @@ function judgeForm(
   const [held] = forms
   if (form === 'single') return `must be a single value, and ${variable} is ${held ? 'a list' : 'an object'}`
   return held
-    ? `must be a list, and ${variable} is a single value; ["${variable}"] is a list of it`
+    ? `must be a list, and ${variable} is a single value; ["${variable}"] is a list with it`
     : `must be a list, and ${variable} is an object`
 }

@@ -31,7 +31,7 @@ export function findTwins(
   for (const name of names) {
     const first = byFold.get(name.toLowerCase()) ?? name
     byFold.set(name.toLowerCase(), first)
-    if (first !== name) faults.set(name, `differs from ${JSON.stringify(first)} by case alone`)
+    if (first !== name) faults.set(name, `differs from ${JSON.stringify(first)} only in letter case`)
   }
   return faults
 }

@@ -42,7 +42,7 @@ export const listOf = (type: string, description: string, ...values: readonly un
 
 /** The comment attribute of every object but literals and filters: the two functions below add it. */
 export const COMMENT: JsonSchema = {
-  $comment: text('A note for people; the service ignores it.', 'Drafts are for their authors alone.'),
+  $comment: text('A comment; the service ignores it.', 'Drafts are for their authors alone.'),
 }
 
 /** A closed object with a comment. */
@@ -69,7 +69,7 @@ export const mapOf = (
 export const filled = (schema: JsonSchema, more = '') => ({
   default: {
     ...schema,
-    description: `What a new document gets that lacks the field.${more} Without it: nothing.`,
+    description: `The value of the field in a new document that lacks it.${more} Default: none.`,
   },
 })
 

@@ -56,7 +56,7 @@ function copy(value: unknown, { report, mustBe }: CopyContext, outer: readonly o
   }
   if (!isPlainObject(value)) return fault('must be plain JSON')
   for (const symbol of Object.getOwnPropertySymbols(value))
-    fault(`has the key ${String(symbol)}, which is not a text`)
+    fault(`has the key ${String(symbol)}, which is not a string`)
   const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
     const own = report.at(name)
     if (inner === undefined) {
@@ -64,7 +64,7 @@ function copy(value: unknown, { report, mustBe }: CopyContext, outer: readonly o
       return []
     }
     if (name !== '__proto__') return [[name, copy(inner, { report: own, mustBe }, inside)]]
-    own.fault('is not a name that can be used')
+    own.fault('is a forbidden name')
     return []
   })
   return Object.freeze(Object.fromEntries(entries))

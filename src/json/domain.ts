@@ -76,14 +76,13 @@ function judgeScalar(value: unknown, report: () => BodyReport): boolean {
 }
 
 function judgeName(name: string, report: BodyReport): boolean {
-  if (name === '__proto__' && !report.at(name).fault('forbidden_name', 'is not a name that can be used'))
-    return false
+  if (name === '__proto__' && !report.at(name).fault('forbidden_name', 'is a forbidden name')) return false
   return isStorableText(name) || report.fault(...UNSTORABLE_TEXT)
 }
 
 const OUT_OF_RANGE = [
   'number_out_of_range',
-  'must be finite, no closer to zero than 5e-324, and between ±(2^53−1) where it is whole',
+  'must be finite, no closer to zero than 5e-324, and between ±(2^53−1) if it is an integer',
 ] as const
 
 const NO_JSON = ['not_json', 'must be plain JSON'] as const

@@ -45,7 +45,7 @@ export function findTextFault(text: string): TextFault | undefined {
     visit(text, visitor, { disallowComments: true })
   } catch {
     // This parser recurses as deep as the text, within a stack that depends on its callers; `JSON.parse` does not.
-    return isJson(text) ? findTwice(text) : { message: 'more levels than can be read' }
+    return isJson(text) ? findTwice(text) : { message: 'too many levels of nesting' }
   }
   return fault
 }

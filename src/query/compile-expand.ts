@@ -46,7 +46,7 @@ export function compileExpand(
         const found = findReference(rest, here, following)
         if (!found) {
           const isField = here?.find(rest) !== undefined
-          if (isField) throw new ConditionFault('wrong_type', `${JSON.stringify(path)} holds no references`)
+          if (isField) throw new ConditionFault('wrong_type', `${JSON.stringify(path)} is not a reference`)
           const nearest = isTold(faults) ? suggest(rest, here?.paths() ?? []) : ''
           faults.push(unknownField('expand', path, nearest))
           return

@@ -45,7 +45,7 @@ export function buildCondition(
   patterns: PatternOptions = {},
 ): Filter {
   const { ref } = field
-  if (!ref) throw new ConditionFault('unknown_field', 'a hash is never compared')
+  if (!ref) throw new ConditionFault('unknown_field', 'a hash cannot be used in a query')
   const operator = operatorOf(name)
   switch (operator.operand) {
     case 'scalar':
@@ -81,10 +81,7 @@ function toScalar(field: Field, operand: unknown): Scalar | null {
   const fault = fieldType.judgeOperand(operand)
   if (fault === undefined) return element.normalise(operand) as Scalar
   if (fault !== 'type') throw new ConditionFault(...fault)
-  throw new ConditionFault(
-    'wrong_type',
-    `the field holds ${element.type} values, never this ${typeof operand}`,
-  )
+  throw new ConditionFault('wrong_type', `the field has ${element.type} values, not this ${typeof operand}`)
 }
 
 function toBound(field: Field, operand: unknown): Scalar {
@@ -92,7 +89,7 @@ function toBound(field: Field, operand: unknown): Scalar {
     throw new ConditionFault('wrong_operator', `${elementOf(field).type} values are not ordered`)
   }
   const value = toScalar(field, operand)
-  if (value === null) throw new ConditionFault('wrong_type', 'null is neither above nor below anything')
+  if (value === null) throw new ConditionFault('wrong_type', 'null has no order: use $exists')
   return value
 }
 

@@ -164,7 +164,7 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
     return {
       path: cut(name),
       code: 'unknown_parameter',
-      message: `is not a parameter here; there are ${allowed.join(', ') || 'none'}`,
+      message: `is not a parameter here; allowed: ${allowed.join(', ') || 'none'}`,
     }
   }
   const wellFormed = keys.length > 0 ? !keys.some((key) => BRACKET.test(key)) : brackets === ''
@@ -191,7 +191,7 @@ const isIndex = (bracket: string): boolean => /^\[\d*\]$/.test(bracket)
 const indexed = (form: string): string => `takes no index: write ${cut(form)}=<value>, again for each value`
 
 const CONDITION_FORM =
-  'must be q[<field>], q[<field>][<operator>] or q[$or][<number>] with one of these behind it'
+  'must be q[<field>], q[<field>][<operator>] or q[$or][<number>] followed by one of these'
 
 /** `q[$or][0][a]` becomes `q[$or][g0][a][$eq]`: the parser would turn numeric keys into an array. */
 function canonicalCondition(name: string, keys: readonly string[]): string | Fault {

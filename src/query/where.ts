@@ -67,7 +67,7 @@ export function parseWhere(where: JsonObject, scope: WhereScope, report: ConfigR
     const isUnsure = scope.isUnsure(name)
     if (!field && !isUnsure) {
       const known = [...scope.paths.keys()]
-      place.fault(`there is no such field to compare${suggest(name, known)}`)
+      place.fault(`is not a field of this collection${suggest(name, known)}`)
     }
     return parseField(field && !isUnsure ? [field] : STAND_INS, condition, scope, place)
   })
@@ -128,7 +128,7 @@ function parseField(
   const options = condition[OPTIONS]
   const hasPattern = Object.keys(condition).some((operator) => takes(operator, 'pattern'))
   if (options !== undefined && !(hasPattern && options === 'i')) {
-    report.at(OPTIONS).fault('must be "i", beside a $regex')
+    report.at(OPTIONS).fault('must be "i", next to a $regex')
   }
   const operators = Object.entries(condition).filter(([operator]) => operator !== OPTIONS)
   if (operators.length === 0) report.fault('names no operator')

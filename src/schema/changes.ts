@@ -48,5 +48,5 @@ export function findImmutableChanges(
 export const immutable = (path: string): Fault => ({
   path,
   code: 'immutable',
-  message: 'is set when a document is created, and not again',
+  message: 'is immutable: it is set when a document is created',
 })

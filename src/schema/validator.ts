@@ -214,7 +214,7 @@ const undeclaredName = (name: string, at: string): Fault => ({
 const forbiddenName = (name: string): Fault => ({
   path: toPointerPart(name),
   code: 'forbidden_name',
-  message: 'is not a name that a property may have',
+  message: 'is a forbidden name',
 })
 
 const count = (number: unknown, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`

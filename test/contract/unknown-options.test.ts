@@ -178,13 +178,13 @@ test('options that change nothing are warned of', () => {
   const withAccounts = { collections: { users: { ...users, permissions: { '*': { create: true } } } } }
   const deliver = async () => {}
   expect(warned(withAccounts, { accounts: false })).toEqual([
-    'options.accounts: without authenticate the service keeps its accounts',
+    'options.accounts: has no effect: without authenticate the service keeps accounts',
   ])
   expect(warned(config, { deliver })).toEqual([
-    'options.deliver: is never asked: the service keeps no accounts',
+    'options.deliver: is never called: the service keeps no accounts',
   ])
   expect(warned(config, { accounts: true, authenticate: () => null })).toEqual([
-    'options.accounts: there are none to keep: "users" has no hash field',
+    'options.accounts: has no effect: "users" has no hash field',
   ])
   expect(warned(withAccounts, { deliver, accounts: false, authenticate: () => null })).toHaveLength(1)
   expect(warned(withAccounts, { deliver, accounts: true })).toEqual([])

@@ -37,7 +37,7 @@ export function compileClaims(
   for (const [name, config] of Object.entries(written)) {
     const place = report.at(name)
     if (users.some((field) => field.name === name))
-      place.fault(`is also a field of "${USERS}": $user.${name} would be both`)
+      place.fault(`is also a field of "${USERS}", so $user.${name} is ambiguous`)
     const claim = compileClaim(name, config, scope, place)
     if (claim) claims.set(name, claim)
   }
@@ -53,7 +53,7 @@ function compileClaim(
   const collection = collections.get(from)
   if (!collection) {
     const isThere = isUnsure(`/collections${toPointerPart(from)}/schema`)
-    const message = `${JSON.stringify(from)} names no collection${suggest(from, [...collections.keys()])}`
+    const message = `${JSON.stringify(from)} is not a collection${suggest(from, [...collections.keys()])}`
     if (!isThere) place.at('from').fault(message)
     return undefined
   }
@@ -86,7 +86,7 @@ function compileTake(take: string, { fields }: Collection, place: ConfigReport):
     return { taken: { ...field.ref, type }, take: compileField(field.ref) }
   }
   place.fault(
-    `${JSON.stringify(take)} ${field ? `is ${describeType(field)}, and holds no single values to take` : unknown(take, fields)}`,
+    `${JSON.stringify(take)} ${field ? `is ${describeType(field)}, not a field of single values` : unknown(take, fields)}`,
   )
   return undefined
 }

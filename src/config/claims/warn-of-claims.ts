@@ -37,12 +37,12 @@ export function warnOfClaims(
     for (const subject of subjectsOf(judged, givesItself))
       place.fault(
         'self_given_claim',
-        `${subject} may give itself this claim in ${claim.from}: a check of ${take} by a claim keeps it from that, or a reference with a match`,
+        `${subject} may give itself this claim in ${claim.from}; prevent it by a check of ${take} with a claim, or by a reference with a match`,
       )
     for (const subject of subjectsOf(judged, givesOthers))
       place.fault(
         'unbounded_claim',
-        `${subject} may create any number of these documents in ${claim.from} for another, of which only the oldest count`,
+        `${subject} may create any number of these documents in ${claim.from} for another user, and only the oldest count`,
       )
   }
 }
@@ -75,7 +75,10 @@ function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): v
       : `it could ask for one value of an indexed field of ${claim.from}`
   place
     .at('where')
-    .fault('claim_without_index', `no index answers this, which is asked for again and again; ${mend}`)
+    .fault(
+      'claim_without_index',
+      `this filter scans the collection for each request that needs the claim; ${mend}`,
+    )
 }
 
 type Judge = (judged: JudgedClaim, rule: Rule, operation: 'create' | 'update') => boolean

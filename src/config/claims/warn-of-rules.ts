@@ -30,7 +30,7 @@ export function warnOfRules(
 }
 
 const UNVERIFIED =
-  'is what an account says of itself: without "requireVerified", anyone may register with the identifier of another'
+  'is not verified: without "requireVerified", anyone may register with the identifier of another person'
 
 function rulesBySubject({ permissions }: Collection): ReadonlyMap<string, readonly Rule[]> {
   const found = new Map<string, Rule[]>()

@@ -49,7 +49,7 @@ function judgeConsumer(
       ? collections.flatMap((name: unknown, i) =>
           judgeCollection(`${path}.collections[${i}]`, name, configured).concat(
             collections.indexOf(name) < i
-              ? [{ path: `${path}.collections[${i}]`, message: `${JSON.stringify(name)} stands here twice` }]
+              ? [{ path: `${path}.collections[${i}]`, message: `${JSON.stringify(name)} is listed twice` }]
               : [],
           ),
         )
@@ -74,13 +74,13 @@ function judgeCollection(
     return [
       {
         path,
-        message: `${JSON.stringify(name)} names no collection${suggest(name, names) || ';'} allowed: ${names.join(', ')}`,
+        message: `${JSON.stringify(name)} is not a collection${suggest(name, names) || ';'} allowed: ${names.join(', ')}`,
       },
     ]
   const collection = configured[name]
   return isObject(collection) && collection.changes === true
     ? []
-    : [{ path, message: `${JSON.stringify(name)} has no "changes": true, so no changes of it are kept` }]
+    : [{ path, message: `${JSON.stringify(name)} has no "changes": true, so its changes are not logged` }]
 }
 
 const COMMENT = '$comment'

@@ -49,7 +49,7 @@ const OPTIONS: Expectations = {
   basePath: BASE_PATH,
   cors: [
     (value) => isPlainObject(value) && value.origins !== undefined && judgeOptions(value, CORS).length === 0,
-    '{ origins, headers }: origins are "*", or an array of origins like "https://example.com"; headers, which may be left out, are an array of names of request headers like "X-Request-Id"',
+    '{ origins, headers }: origins are "*", or an array of origins like "https://example.com"; headers (optional) is an array of request header names like "X-Request-Id"',
   ],
   clientAddress: [isFunction, 'a function of a request'],
   hasher: [(value) => hasMethods(value, ['hash', 'verify']), 'an object with hash and verify'],
@@ -90,13 +90,18 @@ export function findIdle(options: ServiceOptions, hasAccounts: boolean): readonl
   const { accounts, deliver } = options
   return [
     ...(accounts === false && hasAccounts
-      ? [{ path: 'options.accounts', message: 'without authenticate the service keeps its accounts' }]
+      ? [
+          {
+            path: 'options.accounts',
+            message: 'has no effect: without authenticate the service keeps accounts',
+          },
+        ]
       : []),
     ...(accounts === true && !hasAccounts
-      ? [{ path: 'options.accounts', message: 'there are none to keep: "users" has no hash field' }]
+      ? [{ path: 'options.accounts', message: 'has no effect: "users" has no hash field' }]
       : []),
     ...(deliver !== undefined && !hasAccounts
-      ? [{ path: 'options.deliver', message: 'is never asked: the service keeps no accounts' }]
+      ? [{ path: 'options.deliver', message: 'is never called: the service keeps no accounts' }]
       : []),
   ]
 }
@@ -107,7 +112,7 @@ const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>
     : [
         {
           path: 'adapter',
-          message: `must be an object with ${ADAPTER_METHODS.join(', ')}; options come behind it`,
+          message: `must be an object with ${ADAPTER_METHODS.join(', ')}; options are the next argument`,
         },
       ]
 
@@ -127,7 +132,7 @@ export function judgeHooks(options: unknown, config: unknown): readonly ConfigFa
   return Object.entries(hooks).flatMap(([name, hook]): ConfigFault[] => {
     const path = `options.hooks.${name}`
     if (name === COMMENT || !collections.includes(name)) {
-      return [{ path, message: `names no collection${suggest(name, collections)}` }]
+      return [{ path, message: `is not a collection${suggest(name, collections)}` }]
     }
     if (hook === undefined) return []
     const message =

@@ -53,7 +53,7 @@ export function judgeFills(
     return names.flatMap((name, i): readonly ConfigFault[] => {
       const field = findNamed(required.filter(isFillable), name) ?? findNamed(required, name)
       const fault = field
-        ? (describeUnfillable(field) ?? (names.indexOf(name) < i ? 'stands here twice' : undefined))
+        ? (describeUnfillable(field) ?? (names.indexOf(name) < i ? 'is listed twice' : undefined))
         : `names no required field of ${collection}${suggest(name, fillable)}`
       const message = `${JSON.stringify(name)} ${fault}`
       return fault === undefined ? [] : [{ path: `options.hooks.${collection}.fills[${i}]`, message }]

@@ -84,7 +84,7 @@ function findScalar(
   const scalars = fields.filter(({ fieldType }) => fieldType.isScalar).map((one) => one.name)
   if (!field) place.fault(`${JSON.stringify(name)} is not a top-level field${suggest(name, scalars)}`)
   else if (!field.ref || !field.fieldType.isScalar)
-    place.fault(`${JSON.stringify(name)} is ${describeType(field)}, and holds no single values`)
+    place.fault(`${JSON.stringify(name)} is ${describeType(field)}, not a field of single values`)
   else return { field, ref: field.ref }
   return undefined
 }
@@ -98,5 +98,5 @@ function refuseUnset({ name, fields }: Collection, field: string, report: Config
   const definition = fields.find((one) => one.name === field)?.definition
   if (definition?.type !== 'reference' || definition.onDelete !== 'unset') return
   const place = report.at('collections').at(name).at('schema').at(field).at('onDelete')
-  place.fault(`${JSON.stringify(field)} is named by a "match", and so cannot be "unset"`)
+  place.fault(`${JSON.stringify(field)} is used by a "match", so it cannot be "unset"`)
 }

@@ -24,11 +24,11 @@ export function compileReferences(
     const { field, collection, target, place, ref } = reference
     // A collection with a fault in its shape still counts as present.
     if (!collections.has(target) && !isUnsure(`/collections${toPointerPart(target)}/schema`)) {
-      const message = `names no collection${suggest(target, [...collections.keys()])}`
+      const message = `is not a collection${suggest(target, [...collections.keys()])}`
       place.at('collection').fault(`${JSON.stringify(target)} ${message}`)
     }
     if (!ref) {
-      place.fault('a reference may lie in one array, not in an array of arrays')
+      place.fault('a reference may be in an array, not in an array of arrays')
       continue
     }
     const { definition } = field

@@ -23,7 +23,7 @@ export function warnOfReferences(
       for (const subject of findBlind(target, there.path))
         schema.fault(
           'match_tells',
-          `${subject} may read documents of ${match.target}, but not their ${there.path}, which "match" tells`,
+          `${subject} may read documents of ${match.target}, but not their ${there.path}, which "match" reveals`,
         )
   }
   for (const { collection, field } of [...referrers.values()].flat().filter(isUnset)) {
@@ -63,7 +63,7 @@ function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, re
             .at(path)
             .fault(
               'unset_widens',
-              'holds without the reference too, and "unset" takes it away when its target is deleted',
+              'also holds without the reference, which "unset" removes when its target is deleted',
             )
     }
   }

@@ -7,15 +7,12 @@ import { CLAIMS } from './claims-schema.js'
 export const AUTH: JsonSchema = object(
   {
     identifier: text(
-      'The unique string field of "users" that names an account. Needed where there are several.',
+      'The unique string field of "users" that identifies an account. Required if there are several.',
       'email',
     ),
-    secret: text(
-      'The hash field of "users" that opens an account. Needed where there are several.',
-      'password',
-    ),
+    secret: text('The hash field of "users" with the password. Required if there are several.', 'password'),
     roleField: text(
-      'The field of "users" that holds the role, or an array of roles. Without it: nobody has a role.',
+      'The field of "users" that holds the role, or an array of roles. Without it, no account has a role.',
       'role',
     ),
     register: flag('Whether strangers may create an account.', DEFAULT_AUTH.register),
@@ -30,37 +27,37 @@ export const AUTH: JsonSchema = object(
       type: 'integer',
       minimum: 1,
       maximum: 1000,
-      description: 'Sessions of an account: a login beyond them ends the oldest.',
+      description: 'The most sessions of an account: a further login ends the oldest.',
       ...examples(20),
     }),
     cost: withDefault(DEFAULT_AUTH.cost, {
       type: 'integer',
       minimum: 10,
       maximum: 15,
-      description: 'The cost of a bcrypt hash: each step doubles the time that one takes.',
+      description: 'The cost of a bcrypt hash: each step doubles its time.',
       ...examples(12),
     }),
     verifiedField: withDefault(null, {
       type: ['string', 'null'],
       description:
-        'The timestamp of "users" that says since when the identifier is verified; the service alone writes it. null: none is verified.',
+        'The timestamp field of "users" with the time of verification; only the service writes it. null: no verification.',
       ...examples('verifiedAt'),
     }),
     requireVerified: flag(
-      'An account counts only once its identifier is verified, and nobody can find out whether an identifier is taken. Needs verifiedField, and the option deliver.',
+      'An account is valid only after verification, and no answer reveals whether an identifier is taken. Requires verifiedField and the option deliver.',
       DEFAULT_AUTH.requireVerified,
     ),
     resetMinutes: withDefault(DEFAULT_AUTH.resetMinutes, {
       type: 'number',
       exclusiveMinimum: 0,
       maximum: 1440,
-      description: 'Minutes for which a token for a new secret counts.',
+      description: 'Minutes until a token for a password reset expires.',
       ...examples(30),
     }),
     claims: withDefault({}, CLAIMS),
   },
   {
-    description: 'Accounts: there are some where "users" has a hash field.',
+    description: 'Settings of accounts, which exist if "users" has a hash field.',
     ...examples({ roleField: 'role', register: false }),
   },
 )

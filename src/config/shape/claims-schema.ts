@@ -11,7 +11,7 @@ const CLAIM: JsonSchema = object(
     where: {
       type: 'object',
       description:
-        'Which documents. A filter in the words of the query language; "$user.<field>" stands for the caller\'s own value, "$now" for the time; other claims have no place in it.',
+        'The documents of the claim: a filter in the query language. "$user.<field>" is the caller\'s own value, "$now" the time; other claims are not allowed.',
       ...examples({ user: '$user._id', role: 'admin' }),
     },
     take: text('_id, or the top-level field of single values whose values the claim holds.', 'team'),
@@ -26,7 +26,7 @@ const CLAIM: JsonSchema = object(
 export const CLAIMS: JsonSchema = mapOf(CLAIM, {
   names: { pattern: FIELD_NAME, not: { enum: [...RESERVED_FIELD_NAMES, ...TAKEN] } },
   description:
-    'What callers are through other documents, by name: { "team": { "$in": "$user.<name>" } } in a rule.',
+    'Claims: values of a caller that come from other documents, by name; { "team": { "$in": "$user.<name>" } } in a rule.',
   ...examples({
     adminOf: { from: 'memberships', where: { user: '$user._id', role: 'admin' }, take: 'team' },
   }),

@@ -30,7 +30,7 @@ const PROPERTY_ATTRIBUTES: JsonSchema = {
 
 const filter = (description: string): JsonSchema => ({
   type: 'object',
-  description: `${description} A filter in the words of the query language; "$user.<field>" stands for the caller's own value, "$now" for the time.`,
+  description: `${description} A filter in the query language; "$user.<field>" is the caller's own value, "$now" the time.`,
   ...examples(
     { status: 'published' },
     { team: '$user.team', views: { $gte: 10 } },
@@ -45,12 +45,12 @@ const WHERE: JsonSchema = {
 const WRITE_ATTRIBUTES: JsonSchema = {
   ...PROPERTY_ATTRIBUTES,
   check: filter(
-    'What the document must satisfy as it would be stored. Without it: what where says, on update; {} lifts it.',
+    'A filter that the document must match as it would be stored. Default on update: the filter of where; {} removes it.',
   ),
   set: {
     type: 'object',
     description:
-      'Values put in over the body, by property; "$user.<field>" stands for the caller\'s own value, "$now" for the time.',
+      'Values that replace those of the body, by property; "$user.<field>" is the caller\'s own value, "$now" the time.',
     properties: COMMENT,
     ...examples({ team: '$user.team' }, { status: 'draft' }),
   },
@@ -78,7 +78,7 @@ const GRANT: JsonSchema = object(
   {
     type: ['boolean', 'object'],
     description:
-      'true: everything; false: nothing; rules by operation; or { pick, omit }, which is reading everything and creating with these properties.',
+      'true: everything; false: nothing; rules by operation; or { pick, omit }, which allows reading everything and creating with these properties.',
     ...examples(true, { read: true, create: { pick: ['title'] } }, { pick: ['title', 'tags'] }),
     if: { type: 'object', anyOf: [{ required: ['pick'] }, { required: ['omit'] }] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -105,7 +105,7 @@ const INDEX: JsonSchema = object(
     fields: {
       ...listOf(
         'string',
-        'Top-level fields that hold single values, the first one first. One may be an array of such, with maxItems of at most 1,000.',
+        'Top-level fields of single values, in order. One may be an array of such values, with maxItems of at most 1,000.',
         ['status', 'createdAt'],
       ),
       maxItems: MAX_FIELDS,
@@ -122,7 +122,7 @@ const COLLECTION: JsonSchema = object(
       {
         names: FIELD_NAMES,
         description:
-          'The fields of a document, by name. _id, createdAt, updatedAt and createdBy are there without being named.',
+          'The fields of a document, by name. _id, createdAt, updatedAt and createdBy exist without a definition.',
         ...examples({ title: { type: 'string', required: true } }),
       },
     ),
@@ -134,7 +134,7 @@ const COLLECTION: JsonSchema = object(
           names: { minLength: 1 },
           known: SUBJECTS,
           description:
-            'Who may do what: "*" is everyone, "user" everyone who is signed in, "owner" the creator of a document; any other name is a role. What is not granted is denied.',
+            'The rights of each subject: "*" is everyone, "user" every signed-in caller, "owner" the creator of a document; any other name is a role. Everything else is denied.',
           ...examples({ '*': { read: true }, owner: { update: true, delete: true }, admin: true }),
         },
       ),
@@ -155,7 +155,7 @@ const COLLECTION: JsonSchema = object(
 export const CONFIG_SCHEMA: JsonSchema = object(
   {
     $schema: text(
-      'Where this schema lies, for editors; the service ignores it.',
+      'The path of this schema, for editors; the service ignores it.',
       './node_modules/collection-service/dist/config.schema.json',
     ),
     $ignore: {

@@ -7,10 +7,7 @@ import type { FieldTypeName } from '../../types.js'
 const INNER_TYPES = FIELD_TYPE_NAMES.filter((type) => fieldTypeOf(type).valueType !== null)
 
 const COMMON_ATTRIBUTES: JsonSchema = {
-  description: text(
-    'What the field is for; it appears in the types that the command prints.',
-    'Shown above the text.',
-  ),
+  description: text('The purpose of the field; printed in the generated types.', 'Shown above the text.'),
   required: flag('The field must be there whenever a document is stored.'),
   nullable: flag('A null in a body is accepted and means that the field is absent.'),
   immutable: flag('The field is set when a document is created and never again.'),
@@ -19,7 +16,7 @@ const COMMON_ATTRIBUTES: JsonSchema = {
 const INDEX_ATTRIBUTES = {
   unique: flag('No two documents have the same value here; those without the field do not collide.'),
   index: flag(
-    'Filters and sorts on the field are fast; on an array of single values, filters on one element. It then needs maxItems of at most 1,000.',
+    'Creates an index for filters and sorts on the field; on an array of single values, for filters on one element. The array needs maxItems of at most 1,000.',
   ),
 }
 
@@ -57,7 +54,7 @@ const definitionOf = (types: readonly FieldTypeName[], attributesOf: AttributesO
   ),
   if: { properties: { type: { enum: types } } },
   else: object({
-    type: { description: `What a value of the field is: ${types.join(', ')}.` },
+    type: { description: `The type of the values: ${types.join(', ')}.` },
     ...mergeAttributes(types, attributesOf),
   }),
 })

@@ -21,7 +21,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
     if (params.tagValue === undefined) return `is required: one of ${types.join(', ')}`
     return `must be one of ${types.join(', ')}, found ${show(params.tagValue)}${suggest(String(params.tagValue), types)}`
   },
-  pattern: ({ params }) => `is not a name that can be used: it must match ${params.pattern}`,
+  pattern: ({ params }) => `is not a valid name: it must match ${params.pattern}`,
   not: () => 'is a reserved name',
   uniqueItems: ({ params }) => `holds the same element twice, at ${params.j} and ${params.i}`,
   minItems: () => 'must not be empty',
@@ -30,13 +30,13 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
   minimum: ({ params, found }) => `must be at least ${params.limit}, found ${show(found)}`,
   maximum: ({ params, found }) => `must be at most ${params.limit}, found ${show(found)}`,
   exclusiveMinimum: ({ params, found }) => `must be more than ${params.limit}, found ${show(found)}`,
-  'false schema': () => 'cannot stand beside the plain form of pick and omit',
+  'false schema': () => 'cannot be combined with the plain form of pick and omit',
 }
 
 /** Hints for authors who use the syntax of other tools, by the place and the value found there. */
 const HINTS: readonly (readonly [place: RegExp, hint: (found: unknown) => string])[] = [
-  [/^\/(?:fields|properties|schema\/type)$/, () => 'fields stand in "schema" itself'],
-  [/^\/schema\/required$/, () => 'each field says so itself: "required": true'],
+  [/^\/(?:fields|properties|schema\/type)$/, () => 'define fields directly in "schema"'],
+  [/^\/schema\/required$/, () => 'put "required": true in each field'],
   [/^\/schema\//, (found) => (typeof found === 'string' ? `write { "type": ${show(found)} }` : '')],
   [
     /^\/permissions\/(?:create|read|update|delete)(?:\/[^/]*)?$/,

@@ -13,12 +13,12 @@ const limit = (type: JsonSchema['type'], description: string, example: number): 
 const EACH: { readonly [name in keyof Limits]: JsonSchema } = {
   defaultLimit: limit(
     ['integer', 'null'],
-    'How many documents a list holds that names no limit; null: as many as maxLimit says.',
+    'The limit of a list whose query has none; null: the value of maxLimit.',
     20,
   ),
   maxLimit: limit(
     ['integer', 'null'],
-    'The largest limit that a list may name, and the limit of one that names none; null: any.',
+    'The largest limit of a list, and the default one; null: unlimited.',
     100,
   ),
   bodyBytes: limit('integer', 'Bytes of the body of a request.', 1_048_576),
@@ -42,19 +42,19 @@ const EACH: { readonly [name in keyof Limits]: JsonSchema } = {
   },
   subscribers: limit(
     'integer',
-    'Streams of changes that one process serves; one caller, or one address, has a tenth.',
+    'The most streams of changes of one process; one caller, or one address, may have a tenth.',
     1000,
   ),
   changesHours: {
     type: 'number',
     exclusiveMinimum: 0,
     maximum: 8760,
-    description: 'Hours for which a stream of changes can go on where it ended.',
+    description: 'Hours for which a stream of changes can resume.',
     ...examples(24),
   },
   changesBytes: limit(
     'integer',
-    'Bytes of documents that the log of changes keeps in a database; beyond them the oldest changes go.',
+    'Bytes of documents in the log of changes of a database; beyond them the oldest changes are deleted.',
     1_073_741_824,
   ),
 }
@@ -67,5 +67,5 @@ export const LIMITS: JsonSchema = object(
       withDefault(DEFAULT_LIMITS[name as keyof Limits], schema),
     ]),
   ),
-  { description: 'How much one request may ask for.', ...examples({ defaultLimit: 20, maxLimit: 100 }) },
+  { description: 'Limits of a request.', ...examples({ defaultLimit: 20, maxLimit: 100 }) },
 )

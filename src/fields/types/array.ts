@@ -35,7 +35,7 @@ function refuseImmutable(definition: FieldDefinition, report: ConfigReport): voi
   if (definition.type !== 'object') return
   for (const [name, property] of Object.entries(definition.properties)) {
     const place = report.at('properties').at(name)
-    if (property.immutable) place.at('immutable').fault('means nothing inside an array')
+    if (property.immutable) place.at('immutable').fault('has no effect inside an array')
     refuseImmutable(property, place)
   }
 }

@@ -23,7 +23,7 @@ export const hashType: FieldType<'hash'> = {
   bounds: ['minLength', 'maxLength'],
   settle(definition, { refuse }) {
     if ((definition.minLength ?? 0) > MAX_SECRET_BYTES) {
-      refuse('minLength', `is more than the ${MAX_SECRET_BYTES} bytes that a secret can have`)
+      refuse('minLength', `is more than ${MAX_SECRET_BYTES} bytes, the maximum of a secret`)
     }
     return definition
   },

@@ -4,7 +4,7 @@ import { examples, filled } from '../schema-parts.js'
 /** Any JSON. */
 export const jsonType: FieldType<'json'> = {
   ...OPAQUE,
-  description: 'Any JSON; queries can only ask whether it is there.',
+  description: 'Any JSON; queries can only test whether it is present.',
   valueType: 'json',
   attributes: filled(examples({ theme: 'dark' }, [], null)),
   bodySchema: () => ({}),

@@ -9,7 +9,7 @@ export const normaliseId = (value: unknown): unknown => (typeof value === 'strin
 
 /** The `_id` of a document; filters treat it as text. */
 export const referenceType: FieldType<'reference'> = {
-  description: 'The _id of a document of another collection, or of the same one.',
+  description: 'The _id of a document in this or another collection.',
   isScalar: true,
   holdsText: true,
   isOrdered: true,
@@ -22,13 +22,13 @@ export const referenceType: FieldType<'reference'> = {
       type: 'string',
       enum: ['restrict', 'cascade', 'unset'],
       description:
-        'When that document is deleted: "restrict" keeps it from being deleted, "cascade" deletes this one with it, "unset" removes this reference.',
+        'When that document is deleted: "restrict" rejects the deletion, "cascade" deletes this document too, "unset" removes this reference.',
     }),
     match: mapOf(text('The field of that document.', 'team'), {
       names: FIELD_NAMES,
       minProperties: 1,
       description:
-        'Fields of this document, each with the field of that one which must have the same value: both are there, and equal.',
+        'Fields of this document, each with a field of the referenced document that must have the same value; both are required.',
       ...examples({ team: 'team' }),
     }),
     ...filled({ type: 'string', ...examples('01990000-0000-7000-8000-000000000000') }),

@@ -28,13 +28,13 @@ export const stringType: FieldType<'string'> = {
   attributes: {
     ...lengths(1, 200),
     pattern: text(
-      'A regular expression that must match somewhere in the text; ^ and $ tie it to the ends. No look-around and no back references.',
+      'A regular expression that must match somewhere in the text; ^ and $ match the ends of the text. Lookaround and backreferences are not supported.',
       '^[a-z0-9-]+$',
     ),
     format: {
       type: 'string',
       enum: STRING_FORMATS,
-      description: 'A form that the text must have.',
+      description: 'The format of the text.',
       ...examples('email'),
     },
     ...choice('string', ['draft', 'published']),
@@ -48,7 +48,7 @@ export const stringType: FieldType<'string'> = {
     const normalise = compileNormalise(definition)
     for (const [i, value] of Object.entries(definition.enum ?? [])) {
       if (normalise(value) !== value)
-        check.refuse('enum', 'can never be stored: trim or lowercase change it', `/${i}`)
+        check.refuse('enum', 'can never be stored, because trim or lowercase changes it', `/${i}`)
       else if (!isStorableText(value)) check.refuse('enum', `can never be stored: it ${UNSTORABLE}`, `/${i}`)
     }
     return definition

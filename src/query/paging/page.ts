@@ -55,7 +55,7 @@ function compileSort(field: Field, direction: string, readable: Readable): SortK
   if (!readable.isShownAlways(field)) {
     throw new ConditionFault(
       'unknown_field',
-      'is not shown by every grant of yours, so there is no order by it',
+      'is not readable in every document that you may read, so you cannot sort by it',
     )
   }
   return { field: field.ref, descending }
@@ -88,7 +88,7 @@ export function readLimit(text: string | undefined, { defaultLimit, maxLimit }: 
 
 function readAfter({ after, skip }: RawQuery, sort: readonly SortKey[]): Cursor | null {
   if (after === undefined) return null
-  if (skip !== undefined) throw new ConditionFault('contradictory', 'stands in place of skip, not beside it')
+  if (skip !== undefined) throw new ConditionFault('contradictory', 'cannot be combined with skip')
   return readCursor(sort, after)
 }
 

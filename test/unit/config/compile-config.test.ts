@@ -387,8 +387,8 @@ describe('a configuration of the right shape is refused', () => {
   })
 
   test.each([
-    ['fields around a schema', notes({ fields: {} }), `${AT}/fields`, 'fields stand in "schema"'],
-    ['a JSON Schema', schema({ type: 'object' }), `${AT}/schema/type`, 'fields stand in "schema" itself'],
+    ['fields around a schema', notes({ fields: {} }), `${AT}/fields`, 'define fields directly in "schema"'],
+    ['a JSON Schema', schema({ type: 'object' }), `${AT}/schema/type`, 'define fields directly in "schema"'],
     ['a list of required fields', schema({ required: ['a'] }), `${AT}/schema/required`, '"required": true'],
     ['a type alone', field('string'), FIELD, 'write { "type": "string" }'],
     [

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
 import { leaveUnjudged } from '../support/judged.js'
 
-/** What one request goes through: the files of `src` of which it calls a function (README.md of `src`, "The way"). */
+/** What one request goes through: the files of `src` of which it calls a function (`src/README.md`, "The path of a request"). */
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
 

@@ -148,9 +148,9 @@ function judgeName(
   operation: RuleOperation,
   { fields, additionalProperties, verifiedField }: RuleScope,
 ): string | undefined {
-  if (list === 'set' && name === verifiedField) return `${name} is written by the service alone`
+  if (list === 'set' && name === verifiedField) return `${name} is written only by the service`
   if (isSystemField(name)) {
-    if (operation !== 'read') return `${name} is set by the service, whatever a rule says`
+    if (operation !== 'read') return `${name} is always set by the service`
     return name === '_id' && list === 'omit' ? '_id is always shown' : undefined
   }
   const field = fields.find((candidate) => candidate.name === name)

@@ -115,7 +115,7 @@ function warnOfLesserRights({ permissions, fields }: Collection, report: Warning
     for (const [subject, rule] of permissions[operation]) {
       if (subject !== SIGNED_IN && !isRole(subject)) continue
       if (rule !== null && !isNarrower(rule, everyone, names)) continue
-      const message = `${subject} may ${operation} less than * may, for the most specific subject decides`
+      const message = `${subject} may ${operation} less than * may, because the most specific subject decides`
       report.at('permissions').at(subject).fault('less_than_everyone', message)
     }
   }

@@ -64,13 +64,13 @@ const rule = (description: string, properties: JsonSchema): JsonSchema =>
   })
 
 const OPERATIONS: JsonSchema = {
-  create: rule('Who has this right may create documents.', WRITE_ATTRIBUTES),
-  read: rule('Who has this right may read, list and count documents.', { ...PROPERTY_ATTRIBUTES, ...WHERE }),
-  update: rule('Who has this right may change documents that they may read.', {
+  create: rule('The right to create documents.', WRITE_ATTRIBUTES),
+  read: rule('The right to read, list and count documents.', { ...PROPERTY_ATTRIBUTES, ...WHERE }),
+  update: rule('The right to update documents that the subject may read.', {
     ...WRITE_ATTRIBUTES,
     ...WHERE,
   }),
-  delete: rule('Who has this right may delete documents that they may read.', WHERE),
+  delete: rule('The right to delete documents that the subject may read.', WHERE),
 }
 
 const GRANT: JsonSchema = object(
@@ -163,7 +163,7 @@ export const CONFIG_SCHEMA: JsonSchema = object(
       items: { type: 'string', pattern: '^[a-z_]+ (?:/.*)?$' },
       uniqueItems: true,
       description:
-        'What `check` and the start find and is meant so: "<code> <pointer>", then " - " and the reason, if you like.',
+        'Silences findings of `check` and warnings at start: "<code> <pointer>", then " - " and an optional reason.',
       ...examples(['read_without_index /collections/notes/permissions/user/read - there are few']),
     },
     collections: mapOf(COLLECTION, {

@@ -9,7 +9,11 @@ export const arrayType: FieldType<'array'> = {
   description: 'A list of values of one kind.',
   valueType: 'array',
   attributes: {
-    items: { $ref: '#/$defs/item', description: 'What each element is.', ...examples({ type: 'string' }) },
+    items: {
+      $ref: '#/$defs/item',
+      description: 'The definition of the elements.',
+      ...examples({ type: 'string' }),
+    },
     minItems: count('The array must have at least so many elements.', 1),
     maxItems: count('The array may have at most so many elements.', 20),
     ...filled({ type: 'array', ...examples([]) }),

@@ -88,12 +88,12 @@ describe.each([
   ['the tools', sources.filter(isTool)],
 ])('%s', (_, files) => {
   test.each([
-    ['comments', commentLines],
-    ['messages', messages],
-  ])('%s are plain', (_kind, linesOf) => {
+    ['comments', commentLines, (text: string) => MANNERED.test(text)],
+    ['messages', messages, isOdd],
+  ] as const)('%s are plain', (_kind, linesOf, isFound) => {
     const lines = files.flatMap(([path, source]) => linesOf(path, source))
     expect(lines.length).toBeGreaterThan(200)
-    const found = lines.filter(({ text }) => MANNERED.test(text))
+    const found = lines.filter(({ text }) => isFound(text))
     if (found.length > SHARE * lines.length) expect(print(found)).toEqual([])
   })
 })

@@ -4,7 +4,7 @@
  * those of their JSON.
  */
 export interface Bounds {
-  /** The steps between two turns of the event loop, for all requests: about 10 ms (CONTRACT.md §6, "Fairness"). */
+  /** The steps between two turns of the event loop, for all requests: about 10 ms (CONTRACT.md §6, "Scheduling"). */
   readonly slice: number
   /** The steps that work may take before it waits for its turn: about 0.5 ms, so that short work never waits. */
   readonly firstSlice: number
@@ -21,7 +21,7 @@ export interface Bounds {
   readonly longText: number
   /**
    * The most bytes of all documents of one write, and of the documents that a batch reads, stores and returns
-   * (CONTRACT.md §6, "Fairness"; §2, "Batch").
+   * (CONTRACT.md §6, "Scheduling"; §2, "Batch").
    */
   readonly writtenBytes: number
   /** The approximate bytes of documents that a batch caches if no other limit applies. */
@@ -30,7 +30,7 @@ export interface Bounds {
   readonly countedBytes: number
   /** The most bytes of an unread body that are still received after its response (CONTRACT.md §6). */
   readonly unreadBytes: number
-  /** The most bytes of documents that are read into memory at once (CONTRACT.md §6, "Fairness"). */
+  /** The most bytes of documents that are read into memory at once (CONTRACT.md §6, "Scheduling"). */
   readonly readBytes: number
   /** The most characters of a short array; longer ones are streamed. */
   readonly shortCharacters: number

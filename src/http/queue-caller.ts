@@ -4,7 +4,7 @@ import type { ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 import { networkOf } from './network.js'
 
-/** The name of a signed-in caller in queues (CONTRACT.md §6, "Fairness"). */
+/** The name of a signed-in caller in queues (CONTRACT.md §6, "Scheduling"). */
 export const nameUser = (id: string): string => `user ${id}`
 
 /**

@@ -11,7 +11,7 @@ export interface Deadline {
    */
   readonly signal: AbortSignal
   /**
-   * The caller that the work belongs to, for queues that serve callers in turn (CONTRACT.md §6, "Fairness"): a text, or
+   * The caller that the work belongs to, for queues that serve callers in turn (CONTRACT.md §6, "Scheduling"): a text, or
    * a function that determines it. Absent: one caller common to all such work.
    */
   readonly caller?: QueueCaller | undefined

@@ -4,7 +4,7 @@ import { type SeenEvent, told } from '../support/event-streams.js'
 import { useStorages } from '../support/storages.js'
 import { ADMIN, useStreams } from './support/changes.js'
 
-// CONTRACT.md §9, "The log", "Standing", "Going on"; §5, "Claims"
+// CONTRACT.md §9, "The log", "Standing", "Resuming"; §5, "Claims"
 
 const text = { type: 'string' } as const
 

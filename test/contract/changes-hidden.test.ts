@@ -4,7 +4,7 @@ import { useStorages } from '../support/storages.js'
 import { idOf } from '../support/stored.js'
 import { ADMIN, type StreamingService, useStreams } from './support/changes.js'
 
-// CONTRACT.md §9, "What events tell", "Standing": how much of what is written is hidden changes no event
+// CONTRACT.md §9, "Hidden changes", "Standing": how much of what is written is hidden changes no event
 
 const text = { type: 'string' } as const
 

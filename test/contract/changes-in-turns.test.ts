@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { createMemoryAdapter } from '../../src/index.js'
 import { useStreams } from './support/changes.js'
 
-// CONTRACT.md §6, "Fairness", §9, "Events"
+// CONTRACT.md §6, "Scheduling", §9, "Events"
 
 const serve = useStreams()
 

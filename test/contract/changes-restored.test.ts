@@ -10,7 +10,7 @@ import { told } from '../support/event-streams.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 import { ADMIN, config, useStreams } from './support/changes.js'
 
-// CONTRACT.md §9, "Going on", "Consumers"
+// CONTRACT.md §9, "Resuming", "Consumers"
 
 const serve = useStreams()
 const postgres = usePostgres()

@@ -5,7 +5,7 @@ import { encodePath } from '../support/service.js'
 import { useStorages } from '../support/storages.js'
 import { ADMIN, config, useStreams } from './support/changes.js'
 
-// CONTRACT.md §9, "Going on"
+// CONTRACT.md §9, "Resuming"
 
 const serve = useStreams()
 

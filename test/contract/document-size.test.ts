@@ -5,7 +5,7 @@ import { createTestService, type Sent } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { fieldsOf, idOf, LONG_AGO, openStored } from '../support/stored.js'
 
-// CONTRACT.md §1, "Limits", §2, "Update", §6, "Fairness"
+// CONTRACT.md §1, "Limits", §2, "Update", §6, "Scheduling"
 
 type Json = { readonly [name: string]: unknown }
 

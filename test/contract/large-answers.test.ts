@@ -11,7 +11,7 @@ import { closeAfterEach, type Storage, useStorages } from '../support/storages.j
 import { idOf, openStored } from '../support/stored.js'
 import { nextOf } from '../support/walk.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 type Json = { readonly [name: string]: unknown }
 

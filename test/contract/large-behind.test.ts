@@ -7,7 +7,7 @@ import { createCuttingAdapter } from '../support/cutting-adapter.js'
 import { closeAfterEach } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
 
-// CONTRACT.md §6, "Fairness": documents that a request reads and does not show
+// CONTRACT.md §6, "Scheduling": documents that a request reads and does not show
 
 const opened = closeAfterEach()
 useSmallerBounds()

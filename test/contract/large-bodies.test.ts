@@ -8,7 +8,7 @@ import { faultsOf, type TestService } from '../support/service.js'
 import { closeAfterEach, type Storage, useStorages } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 type Json = { readonly [name: string]: unknown }
 

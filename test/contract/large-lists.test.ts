@@ -3,7 +3,7 @@ import { createMemoryAdapter } from '../../src/index.js'
 import { scale, useSmallerBounds } from '../support/bounds.js'
 import { createTestService } from '../support/service.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 const config = {
   collections: {

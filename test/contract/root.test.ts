@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type AnyConfig, createTestService, type SendOptions } from '../support/service.js'
 
-// CONTRACT.md §7, "What there is"
+// CONTRACT.md §7, "Discovery"
 
 const TEXT = { type: 'string' }
 const schema = { title: TEXT }

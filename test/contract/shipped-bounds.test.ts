@@ -5,7 +5,7 @@ import { createTestService } from '../support/service.js'
 import { closeAfterEach } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
 
-// CONTRACT.md §6, "Fairness": the sizes of a release, which most tests of large documents make smaller
+// CONTRACT.md §6, "Scheduling": the sizes of a release, which most tests of large documents make smaller
 
 const opened = closeAfterEach()
 

@@ -7,7 +7,7 @@ import { ADMIN, config, WATCHER } from './support/live-clients.mjs'
 import { connect, engines } from './support/stores.js'
 import { startWorker, useWorkers } from './support/workers.js'
 
-// CONTRACT.md §7, "The client"; §9, "Standing", "Going on"
+// CONTRACT.md §7, "The client"; §9, "Standing", "Resuming"
 
 /** Lists that a client keeps by events, while four processes write, one of them is killed, and connections are cut. */
 

@@ -13,7 +13,7 @@ import { useOwnPostgres } from './support/own-postgres.js'
 import { startProxy } from './support/proxy.js'
 import { expectNoFaults } from './support/service.js'
 
-// CONTRACT.md §10, "Silence"
+// CONTRACT.md §10, "Timeouts"
 
 /** Connections that stay open and say nothing more, under work that has no deadline of a request. */
 

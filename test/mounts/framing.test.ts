@@ -2,7 +2,7 @@ import { describe, test } from 'vitest'
 import { checkFraming, framedLists } from '../support/framing-laws.js'
 import { useStorages } from '../support/storages.js'
 
-// CONTRACT.md §5, "No leak"; §6, "Fairness"
+// CONTRACT.md §5, "No leak"; §6, "Scheduling"
 
 describe.each(useStorages())('in %s', (_, createAdapter) => {
   test.each(framedLists)(

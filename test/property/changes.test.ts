@@ -3,7 +3,7 @@ import { checkHistories } from '../support/change-laws.js'
 import { useStorages } from '../support/storages.js'
 import { perRound, rounds } from '../support/tier.js'
 
-// CONTRACT.md §9, "What events tell"
+// CONTRACT.md §9, "Hidden changes"
 
 const RUNS: { readonly [storage: string]: number } = {
   memory: rounds(285, 10_000),

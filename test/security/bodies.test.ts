@@ -18,7 +18,7 @@ import {
   UNSUPPORTED,
 } from './fixture.js'
 
-// CONTRACT.md §1, "System fields", §4, "Media types", "How a body is judged"
+// CONTRACT.md §1, "System fields", §4, "Media types", "Validation of bodies"
 
 let service: Attacked
 beforeAll(async () => {

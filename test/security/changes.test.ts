@@ -3,7 +3,7 @@ import { createMemoryAdapter } from '../../src/index.js'
 import { ADMIN, config, useStreams } from '../contract/support/changes.js'
 import { useStorages } from '../support/storages.js'
 
-// CONTRACT.md §9, "Events", "Going on", "What events tell": what somebody would try who wants more than the list.
+// CONTRACT.md §9, "Events", "Resuming", "Hidden changes": what somebody would try who wants more than the list.
 
 const serve = useStreams()
 

@@ -6,7 +6,7 @@ import { everything } from '../../src/filter/filter.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 
-// CONTRACT.md §6, "What grows": what an anonymous caller adds to a storage, and when that goes
+// CONTRACT.md §6, "Growth": what an anonymous caller adds to a storage, and when that goes
 
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR

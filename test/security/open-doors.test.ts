@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/index.js'
 import { type AnyConfig, createTestService } from '../support/service.js'
 
-// CONTRACT.md §5, "Subjects", "Grants", "Open doors"
+// CONTRACT.md §5, "Subjects", "Grants", "World-writable collections"
 
 function faultsOf(config: AnyConfig, production: boolean): string[] {
   try {

@@ -4,7 +4,7 @@ import { checkAccountsAtOneAddress, checkFloodOfLogins } from '../support/fairne
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 
-// CONTRACT.md §6, "Fairness": one caller with many requests, and another one with a single request
+// CONTRACT.md §6, "Scheduling": one caller with many requests, and another one with a single request
 
 const MANY = 40
 const storages = useStorages()

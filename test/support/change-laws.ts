@@ -463,8 +463,8 @@ export interface Seen {
 }
 
 /**
- * No leak (CONTRACT.md §9, "What events tell"): two histories that show a caller the same lists and standings, one after the
- * other, give that caller the same events, which are those that follow from the lists alone. Throws on a
+ * No leak (CONTRACT.md §9, "Hidden changes"): two histories that show a caller the same lists and standings, one after
+ * the other, give that caller the same events, which are those that follow from the lists alone. Throws on a
  * counterexample.
  */
 export async function checkHistories(

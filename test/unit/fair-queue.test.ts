@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FairQueue } from '../../src/fair-queue.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 /** A queue with entries `<caller><number>`, and those that had no room. */
 function fill(entries: readonly string[], capacity?: number) {

@@ -21,7 +21,7 @@ function isPlace(part: string): boolean {
 /** A place that has no cursor, and the id that a client of event streams appends. */
 const PLACE = /&(?:skip=\d{1,16}|lastEventId=[\w-]{1,1024})(?=&|$)/
 
-/** The bytes of a query that count for `queryBytes`: all but its place (CONTRACT.md §3.7, and §9, "Going on"). */
+/** The bytes of a query that count for `queryBytes`: all but its place (CONTRACT.md §3.7, and §9, "Resuming"). */
 export function countAsked(text: string): number {
   const asked = `&${text}`.replace(PLACE, '')
   return asked.length > text.length ? text.length : asked.replace(ENCODED, '.').length - 1

@@ -9,7 +9,7 @@ import { END, type EventSources, tellChanges, writeReset } from './tell.js'
 /**
  * The events of subscribers for the log, page by page. All changes that are written by the time of a read count as one
  * burst, on any number of pages: a subscriber whose standing changes within the burst restarts after it. So the number
- * of hidden changes does not decide which events a `reset` replaces (CONTRACT.md §9, "What events tell").
+ * of hidden changes does not decide which events a `reset` replaces (CONTRACT.md §9, "Hidden changes").
  */
 export class Bursts {
   /** The number of changes of the burst that were looked at, but not sent yet. */

@@ -23,7 +23,7 @@ interface UpkeepOptions {
 
 /**
  * Creates a function that is called for each accepted request once the storage is open: each hour, expired sessions,
- * ledgers and delivered tokens are removed in the background, in slices (CONTRACT.md §6, "What grows"). Without a
+ * ledgers and delivered tokens are removed in the background, in slices (CONTRACT.md §6, "Growth"). Without a
  * timer: a service without requests adds nothing.
  */
 export function createUpkeep({ background, now, clock, hasDeliveries }: UpkeepOptions): () => void {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createBodyBytes } from '../../../src/http/body-bytes.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 

@@ -3,7 +3,7 @@ import { textOf } from '../../../src/fair-queue.js'
 import type { IncomingRequest } from '../../../src/http/answer.js'
 import { nameAddress, nameClient, nameUser } from '../../../src/http/queue-caller.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 describe('the name of a client', () => {
   test.each([

@@ -8,7 +8,7 @@ import { endless } from '../../../src/slices.js'
 import { switchCaches } from '../../support/caches.js'
 import { createTestService } from '../../support/service.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 /** What caches hold stays within 1.5 times their bounds, however many different requests fill them. */
 

@@ -11,7 +11,8 @@ const { slice: SLICE } = bounds
 
 useCaches()
 
-// CONTRACT.md §8, "OpenAPI": documents are kept for callers of the same rights, within a size; §6, "Deadlines", "Fairness".
+// CONTRACT.md §8, "OpenAPI": documents are cached for callers of the same rights, within a size; §6, "Deadlines",
+// "Scheduling".
 
 /** A long value makes a document large: a few are more than may be kept. */
 const LARGE = { kind: { type: 'string', enum: ['x'.repeat(400_000)] } }

@@ -5,7 +5,7 @@ import { compileQuery } from '../../../src/query/compile-query.js'
 import { parseQueryString } from '../../../src/query/query-string.js'
 import type { Readable } from '../../../src/query/reading.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 test.each(['project', 'expand'])(
   'the nearest name is sought for the faults of %s that are told',

@@ -3,7 +3,7 @@ import { everything } from '../../../src/filter/filter.js'
 import type { LinkedQuery } from '../../../src/query/query-reader.js'
 import { createKeptPages } from '../../../src/service/kept-pages.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 const queryOf = (text: string): LinkedQuery =>
   Object.freeze({

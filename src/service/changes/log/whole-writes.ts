@@ -6,8 +6,7 @@ const MAX_JOINED = 64
 
 /**
  * Reads the log in pages that end between two writes. Changes that are read together are evaluated together, so the
- * number of hidden changes in a write, and their size, must not decide where a page ends (CONTRACT.md §9, "What events
- * tell").
+ * number of hidden changes in a write, and their size, must not decide where a page ends (CONTRACT.md §9, "Hidden changes").
  */
 export const inWholeWrites =
   (log: ReadLog): ReadLog =>

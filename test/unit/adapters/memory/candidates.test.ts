@@ -14,7 +14,7 @@ import { and, type FieldRef, type Filter, ID, or, type Scalar } from '../../../.
 import type { StoredDocument } from '../../../../src/index.js'
 import fc from '../../../support/fast-check.js'
 
-// CONTRACT.md §6, "Fairness": a read looks at few documents where an index answers, and one that pauses goes on
+// CONTRACT.md §6, "Scheduling": a read looks at few documents where an index answers, and one that pauses goes on
 // where it was.
 
 const index = createSortedIndex([])

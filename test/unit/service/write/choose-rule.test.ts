@@ -3,7 +3,7 @@ import { compileConfig } from '../../../../src/config/compile-config.js'
 import type { Collection } from '../../../../src/config/plan.js'
 import { cutUndeclared } from '../../../../src/service/write/rules/choose-rule.js'
 
-// CONTRACT.md §6, "Fairness"
+// CONTRACT.md §6, "Scheduling"
 
 function collectionOf(additionalProperties: boolean): Collection {
   const things = { schema: { a: { type: 'string' }, b: { type: 'hash' } }, additionalProperties }

@@ -5,13 +5,15 @@ import type { ServicePlan } from '../config/plan.js'
 import { requireOptions } from '../options.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from './options.js'
 
-/** Compiles a configuration as a service would. Throws `ConfigError` with every fault, and with those of options. */
+/** Compiles a configuration as a service does. Throws `ConfigError` with every error of it and of the options. */
 export function compileForInsight(config: unknown, options: InsightOptions = {}): ServicePlan {
   requireOptions(options, INSIGHT_OPTIONS)
   return compileConfig(config, { ...compileOptionsOf(options), faults: judgeHooks(options, config) })
 }
 
-/** The same of one of several configurations that share hooks: what hooks fill may be a field of another. */
+/**
+ * The same for one of several configurations that share hooks: the fields that hooks fill may belong to another one.
+ */
 export const compileAmong = (config: unknown, options: InsightOptions): ServicePlan =>
   compileConfig(config, { ...compileOptionsOf(options), judgesFills: false })
 

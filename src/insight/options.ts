@@ -2,15 +2,15 @@ import { HOOKS } from '../config/options/check-options.js'
 import type { AnyHooks } from '../hooks.js'
 import { BOOLEAN, type Expectations } from '../options.js'
 
-/** What a configuration alone does not say about its callers (CONTRACT.md §8). */
+/** Facts about callers that a configuration alone does not state (CONTRACT.md §8). */
 export interface InsightOptions {
-  /** Whether the host says who calls: then `$user` has any field, and roles are whatever it says. Default false. */
+  /** Whether the host names the caller: then `$user` has any field, and roles have any name. Default: false. */
   readonly authenticate?: boolean
-  /** Whether what production refuses is a fault. Default false. */
+  /** Whether settings that production rejects are errors. Default: false. */
   readonly production?: boolean
-  /** The hooks of the service, as its option: what they say that they fill. A request that is explained asks them. */
+  /** The `hooks` option of the service: the fields that they fill. The hooks run on a request that is explained. */
   readonly hooks?: AnyHooks
 }
 
-/** What each of them must be. */
+/** The expected type of each option. */
 export const INSIGHT_OPTIONS: Expectations = { authenticate: BOOLEAN, production: BOOLEAN, hooks: HOOKS }

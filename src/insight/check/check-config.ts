@@ -12,10 +12,10 @@ import { CHECKS } from './findings/all.js'
 import { createScope } from './scope.js'
 
 /**
- * Finds what is wrong with a configuration, and what is legal and almost surely wrong (CONTRACT.md §8, "Check").
- * Throws `ConfigError` for wrong options, and for nothing else; nothing is opened or started. Findings are in the order
- * of the configuration, those at one place in that of their level; errors of an object in that in which they were found.
- * Those that its `$ignore` names are left out; an error cannot be silenced.
+ * Finds errors in a configuration, and what is legal but almost surely a mistake (CONTRACT.md §8, "Check"). Throws
+ * `ConfigError` for wrong options only; opens and starts nothing. Findings come in the order of the configuration,
+ * those of one place by level; errors of an object come in the order in which they were found. Findings that the
+ * `$ignore` of the object lists are left out; an error cannot be silenced.
  *
  * @param config the configuration, or its text: then each finding has a line and a column
  *
@@ -63,9 +63,9 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
       check(scope, (code, pointer, message, mend) => findings.push(create(code, pointer, message, { mend })))
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown
-    // A configuration with faults says nothing of the hooks.
+    // While the configuration itself is invalid, errors about the hooks are not reported.
     if (thrown.faults.every(({ path }) => path.startsWith('options.'))) throw thrown
-    // What else there may be is not known before these are corrected.
+    // Other findings need a plan, which an invalid configuration does not have.
     return thrown.faults
       .filter(({ path }) => !path.startsWith('options.'))
       .map(({ path, message }) => create('invalid_config', path, message))
@@ -82,7 +82,7 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
   return sort([...heard, ...unused], config)
 }
 
-/** The codes of warnings at start are among those of findings; a test says so. */
+/** Codes of startup warnings are also finding codes; a test checks it. */
 const asCode = (code: string): FindingCode => code as FindingCode
 
 const LEVELS: readonly Level[] = ['error', 'warning', 'note']
@@ -101,7 +101,7 @@ function sort(findings: readonly Finding[], config: unknown): readonly Finding[]
   )
 }
 
-/** The pointers of all that is in a value, in its order. */
+/** The pointers of all parts of a value, in their order. */
 function listPointers(value: unknown, at = ''): readonly string[] {
   const inner = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : []
   return inner.flatMap(([name, one]) => {

@@ -1,9 +1,11 @@
-/** How grave a finding is: with an error nothing starts, a warning is almost surely a mistake, a note may be meant. */
+/**
+ * The severity of a finding. `error`: no service starts; `warning`: almost surely a mistake; `note`: may be intended.
+ */
 export type Level = 'error' | 'warning' | 'note'
 
 interface FindingKind {
   readonly level: Level
-  /** What can be done about it. */
+  /** How to fix it. */
   readonly mend: string
 }
 

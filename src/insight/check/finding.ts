@@ -1,6 +1,6 @@
 import type { FindingCode, Level } from './codes.js'
 
-/** What is wrong, or almost surely wrong, with a configuration, and where. */
+/** An error or a likely mistake in a configuration, and its place. */
 export interface Finding {
   /** Stable, lower_snake (CONTRACT.md §8, "Check"). */
   readonly code: FindingCode
@@ -9,9 +9,9 @@ export interface Finding {
   readonly pointer: string
   /** For people; may change between releases. */
   readonly message: string
-  /** What can be done about it. */
+  /** How to fix it. */
   readonly mend: string
-  /** The place in the text, counted from 1; absent where a value was checked. */
+  /** The place in the text, counted from 1; absent if the input was a value. */
   readonly line?: number
   readonly column?: number
 }

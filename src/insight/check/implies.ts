@@ -9,7 +9,7 @@ import { waysOfRule } from './scope.js'
 /** Whether a document that meets one condition certainly meets the other. */
 function implies(ways: Where['ways'], other: Where): boolean {
   if (isAnywhere(other)) return true
-  // A way without demands stands for what is not known.
+  // A way without demands means unknown demands.
   const isKnown = other.ways.every((way) => way.length > 0)
   return isKnown && ways.every((way) => other.ways.some((wanted) => meetsAll(way, wanted)))
 }
@@ -17,7 +17,7 @@ function implies(ways: Where['ways'], other: Where): boolean {
 const meetsAll = (way: readonly Demand[], wanted: readonly Demand[]): boolean =>
   wanted.every((demand) => way.some((mine) => isEqualJson({ ...mine }, { ...demand })))
 
-/** Whether a rule that goes first certainly takes whatever another would. */
+/** Whether one rule is tried first and certainly takes every request that the other would. */
 export function goesFirst(
   { rule: first, operation, collection }: LocatedRule,
   { rule }: LocatedRule,
@@ -32,7 +32,7 @@ export function goesFirst(
   return isAsWide && isAnywhere(first.check) && first.set.size === 0
 }
 
-/** Whether a set includes every undeclared property that another does. */
+/** Whether a set includes every undeclared property that the other includes. */
 const isAsOpen = (wide: PropertySet, narrow: PropertySet): boolean =>
   narrow.pick === null
     ? wide.pick === null && [...wide.omit].every((name) => narrow.omit.has(name))

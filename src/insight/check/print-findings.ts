@@ -65,7 +65,7 @@ const rowOf = (report: StoredReport): readonly string[] => [
   countTwins(report),
 ]
 
-/** What was found of one collection, with the first ids. */
+/** The first ids of each kind of finding about one collection. */
 const listIds = ({ collection, invalid, cut, unreadable, notUnique }: StoredReport): readonly string[] => {
   const named: readonly (readonly [string, StoredCount])[] = [
     ['invalid', invalid],
@@ -80,19 +80,19 @@ const listIds = ({ collection, invalid, cut, unreadable, notUnique }: StoredRepo
   )
 }
 
-/** Prints what was found of stored documents, for people. */
+/** Prints the reports on stored documents, for people. */
 export const printReports = (reports: readonly StoredReport[], paint: Paint): readonly string[] => {
   const [head = '', ...rows] = layOut([HEAD, ...reports.map(rowOf)])
   const ids = reports.flatMap(listIds).flatMap((line) => wrap(line, WIDTH))
   return [paint('bold', head), ...rows, ...(ids.length > 0 ? ['', ...ids] : [])]
 }
 
-/** The same as a table of Markdown. */
+/** Prints the reports on stored documents as a table of Markdown. */
 export const printReportsAsMarkdown = (reports: readonly StoredReport[]): readonly string[] => {
   const ids = reports.flatMap(listIds).map((line) => `- ${line}`)
   return [...layOutMarkdown(HEAD, reports.map(rowOf)), ...(ids.length > 0 ? ['', ...ids] : [])]
 }
 
-/** Whether a configuration suits the documents of a collection. */
+/** Whether all documents of a collection fit the configuration. */
 export const isSuited = ({ invalid, cut, unreadable, notUnique }: StoredReport): boolean =>
   invalid.count + cut.count + unreadable.count + notUnique.length === 0

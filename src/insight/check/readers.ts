@@ -4,8 +4,7 @@ import { goesFirst } from './implies.js'
 import type { CheckScope, LocatedRule } from './scope.js'
 
 /**
- * The rules by which somebody under a rule may read documents of a collection: those of all subjects that such
- * a caller may be.
+ * The read rules of a collection that a caller under a rule may have: those of all subjects that such a caller may be.
  */
 export function findReaders(
   scope: CheckScope,
@@ -26,13 +25,13 @@ function mayBeToo(scope: CheckScope, writer: LocatedRule, subject: string): bool
   if (isRole(writer.subject)) return scope.hasSeveralRoles
   const { collection, operation } = writer
   const own = collection.permissions[operation].get(subject)
-  // Where a role is mentioned, neither `user` nor `*` counts for it, and `owner` comes after it.
+  // For a role that is mentioned, neither `user` nor `*` counts, and `owner` comes after it.
   if (own === undefined) return true
   if (writer.subject !== OWNER) return false
   return own === null || !goesFirst({ ...writer, subject, rule: own }, writer)
 }
 
-/** The rules by which a caller who is nothing but the subject of a rule reads documents, perhaps its own. */
+/** The read rules of a caller that is only the subject of a rule, perhaps also the owner. */
 export const findLeastReaders = (
   scope: CheckScope,
   { collection, subject }: LocatedRule,

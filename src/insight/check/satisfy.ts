@@ -8,7 +8,7 @@ import { isOperator } from '../../query/operators.js'
 import { findVariables } from '../../query/variable.js'
 import { findKnown, type Situation } from './situation.js'
 
-/** Whether some document may meet one of the ways. It errs on the side of "yes". */
+/** Whether some document may meet one of the ways. If in doubt, true. */
 export const isPossible = (ways: Ways, situation: Situation): boolean =>
   ways.some((way) => isWayPossible(way, situation))
 
@@ -38,11 +38,11 @@ interface ValueBound {
   readonly isStrict: boolean
 }
 
-/** What one field may be. */
+/** The possible values of one field. */
 interface AllowedValues {
   mayBeMissing: boolean
   mayBeThere: boolean
-  /** The only values; `null` for any. */
+  /** The only possible values; `null` for any. */
   only: readonly Scalar[] | null
   readonly without: Scalar[]
   readonly lows: ValueBound[]
@@ -77,7 +77,7 @@ const leavesRoom = (low: ValueBound, high: ValueBound): boolean =>
 /** The most whole numbers that are tried. */
 const MOST = 100
 
-/** The whole numbers between the bounds of a field, where they are few. */
+/** The whole numbers between the bounds of a field, if they are few. */
 function listWholeNumbers({ type }: Field, { lows, highs }: AllowedValues): readonly number[] | null {
   if (type !== 'integer') return null
   const low = Math.ceil(Math.max(...lows.map(({ value }) => Number(value))))
@@ -88,7 +88,7 @@ function listWholeNumbers({ type }: Field, { lows, highs }: AllowedValues): read
 
 const SYSTEM: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-/** What the schema says of a field, and what is known of it. */
+/** The possible values of a field by its schema and the known values. */
 function roomOf(field: Field, situation: Situation): AllowedValues {
   const { definition, path } = field
   const empty = { without: [], lows: [], highs: [], is: new Set<string>(), isNot: new Set<string>() }
@@ -120,7 +120,7 @@ function roomOf(field: Field, situation: Situation): AllowedValues {
 
 const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value)
 
-/** Whether a field is required, and all around it. */
+/** Whether a field and all objects around it are required. */
 const isAlwaysThere = (path: string, { paths, lacking }: Situation): boolean => {
   const names = path.split('.')
   const isRequired = (_: string, i: number): boolean =>
@@ -130,7 +130,7 @@ const isAlwaysThere = (path: string, { paths, lacking }: Situation): boolean => 
   )
 }
 
-/** Takes from the room of a field what a demand excludes. */
+/** Removes the values that a demand excludes. */
 function narrow(room: AllowedValues, field: Field, demand: Demand): void {
   const { operator, operand } = demand
   const variables = variablesIn(demand)
@@ -196,7 +196,7 @@ function exclude(room: AllowedValues, filter: Filter): void {
   if (filter.kind === 'or') for (const part of filter.filters) exclude(room, part)
 }
 
-/** An array: each condition asks for an element of its own. */
+/** An array: each condition needs an element of its own. */
 function isListPossible(field: Field, demands: readonly Demand[], situation: Situation): boolean {
   const known = findKnown(field.path, situation)
   const isGone = known !== undefined && (known.value ?? null) === null
@@ -208,7 +208,7 @@ function isListPossible(field: Field, demands: readonly Demand[], situation: Sit
     return [{ room, demand }]
   })
   const rooms = narrowed.map(({ room }) => room)
-  // An array may be there and be empty.
+  // An array may exist and be empty.
   const wanted = narrowed.flatMap(({ room, demand: { operator } }) =>
     room.mayBeMissing || ['$exists', '$ne', '$nin'].includes(operator) ? [] : [room],
   )
@@ -226,7 +226,7 @@ function canStore(field: Field, value: Scalar, situation: Situation): boolean {
   const { paths, validate } = situation
   const names = field.path.split('.')
   const [top = ''] = names
-  // What is known is there, and system fields are the service's.
+  // Known values exist already, and system fields are set by the service.
   if (
     findKnown(field.path, situation) ||
     paths.get(top)?.definition === undefined ||

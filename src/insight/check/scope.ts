@@ -16,44 +16,44 @@ import { normalise } from '../../schema/normalise.js'
 import type { FindingCode } from './codes.js'
 import type { Situation } from './situation.js'
 
-/** A rule, and where it stands. */
+/** A rule, and its place. */
 export interface LocatedRule {
   readonly collection: Collection
   readonly operation: RuleOperation
   readonly subject: string
   readonly rule: Rule
-  /** A JSON pointer to it, or to the grant that it comes from. */
+  /** The JSON pointer of the rule, or of the grant that it comes from. */
   readonly pointer: string
 }
 
-/** A configuration, and what its callers can be. */
+/** A compiled configuration, and the possible callers. */
 export interface CheckScope {
   readonly plan: ServicePlan
-  /** The rules that somebody can have. */
+  /** The rules that some caller can have. */
   readonly rules: readonly LocatedRule[]
-  /** The place of what a subject is granted. */
+  /** The pointer of a subject's grant. */
   readonly place: (collection: Collection, subject: string, operation?: RuleOperation) => string
-  /** Whether the host says who calls. */
+  /** Whether the host names the caller. */
   readonly authenticate: boolean
-  /** Whether anybody can be signed in. */
+  /** Whether a caller can be signed in. */
   readonly canSignIn: boolean
   /** Whether one caller may have several roles. */
   readonly hasSeveralRoles: boolean
-  /** Whether anybody can have this role, or be this subject. */
+  /** Whether some caller can be this subject, or have this role. */
   readonly isPossible: (subject: string) => boolean
-  /** What is known of documents, and of callers to whom a rule applies. */
+  /** The facts about documents, and about callers to whom a rule applies. */
   readonly situate: (placed: LocatedRule) => Situation
-  /** Whether only the anonymous can have a rule. */
+  /** Whether only anonymous callers can have a rule. */
   readonly isForAnonymous: (placed: Pick<LocatedRule, 'collection' | 'operation' | 'subject'>) => boolean
 }
 
-/** Notes a finding; its mend is that of the code where none is given. */
+/** Notes a finding; without `mend`, that of the code is used. */
 export type NoteFinding = (code: FindingCode, pointer: string, message: string, mend?: string) => void
 
-/** Looks for findings of a kind. */
+/** Looks for findings of one kind. */
 export type Check = (scope: CheckScope, note: NoteFinding) => void
 
-/** Prepares a configuration that can start. */
+/** Prepares a valid configuration for the checks. */
 export function createScope(config: unknown, plan: ServicePlan, authenticate: boolean): CheckScope {
   const canSignIn = authenticate || plan.auth !== null
   const isPossible = (subject: string): boolean =>
@@ -130,7 +130,7 @@ const isRoleList =
   ({ name, items }: { readonly name: string; readonly items: unknown }): boolean =>
     items !== null && name === plan.collections.get(USERS)?.roleField
 
-/** Whether a variable stands for nothing where nobody is signed in. */
+/** Whether a variable has no value for anonymous callers. */
 function isOfCaller({ claims }: ServicePlan, variable: string): boolean {
   if (!variable.startsWith(USER)) return false
   const claim = claims.get(userPathOf(variable) ?? '')
@@ -142,7 +142,7 @@ function isOfCaller({ claims }: ServicePlan, variable: string): boolean {
 export const needsCaller = ({ plan }: Pick<CheckScope, 'plan'>, { set }: Rule): boolean =>
   findVariables([...set.values()]).some((variable) => isOfCaller(plan, variable))
 
-/** What `owner` demands beside its `where`. */
+/** The demand that `owner` adds to its `where`. */
 export const OWN: Demand = {
   path: 'createdBy',
   isList: false,
@@ -152,6 +152,6 @@ export const OWN: Demand = {
   variable: USER_ID,
 }
 
-/** The ways in which a rule applies to a document, with what its subject demands. */
+/** The ways in which a rule applies to a document, with the demand of its subject. */
 export const waysOfRule = ({ subject, where }: Rule): Ways =>
   subject === OWNER ? where.ways.map((way) => [...way, OWN]) : where.ways

@@ -2,21 +2,21 @@ import type { Field } from '../../fields/field-type.js'
 import { compilePath } from '../../json/own-properties.js'
 import type { BodyValidator } from '../../schema/validator.js'
 
-/** What is known of a document beside what is demanded of it. */
+/** Facts about a document beside the demands on it. */
 export interface Situation {
   readonly paths: ReadonlyMap<string, Field>
   readonly validate: BodyValidator
-  /** Paths whose value is known, with all inside it; `undefined` stands for a missing one. */
+  /** Paths whose value is known, with everything inside; `undefined` is a missing value. */
   readonly fixed?: ReadonlyMap<string, unknown>
-  /** Paths of objects of which only a part is known, but that they are there. */
+  /** Paths of objects that exist, but are known only in part. */
   readonly there?: ReadonlySet<string>
-  /** Top-level names that the document may lack though they are required. */
+  /** Top-level names that the document may lack although they are required. */
   readonly lacking?: ReadonlySet<string>
-  /** Whether a variable stands for nothing, as `$user` for the anonymous. */
+  /** Whether a variable has no value, as `$user` for anonymous callers. */
   readonly isLacking?: (variable: string) => boolean
 }
 
-/** The value at a path, where it, or one around it, is known. */
+/** The value at a path, if it or an object around it is known. */
 export function findKnown(path: string, { fixed }: Situation): { readonly value: unknown } | undefined {
   const names = path.split('.')
   for (let depth = names.length; fixed && depth > 0; depth--) {

@@ -19,7 +19,7 @@ import type { DocumentOperation, PermissionDifference, Plans, UndecidedDifferenc
 import { createBodyReader } from './write/reading-body.js'
 import { type HeldNames, readHeld, writeWitness } from './write-witness.js'
 
-/** A difference whose witness lacks what is stored beside the document. */
+/** A difference whose counterexample lacks the documents stored beside the one requested. */
 export type Unfinished = PermissionDifference & { readonly held: HeldNames }
 
 /** The most decisions for an operation (CONTRACT.md §8, "Diff"). */
@@ -27,7 +27,7 @@ export const MAX_DECISIONS = 200_000
 
 const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'put', 'delete']
 
-/** What the rules of a collection that both configurations have let be seen or done. */
+/** Compares the rules of a collection in two configurations. */
 export function compareCollection(plans: Plans, given: Sides): readonly (Unfinished | UndecidedDifference)[] {
   const areBothAccounts = isAccounts(plans.before, given.before) === isAccounts(plans.after, given.after)
   const sides = areBothAccounts && haveSameSchema(given) ? unite(given) : given
@@ -38,13 +38,13 @@ export function compareCollection(plans: Plans, given: Sides): readonly (Unfinis
 const ruleOperation = (operation: DocumentOperation) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
 
-/** The operations whose rules decide about one: what is changed must be read first. */
+/** The operations whose rules decide about one: a document must be read before it is changed. */
 const operationsOf = (operation: DocumentOperation) => {
   const own = ruleOperation(operation)
   return own === 'read' || own === 'create' ? ([own] as const) : (['read', own] as const)
 }
 
-/** What creates the universes of a collection, by the operation of rules, and the callers in all of them. */
+/** Creates the universes of a collection by operation of the rules, and holds the callers in all of them. */
 interface Universes {
   readonly callers: CallerValues
   readonly byOperation: Map<string, ReturnType<typeof createUniverses>>
@@ -92,7 +92,7 @@ function compareOperation(
   return isWhole ? search.found() : [...search.found(), undecided('patterns')]
 }
 
-/** What callers can have; of a claim that has changed, what it is now. */
+/** The possible values of callers; a claim that has changed has its values of `after`. */
 function callerValuesOf({ before, after, authenticate }: Plans): CallerValues {
   const claims = new Map([...before.claims, ...after.claims])
   if (authenticate || !after.auth) return { fields: null, claims }
@@ -107,32 +107,33 @@ interface Searched {
   readonly claims: CallerValues['claims']
 }
 
-/** All callers that are signed in, or the one that is not. */
+/** All signed-in callers, or the anonymous one. */
 interface Pass {
   readonly universe: Universe
   readonly isSignedIn: boolean
   readonly standings: Iterable<CallerDifferences>
-  /** Those that were made already. */
+  /** Those that exist already. */
   readonly kept: CallerDifferences[]
 }
 
-/** One kind of caller, and what requests of theirs may show. */
+/** One kind of caller, and the differences that its requests may show. */
 interface CallerDifferences {
   readonly comparing: Comparing
   readonly logic: Logic
   readonly shown: readonly ShownDifference[]
 }
 
-/** What was found for whom. */
+/** A difference, and the caller that sees it. */
 interface KnownDifference extends FoundDifference {
   readonly asker: Asker
 }
 
-/** Looks for differences, of callers with few roles first; what fewer roles see is not news. */
+/** Looks for differences, of callers with few roles first; a difference that fewer roles see is not reported again. */
 function createSearch(plans: Plans, { sides, operation, rules, budget, claims }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const meetsChange = findMeeting(sides, operationsOf(operation))
-  // Rights to read and to delete add up: one role has what the other side lacks, others show the document, on each side.
+  // Rights to read and to delete add up: one role has the right that the other side lacks, others show the document, on
+  // each side.
   const telling = operation === 'read' ? 2 : operation === 'delete' ? 3 : Number.POSITIVE_INFINITY
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
   const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
@@ -209,7 +210,7 @@ function createSearch(plans: Plans, { sides, operation, rules, budget, claims }:
   return { listStandings, run, found: (): readonly Unfinished[] => differences }
 }
 
-/** Whether one caller is the other with fewer roles; an anonymous one is with all of them. */
+/** Whether one caller is the other with fewer roles; an anonymous caller is within all others. */
 const isWithin = (one: Asker, other: Asker): boolean =>
   one === null || (other !== null && one.roles.every((role) => other.roles.includes(role)))
 

@@ -11,11 +11,11 @@ import type { Stored, WriteDecision } from './write/writing.js'
 interface Outcomes {
   readonly was: WriteDecision
   readonly is: WriteDecision
-  /** Whether both show the document alike. */
+  /** Whether both sides show the document alike. */
   readonly areAlike: boolean
 }
 
-/** What two rules that run store, for each two rules that can. */
+/** Compares the stored documents of each pair of rules that can run. */
 export function compareGranted(
   classes: readonly NameClass[],
   { was, is, areAlike }: Outcomes,
@@ -37,7 +37,7 @@ export function compareGranted(
   })
 }
 
-/** Whether two rules say the same, or there is none on either side. */
+/** Whether two rules mean the same, or there is none on either side. */
 export const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
   one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
 
@@ -51,11 +51,11 @@ type Apart = readonly (readonly [DifferenceKind, Diagram])[]
 
 function compareStored([name]: NameClass, { was, is, areAlike }: StoredPair, logic: Logic): Apart {
   const { and, not, same } = logic
-  // What both take from the body, and would replace alike, is the same whether or not the body has it.
+  // A name that both accept and would replace alike is the same whether or not the body has it.
   if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []
   const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
   const isStoredAlike = isSame(logic, was.sourcesOf(name), is.sourcesOf(name))
-  // A name that only one side takes from the body may be the same in the end, and not even ignored.
+  // A name that only one side accepts is settled if both sides store it alike, and both keep or both ignore it.
   const isSettled = and(isStoredAlike, same(was.isKept(name), is.isKept(name)))
   return [
     ['narrowing', and(isGivenBefore, not(isGivenAfter), not(isSettled))],

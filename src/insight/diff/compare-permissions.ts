@@ -17,9 +17,10 @@ import type { Sides } from './model/universe.js'
 import type { Difference, PermissionDifference, Plans, UndecidedDifference } from './types.js'
 
 /**
- * Compares what two configurations permit (CONTRACT.md §8, "Diff"): every difference that one read, create, PATCH,
- * PUT or DELETE of one document can show, each with the smallest set of roles that sees it and a case that can be run.
- * Schemas, limits and `auth` are compared as structures. Throws `ConfigError` with the faults of either.
+ * Compares the permissions of two configurations (CONTRACT.md §8, "Diff"): every difference that one read, create,
+ * PATCH, PUT or DELETE of one document can show, each with the smallest set of roles that sees it and a counterexample
+ * that can be run. Schemas, limits and `auth` are compared as structures. Throws `ConfigError` with the errors of
+ * either.
  *
  * @example
  * ```ts
@@ -56,7 +57,7 @@ export function comparePermissions(
   return freezeDeep([...permissions, ...structure])
 }
 
-/** Throws `ConfigError` for hooks of what neither configuration has. */
+/** Throws `ConfigError` for hooks of collections that neither configuration has. */
 function requireHooks({ before, after }: Plans, options: InsightOptions): void {
   const collections = new Map(
     [before, after]
@@ -73,7 +74,7 @@ function requireHooks({ before, after }: Plans, options: InsightOptions): void {
   if (faults.length > 0) throw new ConfigError(faults)
 }
 
-/** A collection in both; where only one has it, the other grants nothing there. */
+/** A collection in both; if only one has it, the other grants nothing there. */
 function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
   const [was, is] = [before.collections.get(name), after.collections.get(name)]
   if (was && is) return { before: was, after: is }
@@ -81,7 +82,7 @@ function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
   return is && { before: withoutPermissions(is), after: is }
 }
 
-/** A difference of a collection, or of another that differs in its name alone, with what follows from reading that. */
+/** A difference of a collection, or of another with the same permissions, with the consequences of reading it. */
 function finish(
   plans: Plans,
   one: Unfinished | UndecidedDifference,
@@ -104,7 +105,7 @@ function finish(
   }
 }
 
-/** What is compared as it is written: both configurations are known as right. */
+/** The parts that are compared as written; both configurations are valid here. */
 function readWritten(config: unknown): WrittenConfig {
   const claims = find(config, ['auth', 'claims'])
   const everyone = find(config, ['collections', USERS, 'permissions', EVERYONE])

@@ -13,7 +13,7 @@ import type { Plans, StructureDifference } from './types.js'
 
 type StructureKind = StructureDifference['kind']
 
-/** The differences of schemas, limits and `auth`, each with the place where it is written. */
+/** The differences of schemas, limits and `auth`, each with its place. */
 export function compareStructure(
   { before, after }: Plans,
   written: BothConfigs,
@@ -35,10 +35,10 @@ export function compareStructure(
   ]
 }
 
-/** By which of its attributes an account counts. */
+/** The settings that decide whether an account counts. */
 const ASKED_OF_ACCOUNTS: readonly string[] = ['/auth/requireVerified', '/auth/verifiedField']
 
-/** The rules that use a claim over accounts, of which others count now. */
+/** The rules that use a claim over accounts, if other accounts count now. */
 const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): readonly string[] => {
   const names = [before, after].flatMap(({ claims }) =>
     [...claims.values()].flatMap(({ name, from }) => (from === USERS ? [name] : [])),
@@ -47,14 +47,14 @@ const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): rea
   return before.auth?.requiresVerified || after.auth?.requiresVerified ? [...new Set(rules)] : []
 }
 
-/** What is compared as it is written. */
+/** The parts that are compared as written. */
 export interface WrittenConfig {
   readonly claims: JsonObject
-  /** What `*` may create in `users`; `undefined` where nothing is said. */
+  /** The grant of `*` to create in `users`; `undefined` if not configured. */
   readonly registration: unknown
 }
 
-/** Of two configurations. */
+/** A value in both configurations. */
 interface BothConfigs {
   readonly before: WrittenConfig
   readonly after: WrittenConfig
@@ -96,7 +96,7 @@ function schemaOf(collection: Collection | undefined): JsonObject | undefined {
   }
 }
 
-/** A definition without what has no influence on a single document. */
+/** A definition without the parts that do not matter to a single document. */
 function definitionOf(field: Field): JsonObject {
   const { definition, items, properties } = field
   const kept = Object.entries(definition).filter(([attribute]) => !UNCOMPARED.includes(attribute))
@@ -111,7 +111,7 @@ function definitionOf(field: Field): JsonObject {
 
 const UNCOMPARED: readonly string[] = ['$comment', 'description', 'unique', 'index', 'onDelete']
 
-/** What holds of accounts; `undefined` where the service keeps none. */
+/** The settings of accounts; `undefined` if the service keeps none. */
 function authOf({ auth }: ServicePlan): JsonObject | undefined {
   if (!auth) return undefined
   return {
@@ -129,8 +129,8 @@ function authOf({ auth }: ServicePlan): JsonObject | undefined {
 }
 
 /**
- * What a registration accepts and sets beside identifier and secret, which it always takes: a create of one document
- * tells nothing of it.
+ * The fields that a registration accepts and sets beside identifier and secret, which it always accepts. The comparison
+ * of creates does not cover them.
  */
 function compareRegistration(
   { before, after }: Pick<Plans, 'before' | 'after'>,

@@ -11,11 +11,11 @@ import type { Plans, Witness, WitnessCaller } from './types.js'
 import { type HeldNames, SOME_CALLER } from './write-witness.js'
 
 /**
- * Adds to a witness what it takes to run it: the documents that give the caller's claims, those to which references lead,
- * and the secrets of accounts. Where no documents give such claims, they stay fields of the caller.
+ * Adds the parts that a counterexample needs to run: the documents that give the caller's claims, the targets of
+ * references, and the secrets of accounts. Claims that no documents can give stay fields of the caller.
  */
 export function completeWitness(witness: Witness, held: HeldNames, plans: Plans): Witness {
-  // Who has a claim that asks for more often has those that ask for less.
+  // A caller with the claim that has more conditions often has those with fewer.
   const claims = [...held.names]
     .flatMap((name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [])
     .sort((a, b) => (b.where.ways[0]?.length ?? 0) - (a.where.ways[0]?.length ?? 0))
@@ -29,14 +29,14 @@ export function completeWitness(witness: Witness, held: HeldNames, plans: Plans)
   return withTargets(witness, plans)
 }
 
-/** The documents of a witness with those that give the claims of its caller; `undefined` where none do so alone. */
+/** The documents of a counterexample with those that give its caller's claims; `undefined` if none give only these. */
 function findGiving(
   witness: Witness,
   bound: readonly ClaimBinding[],
   held: HeldNames,
   plans: Plans,
 ): Witness['documents'] | undefined {
-  // Documents that give no other claims, or else any.
+  // First documents that give no other claims, then any.
   for (const beside of [bound, []]) {
     const fixture = createFixture(plans, witness.documents)
     if (!bound.every((one) => give(fixture, one, beside))) continue
@@ -49,7 +49,7 @@ function findGiving(
   return undefined
 }
 
-/** A witness with the documents to which its references lead. */
+/** A counterexample with the targets of its references. */
 function withTargets(witness: Witness, plans: Plans): Witness {
   const fixture = createFixture(plans, witness.documents)
   addAllTargets(fixture, witness)
@@ -58,10 +58,13 @@ function withTargets(witness: Witness, plans: Plans): Witness {
 
 const CALLER_ID = '01990000-0000-7000-8000-00000000000a'
 
-/** What a caller has of which only a claim asks: the document at hand may have the first, and so give the claim. */
+/** Values for caller fields that only claims use: the requested document may have the first, and so give the claim. */
 const SOME_TEXTS = ['a', 'something else']
 
-/** The caller without the claims, but with what they ask for; `undefined` where the case says that it lacks that. */
+/**
+ * The caller without the claims, but with the values that they use; `undefined` if the counterexample says that it
+ * lacks them.
+ */
 function findCaller(
   written: WitnessCaller,
   claims: readonly Claim[],
@@ -74,7 +77,7 @@ function findCaller(
   )
   if (!written) return asked.length > 0 ? undefined : written
   const own = Object.entries(written).filter(([name]) => !claims.some((claim) => claim.name === name))
-  // References to users lead to an `_id` alone.
+  // References to users are an `_id` alone.
   const id = written.id === SOME_CALLER ? CALLER_ID : written.id
   const caller: WitnessCaller & object = { ...Object.fromEntries(own), id, roles: written.roles }
   const lacking = asked
@@ -84,7 +87,7 @@ function findCaller(
   return { ...caller, ...Object.fromEntries(lacking.map((name) => [name, text])) }
 }
 
-/** A claim of a caller, who lacks it where it has no filter, and its values. */
+/** A claim of a caller, with its values; without a filter, the caller lacks it. */
 interface ClaimBinding {
   readonly claim: Claim
   readonly filter: Filter | undefined
@@ -101,7 +104,7 @@ const bind = (
   values: held.claims.get(claim.name) ?? [],
 })
 
-/** Adds documents that give a claim its values, but none to the claims beside it that lack them. */
+/** Adds documents that give a claim its values, but no values to claims that lack them. */
 function give(
   fixture: Fixture,
   { claim, filter, values }: ClaimBinding,
@@ -125,13 +128,13 @@ const valuesOf = (fixture: Fixture, claim: Claim, filter: Filter): readonly Scal
     .documentsOf(claim.from)
     .flatMap((document) => (matches(filter, document) ? (claim.take(document) ?? []) : []))
 
-/** A document, or a part of one, and where it is. */
+/** A document, or a part of one, and its place. */
 interface LocatedDocument {
   readonly collection: string
   readonly document: JsonObject
 }
 
-/** Adds the documents to which the references of all documents, and of the body, lead. */
+/** Adds the targets of the references of all documents and of the body. */
 function addAllTargets(fixture: Fixture, { request: { body, path } }: Witness): void {
   const [, name = ''] = path.split('/')
   if (body) addTargets(fixture, { collection: name, document: body })
@@ -139,7 +142,7 @@ function addAllTargets(fixture: Fixture, { request: { body, path } }: Witness): 
     for (const document of fixture.documentsOf(collection)) addTargets(fixture, { collection, document })
 }
 
-/** Adds the documents to which references lead, and those to which they do. */
+/** Adds the targets of references, and theirs. */
 function addTargets(fixture: Fixture, { collection: name, document }: LocatedDocument): void {
   const plan = fixture.planOf(name)
   const collection = plan?.collections.get(name)

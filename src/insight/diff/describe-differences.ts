@@ -8,7 +8,7 @@ import type { Difference, PermissionDifference, StructureDifference, Witness } f
 /** How differences are printed. */
 export type DifferenceFormat = 'text' | 'markdown' | 'json'
 
-/** Describes differences, in lines of at most 100 columns as text. `paint` colours text alone. */
+/** Describes differences, as text in lines of at most 100 columns. `paint` colours text alone. */
 export function describeDifferences(
   differences: readonly Difference[],
   format: DifferenceFormat = 'text',
@@ -94,7 +94,7 @@ const partsOf = ({ caller, documents, request: { method, path, body } }: Witness
   ...Object.entries(documents).flatMap(([name, all]) => all.map((one) => `${name} holds ${print(one)}`)),
 ]
 
-/** JSON with a space where a line may be broken. */
+/** JSON with a space wherever a line may be broken. */
 function print(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(print).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing'
@@ -102,7 +102,7 @@ function print(value: unknown): string {
   return `{${entries.join(', ')}}`
 }
 
-/** Breaks a text into lines; a word that is wider than a line too. */
+/** Breaks a text into lines, also inside words that are wider than a line. */
 const wrapHard = (text: string, indent: string, width: number): readonly string[] => {
   const room = width - indent.length - 2
   const words = text.split(' ').flatMap((word) => word.match(new RegExp(`.{1,${room}}`, 'gsu')) ?? [''])

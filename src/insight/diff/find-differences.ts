@@ -15,7 +15,7 @@ import { chooseRule } from './write/decide-write.js'
 import type { BodyReader } from './write/reading-body.js'
 import { type Stored, showsWhereReadable, type Write, type WriteDecision } from './write/writing.js'
 
-/** What is compared: an operation, for one kind of caller. */
+/** The subject of a comparison: an operation, for one kind of caller. */
 export interface Comparing {
   readonly sides: Sides
   readonly operation: DocumentOperation
@@ -23,35 +23,35 @@ export interface Comparing {
   readonly classes: readonly NameClass[]
   /** The first name of each class. */
   readonly names: readonly string[]
-  /** By side, whether documents here are accounts of the service. */
+  /** By side, whether the documents are accounts of the service. */
   readonly areAccounts: readonly [before: boolean, after: boolean]
-  /** Whether registration is closed, so that nobody creates an account without being signed in. */
+  /** By side, whether registration is closed, so that no anonymous caller creates an account. */
   readonly areClosed: readonly [before: boolean, after: boolean]
-  /** Whether the rules are all that the sides do not have in common. */
+  /** Whether the sides differ in their rules alone. */
   readonly isSameElse: boolean
-  /** The names of which a write depends on whether they are shown; `null` where nothing is stored yet. */
+  /** The names whose visibility a write depends on; `null` if nothing is stored yet. */
   readonly namesShown: readonly string[] | null
 }
 
-/** What conditions are made with. */
+/** The tools that build conditions. */
 export interface Means {
   readonly logic: Logic
   readonly appliesTo: (rule: Rule) => Diagram
   readonly body: BodyReader
-  /** What was found of the rules of both sides. */
+  /** The results of the rules of both sides. */
   readonly trials: Write['trials']
 }
 
-/** What one kind of caller meets on both sides. */
+/** The rules of one kind of caller on both sides. */
 export interface ComparedRules {
   readonly comparing: Comparing
   readonly before: Deciders
   readonly after: Deciders
-  /** Whether both show the document by the same rules. */
+  /** Whether both sides show the document by the same rules. */
   readonly areAlike: boolean
 }
 
-/** What a kind of caller meets; `null` where the rules are the same on both sides, and so the answers. */
+/** The rules of one kind of caller; `null` if the rules, and so the answers, are the same on both sides. */
 export function standingOf(comparing: Comparing, means: Means): ComparedRules | null {
   const before = createDeciders(comparing, 0, means)
   const after = createDeciders(comparing, 1, means)
@@ -71,7 +71,7 @@ export function findDifferences(standing: ComparedRules): readonly ShownDifferen
   return found.filter(([, when]) => when !== NEVER)
 }
 
-/** Whether the document can be read at all, and what is answered where it cannot, and then each class of names. */
+/** Compares whether the document can be read, the answer if it cannot, and then each class of names. */
 function compareReads(
   { classes, asker, sides }: Comparing,
   before: Sight,
@@ -79,7 +79,7 @@ function compareReads(
 ): readonly ShownDifference[] {
   const { and, not } = before.logic
   const [was, is] = [before.isReadable(), after.isReadable()]
-  // An anonymous caller is told apart from one who only sees nothing here.
+  // Without read rules an anonymous caller gets another answer than a signed-in one that may not read the document.
   const isOther = asker === null && (before.readers.length === 0) !== (after.readers.length === 0)
   const isBoth = and(was, is)
   return [
@@ -100,7 +100,7 @@ function compareReads(
   ]
 }
 
-/** What a write answers and leaves behind. */
+/** Compares the answer of a write and the document that it stores. */
 function compareWrites({
   comparing,
   before: own,
@@ -135,7 +135,7 @@ const areSameRules = (some: readonly Rule[], others: readonly Rule[]): boolean =
 const operationOf = (operation: Exclude<DocumentOperation, 'read'>) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
 
-/** What decides about a request on one side. */
+/** The rules that decide about a request on one side. */
 function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...means }: Means): Deciders {
   const { sides, operation, asker, names, namesShown } = comparing
   const collection = side === 0 ? sides.before : sides.after
@@ -159,7 +159,7 @@ function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...me
 }
 
 interface Deciding extends Deciders {
-  /** The writes that are asked about. */
+  /** The requested writes. */
   readonly region: Diagram
 }
 
@@ -178,7 +178,7 @@ function decide({ operation, asker }: Comparing, { write, rules, region }: Decid
     return rules.length === 0 ? refuse(denied, region) : chooseRule(write, rules, region)
   }
   if (rules.length === 0 && asker === null) return refuse('401', region)
-  // Those who may not read the document do not find it.
+  // Callers that may not read the document get 404.
   const isSeen = sight.isReadable()
   const { refusals, granted } = decideSeen({ write, rules, region: and(region, isSeen) }, operation, denied)
   return { refusals: new Map([['404', and(region, not(isSeen))], ...refusals]), granted }

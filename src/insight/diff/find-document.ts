@@ -15,7 +15,7 @@ import { writeDocument } from './write-witness.js'
 /** The most decisions for one document. */
 const MAX_DECISIONS = 20_000
 
-/** A document that a filter matches and its collection takes; `undefined` where none is found. */
+/** A document that a filter matches and its collection accepts; `undefined` if none is found. */
 export function findDocument(collection: Collection, filter: Filter): JsonObject | undefined {
   const sides = { before: collection, after: collection }
   const rule: Rule = {

@@ -14,7 +14,7 @@ export interface Deciders {
   readonly rules: readonly Rule[]
 }
 
-/** Which writes can come to something else on the other side: those that meet what is changed. */
+/** The writes that may have another outcome on the other side: those that meet a change. */
 export function findRegion(before: Deciders, after: Deciders, namesShown: readonly string[] | null): Diagram {
   const { and, or, not } = before.write.sight.logic
   if ((before.rules.length === 0) !== (after.rules.length === 0)) return ALWAYS
@@ -41,7 +41,7 @@ export function findRegion(before: Deciders, after: Deciders, namesShown: readon
   return and(meets, not(or(...settledFirst(before, after))))
 }
 
-/** That a rule decides alike on both sides, before it comes to one that is changed. */
+/** Holds if a rule decides alike on both sides, before a changed rule is tried. */
 function settledFirst({ write, rules }: Deciders, after: Deciders): readonly Diagram[] {
   const { and, or } = write.sight.logic
   const changed = rules.findIndex((rule, i) => rule !== after.rules[i])
@@ -54,11 +54,11 @@ function settledFirst({ write, rules }: Deciders, after: Deciders): readonly Dia
 
 type Ruled = readonly [write: Write, rule: Rule]
 
-/** That a write meets a rule. */
+/** Holds if a write meets a rule. */
 const metByRule = ({ mode, sight }: Write, rule: Rule): Diagram =>
   mode === 'create' ? ALWAYS : sight.appliesTo(rule)
 
-/** That a write meets a rule on one side alone, or both, where these do something else. */
+/** Holds if a write meets a rule on one side alone, or on both with different outcomes. */
 function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
   const { and, or, differ } = write.sight.logic
   const [applies, applied] = [metByRule(write, rule), metByRule(other, changed)]
@@ -70,7 +70,7 @@ function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
   return or(isElsewhere, and(applies, or(isOther, ...comesToOther(write, trial, now))))
 }
 
-/** That a rule runs on one side alone, or has its turn, or a fault. */
+/** Holds if a rule runs, or is tried, or has an error, on one side alone. */
 function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): readonly Diagram[] {
   const [before, after] = [was.applied, is.applied]
   const faults = [...new Set([...before.faults.keys(), ...after.faults.keys()])]
@@ -83,7 +83,7 @@ function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): reado
   ]
 }
 
-/** That one side alone shows the document, or something of it that a write depends on. */
+/** Holds if one side alone shows the document, or a part of it that a write depends on. */
 function shownOtherwise(before: Sight, after: Sight, namesShown: readonly string[] | null): Diagram {
   if (namesShown === null) return NEVER
   const { or, differ } = before.logic
@@ -93,7 +93,7 @@ function shownOtherwise(before: Sight, after: Sight, namesShown: readonly string
   )
 }
 
-/** The names of which a write depends on whether they are shown; `null` where nothing is stored yet. */
+/** The names whose visibility a write depends on; `null` if nothing is stored yet. */
 export function namesShownTo(
   operation: DocumentOperation,
   { before, after }: Sides,

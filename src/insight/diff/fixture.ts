@@ -8,14 +8,14 @@ import type { JsonObject } from '../../types.js'
 import { findDocument } from './find-document.js'
 import type { Plans, Witness } from './types.js'
 
-/** The documents that are stored where a witness is run. */
+/** The documents that are stored where a counterexample runs. */
 export interface Fixture {
-  /** The configuration that has a collection, the one before if both have. */
+  /** The configuration that has a collection: `before`, if both have it. */
   readonly planOf: (name: string) => ServicePlan | undefined
   readonly documentsOf: (name: string) => readonly JsonObject[]
-  /** All of them by collection, as a seed takes them. */
+  /** All documents by collection, as a seed has them. */
   readonly written: () => Witness['documents']
-  /** Adds a document that a filter matches; false where none is found. */
+  /** Adds a document that a filter matches; false if none is found. */
   readonly add: (name: string, filter: Filter) => boolean
 }
 
@@ -53,7 +53,7 @@ export function createFixture({ before, after }: Plans, given: Witness['document
   }
 }
 
-/** That a document has no values that must be unique and that another has. */
+/** The condition that a document shares no unique values with another. */
 const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): readonly Filter[] =>
   storage.indexes.flatMap(({ unique, fields }) => {
     if (!unique) return []
@@ -64,7 +64,7 @@ const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): rea
     })
   })
 
-/** The condition that a column has the value of a document, if that has one. */
+/** The condition that a column has the value of a document, if it has one. */
 function equalTo(
   { field, read }: { readonly field: FieldRef; readonly read: ReturnType<typeof compileField> },
   document: JsonObject,
@@ -75,7 +75,7 @@ function equalTo(
 
 const makeId = (number: number): string => `01990000-0000-7000-8000-${String(number).padStart(12, '1')}`
 
-/** Secrets are not a part of what rules see, and stand in no model. */
+/** Rules do not see secrets, so no model contains them. */
 function giveSecrets(collection: Collection | undefined, document: JsonObject): JsonObject {
   const lacking = collection?.hashes.filter(
     ({ name, definition }) => definition.required && !Object.hasOwn(document, name),

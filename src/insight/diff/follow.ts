@@ -22,8 +22,8 @@ const placeOf = (collection: string, subject: string, operation: string): string
   `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}/${operation}`
 
 /**
- * What follows elsewhere from another right to read a collection: what refers to it may be stored or expanded where it
- * could not be, or no longer.
+ * The consequences of another right to read a collection: references to it may be stored or expanded that could not be
+ * before, or no longer can.
  */
 export const followReading = ({ collections, auth }: ServicePlan, target: string): readonly string[] =>
   [...collections.values()].flatMap((collection) => {
@@ -44,7 +44,7 @@ function pathsTo({ path, definition, items, properties }: Field, target: string)
   return [...new Set([...(items ? [items] : []), ...properties].flatMap((one) => pathsTo(one, target)))]
 }
 
-/** A collection that only one of the configurations has, as one without permissions. */
+/** A collection that only one configuration has, without permissions for the other. */
 export const withoutPermissions = (collection: Collection): Collection => ({
   ...collection,
   permissions: { create: new Map(), read: new Map(), update: new Map(), delete: new Map() },

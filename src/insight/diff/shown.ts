@@ -2,11 +2,11 @@ import type { NameClass } from './model/classes.js'
 import type { Diagram } from './solver/diagrams.js'
 import type { DifferenceKind } from './types.js'
 
-/** A difference: what it is about is the whole answer, or one class of names. */
+/** A difference: of the whole answer, or of one class of names. */
 export interface FoundDifference {
   readonly kind: DifferenceKind
   readonly about: 'whole' | NameClass
 }
 
-/** When a request shows a difference. */
+/** A difference, and the condition under which a request shows it. */
 export type ShownDifference = readonly [found: FoundDifference, when: Diagram]

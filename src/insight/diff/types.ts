@@ -17,10 +17,10 @@ export type DifferenceKind = 'widening' | 'narrowing' | 'changed'
 /** A caller as `as()` takes one; `null` is anonymous. */
 export type WitnessCaller = (JsonObject & { readonly id: string; readonly roles: readonly string[] }) | null
 
-/** A case that two configurations answer differently, and that can be run. */
+/** A counterexample that can be run: two configurations answer it differently. */
 export interface Witness {
   readonly caller: WitnessCaller
-  /** What is stored, by collection; of the one at hand the document that is asked for comes first. */
+  /** The stored documents, by collection; in the collection of the request, the requested document comes first. */
   readonly documents: { readonly [collection: string]: readonly JsonObject[] }
   readonly request: {
     readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
@@ -36,35 +36,35 @@ export interface PermissionDifference {
   readonly kind: DifferenceKind
   readonly collection: string
   readonly operation: DocumentOperation
-  /** The top-level names that it is about; none where it is about the whole answer. */
+  /** The top-level names that differ; none if the whole answer does. */
   readonly fields: readonly string[]
-  /** The smallest set of roles that sees it; `null` where one need not be signed in. */
+  /** The smallest set of roles that sees it; `null` if anonymous callers do. */
   readonly roles: readonly string[] | null
-  /** Whether it needs a document that `before` would refuse, or complete by a default. */
+  /** Whether it needs a document that `before` would reject, or complete by a default. */
   readonly stale: boolean
   readonly witness: Witness
-  /** What else follows from it. */
+  /** Its consequences elsewhere. */
   readonly follows: readonly string[]
 }
 
 /** A difference of structure. */
 export interface StructureDifference {
   readonly kind: 'schema' | 'limits' | 'auth'
-  /** The JSON pointer of what differs. */
+  /** The JSON pointer of the part that differs. */
   readonly pointer: string
-  /** Absent where there was nothing. */
+  /** Absent if it did not exist. */
   readonly before?: unknown
-  /** Absent where there is nothing now. */
+  /** Absent if it no longer exists. */
   readonly after?: unknown
   readonly follows: readonly string[]
 }
 
-/** An operation that was not decided to the end: there may be differences beside those that are named. */
+/** An operation that was not decided completely: there may be more differences than those named. */
 export interface UndecidedDifference {
   readonly kind: 'undecided'
   readonly collection: string
   readonly operation: DocumentOperation
-  /** What was too much. */
+  /** The limit that was exceeded. */
   readonly reason: 'decisions' | 'patterns'
 }
 

@@ -9,23 +9,23 @@ import { fieldsOf, isRequiredInside, type Sides } from './model/universe.js'
 import { isList, isOpaque, type Model, type Value, type Variable, type Variables } from './solver/variable.js'
 import type { Witness, WitnessCaller } from './types.js'
 
-/** A model, and what it was found among. */
+/** A model, and the universe in which it was found. */
 export interface WitnessModel {
   readonly variables: Variables
   readonly model: Model
-  /** Whether `before` would store the document as it is. */
+  /** Whether `before` would store the document unchanged. */
   readonly isFresh: boolean
 }
 
-/** The `_id` of a document of which nothing is asked. */
+/** The `_id` of a document without conditions on it. */
 const SOME_ID = '01990000-0000-7000-8000-000000000000'
 const SOME_TIME = '2026-01-01T00:00:00.000Z'
-/** The `id` of a caller of whom nothing is asked. */
+/** The `id` of a caller without conditions on it. */
 export const SOME_CALLER = 'ann'
 
 const METHODS = { read: 'GET', create: 'POST', patch: 'PATCH', put: 'PUT', delete: 'DELETE' } as const
 
-/** Writes the case that a model stands for; what claims are in it is one of the caller's fields. */
+/** Writes the counterexample of a model; claims in it are fields of the caller. */
 export function writeWitness(comparing: Comparing, shown: WitnessModel): Witness {
   const { sides, operation, asker } = comparing
   const { name } = sides.after
@@ -44,17 +44,17 @@ export function writeWitness(comparing: Comparing, shown: WitnessModel): Witness
   }
 }
 
-/** What a case says of the caller, as far as rules ask. */
+/** The parts of a caller that rules use. */
 export interface HeldNames {
-  /** The names of the caller's own fields, claims among them, that it is about. */
+  /** The names of the caller's own fields, claims among them, that rules use. */
   readonly names: ReadonlySet<string>
-  /** The values of claims; one that is not there is lacking, or empty. */
+  /** The values of claims; an absent claim is missing, or empty. */
   readonly claims: ReadonlyMap<string, readonly Scalar[]>
-  /** Whether the case stays one with other values of claims. */
+  /** Whether the counterexample remains one with other values of claims. */
   readonly staysWith: (claims: ReadonlyMap<string, readonly Scalar[]>) => boolean
 }
 
-/** What a model says of the caller. */
+/** The caller in a model. */
 export function readHeld(
   { variables, model }: WitnessModel,
   claims: { has(name: string): boolean },
@@ -85,7 +85,7 @@ function writeCaller(roles: readonly string[], shown: WitnessModel): WitnessCall
   return { id: String(_id), roles, ...fields }
 }
 
-/** Writes the body of a model, which both sides take. */
+/** Writes the body of a model, which both sides accept. */
 const writeBody = ({ before, after }: Sides, shown: WitnessModel): JsonObject =>
   [before, after].reduce(
     (body, { fields }) =>
@@ -119,13 +119,13 @@ export function writeDocument(sides: Sides, shown: WitnessModel): JsonObject {
   )
 }
 
-/** What is filled in. */
+/** The inputs for completing a document. */
 interface Completing {
   readonly find: (path: string) => Variable | undefined
   readonly isRequired: (field: Field) => boolean
 }
 
-/** Fills in what is required, and lists that are too short: of these nothing was asked. */
+/** Adds required values, and elements to lists that are too short: no condition concerns them. */
 function complete(object: JsonObject, fields: readonly Field[], completing: Completing): JsonObject {
   const { find, isRequired } = completing
   const completed = { ...object }
@@ -139,7 +139,7 @@ function complete(object: JsonObject, fields: readonly Field[], completing: Comp
   return completed
 }
 
-/** A value that a variable may have; `undefined` where none is known. */
+/** A possible value of a variable; `undefined` if none is known. */
 function sampleOf(variable: Variable | undefined): unknown {
   const value = variable?.values.find((one) => one !== undefined)
   return value === undefined
@@ -150,7 +150,7 @@ function sampleOf(variable: Variable | undefined): unknown {
 /** The fewest elements that a list may have. */
 const leastOf = ({ definition }: Field): number => ('minItems' in definition ? (definition.minItems ?? 0) : 0)
 
-/** A list that is as long as its field asks for: its first element, again. */
+/** A list of the minimum length of its field: its first element, repeated. */
 const lengthen = (list: readonly unknown[], field: Field): readonly unknown[] => {
   const missing = list.length > 0 ? leastOf(field) - list.length : 0
   return missing > 0 ? [...list, ...Array(missing).fill(list[0])] : list
@@ -158,7 +158,7 @@ const lengthen = (list: readonly unknown[], field: Field): readonly unknown[] =>
 
 const SYSTEM: readonly string[] = ['createdAt', 'updatedAt', 'createdBy']
 
-/** The values of the variables whose keys begin alike, as one object. */
+/** The values of the variables whose keys have a prefix, as one object. */
 function readUnder({ model: { values, lists } }: WitnessModel, prefix: string): JsonObject {
   const written: { [name: string]: unknown } = {}
   const paths = [...values.keys()].filter((key) => key.startsWith(prefix)).sort()

@@ -7,7 +7,7 @@ import { type CheckScope, createScope } from '../scope.js'
 import { createJudge } from './judge-document.js'
 import { createTwinFinder, MAX_IDS, type Twins } from './twins.js'
 
-/** Where documents are: an adapter that is open, or whatever else lists them. */
+/** A source of stored documents: an open adapter, or anything else with this method. */
 export interface StoredDocuments {
   list(collection: string, query: ListQuery): MaybePromise<Listed>
 }
@@ -15,30 +15,30 @@ export interface StoredDocuments {
 /** Some documents of a collection. */
 export interface StoredCount {
   readonly count: number
-  /** The first of their `_id`s, at most five. */
+  /** Their first `_id`s, at most five. */
   readonly ids: readonly string[]
 }
 
-/** What a configuration would find of the stored documents of a collection. */
+/** How a configuration fits the stored documents of a collection. */
 export interface StoredReport {
   readonly collection: string
   readonly documents: number
-  /** With values that the schema does not accept, or without those that it requires. */
+  /** With invalid values, or without required ones. */
   readonly invalid: StoredCount
-  /** With properties that are not declared, and so shown to nobody. */
+  /** With undeclared properties, which no answer shows. */
   readonly cut: StoredCount
-  /** That no rule shows to anybody, in a collection which somebody may read. */
+  /** Readable by no rule, in a collection that has read rules. */
   readonly unreadable: StoredCount
-  /** For each unique index whose values some documents share: these documents. */
+  /** For each unique index with duplicate values: the documents that share them. */
   readonly notUnique: readonly Twins[]
 }
 
 /**
  * Counts the stored documents that a configuration would find invalid, cut, unreadable to all or not unique
  * (CONTRACT.md §8, "Check"). Reads all documents, page by page, in bounded memory, and changes nothing. Throws
- * `ConfigError`, and what the storage throws.
+ * `ConfigError`, and errors of the storage.
  *
- * @param storage an adapter that is open; opening one creates what is missing, so the command opens none
+ * @param storage an adapter that is already open: opening one creates missing tables, so this function opens none
  *
  * @example
  * ```ts
@@ -96,7 +96,7 @@ async function checkCollection(
   }
 }
 
-/** How many documents, and how many bytes of them, are in memory at a time. */
+/** The documents, and their bytes, that are in memory at a time. */
 const PAGE = 500
 const BYTES = 4 * 1024 * 1024
 

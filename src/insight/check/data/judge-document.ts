@@ -12,7 +12,7 @@ import type { JsonObject } from '../../../types.js'
 import { variablesIn } from '../satisfy.js'
 import type { CheckScope, LocatedRule } from '../scope.js'
 
-/** Says of stored documents what a configuration would find. */
+/** Finds out how a configuration treats a stored document. */
 export interface DocumentJudge {
   isInvalid(document: StoredDocument): boolean
   isCut(document: StoredDocument): boolean
@@ -29,7 +29,7 @@ export function createJudge(scope: CheckScope, collection: Collection): Document
   const { hashes, validate } = collection
   const names = new Set(hashes.map(({ name }) => name))
   const places = new Map(hashes.map(({ name }) => [toPointerPart(name), name]))
-  // Text in the place of a hash is none: it lies apart from the fields.
+  // Text in a hash field is not an error here: hashes are stored apart from the fields.
   const find = (document: StoredDocument, isRelevant: (fault: Fault) => boolean): boolean =>
     validate(withoutNames(readFields(document), names), { limit: 1, isRelevant }).length > 0
   const readers = scope.rules
@@ -47,7 +47,7 @@ export function createJudge(scope: CheckScope, collection: Collection): Document
   }
 }
 
-/** Whether somebody may read a document by a rule: a caller may have any values. */
+/** Whether some caller, with any values, may read a document by a rule. */
 function compileReader({ rule, subject, collection }: LocatedRule): Predicate {
   const { where } = rule
   const isMet: Predicate =
@@ -69,11 +69,11 @@ function compileDemand(demand: Demand, { paths }: Collection): Predicate {
   const { operator, operand, path } = demand
   const field = paths.get(path)
   if (!field?.ref || !isOperator(operator)) return ANY
-  // Whether it minds the case stands beside it.
+  // The flags of a pattern are a separate operator beside it.
   if (operator === '$regex')
     return compileFilter(buildCondition(field, operator, operand, { ignoreCase: true }))
   if (variablesIn(demand).length === 0) return compileFilter(buildCondition(field, operator, operand))
-  // What is compared with a caller must be there.
+  // A field that is compared with the caller must exist.
   return operator === '$ne' || operator === '$nin' || (Array.isArray(operand) && operand.includes(null))
     ? ANY
     : compileFilter({ kind: 'present', field: field.ref })

@@ -1,39 +1,39 @@
 import { compileField } from '../../../filter/compare.js'
 import type { IndexPlan, StoredDocument } from '../../../storage.js'
 
-/** The documents that share their values of a unique index with others. */
+/** The documents that share their values of a unique index. */
 export interface Twins {
   readonly fields: readonly string[]
   readonly count: number
-  /** The first of their `_id`s, at most five. */
+  /** Their first `_id`s, at most five. */
   readonly ids: readonly string[]
-  /** Whether there may be more: too many different values are shared. */
+  /** Whether there may be more: the finder stopped at its limit of shared values. */
   readonly isLeast: boolean
 }
 
-/** Finds twins in two walks over all documents, in the same order. */
+/** Finds twins in two passes over all documents, in the same order. */
 export interface TwinFinder {
-  /** In the first walk. */
+  /** Called in the first pass. */
   note(document: StoredDocument): void
   /** Whether there may be twins. */
   mayHave(): boolean
-  /** In the second walk. */
+  /** Called in the second pass. */
   confirm(document: StoredDocument): void
   result(): Twins
 }
 
-/** The bits of what was seen: one of a hundred million values is then rarely taken for another. */
+/** The bits of a filter of seen values: with a hundred million values, false positives are still rare. */
 const BITS = 2 ** 27
-/** The most characters of values that are held, and the most of them. */
+/** The limits of the characters of values, and of the values, that are held. */
 const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_VALUES = 100_000
 
-/** The most ids of documents that are named. */
+/** The most document ids that are reported. */
 export const MAX_IDS = 5
 
 /**
- * Creates the finder for a unique index. It remembers of each value a few bits, and holds only values that it
- * has perhaps seen twice.
+ * Creates the finder for a unique index. It keeps a few bits of each value, and holds only values that it has perhaps
+ * seen twice.
  */
 export function createTwinFinder({ fields }: IndexPlan): TwinFinder {
   const readers = fields.map(compileField)
@@ -78,7 +78,7 @@ export function createTwinFinder({ fields }: IndexPlan): TwinFinder {
   }
 }
 
-/** Marks a value as seen; false where it perhaps was already. */
+/** Marks a value as seen; false if it perhaps was seen before. */
 function mark(seen: Uint8Array, key: string): boolean {
   let isNew = false
   for (const seed of SEEDS) {
@@ -100,7 +100,7 @@ function digest(text: string, seed: number): number {
   return (hash ^ (hash >>> 15)) >>> 0
 }
 
-/** The first of all ids, each list in its order. */
+/** The first of all ids; each list is sorted. */
 function firstOf(lists: readonly (readonly string[])[]): readonly string[] {
   let first: string[] = []
   for (const ids of lists) first = [...first, ...ids].sort().slice(0, MAX_IDS)

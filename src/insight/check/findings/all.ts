@@ -7,7 +7,7 @@ import { findOwnConditionWriters, findRoleWriters, findUserFieldWriters } from '
 import { findUnmeetable } from './unmeetable.js'
 import { findLostFromSight, findUnreadableReferences, findUnreadableTargets } from './unseen.js'
 
-/** All that is looked for beyond the faults and warnings of the start (CONTRACT.md §8, "Check"). */
+/** All checks beyond the errors and warnings of the start (CONTRACT.md §8, "Check"). */
 export const CHECKS: readonly Check[] = [
   findImpossibleSubjects,
   findMistakenSubjects,

@@ -8,14 +8,14 @@ import type { Check, CheckScope, LocatedRule } from '../scope.js'
 const schemaAt = ({ name }: Collection, field: Field): string =>
   `/collections${toPointerPart(name)}/schema${toPointerPart(field.name)}`
 
-/** Whether strangers create the documents of a collection by registering. */
+/** Whether anonymous callers create the documents of a collection by registering. */
 const hasRegistration = ({ plan: { auth }, authenticate }: CheckScope, collection: Collection): boolean =>
   !authenticate && auth?.users === collection && auth.register
 
 const hasDefault = ({ definition }: Field): boolean =>
   'default' in definition && definition.default !== undefined
 
-/** Fields that the service itself sets, or that have a way of their own. */
+/** Fields that the service sets itself, or that have their own route. */
 const isOwn = (
   { plan: { auth } }: CheckScope,
   { name, roleField, verifiedField }: Collection,
@@ -29,7 +29,7 @@ const gives = ({ rule, collection, operation }: LocatedRule, { name, definition 
   rule.set.has(name) ||
   (acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable === true))
 
-/** Fields that no rule sets, where documents are created. */
+/** Fields that no rule sets in a collection with create rules. */
 export const findUnsettable: Check = (scope, note) => {
   for (const collection of scope.plan.collections.values()) {
     const rules = scope.rules.filter(
@@ -40,7 +40,7 @@ export const findUnsettable: Check = (scope, note) => {
     if (!isCreated) continue
     for (const field of collection.fields) {
       const isUnfillable = field.definition.required === true && !hasDefault(field)
-      // That is another finding.
+      // Reported as another finding.
       if (isUnfillable || hasDefault(field) || isOwn(scope, collection, field.name)) continue
       if (!rules.some((placed) => gives(placed, field)))
         note(
@@ -52,7 +52,7 @@ export const findUnsettable: Check = (scope, note) => {
   }
 }
 
-/** Required fields that a rule which creates cannot give, and no hook fills; the start knows of those that none gives. */
+/** Required fields that one create rule cannot set and no hook fills; the start reports those that no rule sets. */
 export const findUnfillable: Check = (scope, note) => {
   const { plan } = scope
   for (const collection of plan.collections.values()) {

@@ -6,7 +6,7 @@ import type { Demand } from '../../../query/claims/demands.js'
 import { isAnywhere } from '../../../query/where.js'
 import { type Check, waysOfRule } from '../scope.js'
 
-/** Read conditions for which every document must be looked at. */
+/** Read conditions that need a scan of all documents. */
 export const findUnindexed: Check = ({ rules }, note) => {
   for (const placed of rules) {
     const { collection, operation, rule, subject } = placed
@@ -46,7 +46,7 @@ const isHidingAlone = (collection: Collection, { where }: Rule): boolean =>
   where.kind === 'fixed' &&
   where.ways.every((way) => way.length > 0 && way.every((demand) => isOfService(collection, demand)))
 
-/** Whether the service itself demands it: accounts that are not yet verified are hidden. */
+/** Whether the service adds the condition itself: it hides unverified accounts. */
 const isOfService = ({ verifiedField }: Collection, { path, operator }: Demand): boolean =>
   path === verifiedField && operator === '$exists'
 
@@ -60,7 +60,7 @@ const isFixing = ({ operator, operand }: Demand): boolean =>
     ? !(Array.isArray(operand) && operand.includes(null))
     : operator === '$eq' && operand !== null
 
-/** Whether an index leads to the documents that meet all demands. */
+/** Whether an index finds the documents that meet all demands. */
 function isIndexed({ storage, permissions }: Collection, way: readonly Demand[]): boolean {
   const always = permissions.read.get(OWNER) ? ['_id', 'createdBy'] : ['_id']
   if (way.some((demand) => isSought(demand) && always.includes(demand.path))) return true

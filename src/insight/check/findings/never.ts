@@ -10,7 +10,7 @@ import {
   waysOfRule,
 } from '../scope.js'
 
-/** Subjects that nobody can be; the start knows of some. */
+/** Subjects that no caller can be; the start warns of some. */
 export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, canSignIn }, note) => {
   for (const collection of plan.collections.values()) {
     for (const subject of collectSubjects(collection)) {
@@ -40,7 +40,7 @@ export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, 
   }
 }
 
-/** Subjects that look like another one: roles that hardly anybody has. */
+/** Subjects that look like a misspelt other one: roles that hardly any caller has. */
 export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, note) => {
   for (const collection of plan.collections.values()) {
     for (const subject of collectSubjects(collection)) {
@@ -84,7 +84,7 @@ export const pointTo = ({ pointer, rule, operation }: LocatedRule, part: 'where'
     ? `${pointer}/${part}`
     : pointer
 
-/** Rules behind others that take whatever they would. */
+/** Rules that never run, because an earlier rule takes every request that they would. */
 export const findUnreached: Check = (scope, note) => {
   for (const placed of scope.rules) {
     const reason = findReason(scope, placed)
@@ -109,7 +109,7 @@ function findReason(scope: CheckScope, placed: LocatedRule): string | undefined 
     : undefined
 }
 
-/** What is tried before `owner`, for each kind of caller; `null` for nothing. */
+/** The rules that are tried before `owner`, one for each kind of caller; `null` for none. */
 function findFirst(
   scope: CheckScope,
   { collection, operation }: LocatedRule,

@@ -2,7 +2,7 @@ import { isNarrower } from '../../../config/find-warnings.js'
 import { EVERYONE, includesProperty, isRole, OPERATIONS, SIGNED_IN } from '../../../permissions/grants.js'
 import type { Check } from '../scope.js'
 
-/** Lists of which anyone may ask for all; in production, the start warns of them. */
+/** Lists that anonymous callers may read in full; in production, the start warns of them. */
 export const notePublicLists: Check = ({ plan: { limits, warnings }, rules }, note) => {
   if (limits.defaultLimit !== null || limits.maxLimit !== null) return
   if (warnings.some(({ code }) => code === 'unlimited_list')) return
@@ -11,7 +11,7 @@ export const notePublicLists: Check = ({ plan: { limits, warnings }, rules }, no
       note('public_list', pointer, `anyone may list all that is public of ${collection.name} in one request`)
 }
 
-/** Identifiers that strangers may collect. */
+/** Identifiers that anonymous callers may collect. */
 export const noteReadableIdentifier: Check = ({ plan: { auth }, rules, authenticate }, note) => {
   if (!auth || authenticate) return
   for (const { collection, operation, subject, rule, pointer } of rules) {
@@ -26,7 +26,7 @@ export const noteReadableIdentifier: Check = ({ plan: { auth }, rules, authentic
   }
 }
 
-/** Roles that may write less than those without one, for a role decides before `user`. */
+/** Roles that may write less than callers without a role, because a role's rule goes before that of `user`. */
 export const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
   for (const collection of plan.collections.values()) {
     const names = collection.fields.map(({ name }) => name)

@@ -7,19 +7,19 @@ import { variablesIn } from '../satisfy.js'
 import { type Check, type CheckScope, collectSubjects, type LocatedRule } from '../scope.js'
 import { isMatched } from './never.js'
 
-/** Whether a rule's `check` says something of a field, whatever else holds. */
+/** Whether every way of a rule's `check` restricts a field. */
 const isChecked = ({ rule }: LocatedRule, path: string): boolean =>
   rule.check.ways.every((way) =>
     way.some((demand) => demand.path === path || demand.path.startsWith(`${path}.`)),
   ) ||
-  // Beyond what can be listed, nothing is known.
+  // A check whose demands are unknown counts as restricting the field.
   (!isAnywhere(rule.check) && rule.check.ways.some((way) => way.length === 0))
 
-/** Whether a rule gives a field of a new or a stored document a value of its caller's choice. */
+/** Whether a rule lets its caller choose the value of a field, in a new or a stored document. */
 const mayGive = (placed: LocatedRule, name: string): boolean =>
   placed.operation === 'create' || placed.operation === 'update' ? mayChange(placed, name) : false
 
-/** Rules by which a subject chooses roles. */
+/** Rules with which callers choose roles. */
 export const findRoleWriters: Check = (scope, note) => {
   const { plan } = scope
   const users = plan.collections.get(USERS)
@@ -37,7 +37,7 @@ export const findRoleWriters: Check = (scope, note) => {
   }
 }
 
-/** Rules by which callers change what rules believe of them. */
+/** Rules with which callers change fields that other rules compare. */
 export const findUserFieldWriters: Check = (scope, note) => {
   const users = scope.plan.collections.get(USERS)
   if (scope.authenticate || !users) return
@@ -57,7 +57,7 @@ export const findUserFieldWriters: Check = (scope, note) => {
   }
 }
 
-/** Whether a rule can be about an account of the caller. */
+/** Whether a rule can apply to the caller's own account. */
 const isSelf = ({ plan }: CheckScope, { operation, subject }: LocatedRule): boolean =>
   operation === 'create'
     ? subject !== EVERYONE || plan.auth?.register === true
@@ -76,7 +76,7 @@ function collectUserFields({ plan, rules }: CheckScope): ReadonlySet<string> {
   return new Set(paths.filter((name) => !plan.claims.has(name) && !known.includes(name)))
 }
 
-/** Updates that may change what makes them allowed. */
+/** Updates that may change the fields that allow them. */
 export const findOwnConditionWriters: Check = (scope, note) => {
   for (const placed of scope.rules) {
     if (placed.operation !== 'update' || !isMatched(scope, placed)) continue
@@ -90,7 +90,7 @@ export const findOwnConditionWriters: Check = (scope, note) => {
   }
 }
 
-/** The fields that a rule compares with its caller, and that it lets its caller change to anything. */
+/** The fields that a rule compares with its caller, and that the caller may change to anything. */
 export function findOwnConditions(placed: LocatedRule): readonly string[] {
   const { rule } = placed
   if (rule.check === rule.where) return []

@@ -15,7 +15,7 @@ import { type Check, type CheckScope, type LocatedRule, OWN, waysOfRule } from '
 import type { Situation } from '../situation.js'
 import { isMatched, pointTo } from './never.js'
 
-/** Conditions on what would be stored that nothing meets which the rule lets through. */
+/** `check` conditions that no document meets which the rule could store. */
 export const findUnmeetable: Check = (scope, note) => {
   for (const placed of scope.rules) {
     const { operation, rule } = placed
@@ -36,7 +36,7 @@ export const findUnmeetable: Check = (scope, note) => {
   }
 }
 
-/** A new document: what the rule does not take from a body is what `set` says, a default, or missing. */
+/** A new document: fields that the rule does not accept have the value of `set`, a default, or none. */
 function situateCreate(scope: CheckScope, placed: LocatedRule): Situation {
   const { collection, rule } = placed
   const fixed = new Map<string, unknown>()
@@ -48,13 +48,13 @@ function situateCreate(scope: CheckScope, placed: LocatedRule): Situation {
     if (isSet ? isConstant(rule.set.get(name)) : !isAccepted && !isCredential)
       fixFilled(fixed, field, isSet ? { [name]: rule.set.get(name) } : {})
   }
-  // A user is its own creator.
+  // An account is its own creator.
   if (scope.isForAnonymous(placed) && scope.plan.auth?.users !== collection) fixed.set('createdBy', undefined)
-  // The check comes before the hook.
+  // The check runs before the hook.
   return { ...scope.situate(placed), fixed, lacking: collection.fills }
 }
 
-/** Notes what becomes of a field with its defaults, where that is the same at any time. */
+/** Notes the value of a field with its defaults, if it does not depend on the time. */
 function fixFilled(fixed: Map<string, unknown>, field: Field, given: JsonObject): void {
   const normalised = normaliseProperties([field], given)
   const [value, other] = TIMES.map((now) => readOwn(applyDefaults([field], normalised, now), field.name))
@@ -68,15 +68,15 @@ const isNamed = ({ plan: { auth } }: CheckScope, name: string): boolean =>
 
 const orMissing = (value: unknown): unknown => (value === null ? undefined : value)
 
-/** Whether what a `set` puts in depends neither on who asks nor on when. */
+/** Whether a `set` value depends neither on the caller nor on the time. */
 const isConstant = (value: unknown): boolean => findVariables(value).length === 0
 
-/** What is known of a document that was changed. */
+/** The known parts of an updated document. */
 type KnownDocument = { readonly fixed: Map<string, unknown>; readonly there: Set<string> }
 
 /**
- * Notes what a `set` leaves at a path, which is there behind a PATCH and a PUT alike. What else is inside an object may be
- * merged, kept, or a default.
+ * Notes the values that a `set` leaves at a path, which a PATCH and a PUT have in common. Other properties of an object
+ * may be merged, kept, or set by default.
  */
 function noteUpdated(known: KnownDocument, field: Field, value: unknown): void {
   if (!isObject(value)) known.fixed.set(field.path, normalise(field, value))
@@ -89,7 +89,9 @@ function noteUpdated(known: KnownDocument, field: Field, value: unknown): void {
   }
 }
 
-/** What `set` leaves of an update. A PATCH removes by `null`; behind a PUT a default may take its place. */
+/**
+ * The values that `set` gives an updated document. A PATCH removes by `null`; in a PUT a default may take its place.
+ */
 function knowUpdated({ collection: { fields }, rule }: LocatedRule, mode: 'patch' | 'put'): KnownDocument {
   const known: KnownDocument = { fixed: new Map(), there: new Set() }
   for (const field of fields) {
@@ -103,7 +105,7 @@ function knowUpdated({ collection: { fields }, rule }: LocatedRule, mode: 'patch
   return known
 }
 
-/** What an update cannot change stays, so it meets the rule's `where` still. */
+/** Fields that an update cannot change still meet the rule's `where`. */
 function isMetByUpdate(scope: CheckScope, placed: LocatedRule): boolean {
   const { rule } = placed
   const stays = (path: string): boolean => {

@@ -11,7 +11,7 @@ import { type Check, type CheckScope, type LocatedRule, OWN, waysOfRule } from '
 import { isMatched } from './never.js'
 import { findOwnConditions } from './own.js'
 
-/** Rights to change or delete what their subject may never read. */
+/** Rights to change or delete documents that their subject may never read. */
 export const findUnreadableTargets: Check = (scope, note) => {
   for (const placed of scope.rules) {
     const { operation, collection, subject } = placed
@@ -28,7 +28,7 @@ export const findUnreadableTargets: Check = (scope, note) => {
   }
 }
 
-/** References that their writer cannot set, because it may never read the target. */
+/** References that no caller of a rule can set, because they may never read the target. */
 export const findUnreadableReferences: Check = (scope, note) => {
   for (const placed of scope.rules) {
     for (const field of placed.collection.fields.filter((one) => writes(placed, one))) {
@@ -72,7 +72,7 @@ const pickLacking = (scope: CheckScope, writer: LocatedRule) => {
   return isLacking ? { isLacking } : {}
 }
 
-/** Updates with which a subject takes from itself what it may read. */
+/** Updates with which a subject loses its own right to read the document. */
 export const findLostFromSight: Check = (scope, note) => {
   for (const placed of scope.rules) {
     if (placed.operation !== 'update' || !isMatched(scope, placed)) continue
@@ -89,25 +89,25 @@ export const findLostFromSight: Check = (scope, note) => {
   }
 }
 
-/** Whether a rule is about own documents alone. */
+/** Whether a rule applies to own documents alone. */
 const isOwnAlone = ({ rule }: LocatedRule): boolean =>
   waysOfRule(rule).every((way) =>
     way.some(({ path, operand }) => path === OWN.path && operand === OWN.operand),
   )
 
-/** The fields by which no reader is left; none where one may be. */
+/** The fields whose change leaves no reader; none if a reader may remain. */
 function findLeft(placed: LocatedRule, readers: readonly LocatedRule[]): readonly string[] {
   const ways = readers.flatMap(({ rule }) => waysOfRule(rule))
   const left = ways.map((way) => way.find((demand) => canBreak(placed, demand))?.path)
   return left.includes(undefined) ? [] : [...new Set(left.flatMap((path) => path ?? []))]
 }
 
-/** Whether an update can make a demand fail, whatever else holds. */
+/** Whether an update can make a demand fail. */
 function canBreak(placed: LocatedRule, { path, isList, operator, literals }: Demand): boolean {
   const { collection, rule } = placed
   const field = collection.paths.get(path)
   const isFree = rule.check.ways.every((way) => way.every((other) => other.path !== path))
-  // Where nothing is known of a check, it may demand it.
+  // A check whose demands are unknown may demand it.
   const isKnown = rule.check.kind === 'fixed' || rule.check.ways.every((way) => way.length > 0)
   if (!field || !isFree || !isKnown || !mayChange(placed, path)) return false
   if (['$ne', '$nin', '$exists'].includes(operator) || literals?.includes(null)) return false
@@ -116,7 +116,7 @@ function canBreak(placed: LocatedRule, { path, isList, operator, literals }: Dem
   return !isRequired || (!isList && hasOthers(field, literals))
 }
 
-/** Whether a field has a value beside these. */
+/** Whether a field accepts values other than these. */
 function hasOthers({ definition, type }: Field, literals: readonly unknown[] | undefined): boolean {
   if (literals === undefined) return false
   if (type === 'boolean') return literals.length < 2

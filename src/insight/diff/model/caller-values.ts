@@ -6,21 +6,21 @@ import { KIND_OF, type ListMark, listOf, type Variable } from '../solver/variabl
 import type { CandidateValues } from './group-values.js'
 import { callerKey } from './sources.js'
 
-/** What callers can have. */
+/** The possible values of callers. */
 export interface CallerValues {
-  /** Their fields, where the service keeps the accounts; `null` where the host names them. */
+  /** Their fields, if the service keeps the accounts; `null` if the host names callers. */
   readonly fields: ReadonlyMap<string, Field> | null
   readonly claims: ReadonlyMap<string, Claim>
 }
 
-/** Whether all have a claim, of those who are signed in or of the others too. */
+/** Whether all signed-in callers, or all callers, have a claim. */
 const isAlwaysThere = ({ where }: Claim, isSignedIn: boolean): boolean =>
   where.kind === 'fixed' ||
   where.variables.every((name) => !name.startsWith(USER) || (isSignedIn && name === `${USER}_id`))
 
 /**
- * What a caller may have: lists for claims; else anything, where the host says it, and what the schema of `users` says,
- * where it does not.
+ * The possible values of a caller's field: lists for claims; else anything if the host names callers, and the values
+ * that the schema of `users` accepts if it does not.
  */
 export function callerVariable(
   key: string,

@@ -15,7 +15,10 @@ export function findRoles(sides: Sides, operations: readonly CallerOperation[]) 
   return [...new Set(subjects.filter(isRole))]
 }
 
-/** Finds out whether callers meet a change: all do, unless only rules of some roles differ, and the others keep their order. */
+/**
+ * Finds out whether callers meet a change: all do, unless only rules of some roles differ and the others keep their
+ * order.
+ */
 export function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (asker: Asker) => boolean {
   const changed = new Set<string>()
   for (const operation of operations) {
@@ -34,7 +37,7 @@ export function findMeeting(sides: Sides, operations: readonly CallerOperation[]
 const isSameRule = (one: Rule | null | undefined, other: Rule | null | undefined): boolean =>
   one && other ? keyOfRule(one) === keyOfRule(other) : one === other
 
-/** Everyone who may ask and is signed in, by the number of their roles: there may be billions. */
+/** All signed-in callers, by the number of their roles; a generator, because there may be billions. */
 export function* listAskers(roles: readonly string[], most: number): Generator<Asker> {
   for (let size = 0; size <= Math.min(most, roles.length); size++)
     for (const chosen of subsets(roles, size)) yield { id: EVERYONE, roles: chosen, fields: {} }

@@ -5,7 +5,7 @@ import type { BoundParts, Where } from '../../../query/where.js'
 import { leavesOf } from './filters.js'
 import { findUndeclared, type Sides } from './universe.js'
 
-/** Names that no rule tells apart: what can be seen with one of them can be seen with each. */
+/** Names that no rule tells apart: each difference that one of them shows, the others show too. */
 export type NameClass = readonly [first: string, ...others: string[]]
 
 /** The classes of the names that both configurations know. */

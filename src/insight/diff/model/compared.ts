@@ -9,7 +9,7 @@ import type { Where } from '../../../query/where.js'
 import { leavesOf } from './filters.js'
 import { CALLER_ID, sourceOfVariable, storedKey, TIME } from './sources.js'
 
-/** What the rules compare with each other: fields, what the caller has, and the time. */
+/** Values that the rules compare with each other: fields, values of the caller, and the time. */
 export interface ComparedGroup {
   /** The fields by path; the caller's values and the time by key. */
   readonly keys: Set<string>
@@ -28,10 +28,10 @@ export interface Comparisons {
 const isSingle = (value: unknown): value is Scalar =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-/** The key of a field in its group; that of the stored document stands for the body's too. */
+/** The key of a field in its group; that of the stored document also stands for the body's. */
 export const fieldKey = (path: string): string => storedKey(path)
 
-/** Finds what some rules compare, and what the fields themselves name. */
+/** Finds the values that some rules compare, and those that the fields themselves name. */
 export function findComparisons(rules: readonly Rule[], fields: readonly Field[]): Comparisons {
   const groups = new Map<string, ComparedGroup>()
   const callerKeys = new Set<string>()
@@ -81,7 +81,7 @@ export function findComparisons(rules: readonly Rule[], fields: readonly Field[]
     if (rule.subject === OWNER) join(fieldKey('createdBy'), CALLER_ID)
     addWhere(rule.where)
     addWhere(rule.check)
-    // A write gives these to the document that is checked.
+    // A write gives these values to the document that is checked.
     for (const path of pathsOf(rule.check)) {
       if (path === 'createdBy') join(fieldKey(path), CALLER_ID)
       else if (path === 'createdAt' || path === 'updatedAt') join(fieldKey(path), TIME)
@@ -105,7 +105,7 @@ function pathsOf(where: Where): readonly string[] {
   return [where.parts.field.path]
 }
 
-/** The values that a definition names: its limits, its choices, its default. */
+/** The values that a definition names: limits, choices, default. */
 function addAttributes(
   { path, definition, items }: Field,
   name: (key: string, value: unknown) => void,

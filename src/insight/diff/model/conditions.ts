@@ -21,7 +21,7 @@ import {
 } from './sources.js'
 import { createVerdicts } from './verdicts.js'
 
-/** That a condition holds for a document of which only the sources of its values are known. */
+/** Holds if a condition is met by a document whose values have these sources. */
 export function whereHolds(logic: Logic, where: Where, sources: Sources): Diagram {
   if (where.kind === 'fixed') return filterHolds(logic, where.filter, sources)
   return partsHold(logic, where.parts, sources)
@@ -42,7 +42,7 @@ function partsHold(logic: Logic, parts: BoundParts, sources: Sources): Diagram {
 
 type ConditionPart = Extract<BoundParts, { readonly kind: 'condition' }>
 
-/** A condition that names what a caller has, or the time: false wherever that does not fit. */
+/** A condition with a value of the caller, or the time: false if that value does not fit. */
 function conditionHolds(
   logic: Logic,
   { field, operator, operand }: ConditionPart,
@@ -102,11 +102,11 @@ interface ComparedField {
   readonly source: Source
 }
 
-/** That a value of the caller has a form that the field and the operator can take. */
+/** Holds if a value of the caller has a form that the field and the operator accept. */
 const fits = (logic: Logic, field: Field, operator: OperatorName, { key }: VariableSource): Diagram =>
   logic.test(key, (value) => canTake(field, operator, formOf(value)))
 
-/** A value that stands for all of its form. */
+/** A value that represents all of its form. */
 const formOf = (value: Value): unknown => {
   if (isList(value)) return value.of === null ? [] : [SAMPLES[value.of]]
   return isOpaque(value) ? value.sample : value
@@ -114,7 +114,7 @@ const formOf = (value: Value): unknown => {
 
 const SAMPLES = { string: '2026-01-01T00:00:00.000Z', number: 1, boolean: true } as const
 
-/** A fault is dear to make. */
+/** Validation errors are expensive to create. */
 const remember = createVerdicts<Field>()
 
 const canTake = (field: Field, operator: OperatorName, value: unknown): boolean =>
@@ -132,14 +132,14 @@ function tryCondition(field: Field, operator: OperatorName, value: unknown): boo
   }
 }
 
-/** How a field compares: what a caller has is brought into the form that the field stores. */
+/** How a field compares: a value of the caller is converted to the form that the field stores. */
 function howOf(field: Field): { readonly read: (value: Scalar) => Scalar; readonly name: string } {
   const element = elementOf(field)
   const read = (value: Scalar): Scalar => normalise(element, value) as Scalar
   return { read, name: JSON.stringify(element.definition) }
 }
 
-/** That a value is in a list of the caller. */
+/** Holds if a value is in a list of the caller. */
 function isInList(logic: Logic, { field, ref, source }: ComparedField, list: VariableSource): Diagram {
   const { read, name } = howOf(field)
   if (source.kind === 'fixed') {

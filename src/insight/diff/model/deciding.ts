@@ -7,26 +7,26 @@ import type { Logic } from '../solver/logic.js'
 import { whereHolds } from './conditions.js'
 import { always, CALLER_ID, type Sources, storedKey, variable } from './sources.js'
 
-/** A caller as far as rules are chosen for one; `null` is anonymous. */
+/** The parts of a caller that rules are chosen by; `null` is anonymous. */
 export type Asker = KnownCaller | null
 
-/** One configuration's collection, about one stored document and one caller. */
+/** One configuration's collection, for one stored document and one caller. */
 export interface Sight {
   readonly collection: Collection
   readonly logic: Logic
   readonly readers: readonly Rule[]
-  /** That a rule's `where` holds for the stored document. */
+  /** Holds if a rule's `where` is met by the stored document. */
   appliesTo(rule: Rule): Diagram
-  /** That the document may be read. */
+  /** Holds if the document may be read. */
   isReadable(): Diagram
-  /** That a name of it may be read. */
+  /** Holds if a name of it may be read. */
   shows(name: string): Diagram
 }
 
-/** Where the values of the stored document come from. */
+/** The sources of the values of the stored document. */
 export const STORED: Sources = (path) => always(variable(storedKey(path)))
 
-/** Which documents rules apply to, found once for each rule; the callers are all signed in, or all anonymous. */
+/** The documents that rules apply to, found once for each rule; the callers are all signed in, or all anonymous. */
 export function createScope(logic: Logic): (rule: Rule) => Diagram {
   const known = new Map<Rule, Diagram>()
   return (rule) => {
@@ -39,14 +39,14 @@ export function createScope(logic: Logic): (rule: Rule) => Diagram {
   }
 }
 
-/** What a sight is made with. */
+/** The inputs of a sight. */
 export interface SightOptions {
   readonly logic: Logic
   readonly asker: Asker
   readonly appliesTo: (rule: Rule) => Diagram
 }
 
-/** Looks at the stored document as the gate and the judge of rules do. */
+/** Evaluates the rules for the stored document as the service does. */
 export function createSight(collection: Collection, { logic, asker, appliesTo }: SightOptions): Sight {
   const readers = selectReadRules(collection.permissions, asker)
   const shown = new Map<string, Diagram>()
@@ -82,5 +82,5 @@ const isOwner = (logic: Logic): Diagram =>
     'owner',
   )
 
-/** The answers of requests that are refused; `400` has the faults beside it. */
+/** The statuses of rejected requests; `400` also has validation errors. */
 export type Refusal = '400' | '401' | '403' | '404'

@@ -7,7 +7,7 @@ import type { Logic } from '../solver/logic.js'
 import { isList, isOpaque, type Value } from '../solver/variable.js'
 import { type Cases, overCases, type Sources } from './sources.js'
 
-/** That a filter without variables holds. What asks for one single value is one test. */
+/** Holds if a filter without variables is met. A filter over one single value is one test. */
 export function filterHolds(logic: Logic, filter: Filter, sources: Sources): Diagram {
   const path = onlyPathOf(filter)
   if (typeof path === 'string') return passes(logic, sources(path), testOf(filter, path))
@@ -31,7 +31,7 @@ export function filterHolds(logic: Logic, filter: Filter, sources: Sources): Dia
   }
 }
 
-/** That a leaf holds; one that looks at elements is an atom about them. */
+/** Holds if a leaf is met; a leaf over elements is an atom about them. */
 export function leafHolds(logic: Logic, leaf: Leaf, sources: Sources): Diagram {
   const { path, each } = leaf.field
   const holds = testOf(leaf, path)
@@ -43,7 +43,7 @@ export function leafHolds(logic: Logic, leaf: Leaf, sources: Sources): Diagram {
   )
 }
 
-/** That a value passes a test, wherever it comes from. */
+/** Holds if a value passes a test, whichever its source. */
 const passes = (logic: Logic, cases: Cases, holds: TestValue): Diagram =>
   overCases(logic, cases, (source) =>
     source.kind === 'fixed'
@@ -51,15 +51,15 @@ const passes = (logic: Logic, cases: Cases, holds: TestValue): Diagram =>
       : logic.test(source.key, (value) => holds(plainOf(value))),
   )
 
-/** What is known already, as a diagram. */
+/** A known answer as a diagram. */
 export const toDiagram = (holds: boolean): Diagram => (holds ? ALWAYS : NEVER)
 
-/** Tests a value at the one path that a filter asks for. */
+/** Tests the value at the one path of a filter. */
 type TestValue = (value: unknown) => boolean
 
 const tests = new WeakMap<Filter, TestValue>()
 
-/** What a filter says of single values, remembered: the same ones are asked for again and again. */
+/** The results of a filter for single values, cached: the same values come again and again. */
 function testOf(filter: Filter, path: string): TestValue {
   const known = tests.get(filter)
   if (known) return known
@@ -76,7 +76,7 @@ function testOf(filter: Filter, path: string): TestValue {
 
 const elementTests = new WeakMap<Filter, (element: Scalar) => boolean>()
 
-/** What a leaf says of a list that has one element. */
+/** The result of a leaf for a list with one element. */
 function testElementOf(leaf: Leaf): (element: Scalar) => boolean {
   const known = elementTests.get(leaf)
   if (known) return known
@@ -88,7 +88,7 @@ function testElementOf(leaf: Leaf): (element: Scalar) => boolean {
 
 const onlyPaths = new WeakMap<Filter, string | null>()
 
-/** The one path that a filter asks for, where its values are single ones; else `null`. */
+/** The one path of a filter, if its values are single ones; else `null`. */
 function onlyPathOf(filter: Filter): string | null {
   const known = onlyPaths.get(filter)
   if (known !== undefined) return known

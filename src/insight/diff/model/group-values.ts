@@ -16,7 +16,7 @@ export interface CandidateValues {
 /** The most values of one group that may have to differ. */
 const MAX_COUNT = 6
 
-/** Finds the values of each group once, when they are first asked for. */
+/** Finds the values of each group once, when they are first requested. */
 export function createCandidates(
   comparisons: Comparisons,
   fields: ReadonlyMap<string, Field>,
@@ -62,7 +62,7 @@ export function createCandidates(
   }
 }
 
-/** Texts that a field stores as one of those named: in capitals, and with a space. */
+/** Texts that a field stores as one of the named values: in capitals, and with a space. */
 function varied(named: readonly Scalar[], fields: readonly (Field | undefined)[]): readonly string[] {
   const texts = named.filter((value) => typeof value === 'string')
   const definitions = fields.flatMap((field) => (field?.items ?? field)?.definition ?? [])
@@ -74,7 +74,7 @@ function varied(named: readonly Scalar[], fields: readonly (Field | undefined)[]
   ]
 }
 
-/** Texts that a field takes, where its format, its pattern or its length leave few. */
+/** Texts that a field accepts, if its format, pattern or length allow few. */
 function sampleText(field: Field): readonly string[] {
   const { definition } = field.items ?? field
   if (definition.type === 'reference' || IDS.includes(field.path)) return [SOME_ID, OTHER_ID, LAST_ID]
@@ -89,7 +89,7 @@ const IDS: readonly string[] = ['_id', 'createdBy']
 
 const SOME_ID = '01990000-0000-7000-8000-000000000001'
 const OTHER_ID = '01990000-0000-7000-8000-000000000002'
-/** Behind most that rules compare an `_id` with. */
+/** Greater than most ids that rules compare with. */
 const LAST_ID = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
 
 const FORMATS = {

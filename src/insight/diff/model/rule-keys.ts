@@ -2,7 +2,7 @@ import type { Collection } from '../../../config/plan.js'
 import type { Rule } from '../../../permissions/grants.js'
 import type { BoundParts, Where } from '../../../query/where.js'
 
-/** Writes a text for each rule, or for each of other things, once. */
+/** Caches a text for each rule, or other object. */
 export function remembered<Of extends object = Rule>(write: (one: Of) => unknown): (one: Of) => string {
   const keys = new WeakMap<Of, string>()
   return (one) => {
@@ -18,14 +18,14 @@ export const keyOfProperties = remembered(({ properties: { pick, omit } }) => [
   [...omit].sort(),
 ])
 
-/** What a rule makes of a body where it runs, as text. */
+/** The effect of a rule on a body when it runs, as text. */
 export const keyOfWriting = remembered((rule) => [
   keyOfProperties(rule),
   [...rule.set].sort(([a], [b]) => (a < b ? -1 : 1)),
   rule.acceptsRole,
 ])
 
-/** What a rule does where it applies, as text. */
+/** The effect of a rule when it applies, as text. */
 export const keyOfEffect = remembered((rule) => [keyOfWriting(rule), keyOfWhere(rule.check)])
 
 /** A rule as text: two rules with the same text mean the same. */
@@ -42,7 +42,7 @@ function keyOfParts(parts: BoundParts): unknown {
 
 type Mentions = Collection['permissions']['read']
 
-/** What the subjects that mention an operation say, as text. */
+/** The rules of the subjects that mention an operation, as text. */
 export const keyOfMentions = remembered((mentions: Mentions) =>
   [...mentions].map(([subject, rule]) => [subject, rule && keyOfRule(rule)]),
 )

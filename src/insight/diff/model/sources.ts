@@ -11,16 +11,16 @@ export interface VariableSource {
   readonly key: string
 }
 
-/** Where a value comes from: a variable of the question, or a value that is known. */
+/** The source of a value: a variable of the question, or a known value. */
 export type Source = VariableSource | { readonly kind: 'fixed'; readonly value: unknown }
 
-/** Where a value may come from, each source with when it does: one of them always, never two. */
+/** The possible sources of a value, each with its condition: exactly one of them holds. */
 export type Cases = readonly (readonly [when: Diagram, source: Source])[]
 
 /** Gives the sources of the value at a path of a document. */
 export type Sources = (path: string) => Cases
 
-/** The cases of what has one source. */
+/** The cases of a value with one source. */
 export const always = (source: Source): Cases => [[ALWAYS, source]]
 
 /** A choice of cases. */
@@ -33,7 +33,7 @@ export function choose({ and, not }: Logic, when: Diagram, cases: Cases, others:
   ].filter((one) => one[0] !== NEVER)
 }
 
-/** That a condition holds for a value, wherever it comes from. */
+/** Holds if a condition is met by a value, whichever its source. */
 export const overCases = ({ and, or }: Logic, cases: Cases, holds: (source: Source) => Diagram): Diagram =>
   or(...cases.map((one) => and(one[0], holds(one[1]))))
 
@@ -49,7 +49,7 @@ export const CALLER_ID = callerKey('_id')
 export const variable = (key: string): VariableSource => ({ kind: 'variable', key })
 export const fixed = (value: unknown): Source => ({ kind: 'fixed', value })
 
-/** The source of what a variable of the configuration stands for. */
+/** The source of a variable of the configuration. */
 export const sourceOfVariable = (written: string): VariableSource =>
   variable(written === NOW ? TIME : callerKey(written.slice('$user.'.length)))
 
@@ -61,24 +61,24 @@ export function sourceOfWritten(written: unknown, path: readonly string[]): Sour
   return isObject(written) ? sourceOfWritten(readOwn(written, first), rest) : MISSING
 }
 
-/** The source of a written value, or of none, where defaults take the place of what is missing, also inside objects. */
+/** The source of a written value, or of none; defaults replace missing values, also inside objects. */
 export const sourceOfFilled = (field: Field | undefined, written?: unknown): Source =>
   sourceOfWritten(field ? fill(field, written) : written, [])
 
-/** The source of a value that is merged into what is there. */
+/** The source of a value that is merged into the stored one. */
 export const sourceOfMerged = (field: Field | undefined, written: unknown): Source =>
   sourceOfWritten(field && isPlain(written) ? (normalisePatch(field, written) ?? undefined) : written, [])
 
-/** Whether a value has no variables; those stay as they are written. */
+/** Whether a value has no variables; values with variables stay as written. */
 const isPlain = (value: unknown): boolean => value !== undefined && findVariables(value).length === 0
 
 const SOME_TIME = '2026-01-01T00:00:00.000Z'
 
-/** A written value as it is stored, with its defaults. `null` stands for none where a field is nullable. */
+/** A written value as it is stored, with its defaults. `null` means no value for a nullable field. */
 function fill(field: Field, written: unknown): unknown {
   const { definition, properties } = field
   const isNone = written === undefined || (written === null && definition.nullable === true)
-  // A field may have a default that nothing puts in.
+  // A field may have a default that is never applied.
   const isFilled = 'default' in definition && field.defaultAt(SOME_TIME) !== undefined
   const value = isNone ? (isFilled ? definition.default : undefined) : written
   if (properties.length === 0 || !isObject(value)) return isPlain(value) ? normalise(field, value) : value

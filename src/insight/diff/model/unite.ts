@@ -3,7 +3,7 @@ import { OPERATIONS, type Rule } from '../../../permissions/grants.js'
 import { keyOfMentions, keyOfRule, remembered } from './rule-keys.js'
 import type { Sides } from './universe.js'
 
-/** Whether both sides read bodies and documents alike, so that rules alone can make a difference. */
+/** Whether both sides read bodies and documents alike, so that only rules can make a difference. */
 export const haveSameSchema = ({ before, after }: Sides): boolean => schemaOf(before) === schemaOf(after)
 
 const schemaOf = remembered(
@@ -16,13 +16,16 @@ const schemaOf = remembered(
   ],
 )
 
-/** All that the differences of two sides depend on, but for their name, as text. */
+/** Everything that the differences of two sides depend on, except their name, as text. */
 export const keyOfSides = ({ before, after }: Sides): string =>
   [before, after]
     .flatMap((side) => [schemaOf(side), ...OPERATIONS.map((own) => keyOfMentions(side.permissions[own]))])
     .join()
 
-/** Two sides of one schema, with one schema and one rule wherever both say the same: what is found of it is found once. */
+/**
+ * Two sides of one schema, with one schema object, and one rule object wherever both rules are the same: so results are
+ * cached once.
+ */
 export function unite({ before, after }: Sides): Sides {
   const { create, read, update, delete: remove } = after.permissions
   const was = before.permissions

@@ -21,21 +21,21 @@ export interface Sides {
   readonly after: Collection
 }
 
-/** What is asked about: who asks, and for what; the body of a PATCH removes fields by `null`. */
+/** The operation and the kind of caller of a question; the body of a PATCH removes fields by `null`. */
 export interface AskedOperation {
   readonly isSignedIn: boolean
   readonly operation: DocumentOperation
 }
 
-/** The variables of a question, in the order in which they are best decided. */
+/** The variables of a question, in the best order to decide them. */
 export interface Universe {
-  /** With every document that may be stored. */
+  /** For every document that may be stored. */
   readonly variables: ReadonlyMap<string, Variable>
-  /** With those alone that `before` would store as they are. */
+  /** For documents that `before` would store unchanged. */
   readonly fresh: ReadonlyMap<string, Variable>
-  /** False where a pattern has too many states: there may be more values. */
+  /** False if a pattern has too many states: there may be more values. */
   readonly isWhole: boolean
-  /** Whether there are others. */
+  /** Whether there are documents that `before` would not store unchanged. */
   readonly hasStale: boolean
 }
 
@@ -54,7 +54,7 @@ export function fieldsOf(sides: Sides): ReadonlyMap<string, Field> {
 const collect = (fields: readonly Field[]): readonly (readonly [string, Field])[] =>
   fields.flatMap((field) => [[field.path, field] as const, ...collect(field.properties)])
 
-/** Creates the universes of two collections under some rules; what fields may be is found once for all of them. */
+/** Creates the universes of two collections under some rules; the values of fields are found once for all of them. */
 export function createUniverses(sides: Sides, rules: readonly Rule[], callers: CallerValues) {
   const fields = fieldsOf(sides)
   const comparisons = findComparisons(rules, [...fields.values()])
@@ -84,7 +84,7 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
       add(callerVariable(key, candidates, callers, isSignedIn))
     add({ key: TIME, values: candidates.ofType(TIME, 'timestamp'), elements: [], parent: null })
     const isPatch = operation === 'patch'
-    // What rules make of a body is asked of those of a DELETE too.
+    // A DELETE has body variables too: conditions about rules refer to them.
     const hasBody = operation !== 'read'
     if (hasBody) bodies ??= findBodies()
     for (const [i, { field, stored, freshStored }] of found.entries()) {
@@ -102,7 +102,7 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
   }
 }
 
-/** Names of rules that no schema declares, and one that no rule names, where documents may have such. */
+/** Names of rules that no schema declares, and one that no rule names, if documents may have such. */
 export function findUndeclared({ before, after }: Sides, rules: readonly Rule[]): readonly string[] {
   if (!before.additionalProperties || !after.additionalProperties) return []
   const declared = new Set([...before.fields, ...after.fields, ...SYSTEM_FIELD_PLANS].map(({ name }) => name))
@@ -120,7 +120,7 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
 
 const remember = createVerdicts<Collection['validate']>()
 
-/** What of a value is looked at: all of it, or what is in it, so that a list may be too short. */
+/** The part of a value that matters: all of it, or only its elements, so that a list may be too short. */
 type ValueExtent = 'whole' | 'inside'
 
 /** Whether a collection would store this value of a field. */
@@ -163,11 +163,11 @@ function presenceOf(field: Field | undefined, path: string): Presence {
   return isDefault || field?.definition.required === true ? 'always' : 'maybe'
 }
 
-/** Whether an object cannot be without a field of it. */
+/** Whether an object always has a field of it. */
 export const isRequiredInside = (field: Field | undefined): boolean =>
   field?.path.includes('.') === true && field.definition.required === true
 
-/** What a field may be, and the elements that it may have where it is a list. */
+/** The possible values of a field, and of its elements if it is a list. */
 type Possible = Pick<Variable, 'values' | 'elements' | 'hasElement'>
 
 const NO_VALUES: Possible = { values: [], elements: [] }
@@ -199,7 +199,7 @@ const storedVariable = ({ path }: Field, possible: Possible, presence: Presence)
   fills: presence === 'with its object',
 })
 
-/** What a collection would store of what a field may be; the same where that is all of it. */
+/** The possible values of a field that a collection would store; the same object if that is all of them. */
 function takenBy(collection: Collection, { path }: Field, own: Possible): Possible {
   const values = own.values.filter((value) => typeof value === 'object' || isValid(collection, path, value))
   const elements = own.elements.filter((element) => isValid(collection, path, [element], 'inside'))
@@ -208,7 +208,9 @@ function takenBy(collection: Collection, { path }: Field, own: Possible): Possib
   return isAll && hasElement === (own.hasElement === true) ? own : { values, elements, hasElement }
 }
 
-/** A body holds what both configurations would store; otherwise their schemas differ, not their permissions. */
+/**
+ * A body has the values that both configurations would store; otherwise their schemas differ, not their permissions.
+ */
 function bodyVariable(
   { path, definition }: Field,
   possible: Possible,

@@ -11,7 +11,7 @@ import { isList, isOpaque, type Value } from '../solver/variable.js'
 import { toDiagram } from './filters.js'
 import { type Cases, overCases, type Source, sourceOfVariable } from './sources.js'
 
-/** That there is a value. */
+/** Holds if there is a value. */
 export const isThere = (logic: Logic, cases: Cases): Diagram =>
   overCases(logic, cases, (source) =>
     source.kind === 'fixed'
@@ -21,7 +21,7 @@ export const isThere = (logic: Logic, cases: Cases): Diagram =>
 
 const isNull = (value: Value): boolean => isOpaque(value) && value.sample === null
 
-/** That two values are the same; both may be missing. */
+/** Holds if two values are the same; both may be missing. */
 export const isSame = (logic: Logic, a: Cases, b: Cases): Diagram =>
   overCases(logic, a, (one) => overCases(logic, b, (other) => isSameSource(logic, one, other)))
 
@@ -47,11 +47,11 @@ const toPlain = (value: Value): unknown =>
 
 const LIST = Symbol('list')
 
-/** Two lists have the same form, whatever is in them. */
+/** Two lists have the same form, even with different elements. */
 const isSameForm = (a: Value, b: Value): boolean =>
   isList(a) || isList(b) ? isList(a) && isList(b) : isEqualJson(toPlain(a), toPlain(b))
 
-/** That what a caller has is a value of a field, or of what is inside it, where `set` names it. */
+/** Holds if a value of the caller is valid for a field, or for a field inside it, that `set` assigns it to. */
 export function isFittingSet(logic: Logic, collection: Collection, field: Field, written: unknown): Diagram {
   const own = toPointerPart(field.name)
   const places = findPlaces(written, own)
@@ -78,7 +78,7 @@ function findPlaces(written: unknown, at: string): readonly (readonly [at: strin
   return Object.entries(written).flatMap(([name, inner]) => findPlaces(inner, at + toPointerPart(name)))
 }
 
-/** A value with another in the place of a variable. */
+/** A value with a variable replaced by another value. */
 function replace(written: unknown, variable: string, value: unknown): unknown {
   if (written === variable) return value
   if (Array.isArray(written)) return written.map((inner) => replace(inner, variable, value))

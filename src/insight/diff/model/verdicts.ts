@@ -1,4 +1,4 @@
-/** Creates a memory of what was decided about an object: the same questions are asked for each operation. */
+/** Creates a cache of decisions about an object: the same questions come for each operation. */
 export function createVerdicts<Owner extends object>() {
   const decided = new WeakMap<Owner, Map<string, boolean>>()
   return (owner: Owner, question: string, decide: () => boolean): boolean => {

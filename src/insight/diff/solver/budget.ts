@@ -1,4 +1,4 @@
-/** How many decisions may still be made. */
+/** The number of decisions that are left. */
 export interface Budget {
   left: number
 }
@@ -6,7 +6,7 @@ export interface Budget {
 /** Thrown when a budget is used up. */
 export class Undecided extends Error {}
 
-/** Takes one decision from a budget; throws `Undecided` where there is none left. */
+/** Takes one decision from a budget; throws `Undecided` if none is left. */
 export function spend(budget: Budget): void {
   budget.left -= 1
   if (budget.left < 0) throw new Undecided()

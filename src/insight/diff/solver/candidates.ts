@@ -1,18 +1,18 @@
 import type { ComparableType, Scalar } from '../../../filter/filter.js'
 import { compareText } from '../../../json/compare-text.js'
 
-/** What is known of values that are compared with each other. */
+/** Facts about values that are compared with each other. */
 export interface ComparedValues {
   readonly type: ComparableType
   /** The values that some condition names. */
   readonly named: readonly Scalar[]
-  /** How many of them may have to differ. */
+  /** The most of them that may have to differ. */
   readonly count: number
 }
 
 /**
- * The values that conditions can tell apart: those that are named, and as many between each two of them, before and
- * behind as there may be different ones. Whole numbers between two others are enumerated.
+ * The values that conditions can tell apart: the named ones, and between, before and after them as many as there may be
+ * different ones. Whole numbers between two others are enumerated.
  */
 export function findCandidates({ type, named, count }: ComparedValues): readonly Scalar[] {
   switch (type) {
@@ -54,7 +54,7 @@ function between<T extends Scalar>(
 
 const LETTERS: readonly string[] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'A', 'B', '0', '1', ' ', '~']
 
-/** Texts between two others; behind a text comes first what is longer by the least character. */
+/** Texts between two others; the first text after `low` is `low` with the least character appended. */
 function textsBetween(low: string | undefined, high: string | undefined, count: number): readonly string[] {
   const bottom = low ?? ''
   const found = new Set<string>()

@@ -1,16 +1,16 @@
 import { type Budget, spend } from './budget.js'
 
 /**
- * A decision diagram, by its number: what is decided step by step, in one order everywhere, and equal steps are one.
- * So two conditions are equal where their numbers are, as far as single steps tell.
+ * A decision diagram, by its number. Steps are decided in one order everywhere, and equal steps are shared, so two
+ * conditions are equal if their numbers are, as far as single steps tell.
  */
 export type Diagram = number
 
-/** The diagrams of what never and of what always holds. */
+/** The diagrams that never hold and that always hold. */
 export const NEVER: Diagram = 0
 export const ALWAYS: Diagram = 1
 
-/** One step: the place in the order, and what is left to decide for each way it can go. */
+/** One step: its place in the order, and the remaining diagram for each way. */
 export interface Step {
   readonly level: number
   readonly ways: readonly Diagram[]
@@ -24,19 +24,19 @@ export interface Diagrams {
   and(a: Diagram, b: Diagram): Diagram
   or(a: Diagram, b: Diagram): Diagram
   not(a: Diagram): Diagram
-  /** That one of them holds without the other. */
+  /** Holds if exactly one of them holds. */
   differ(a: Diagram, b: Diagram): Diagram
 }
 
-/** A step, and the one before it that has the same hash. */
+/** A step, linked to the previous one with the same hash. */
 interface ChainedStep extends Step {
   readonly next: Diagram
 }
 
-/** Behind all others; a small number, as they are, and quicker to compare for that. */
+/** After all others; a small integer, like all levels, so V8 compares it fast. */
 const END: ChainedStep = { level: 2 ** 31 - 1, ways: [], next: NEVER }
 
-/** More than there are steps: two of them and what joins them make one number. */
+/** More than the number of steps: two steps and their operation fit into one number. */
 const MANY = 2 ** 25
 
 const AND = 0
@@ -68,7 +68,7 @@ export function createDiagrams(budget: Budget): Diagrams {
   const joined = new Map<number, Diagram>()
   const join = (joining: Joining, a: Diagram, b: Diagram): Diagram => {
     if (a > b) return join(joining, b, a)
-    // What constants, or what is equal, come to: the lower number is the first.
+    // Constants and equal diagrams: the lower number comes first.
     if (a === b) return joining === DIFFER ? NEVER : a
     if (a === NEVER) return joining === AND ? NEVER : b
     if (a === ALWAYS) return joining === AND ? b : joining === OR ? ALWAYS : not(b)
@@ -93,7 +93,7 @@ export function createDiagrams(budget: Budget): Diagrams {
     for (let i = 0; i < ways.length; i++) {
       const way = isOwn ? (own.ways[i] ?? NEVER) : a
       const otherWay = isOther ? (other.ways[i] ?? NEVER) : b
-      // Most values are told apart by few conditions: neighbours go the same way.
+      // Few conditions tell most values apart: neighbours go the same way.
       if (way !== last || otherWay !== lastOther) result = join(joining, way, otherWay)
       last = way
       lastOther = otherWay

@@ -4,16 +4,16 @@ import type { JoiningAtom, Logic } from './logic.js'
 import { assume, EMPTY, type State, touch } from './state.js'
 import { holdsIn, keysOf, type Model, type Value, type Variables } from './variable.js'
 
-/** Where a model is looked for. */
+/** The logic and the variables of a search. */
 export interface ModelSearch {
   readonly logic: Logic
   readonly variables: Variables
   readonly budget: Budget
-  /** Whether a variable is best missing, rather than what a reader expects. */
+  /** Whether a variable is better missing than the value that a reader expects. */
   readonly isBestMissing: (key: string) => boolean
 }
 
-/** A model in which a condition holds, with no more variables than it takes; `undefined` where there is none. */
+/** A model in which a condition holds, with as few variables as possible; `undefined` if there is none. */
 export function findModel(condition: Diagram, place: ModelSearch): Model | undefined {
   const { logic, variables, budget, isBestMissing } = place
   const walk = (diagram: Diagram, state: State): Model | undefined => {

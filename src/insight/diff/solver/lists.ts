@@ -11,7 +11,7 @@ import {
   type Variables,
 } from './variable.js'
 
-/** What the lists must hold: each positive condition an element, none of them one that meets a negated one. */
+/** Finds the lists: each positive condition needs an element, and no element meets a negated one. */
 export function findLists(variables: Variables, question: ModelProblem): Model | undefined {
   const { literals, values } = question
   const atoms = literals.filter(({ atom }) => atom.kind !== 'compare')
@@ -30,7 +30,7 @@ export function findLists(variables: Variables, question: ModelProblem): Model |
   return new ListSearch({ variables, question, atoms, keys, lists }).find() ? model : undefined
 }
 
-/** The lists that are looked for. */
+/** The lists to find. */
 interface WantedLists {
   readonly variables: Variables
   readonly question: ModelProblem
@@ -40,14 +40,14 @@ interface WantedLists {
   readonly lists: Map<string, Scalar[]>
 }
 
-/** A search for the elements of lists, which goes back where one meets a condition that must not hold. */
+/** A backtracking search for list elements: it goes back when one meets a condition that must not hold. */
 class ListSearch {
   readonly #variables: Variables
   readonly #atoms: WantedLists['atoms']
   readonly #keys: readonly string[]
   readonly #model: Model
   readonly #groups: ReadonlyMap<string, ListGroup>
-  /** The elements of the lists that are equal, by their leader. */
+  /** The elements of equal lists, by their leader. */
   readonly #elements = new Map<string, Scalar[]>()
   /** The leaders of lists that are given as a whole. */
   readonly #fixed = new Set<string>()
@@ -69,7 +69,7 @@ class ListSearch {
     this.#wanted = atoms.filter(({ atom, holds }) => holds && atom.kind !== 'test' && atom.kind !== 'same')
   }
 
-  /** Fills the lists; `false` where there are none such. */
+  /** Fills the lists; `false` if there are none such. */
   find(): boolean {
     return this.#satisfy(0)
   }
@@ -152,7 +152,7 @@ class ListSearch {
     })
   }
 
-  /** Returns what takes the element out again; `undefined` where it cannot be in the list. */
+  /** Returns a function that removes the element again; `undefined` if it cannot be in the list. */
   #add(key: string, element: Scalar): (() => void) | undefined {
     const own = this.#elements.get(this.#leaderOf(key))
     if (!own) return undefined
@@ -200,7 +200,7 @@ function meets(atom: Atom, element: Scalar, { values }: Model): boolean {
   return other !== undefined && atom.test(element, other)
 }
 
-/** A list of which nothing is asked. */
+/** A list without conditions. */
 function fill(variables: Variables, mark: ListMark, key: string): Scalar[] {
   if (!isFilled(variables, mark, key)) return []
   const { elements = [] } = variables.get(key) ?? {}
@@ -209,11 +209,11 @@ function fill(variables: Variables, mark: ListMark, key: string): Scalar[] {
 
 interface ListGroup {
   readonly leader: string
-  /** The list that all of them are. */
+  /** The list that all of them equal. */
   list?: readonly Scalar[]
 }
 
-/** The lists that were called equal. */
+/** The lists that must be equal. */
 function joinEqual(
   keys: readonly string[],
   { literals, values }: ModelProblem,

@@ -7,19 +7,19 @@ export type JoiningAtom = Exclude<Atom, { readonly kind: 'test' }>
 
 /** Conditions on some variables. */
 export interface Logic {
-  /** That the value of a variable passes a test. */
+  /** Holds if the value of a variable passes a test. */
   test(key: string, test: (value: Value) => boolean): Diagram
-  /** That an atom holds. With a name it need not be tried again: one of the kind with this name says the same. */
+  /** Holds if an atom does. With a name the result is cached: all atoms of the kind with this name are equal. */
   atom(atom: JoiningAtom, name?: string): Diagram
   and(...all: readonly Diagram[]): Diagram
   or(...all: readonly Diagram[]): Diagram
   not(one: Diagram): Diagram
-  /** That both hold or neither does. */
+  /** Holds if both hold, or neither. */
   same(a: Diagram, b: Diagram): Diagram
-  /** That one of them holds without the other. */
+  /** Holds if exactly one of them holds. */
   differ(a: Diagram, b: Diagram): Diagram
   stepOf(diagram: Diagram): Step
-  /** What is decided at a place of the order. */
+  /** The variable or atom that is decided at a place of the order. */
   topicOf(level: number): Topic
 }
 
@@ -28,7 +28,7 @@ export type Topic =
   | { readonly key: string; readonly values: readonly Value[] }
   | { readonly atom: JoiningAtom }
 
-/** The places of the order for one variable: its own, and those of the atoms in which it is the last. */
+/** The places of the order for one variable: its own, and those of the atoms whose last variable it is. */
 const PLACES = 2 ** 16
 
 /** Creates the logic of some variables, which are decided in their order. */
@@ -38,7 +38,7 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
   const places = new Map(order.map((key, i) => [key, i * PLACES]))
   const topics = new Map<number, Topic>()
   const levels = new Map<string, number>()
-  /** By what an atom is called, what it is. */
+  /** Atoms by name. */
   const names = new Map<string, string>()
   const placeOf = (key: string): number => {
     const place = places.get(key)
@@ -55,7 +55,7 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
       values.map((value) => (passes(value) ? ALWAYS : NEVER)),
     )
   }
-  /** The place of an atom behind its variables; those that no values tell apart have the same. */
+  /** The place of an atom after its variables; atoms that no values tell apart share it. */
   const levelOf = (atom: JoiningAtom, name: string): number => {
     const other = 'other' in atom ? JSON.stringify(atom.other) : ''
     const key = JSON.stringify([atom.kind, atom.on, other])
@@ -66,7 +66,7 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
     if (!topics.has(level)) topics.set(level, { atom })
     return level
   }
-  /** What an atom says of all values that there are, as text. */
+  /** The results of an atom for all values, as text. */
   const verdictsOf = (atom: JoiningAtom): string => {
     if (atom.kind === 'same') return ''
     if (atom.kind === 'overlap')
@@ -81,7 +81,7 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
   }
   const atom: Logic['atom'] = (asked, name = '') =>
     simplify(asked) ?? step(levelOf(asked, name), [NEVER, ALWAYS])
-  /** What needs no atom: a variable that has one value alone, or never a list. */
+  /** Cases that need no atom: a variable with one value alone, or never a list. */
   const simplify = (asked: JoiningAtom): Diagram | undefined => {
     const own = valuesOf(asked.on)
     if (asked.kind !== 'compare') return asked.kind === 'same' || own.some(isList) ? undefined : NEVER
@@ -109,7 +109,7 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
 
 const writeVerdict = (holds: boolean): string => (holds ? '1' : '0')
 
-/** The verdicts on each pair of values. */
+/** The results for each pair of values. */
 const writeVerdicts = <T, U>(
   values: readonly T[],
   others: readonly U[],

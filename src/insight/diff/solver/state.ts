@@ -11,23 +11,23 @@ import {
   type Variables,
 } from './variable.js'
 
-/** What was decided so far, and one model of it. */
+/** The decisions so far, and one model of them. */
 export interface State {
-  /** What each variable may still be, by itself. */
+  /** The values that each variable may still have, by itself. */
   readonly domains: Domains
   /** The decided atoms that name two variables, or look into lists. */
   readonly literals: readonly Literal[]
   readonly model: Model
 }
 
-/** The state in which nothing is decided. Variables come in when something is asked of them. */
+/** The state without decisions. Variables are added when a condition on them is decided. */
 export const EMPTY: State = {
   domains: new Map(),
   literals: [],
   model: { values: new Map(), lists: new Map() },
 }
 
-/** The state with some more variables; `undefined` where one of them can have no value. */
+/** The state with some more variables; `undefined` if one of them can have no value. */
 export function touch(variables: Variables, state: State, keys: readonly string[]): State | undefined {
   const fresh = keys.filter((key) => !state.domains.has(key))
   if (fresh.length === 0) return state
@@ -46,16 +46,16 @@ export function touch(variables: Variables, state: State, keys: readonly string[
   return settle(variables, { domains, literals }, state.model)
 }
 
-/** The value that a variable had, where it still may, or else the first that it may have. */
+/** The previous value of a variable, if it is still possible, or else the first possible one. */
 const keep = (domain: readonly Value[], before: Value): Value =>
   domain.includes(before) ? before : domain[0]
 
-/** What is in an object is there only with the object. */
+/** A value inside an object exists only with the object. */
 const isInside = (inner: Value, outer: Value): boolean => inner === undefined || outer !== undefined
 
 const isWith = (inner: Value, outer: Value): boolean => (inner === undefined) === (outer === undefined)
 
-/** The state in which an atom holds too, or does not; `undefined` where that contradicts. */
+/** The state in which an atom also holds, or does not; `undefined` if that contradicts it. */
 export function assume(variables: Variables, state: State, { atom, holds }: Literal): State | undefined {
   const isMet = holdsIn(atom, state.model) === holds
   const literals = atom.kind === 'test' ? state.literals : [...state.literals, { atom, holds }]
@@ -65,7 +65,7 @@ export function assume(variables: Variables, state: State, { atom, holds }: Lite
   return settle(variables, { domains, literals }, state.model)
 }
 
-/** The domains without the values that an atom alone rules out. */
+/** The domains without the values that an atom alone excludes. */
 function narrow(domains: Domains, { atom, holds }: Literal): Domains | undefined {
   if (atom.kind === 'test') return restrict(domains, atom.on, (value) => atom.test(value) === holds)
   if (!holds || atom.kind === 'compare' || atom.kind === 'same') return domains
@@ -80,7 +80,7 @@ function restrict(domains: Domains, key: string, keep: (value: Value) => boolean
   return kept.length === 0 ? undefined : new Map(domains).set(key, kept)
 }
 
-/** Finds a model: first values that agree with each other, then what is in the lists. */
+/** Finds a model: first values that agree with each other, then the elements of lists. */
 function settle(
   variables: Variables,
   { domains, literals }: Omit<State, 'model'>,

@@ -8,14 +8,14 @@ import { compareText } from '../../../json/compare-text.js'
 /** Texts of every kind that some patterns and an order tell apart. */
 export interface FoundTexts {
   readonly texts: readonly string[]
-  /** False where there may be more kinds: the product of the automata has too many states. */
+  /** False if there may be more kinds: the product of the automata has too many states. */
   readonly isWhole: boolean
 }
 
 /** The most states of patterns (CONTRACT.md §8, "Diff"). */
 export const MAX_STATES = 10_000
 
-/** A pattern at some place of a text: its set of positions, or its answer whatever follows. */
+/** A pattern at a position in a text: its set of states, or its answer if the rest no longer matters. */
 type Reached = Int32Array | boolean
 
 interface Node {
@@ -24,8 +24,8 @@ interface Node {
 }
 
 /**
- * Finds `count` of the shortest texts for each answer that some patterns can give together and each place between
- * `texts`, breadth first through the product of the automata.
+ * Finds `count` of the shortest texts for each combination of answers of some patterns and each place between `texts`,
+ * breadth first through the product of the automata.
  */
 export function findTexts(patterns: readonly Pattern[], texts: readonly string[], count: number): FoundTexts {
   const automata = patterns.map(compileAutomaton)
@@ -62,7 +62,7 @@ export function findTexts(patterns: readonly Pattern[], texts: readonly string[]
   return { texts: [...found.values()].flat(), isWhole: true }
 }
 
-/** What each pattern says of a text that ends here. */
+/** The answer of each pattern to a text that ends here. */
 const answersOf = (automata: readonly Automaton[], { reached }: Node): readonly boolean[] =>
   automata.map((automaton, i) => {
     const one = reached[i] ?? false
@@ -81,7 +81,7 @@ const append = (automata: readonly Automaton[], { text, reached }: Node, point: 
   }),
 })
 
-/** One character of each class that patterns and the order of `texts` tell apart, those that read best first. */
+/** One character of each class that patterns and the order of `texts` tell apart, the most readable first. */
 function findAlphabet(patterns: readonly Pattern[], texts: readonly string[]): readonly number[] {
   const positions = patterns.map((pattern) => findPositions(pattern))
   const points = [...new Set(texts.flatMap((text) => Array.from(text, (one) => one.codePointAt(0) ?? 0)))]
@@ -108,6 +108,6 @@ const READABLE: readonly number[] = Array.from(
 
 const SOME_OTHER = 0x3b1
 
-/** Neither NUL nor half of a character. */
+/** Neither NUL nor a lone surrogate. */
 const isStorablePoint = (point: number): boolean =>
   point > 0 && point <= LAST && (point < 0xd800 || point > 0xdfff)

@@ -1,6 +1,6 @@
 import type { ComparableType, Scalar } from '../../../filter/filter.js'
 
-/** Stands for a list in the domain of a variable; what is in it is found apart. */
+/** Represents a list in the domain of a variable; its elements are found separately. */
 export interface ListMark {
   /** The type of its elements; `null` for the empty list. */
   readonly of: 'string' | 'number' | 'boolean' | null
@@ -8,10 +8,10 @@ export interface ListMark {
   readonly hasElement: boolean
 }
 
-/** A list of which nothing is asked yet. */
+/** A list without conditions so far. */
 export const listOf = (of: ListMark['of']): ListMark => ({ of, hasElement: false })
 
-/** What the elements of a list are, by the type of its field. */
+/** The types of list elements, by the type of the field. */
 export const KIND_OF = {
   string: 'string',
   timestamp: 'string',
@@ -20,26 +20,26 @@ export const KIND_OF = {
   boolean: 'boolean',
 } as const satisfies { readonly [type in ComparableType]: ListMark['of'] }
 
-/** Stands for a value that no condition looks into. */
+/** Represents a value that no condition looks into. */
 export interface Opaque {
   readonly sample: unknown
 }
 
-/** A value that a variable may have; `undefined` is a missing one. */
+/** A possible value of a variable; `undefined` is a missing one. */
 export type Value = Scalar | ListMark | Opaque | undefined
 
-/** Something that the decision depends on: a field of a document, of a body, of the caller, or the time. */
+/** An input of the decision: a field of a document, of a body, of the caller, or the time. */
 export interface Variable {
   readonly key: string
   /** Every value that some condition tells from the others; the first is the one that a reader expects. */
   readonly values: readonly Value[]
-  /** The elements that a list of it may have. */
+  /** The possible elements of its lists. */
   readonly elements: readonly Scalar[]
   /** Whether its lists have at least one element. Default: false. */
   readonly hasElement?: boolean | undefined
-  /** The object around it: where that is missing, so is this. */
+  /** The object around it: without that, this is missing too. */
   readonly parent: string | null
-  /** Whether it is there wherever the object around it is. Default: false. */
+  /** Whether it exists whenever the object around it does. Default: false. */
   readonly fills?: boolean
 }
 
@@ -47,12 +47,12 @@ export const isList = (value: Value): value is ListMark => typeof value === 'obj
 
 export const isOpaque = (value: Value): value is Opaque => typeof value === 'object' && 'sample' in value
 
-/** A value that can be compared; `undefined` for every other. */
+/** A value that can be compared; `undefined` for all others. */
 export const scalarOf = (value: Value): Scalar | undefined => (typeof value === 'object' ? undefined : value)
 
 /**
  * One atom of a decision. `test` and `compare` look at whole values, `some` at the elements of a list, `overlap` at
- * those of two lists; `same` says that two lists are equal, or a list and a fixed one.
+ * those of two lists; `same` means that two lists are equal, or a list and a fixed one.
  */
 export type Atom =
   | { readonly kind: 'test'; readonly on: string; readonly test: (value: Value) => boolean }
@@ -73,12 +73,12 @@ export type Atom =
       readonly kind: 'overlap'
       readonly on: string
       readonly other: string
-      /** Gives what an element of the other list stands for. */
+      /** Converts an element of the other list. */
       readonly read: (other: Scalar) => Scalar
     }
   | { readonly kind: 'same'; readonly on: string; readonly other: string | readonly Scalar[] }
 
-/** An atom that was decided. */
+/** A decided atom. */
 export interface Literal {
   readonly atom: Atom
   readonly holds: boolean
@@ -127,10 +127,10 @@ const isSameList = (a: readonly Scalar[] | undefined, b: readonly Scalar[] | und
 /** The variables of a question, by key. */
 export type Variables = ReadonlyMap<string, Variable>
 
-/** What each variable may be, by itself. */
+/** The possible values of each variable, by itself. */
 export type Domains = ReadonlyMap<string, readonly Value[]>
 
-/** What a model is looked for with; `values` has a value for each variable, to begin with. */
+/** The input of the search for a model; `values` has a start value for each variable. */
 export interface ModelProblem {
   readonly domains: Domains
   readonly literals: readonly Literal[]

@@ -18,10 +18,10 @@ import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
 import { inside, isBound, isUnfit, judgeFaults, withSystem } from './try-rule.js'
 import { type Applied, accepts, type Write } from './writing.js'
 
-/** The `_id` of a document that is made: nobody knows it before. */
+/** The `_id` of a created document: no condition knows it in advance. */
 const NEW_ID = '01990000-0000-7000-8000-00000000ffff'
 
-/** What a rule makes of a new document. */
+/** Applies a rule to a new document. */
 export function applyCreate(write: Write, rule: Rule): Applied {
   const { body, sight } = write
   const { logic, collection } = sight

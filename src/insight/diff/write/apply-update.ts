@@ -22,7 +22,7 @@ import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
 import { inside, isBound, isUnfit, judgeFaults, withSystem } from './try-rule.js'
 import { type Applied, accepts, type Write } from './writing.js'
 
-/** What a rule makes of a document that it changes. */
+/** Applies a rule to a document that it changes. */
 export function applyUpdate(write: Write, rule: Rule): Applied {
   const { mode, sight, names, body } = write
   const { logic, collection } = sight
@@ -92,7 +92,7 @@ export function applyUpdate(write: Write, rule: Rule): Applied {
 
 const stay = (name: string): Cases => always(variable(storedKey(name)))
 
-/** The sources inside objects: a PATCH leaves what it does not name. */
+/** The sources inside objects: a PATCH keeps properties that it does not name. */
 const merge = ({ mode, sight: { logic }, body }: Write, rule: Rule, written: Sources): Sources => {
   const sources = inside(rule, written)
   if (mode !== 'patch') return sources
@@ -106,6 +106,6 @@ const merge = ({ mode, sight: { logic }, body }: Write, rule: Rule, written: Sou
   }
 }
 
-/** The same cases, where something else holds as well. */
+/** The same cases, under one more condition. */
 const narrow = (logic: Write['sight']['logic'], also: Diagram, cases: Cases): Cases =>
   cases.map(([when, source]) => [logic.and(also, when), source] as const)

@@ -4,7 +4,7 @@ import { applyCreate } from './apply-create.js'
 import { applyUpdate } from './apply-update.js'
 import { accepts, type Stored, type Trial, type Write, type WriteDecision } from './writing.js'
 
-/** Tries one rule by itself: once for all callers who see as much of what it depends on. */
+/** Tries one rule by itself: once for all callers who see the same of its inputs. */
 export function tryRule(write: Write, rule: Rule): Trial {
   const { mode, trials, namesShown, shows } = write
   const known = trials.get(rule) ?? new Map<string, Trial>()
@@ -19,8 +19,8 @@ export function tryRule(write: Write, rule: Rule): Trial {
 }
 
 /**
- * Chooses the rule that runs, as the service does: those that drop nothing come first. Of writes outside a region nothing
- * is said.
+ * Chooses the rule that runs, as the service does: those that drop nothing come first. Writes outside the region stay
+ * undecided.
  */
 export function chooseRule(write: Write, rules: readonly Rule[], region: Diagram): WriteDecision {
   const { and, or, not } = write.sight.logic

@@ -4,15 +4,15 @@ import { type Diagram, NEVER } from '../solver/diagrams.js'
 import type { Logic } from '../solver/logic.js'
 import { isOpaque } from '../solver/variable.js'
 
-/** What a body names. */
+/** The properties of a body. */
 export interface BodyReader {
-  /** That it has a property. */
+  /** Holds if it has a property. */
   names(name: string): Diagram
-  /** That a property is `null`. */
+  /** Holds if a property is `null`. */
   isNull(name: string): Diagram
 }
 
-/** Reads a body that has no other names than these; what it names is found once. */
+/** Reads a body that has no names but these; its properties are found once. */
 export function createBodyReader(logic: Logic, known: ReadonlySet<string>): BodyReader {
   const named = new Map<string, Diagram>()
   return {

@@ -6,7 +6,7 @@ import { isFittingSet, isThere } from '../model/values.js'
 import { type Diagram, NEVER } from '../solver/diagrams.js'
 import type { Write } from './writing.js'
 
-/** That the caller has all that a rule's `set` names. */
+/** Holds if the caller has all values that a rule's `set` names. */
 export const isBound = ({ sight: { logic } }: Write, { set }: Rule): Diagram =>
   logic.and(
     ...[...set.values()]
@@ -14,20 +14,20 @@ export const isBound = ({ sight: { logic } }: Write, { set }: Rule): Diagram =>
       .map((name) => isThere(logic, always(sourceOfWritten(name, [])))),
   )
 
-/** That a value which a rule sets from what the caller has is none of the field. */
+/** Holds if a rule sets a field to a value of the caller that is invalid for it. */
 export function isUnfit({ sight: { logic, collection } }: Write, rule: Rule, field: Field): Diagram {
   const written = rule.set.get(field.name)
   if (findVariables(written).length === 0) return NEVER
   return logic.not(isFittingSet(logic, collection, field, written))
 }
 
-/** The faults of a body under a rule, and that there is none of any kind. */
+/** The validation errors of a body under a rule, and the condition that there is none. */
 export interface RuleFaults {
   readonly faults: ReadonlyMap<string, Diagram>
   readonly isSound: Diagram
 }
 
-/** A fault of what the caller has is none of the body's: such a rule does not run. */
+/** An invalid value of the caller is not an error of the body: such a rule does not run. */
 export function judgeFaults(write: Write, rule: Rule, found: ReadonlyMap<string, Diagram>): RuleFaults {
   const { and, or, not } = write.sight.logic
   const bound = isBound(write, rule)

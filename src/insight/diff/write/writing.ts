@@ -5,63 +5,63 @@ import type { Cases } from '../model/sources.js'
 import { ALWAYS, type Diagram } from '../solver/diagrams.js'
 import type { BodyReader } from './reading-body.js'
 
-/** What is stored by a request that is granted. */
+/** The document that a granted request stores. */
 export interface Stored {
   /** The rule that runs; `null` for a delete. */
   readonly rule: Rule | null
-  /** Whether the rule takes a name from the body, where the body has it. */
+  /** Whether the rule accepts a name, if the body has it. */
   readonly accepts: (name: string) => boolean
-  /** That the rule lets the body decide what a field will be: by naming it, or in a PUT by leaving it out. */
+  /** Holds if the body decides about a field: by naming it, or in a PUT by leaving it out. */
   readonly isGiven: (name: string) => Diagram
-  /** That the rule keeps a property of the body. */
+  /** Holds if the rule keeps a property of the body. */
   readonly isKept: (name: string) => Diagram
-  /** What a field will be. */
+  /** The sources of a field of the stored document. */
   readonly sourcesOf: (name: string) => Cases
 }
 
-/** What a write comes to: one of these always, never two, beside the faults of a `400`. */
+/** The outcomes of a write: exactly one of them holds, except for the errors of a `400`. */
 export interface WriteDecision {
-  /** By refusal, and by fault, that the write has it. */
+  /** The condition of each rejection, and of each error. */
   readonly refusals: ReadonlyMap<string, Diagram>
   readonly granted: readonly (readonly [when: Diagram, stored: Stored])[]
 }
 
-/** What a write is decided on. */
+/** The inputs of the decision about a write. */
 export interface Write {
   readonly mode: 'create' | 'patch' | 'put'
   readonly sight: Sight
   readonly isSignedIn: boolean
-  /** The names of which the write depends on whether they are shown. */
+  /** The names whose visibility the write depends on. */
   readonly namesShown: readonly string[]
-  /** That a name of a document that can be read is shown: of any other the write never gets to know. */
+  /** Holds if a name of a readable document is shown: a write never reaches any other. */
   readonly shows: (name: string) => Diagram
   /** The names that a body can have. */
   readonly names: readonly string[]
   readonly body: BodyReader
   /** Whether a created document is an account, its own creator. */
   readonly isAccount: boolean
-  /** Whether nobody may register. */
+  /** Whether registration is closed. */
   readonly isClosed: boolean
-  /** What was found of the rules of one side, by what their callers see. */
+  /** The results of the rules of one side, by what their callers see. */
   readonly trials: Map<Rule, Map<string, Trial>>
 }
 
-/** What one rule makes of a write; where it neither runs nor has faults of the body, it refuses. */
+/** The outcome of one rule for a write; if it neither runs nor has errors of the body, it rejects the write. */
 export interface Applied {
   readonly runs: Diagram
-  /** By fault, that the body has it. */
+  /** The condition of each error of the body. */
   readonly faults: ReadonlyMap<string, Diagram>
   readonly stored: Stored
 }
 
-/** What comes of a rule by itself. */
+/** The outcome of a rule by itself. */
 export interface Trial {
-  /** That it drops nothing. */
+  /** Holds if it drops nothing. */
   readonly isWhole: Diagram
   readonly applied: Applied
 }
 
-/** That a name is shown where the document is: always, where it is whenever the document can be read. */
+/** Holds if a name is shown wherever the document is: always, if it is shown whenever the document can be read. */
 export const showsWhereReadable =
   ({ isReadable, shows }: Sight) =>
   (name: string): Diagram => {
@@ -69,6 +69,6 @@ export const showsWhereReadable =
     return shown === isReadable() ? ALWAYS : shown
   }
 
-/** Whether a rule takes a name from the body. */
+/** Whether a rule accepts a name of the body. */
 export const accepts = ({ sight: { collection } }: Write, rule: Rule, name: string): boolean =>
   !rule.set.has(name) && acceptsProperty(rule, name, collection)

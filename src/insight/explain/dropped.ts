@@ -6,7 +6,7 @@ import type { JsonObject } from '../../types.js'
 import type { DroppedProperty } from './explanation.js'
 import type { WrittenRule } from './find-rule.js'
 
-/** The properties of a body that a rule did not keep, each with the line that says so. */
+/** The properties of a body that a rule dropped, each with the line of the rule that drops it. */
 export function droppedFrom(
   { roleField, verifiedField }: Collection,
   body: JsonObject,
@@ -24,7 +24,7 @@ export function droppedFrom(
     })
 }
 
-/** The properties of a document that a rule does not show, each with the line that says so. */
+/** The properties of a document that a rule does not show, each with the line of the rule that hides it. */
 export function hiddenIn(
   { fields, additionalProperties }: Collection,
   document: StoredDocument,
@@ -39,14 +39,14 @@ export function hiddenIn(
     .map((name) => findLine(name, written))
 }
 
-/** The line of a rule that takes a name away. */
+/** The line of a rule that drops a name. */
 function findLine(name: string, { pointer, rule }: WrittenRule): DroppedProperty {
   const place = rule?.omit?.indexOf(name) ?? -1
   if (place >= 0) return { name, by: `${pointer}/omit/${place}`, why: 'omit' }
   return { name, by: `${pointer}/pick`, why: 'pick' }
 }
 
-/** Whether a rule could keep a name: any other can only be dropped, or is a fault. */
+/** Whether a rule could keep a name: other names are dropped by all rules, or are validation errors. */
 export const isKeepable = (
   { fields, additionalProperties, verifiedField }: Collection,
   name: string,

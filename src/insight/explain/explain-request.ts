@@ -11,14 +11,14 @@ import { runRequest } from './run-request.js'
 import { type CompareConfigs, suggestGrant } from './suggest/suggest-grant.js'
 
 /**
- * Explains why a request is answered as it is (CONTRACT.md §8, "Explain"): it is sent to a service of this
- * configuration, in memory, which says how it judges. So the answer is always the handler's. Where a right is missing,
- * it suggests the first grant that would have let the request through.
+ * Explains why a request gets its answer (CONTRACT.md §8, "Explain"): it is sent to an in-memory service of this
+ * configuration, which records its decisions. So the answer is always the handler's. If a right is missing, it suggests
+ * the first grant that would have let the request through.
  *
  * @param config pure JSON
- * @param request who asks for what; `documents` are what is stored, `path` begins below the base path
- * @throws `ConfigError` for a wrong configuration, `ServiceError` for documents that cannot be stored, `TypeError` for
- * a request that cannot be sent, or one below `/auth`, which is not explained
+ * @param request the caller and its request; `documents` are those stored before, `path` begins below the base path
+ * @throws `ConfigError` for an invalid configuration, `ServiceError` for documents that cannot be stored, `TypeError`
+ * for a request that cannot be sent, or one below `/auth`, which is not explained
  *
  * @example
  * ```ts
@@ -37,7 +37,7 @@ export const explainRequest = (
   options: InsightOptions = {},
 ): Promise<Explanation> => explainWith(config, request, options, comparePermissions)
 
-/** The same, with what says how two configurations differ; `null` for no suggestion. */
+/** The same, with a function that compares two configurations; `null` for no suggestion. */
 export async function explainWith(
   config: unknown,
   request: ExplainedRequest,

@@ -3,35 +3,35 @@ import type { RuleOperation } from '../../permissions/grants.js'
 import type { Caller, JsonObject, OperatorName, RuleConfig } from '../../types.js'
 import type { Difference } from '../diff/types.js'
 
-/** A request to explain, and what it meets. */
+/** A request to explain, with the stored documents and the time. */
 export interface ExplainedRequest {
-  /** As `handler.as()` takes it; `null` is an anonymous one. */
+  /** In the form of `handler.as()`; `null` is anonymous. */
   readonly caller: Caller | null
   readonly method: string
   /** Below the base path; may hold a query. */
   readonly path: string
-  /** A text is sent as it is, anything else as JSON, as the client of this package writes it. */
+  /** A string is sent as is, anything else as JSON, as the client of this package does. */
   readonly body?: unknown
   readonly headers?: { readonly [name: string]: string }
-  /** What is stored, by collection, as `createMemoryAdapter` takes it. */
+  /** The stored documents, by collection, in the form of `createMemoryAdapter`. */
   readonly documents?: { readonly [collection: string]: readonly unknown[] }
   /** The time of the request: milliseconds since 1970, or a timestamp. Default: now. */
   readonly now?: number | string
 }
 
-/** Why a request is answered as it is (CONTRACT.md §8, "Explain"). */
+/** The reason of an answer (CONTRACT.md §8, "Explain"). */
 export interface Explanation {
   readonly request: { readonly method: string; readonly path: string; readonly caller: Caller | null }
-  /** What the caller is in all: `*`, `user`, `owner` of own documents, roles. */
+  /** All subjects of the caller: `*`, `user`, `owner` of own documents, roles. */
   readonly subjects: readonly string[]
   readonly answer: ExplainedAnswer
-  /** What was judged, in this order. */
+  /** The decisions of the service, in their order. */
   readonly judgements: readonly Judgement[]
-  /** Whether there are more, which are left out. */
+  /** Whether there were more, which are left out. */
   readonly isCut: boolean
-  /** The right without which the request was refused; `null` where it was not, or for another reason. */
+  /** The right without which the request was rejected; `null` if it was not, or for another reason. */
   readonly missing: MissingRight | null
-  /** The first grant that would have let the request through; `null` where there is none. */
+  /** The first grant that would have let the request through; `null` if there is none. */
   readonly suggestion: Suggestion | null
 }
 
@@ -39,34 +39,34 @@ export interface Explanation {
 export interface ExplainedAnswer {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  /** `undefined` where there is none, and for a stream of changes. */
+  /** `undefined` for an answer without a body, and for a stream of changes. */
   readonly body: unknown
-  /** The code of a problem. */
+  /** The code of an error response. */
   readonly code: string | null
   readonly detail: string | null
   readonly errors: readonly Fault[]
-  /** The names that `Ignored-Properties` holds. */
+  /** The names in `Ignored-Properties`. */
   readonly ignored: readonly string[]
 }
 
-/** One operation on one document, or on what a body would make. */
+/** The decision about one operation on one stored document, or on the document that a body would create. */
 export interface Judgement {
   readonly operation: RuleOperation
   readonly collection: string
-  /** Where it stands in a batch or a bulk, as a JSON pointer into the body; else empty. */
+  /** Its place in a batch or a bulk, as a JSON pointer into the body; else empty. */
   readonly place: string
-  /** The `_id`; `null` where no document was looked at. */
+  /** The `_id`; `null` if no stored document was read. */
   readonly document: string | null
   readonly isGranted: boolean
-  /** One for each subject that the caller is, in the order in which they count. */
+  /** One for each subject of the caller, in the order in which they are tried. */
   readonly rules: readonly JudgedRule[]
 }
 
 /**
- * What became of a subject's rule. `granted`: it shows the document, or lets it be written. `silent`: the subject does
- * not mention the operation. `refused`: it says `false`. `outranked`: a more specific subject mentions the operation.
- * `where`, `set`, `faults`, `check`: what it failed by. `granted-before`: another one had run already. `open`: no
- * document was looked at.
+ * The outcome of a subject's rule. `granted`: it shows the document, or lets it be written. `silent`: the subject does
+ * not mention the operation. `refused`: its grant is `false`. `outranked`: a more specific subject mentions the
+ * operation. `where`, `set`, `faults`, `check`: the part that failed. `granted-before`: another rule had run already.
+ * `open`: no document was read.
  */
 export type RuleVerdict =
   | 'granted'
@@ -80,31 +80,31 @@ export type RuleVerdict =
   | 'granted-before'
   | 'open'
 
-/** A subject's word about an operation. */
+/** The decision of a subject's rule about an operation. */
 export interface JudgedRule {
   readonly subject: string
   /** Its place in the configuration; `null` for a subject that does not mention the operation. */
   readonly pointer: string | null
   readonly verdict: RuleVerdict
-  /** What the stored document had to meet; `null` where nothing was asked, or nothing looked at. */
+  /** The condition on the stored document; `null` if there is none, or it was not evaluated. */
   readonly where: JudgedCondition | null
-  /** What the document as it would be stored had to meet. */
+  /** The condition on the document as it would be stored. */
   readonly check: JudgedCondition | null
-  /** The variables of its `set` that the caller lacks, or holds in another form than the field. */
+  /** The variables of its `set` that the caller lacks, or has in another form than the field. */
   readonly lacking: readonly string[]
-  /** The properties of the body, or of the document, that it takes away. */
+  /** The properties of the body, or of the document, that it drops. */
   readonly dropped: readonly DroppedProperty[]
   readonly faults: readonly Fault[]
 }
 
-/** A property that a rule takes away, and the line that says so; `null` where no line does. */
+/** A property that a rule drops, and the line that drops it; `null` if no line does. */
 export interface DroppedProperty {
   readonly name: string
   readonly by: string | null
   readonly why: 'pick' | 'omit' | 'set' | 'role' | 'service'
 }
 
-/** A condition, judged on one document. */
+/** A condition, evaluated on one document. */
 export type JudgedCondition = JudgedGroup | JudgedComparison
 
 export interface JudgedGroup {
@@ -120,13 +120,13 @@ export interface JudgedComparison {
   readonly holds: boolean
   readonly field: string
   readonly operator: OperatorName
-  /** As the configuration says it. */
+  /** As written in the configuration. */
   readonly operand: unknown
-  /** What that was for this caller; absent where no variable is in it, or the caller lacks it. */
+  /** Its value for this caller; absent if it has no variable, or the caller lacks it. */
   readonly bound?: unknown
-  /** Whether it is false because of what the caller lacks. */
+  /** Whether it is false because the caller lacks a value. */
   readonly isLacking: boolean
-  /** What the document holds; absent where it holds nothing. */
+  /** The value of the document; absent if it has none. */
   readonly found?: unknown
 }
 
@@ -134,7 +134,7 @@ export interface JudgedComparison {
 export interface MissingRight {
   readonly operation: RuleOperation
   readonly collection: string
-  /** The `_id`; `null` where it is not about one document. */
+  /** The `_id`; `null` if no single document is concerned. */
   readonly document: string | null
 }
 
@@ -142,14 +142,14 @@ export interface MissingRight {
 export interface Suggestion {
   readonly collection: string
   readonly subject: string
-  /** What the subject's rules become, by operation. */
+  /** The new rules of the subject, by operation. */
   readonly rules: { readonly [operation in RuleOperation]?: true | RuleConfig }
   /** The names that its rules did not accept before. */
   readonly names: readonly string[]
-  /** How many conditions were added. */
+  /** The number of added conditions. */
   readonly conditions: number
   /** The change of the configuration, as a JSON patch (RFC 6902). */
   readonly patch: readonly [{ readonly op: 'add'; readonly path: string; readonly value: JsonObject }]
-  /** What `comparePermissions` says of it. */
+  /** The differences that `comparePermissions` reports. */
   readonly diff: readonly Difference[]
 }

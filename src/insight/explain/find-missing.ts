@@ -3,18 +3,18 @@ import type { MissingRight } from './explanation.js'
 import { type ExplainedOperation, placesOf } from './places.js'
 import type { ExplainedRun } from './run-request.js'
 
-/** A right that was missing, and where it was asked for. */
+/** A missing right, and the operation that needs it. */
 export interface Missing extends MissingRight {
   readonly place: ExplainedOperation
 }
 
-/** The right without which a request was refused: 401, 403, or the 404 of a document that exists. */
+/** The right without which a request was rejected: 401, 403, or the 404 of a document that exists. */
 export function findMissing(run: ExplainedRun): Missing | null {
   const place = placesOf(run).at(-1)
   if (!place) return null
   const { operation, id } = place
   const { status } = run.answer
-  // An answer to HEAD has no problem.
+  // An answer to HEAD has no error response body.
   const code = run.request.method === 'HEAD' ? CODES[status] : run.answer.code
   const collection = operation.collection.name
   if (code === 'unauthenticated' || code === 'forbidden')
@@ -30,12 +30,12 @@ const CODES: { readonly [status: number]: ErrorCode } = {
   404: 'not_found',
 }
 
-/** Whether a document existed when it was asked for. */
+/** Whether a document existed when the operation ran. */
 function isThere(run: ExplainedRun, { operation, place }: ExplainedOperation, id: string): boolean {
   const look = operation.looks.find(({ document }) => document._id === id)
   if (look) return !look.holds
   const { name } = operation.collection
-  // Nothing was looked at, so nobody grants anything: what was stored decides, and what a batch did before.
+  // No document was read: the stored documents and the earlier operations of a batch decide.
   const earlier =
     place === '' ? [] : placesOf(run).filter((other) => other.place !== place && other.id === id)
   const last = earlier.findLast((other) => other.operation.collection.name === name && isDecisive(other))

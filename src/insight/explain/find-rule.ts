@@ -3,7 +3,7 @@ import { toPointerPart } from '../../json/pointer.js'
 import type { RuleOperation } from '../../permissions/grants.js'
 import type { RuleConfig } from '../../types.js'
 
-/** What a configuration says of a subject and an operation: a rule, and its place. */
+/** The rule of a subject for an operation, and its place. */
 export interface WrittenRule {
   readonly pointer: string
   /** `{}` for `true`, `null` for `false`. */
@@ -23,7 +23,7 @@ export function grantsOf(config: unknown, collection: string): { readonly [subje
   return isObject(found) ? found : {}
 }
 
-/** What the configuration says to a subject about an operation (CONTRACT.md §5); `null` where it says nothing. */
+/** Finds the rule of a subject for an operation (CONTRACT.md §5); `null` if the configuration has none. */
 export function findRule(
   config: unknown,
   collection: string,
@@ -46,6 +46,6 @@ export function findRule(
   return { pointer: `${pointer}/${operation}`, rule: isObject(rule) ? rule : rule === true ? {} : null }
 }
 
-/** Whether a grant is `{ pick, omit }`: everything may be read, and these properties created. */
+/** Whether a grant is `{ pick, omit }`: it allows to read everything, and to create with these properties. */
 export const isPlain = (grant: object): boolean =>
   Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')

@@ -9,7 +9,7 @@ import { bindWhere, parseWhere, type WhereScope } from '../../query/where.js'
 import type { JsonObject, OperatorName, WhereConfig } from '../../types.js'
 import type { JudgedComparison, JudgedCondition } from './explanation.js'
 
-/** A document, and who is judged on it. */
+/** A document, and the caller for whom it is evaluated. */
 export interface ConditionSubject {
   readonly collection: Collection
   readonly claims: WhereScope['claims']
@@ -18,8 +18,8 @@ export interface ConditionSubject {
 }
 
 /**
- * Judges a condition of the configuration on a document, part by part: each comparison by itself, as the service
- * parses, binds and evaluates it.
+ * Evaluates a condition of the configuration on a document, part by part: the service parses, binds and evaluates each
+ * comparison in the same way.
  */
 export function judgeCondition(
   where: WhereConfig,
@@ -54,7 +54,7 @@ function judgeEntry(name: string, asked: unknown, outer: string, judging: Condit
   return all(parts, pointer)
 }
 
-/** Of one part there is nothing to join. */
+/** A single part needs no group. */
 function all(parts: readonly JudgedCondition[], pointer: string): JudgedCondition {
   const [only] = parts
   if (only && parts.length === 1) return only
@@ -68,7 +68,7 @@ interface Comparison {
   readonly options?: unknown
 }
 
-/** Judges one comparison with one document. */
+/** Evaluates one comparison on one document. */
 export function judgeComparison(
   { field, operator, operand, options }: Comparison,
   pointer: string,
@@ -105,7 +105,7 @@ const bindOperand = (
     ? undefined
     : bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
 
-/** The configuration was compiled: it has no faults. */
+/** The configuration is compiled, so it has no errors to report. */
 const UNHEARD = createReport<[message: string]>(() => true)
 
 const scopeOf = ({ paths, parsePattern }: Collection, claims: ConditionSubject['claims']): WhereScope => ({
@@ -116,7 +116,7 @@ const scopeOf = ({ paths, parsePattern }: Collection, claims: ConditionSubject['
   isUnsure: () => false,
 })
 
-/** The fields that a condition names, in its order, each once. */
+/** The fields that a condition names, in order, without duplicates. */
 export function fieldsIn(where: WhereConfig): readonly string[] {
   const names = Object.entries(where).flatMap(([name, asked]): readonly string[] =>
     (name === '$or' || name === '$and') && Array.isArray(asked) ? asked.flatMap(fieldsIn) : [name],

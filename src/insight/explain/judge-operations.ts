@@ -20,10 +20,10 @@ import { type ExplainedOperation, placesOf } from './places.js'
 import type { RecordedBody, RecordedOperation } from './recorder.js'
 import type { ExplainedRun } from './run-request.js'
 
-/** The most judgements: a list may have many documents, and a bulk many bodies. */
+/** The most decisions: a list may have many documents, and a bulk many bodies. */
 const MOST = 20
 
-/** What was judged, in the order in which it was, and whether something was left out. */
+/** The decisions of a run in their order, and whether some were left out. */
 export function judgeOperations(run: ExplainedRun): {
   readonly judgements: readonly Judgement[]
   readonly isCut: boolean
@@ -49,13 +49,13 @@ function judgeOperation(
     const stored = rules.length > 0 ? (run.stored.get(collection.name) ?? []) : []
     return stored.length === 0 ? [judgeRead(at, null)] : stored.map((document) => judgeRead(at, document))
   }
-  // The first: what a write leaves behind is looked at, too.
+  // The first look: a write also looks at the document that it has stored.
   const look = looks.find(({ document }) => document._id === id)
   if (operation === 'read') return [judgeRead(at, look?.document ?? null)]
-  // Only an anonymous caller is refused without a look at the document.
+  // Only anonymous callers are rejected without reading the document.
   const reading =
     look || fits.length > 0 || run.answer.status === 404 ? [judgeRead(at, look?.document ?? null)] : []
-  // What may not be read is not changed.
+  // A document that is not readable is not changed.
   if (reading.length > 0 && !look?.holds) return reading
   return [...reading, judgeWrite(at, look?.document ?? null, bodies.at(-1) ?? null)]
 }
@@ -66,7 +66,7 @@ interface OperationContext {
   readonly place: string
 }
 
-/** A rule with nothing to say about it yet. */
+/** The defaults of a rule before it is evaluated. */
 const BARE = { where: null, check: null, lacking: [], dropped: [], faults: [] } as const
 
 function judgeRead(at: OperationContext, document: StoredDocument | null): Judgement {
@@ -123,7 +123,7 @@ function judgeWrite(
 
 type AttemptVerdict = Pick<JudgedRule, 'verdict'> & Partial<JudgedRule>
 
-/** What came of a body under a rule. */
+/** The outcome of a body under a rule. */
 function judgeAttempt(
   { run: { plan }, recorded: { collection, operation } }: OperationContext,
   rule: Rule,
@@ -156,14 +156,14 @@ export function placeOfCheck(
   return rule?.where && operation === 'update' ? { check: rule.where, pointer: `${pointer}/where` } : null
 }
 
-/** The variables without which a rule's `set` cannot be made; all of them where one has another form. */
+/** The variables that a rule's `set` lacks; all of them if one has an invalid form. */
 function findLacking({ set }: Rule, asking: BoundCaller): readonly string[] {
   const variables = [...new Set(findVariables([...set.values()]))]
   const lacking = variables.filter((variable) => bindValue(variable, asking.binding) === undefined)
   return lacking.length > 0 ? lacking : variables
 }
 
-/** What a caller is for an operation, in the order in which its rules count. */
+/** The subjects of a caller for an operation, in the order in which their rules are tried. */
 function subjectsOf(
   caller: KnownCaller | null,
   mentioned: Iterable<string>,
@@ -175,11 +175,11 @@ function subjectsOf(
   return [...roles, ...others.filter((subject) => appliesTo(subject, caller))]
 }
 
-/** All that a caller is, as far as a configuration is concerned. */
+/** All subjects of a caller that a configuration can name. */
 export const listSubjects = (caller: Caller | null): readonly string[] =>
   subjectsOf(caller && { id: caller.id, roles: caller.roles ?? [], fields: {} }, [], 'read')
 
-/** What a rule asks of a stored document; `null` for nothing. */
+/** The condition of a rule on a stored document; `null` for none. */
 function judgeWhere(
   { run: { plan }, recorded }: OperationContext,
   compiled: Rule,
@@ -188,7 +188,7 @@ function judgeWhere(
 ): JudgedCondition | null {
   const { subject } = compiled
   const { collection } = recorded
-  // A write reads its claims anew.
+  // A write reads the caller's claims again.
   const asking = recorded.fits.at(-1)?.asking ?? recorded.looks.at(-1)?.asking ?? recorded.asking
   const judging = { collection, claims: plan.claims, asking, document }
   const parts: JudgedCondition[] = []

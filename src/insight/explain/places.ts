@@ -2,10 +2,10 @@ import { isObject } from '../../json/own-properties.js'
 import type { RecordedOperation } from './recorder.js'
 import type { ExplainedRun } from './run-request.js'
 
-/** What an operation is about. */
+/** The target of an operation. */
 export interface ExplainedOperation {
   readonly operation: RecordedOperation
-  /** Where it stands in a batch, as a JSON pointer into the body; else empty. */
+  /** Its place in a batch, as a JSON pointer into the body; else empty. */
   readonly place: string
   readonly method: string
   /** The document that the path names; `null` for none. */
@@ -32,7 +32,7 @@ const withoutQuery = (path: string): string => path.replace(/[?#].*$/s, '').repl
 
 const isBatch = (path: string): boolean => withoutQuery(path) === '/_batch'
 
-/** What stands in the place of an id in some paths. */
+/** Path segments in the position of an id that are not ids. */
 const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 
 function readId(path: string, { collection }: RecordedOperation): string | null {
@@ -49,7 +49,7 @@ function decode(part: string): string {
   }
 }
 
-/** The operations of a batch; none where the body is not a batch, which is then refused. */
+/** The operations of a batch; none if the body is not a batch, which the service then rejects. */
 function readOperations(body: unknown): readonly unknown[] {
   const value = typeof body === 'string' ? parse(body) : body
   return isObject(value) && Array.isArray(value.operations) ? value.operations : []

@@ -9,13 +9,13 @@ import type { Service } from '../../service/call.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 
-/** A condition that was asked of a document, and for whom. */
+/** A condition that was evaluated, and its caller. */
 interface RecordedCondition {
   readonly asking: BoundCaller
   readonly holds: boolean
 }
 
-/** A document that was looked at, and whether it may be read. */
+/** A document that was read, and whether the caller may read it. */
 export interface RecordedLook extends RecordedCondition {
   readonly document: StoredDocument
 }
@@ -30,18 +30,18 @@ export interface Fit extends RecordedCondition {
 export interface RecordedAttempt extends Attempted {
   /** Absent for a rule that was not needed any more. */
   outcome?: RuleOutcome
-  /** The document as it would be stored, where the rule's `check` was asked. */
+  /** The document as it would be stored, if the rule's `check` was evaluated. */
   checked?: RecordedCondition & { readonly document: JsonObject }
 }
 
-/** A body, and the rules that it was tried under, in this order. */
+/** A body, and the rules under which it was tried, in this order. */
 export interface RecordedBody {
   readonly asking: BoundCaller
   readonly body: JsonObject
   readonly attempts: readonly RecordedAttempt[]
 }
 
-/** All that was asked for one operation. */
+/** Everything that was evaluated for one operation. */
 export interface RecordedOperation extends Omit<Permitted, 'collection'> {
   readonly collection: Collection
   readonly asking: BoundCaller
@@ -50,16 +50,16 @@ export interface RecordedOperation extends Omit<Permitted, 'collection'> {
   readonly bodies: RecordedBody[]
 }
 
-/** What a service said while it judged one request. */
+/** Records the decisions of a service about one request. */
 export interface Recorder {
   readonly operations: readonly RecordedOperation[]
-  /** The same service, which says what it does. */
+  /** The same service, which records its decisions. */
   readonly record: (service: Service) => Service
-  /** The same hooks: of what one of them reads, nothing is recorded. */
+  /** The same hooks; their reads are not recorded. */
   readonly unheard: (hooks: AnyHooks) => JsonObject
 }
 
-/** Creates the recorder of one request. It hears the gates, the judges of rules and the choice among them. */
+/** Creates the recorder of one request. It wraps the gates, the judges of rules and the choice of rules. */
 export function createRecorder(): Recorder {
   const operations: RecordedOperation[] = []
   const hearing: RecorderState = { operations, isDeaf: false }
@@ -73,13 +73,13 @@ export function createRecorder(): Recorder {
   }
 }
 
-/** The operations so far, and whether nothing is recorded at the moment. */
+/** The operations so far, and whether recording is paused. */
 interface RecorderState {
   readonly operations: RecordedOperation[]
   isDeaf: boolean
 }
 
-/** A hook that is not heard; one that is wrong stays as it is. */
+/** A hook whose reads are not recorded; an invalid one stays unchanged. */
 function hearNot(hook: JsonObject, hearing: RecorderState): JsonObject {
   const { before } = hook
   if (typeof before !== 'function') return hook
@@ -141,7 +141,7 @@ function recordService(service: Service, hearing: RecorderState): Service {
   }
 }
 
-/** A gate whose accesses note the documents that are looked at. */
+/** A gate whose accesses record the documents that are read. */
 const listen =
   (name: string, gate: ReadGate, current: () => RecordedOperation | undefined): ReadGate =>
   (asking) => {

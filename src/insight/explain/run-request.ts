@@ -10,22 +10,22 @@ import type { InsightOptions } from '../options.js'
 import type { ExplainedAnswer, ExplainedRequest } from './explanation.js'
 import { createRecorder, type RecordedOperation } from './recorder.js'
 
-/** A request that is sent again and again, at one time. */
+/** A request that is sent repeatedly, at one fixed time. */
 export type TimedRequest = Omit<ExplainedRequest, 'now'> & { readonly now: number }
 
-/** A request that a service has answered, and how it came to that. */
+/** An answered request, and the decisions that led to the answer. */
 export interface ExplainedRun {
   readonly request: TimedRequest
   readonly config: unknown
   readonly plan: Service['plan']
   readonly answer: ExplainedAnswer
   readonly operations: readonly RecordedOperation[]
-  /** What was stored before, by collection. */
+  /** The documents stored before the request, by collection. */
   readonly stored: ReadonlyMap<string, readonly StoredDocument[]>
 }
 
 /**
- * Sends a request to a service of this configuration, over its own documents, as `handler.as(caller)` would answer.
+ * Sends a request to a service of this configuration, over its own documents, and answers as `handler.as(caller)` does.
  * Throws `ConfigError`, and `ServiceError` for documents that cannot be stored.
  */
 export async function runRequest(
@@ -71,10 +71,10 @@ const EVERYTHING: ListQuery = { filter: everything, sort: [], skip: 0, limit: nu
 
 const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
-/** A logger that leaves errors to the console: the answer does not say why a hook has failed. */
+/** A logger that leaves errors to the console: the answer does not contain the error of a failed hook. */
 const OF_HOOKS: Partial<Logger> = { info() {}, warn() {} }
 
-/** No answer shows a hash, and nobody logs in. */
+/** No answer shows a hash, and no caller logs in. */
 const NO_HASHER: Hasher = { hash: async () => 'hashed', verify: async () => false }
 
 function toRequest({ method, path, body, headers }: TimedRequest): Request {
@@ -102,14 +102,14 @@ async function readAnswer(response: Response): Promise<ExplainedAnswer> {
     code: typeof problem.code === 'string' ? problem.code : null,
     detail: typeof problem.detail === 'string' ? problem.detail : null,
     errors: Array.isArray(problem.errors) ? problem.errors : [],
-    // The list of strings of a header is that of JSON, for names have nothing to escape.
+    // A list of strings in a header has the syntax of JSON here, because names need no escapes.
     ignored: ignored === undefined ? [] : JSON.parse(`[${ignored}]`),
   }
 }
 
 async function readBody(response: Response): Promise<unknown> {
   if (response.headers.get('content-type') === 'text/event-stream') {
-    // It has no end.
+    // A stream has no end.
     await response.body?.cancel()
     return undefined
   }

@@ -7,7 +7,7 @@ import type { Binding } from '../../query/variable.js'
 import { bindWhere } from '../../query/where.js'
 import type { Config } from '../../types.js'
 
-/** A value of each type, for claims of which nothing else is known. */
+/** A sample value of each type, for claims whose values are unknown. */
 const SAMPLES: { readonly [type in ComparableType]: Scalar } = {
   string: '',
   timestamp: '2026-01-01T00:00:00.000Z',
@@ -16,7 +16,7 @@ const SAMPLES: { readonly [type in ComparableType]: Scalar } = {
   boolean: true,
 }
 
-/** The variables as somebody has them who is not signed in: no `$user`, only claims that need none. */
+/** The variables of an anonymous caller: no `$user`, and only claims that do not depend on it. */
 export function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Binding {
   const now = SAMPLES.timestamp as string
   const plain: Binding = { user: null, now }
@@ -41,8 +41,8 @@ export function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan):
 }
 
 /**
- * Whether a rule could run for such a caller, whatever the documents are. It is the only one for an operation, so what
- * does not run stands in the way of no other.
+ * Whether a rule could run for an anonymous caller, with any documents. An operation has only one such rule, so a rule
+ * that cannot run hides no other.
  */
 export const canRun = (rule: Rule, binding: Binding): boolean =>
   [rule.where, rule.check].every((where) => !isNothing(bindWhere(where, binding))) &&

@@ -1,17 +1,17 @@
 import { covers, type FieldScope, tidy, unite } from './field-sets.js'
 import type { MatrixCondition, MatrixRule } from './types.js'
 
-/** Whether two conditions hold for the same documents, as far as their words show it. */
+/** Whether two conditions hold for the same documents, as far as their text shows it. */
 export const isSameCondition = (a: MatrixCondition | null, b: MatrixCondition | null): boolean =>
   a === null || b === null ? a === b : a.text === b.text
 
-/** Whether every document of `inner` is one of `outer`, as far as their words show it. */
+/** Whether every document of `inner` is one of `outer`, as far as their text shows it. */
 const holdsFor = (outer: MatrixCondition | null, inner: MatrixCondition | null): boolean =>
   outer === null || isSameCondition(outer, inner)
 
 /**
- * Adds up rules that read or delete: those with the same documents become one, and what others allow anyway is left
- * out.
+ * Combines rules for read or delete, which add up: rules for the same documents become one, and a rule that others
+ * cover is left out.
  */
 export function addUp(rules: readonly MatrixRule[], scope: FieldScope): readonly MatrixRule[] {
   const joined: MatrixRule[] = []
@@ -25,7 +25,7 @@ export function addUp(rules: readonly MatrixRule[], scope: FieldScope): readonly
   return joined.filter((rule) => rule === open || !open || !coversRule(open, rule))
 }
 
-/** Two rules for the same documents as one. A rule whose fields the other has besides is not mentioned. */
+/** Two rules for the same documents as one. A rule whose fields the other includes is not named. */
 function joinRules(a: MatrixRule, b: MatrixRule, scope: FieldScope): MatrixRule {
   if (a.fields && b.fields && !isSameRule(a, b)) {
     if (covers(a.fields, b.fields)) return a
@@ -42,8 +42,8 @@ const coversRule = (outer: MatrixRule, inner: MatrixRule): boolean =>
   !outer.fields || !inner.fields || covers(outer.fields, inner.fields)
 
 /**
- * The rules that can run, of those that are tried in their order (CONTRACT.md §5): none behind a first one that takes
- * whatever comes, and none that asks for more than an earlier one with the same fields and values.
+ * The rules that can run, of those that are tried in order (CONTRACT.md §5): no rule after one that takes every
+ * request, and none that is stricter than an earlier one with the same fields and values.
  */
 export function cutUnreachable(rules: readonly MatrixRule[]): readonly MatrixRule[] {
   const [first] = rules
@@ -51,7 +51,7 @@ export function cutUnreachable(rules: readonly MatrixRule[]): readonly MatrixRul
   return rules.filter((rule, i) => !rules.slice(0, i).some((earlier) => precludes(earlier, rule)))
 }
 
-/** What takes every body leaves nothing to the next: its faults are the answer. */
+/** A rule that takes every body is the last one tried: its validation errors are the answer. */
 const takesAll = ({ where, fields, set, check }: MatrixRule): boolean =>
   where === null && fields?.kind === 'all' && Object.keys(set).length === 0 && check === null
 
@@ -60,10 +60,10 @@ const precludes = (earlier: MatrixRule, later: MatrixRule): boolean =>
   holdsFor(earlier.where, later.where) &&
   holdsFor(earlier.check, later.check)
 
-/** Whether two rules say the same, wherever they stand. */
+/** Whether two rules mean the same, apart from their places. */
 const isSameRule = (a: MatrixRule, b: MatrixRule): boolean => keyOf([a]) === keyOf([b])
 
-/** What rules say, without where they stand, as a text that is equal for equal rules. */
+/** The meaning of rules without their places, as a text that is equal for equal rules. */
 export const keyOf = (rules: readonly MatrixRule[]): string =>
   JSON.stringify(rules.map(({ where, fields, set, check }) => [where?.text, fields, set, check?.text]))
 

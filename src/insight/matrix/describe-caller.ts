@@ -11,16 +11,16 @@ import { describeRule, type RuleContext } from './describe-rule.js'
 import { hasField, scopeOf, tidy } from './field-sets.js'
 import type { CallerMatrix, MatrixCaller, MatrixFields, MatrixRule } from './types.js'
 
-/** What decides what callers may do with the documents of a collection. */
+/** The inputs for the rights of callers to the documents of a collection. */
 export interface CallerScope {
   readonly described: RuleContext
-  /** Where the service keeps the accounts. */
+  /** The accounts, if the service keeps them. */
   readonly accounts: AuthPlan | null
   /** The variables of an anonymous caller. */
   readonly anonymous: Binding
 }
 
-/** What a kind of caller may do; for those who are signed in, the same for what they created follows. */
+/** The rights of a kind of caller; for signed-in callers, followed by those to their own documents. */
 export function describeCaller(
   caller: MatrixCaller,
   known: KnownCaller | null,
@@ -44,7 +44,7 @@ export function describeCaller(
   return known === null ? [main] : [main, { caller, isOwner: true, ...describeExisting(known, true, scope) }]
 }
 
-/** What a caller may do with documents that exist. */
+/** The rights of a caller to existing documents. */
 function describeExisting(
   known: KnownCaller | null,
   isOwner: boolean,
@@ -58,7 +58,7 @@ function describeExisting(
     describeAll(mine(selectReadRules(collection.permissions, known)), 'read', known, scope),
     scopeOf(collection, 'read'),
   )
-  // Nobody changes what they may not read.
+  // A caller changes only documents that it may read.
   const select = (operation: 'update' | 'delete'): readonly Rule[] =>
     read.length > 0 ? mine(selectWriteRules(collection.permissions[operation], known)) : []
   return {
@@ -79,7 +79,7 @@ const describeAll = (
     .filter((rule) => known !== null || canRun(rule, anonymous))
     .map((rule) => describeRule(rule, operation, described))
 
-/** Registration accepts identifier and secret, and what `*` may create but the role (CONTRACT.md §4). */
+/** Registration accepts identifier and secret, and the fields that `*` may create, except the role (CONTRACT.md §4). */
 function describeRegistration(
   { users, identifier, secret }: AuthPlan,
   { described, anonymous }: CallerScope,

@@ -9,15 +9,15 @@ import { describeCondition } from '../text/describe-condition.js'
 import { fieldsOf, scopeOf, tidy } from './field-sets.js'
 import type { MatrixCondition, MatrixRule } from './types.js'
 
-/** A compiled collection, and what was compiled: rules keep the meaning of conditions, not their words. */
+/** A compiled collection and its source: compiled rules do not keep the text of conditions. */
 export interface RuleContext {
   readonly collection: Collection
   readonly written: CollectionConfig
-  /** The field without which only roles read a document; `null` where there is none. */
+  /** The field without which only roles read a document; `null` if there is none. */
   readonly shownWith: string | null
 }
 
-/** A compiled collection with its words. */
+/** A compiled collection with its source. */
 export function describedBy(config: Partial<Config>, collection: Collection): RuleContext {
   const { name, verifiedField } = collection
   return {
@@ -52,7 +52,7 @@ interface Located {
   readonly written: RuleConfig
 }
 
-/** Where the configuration grants or refuses an operation to a subject that it mentions. */
+/** The pointer and the source of the grant, or refusal, of an operation to a subject that mentions it. */
 export function locate(
   subject: string,
   operation: RuleOperation,
@@ -70,7 +70,7 @@ const conditionAt = (pointer: string, where: WhereConfig = {}): MatrixCondition 
   pointers: [pointer],
 })
 
-/** An account that is not verified is there for roles alone (CONTRACT.md §4, "No enumeration"). */
+/** An unverified account is visible to roles alone (CONTRACT.md §4, "No enumeration"). */
 function narrow(condition: MatrixCondition, { shownWith }: RuleContext): MatrixCondition {
   if (shownWith === null) return condition
   const verified: WhereConfig = { [shownWith]: { $exists: true } }

@@ -6,13 +6,13 @@ import type { MatrixFields } from './types.js'
 
 /** The names that an operation could ever concern. */
 export interface FieldScope {
-  /** In the order in which they are named. */
+  /** In the order of the schema, then of the rules. */
   readonly names: readonly string[]
-  /** Whether there may be others, which no schema declares: a body can hold anything. */
+  /** Whether there may be others that no schema declares: a body can have any property. */
   readonly isOpen: boolean
 }
 
-/** What a collection could show, or accept from a body. */
+/** The fields that a collection could show, or accept from a body. */
 export function scopeOf(
   { fields, additionalProperties, verifiedField }: Collection,
   operation: RuleOperation,
@@ -25,7 +25,7 @@ export function scopeOf(
   return { names: [...declared.map(({ name }) => name), ...system], isOpen }
 }
 
-/** What a rule shows, or accepts from a body. */
+/** The fields that a rule shows, or accepts from a body. */
 export function fieldsOf(rule: Rule, collection: Collection, operation: RuleOperation): MatrixFields {
   const scope = scopeOf(collection, operation)
   const { pick, omit } = rule.properties
@@ -41,7 +41,7 @@ export function fieldsOf(rule: Rule, collection: Collection, operation: RuleOper
 const isDeclared = ({ fields }: Collection, name: string): boolean =>
   fields.some((field) => field.name === name) || (SYSTEM_FIELDS as readonly string[]).includes(name)
 
-/** The shortest way to say a set of fields; the order is that of the schema, then of the alphabet. */
+/** The shortest form of a set of fields; in the order of the schema, then of the alphabet. */
 export function tidy(fields: MatrixFields, { names: known, isOpen }: FieldScope): MatrixFields {
   if (fields.kind === 'all') return ALL
   const place = (name: string): number => (known.includes(name) ? known.indexOf(name) : known.length)
@@ -57,7 +57,7 @@ const ALL: MatrixFields = { kind: 'all' }
 export const hasField = (fields: MatrixFields, name: string): boolean =>
   fields.kind === 'all' || fields.names.includes(name) === (fields.kind === 'only')
 
-/** What is in either of two sets. */
+/** The union of two sets. */
 export function unite(a: MatrixFields, b: MatrixFields): MatrixFields {
   if (a.kind === 'all' || b.kind === 'all') return ALL
   if (a.kind === 'only' && b.kind === 'only') return { kind: 'only', names: [...a.names, ...b.names] }
@@ -65,7 +65,7 @@ export function unite(a: MatrixFields, b: MatrixFields): MatrixFields {
   return { kind: 'except', names: except.names.filter((name) => !hasField(other, name)) }
 }
 
-/** Whether all of a set is in another. */
+/** Whether a set contains all of another. */
 export function covers(outer: MatrixFields, inner: MatrixFields): boolean {
   if (outer.kind === 'all') return true
   if (inner.kind === 'only') return inner.names.every((name) => hasField(outer, name))

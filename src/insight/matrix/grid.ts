@@ -6,18 +6,18 @@ export interface GridRow {
   readonly isHead?: boolean
 }
 
-/** The gap behind a column. */
+/** The gap after a column. */
 const GAP = 2
 
-/** A column of this width, with its gap, is kept where one space is gap enough. */
+/** A column of this width, with its gap, keeps it if one space is enough of a gap. */
 const USUAL = 22
 
 /** Narrower columns cannot be read. */
 const NARROW = 10
 
 /**
- * Lays out rows in columns. Where they need more than `width`, the widest ones are narrowed, and their cells wrapped.
- * No line ends in a space.
+ * Lays out rows in columns. If they need more than `width`, the widest ones are narrowed, and their cells wrapped. No
+ * line ends in a space.
  */
 export function layOutGrid(rows: readonly GridRow[], width: number, paint: Paint): readonly string[] {
   const widths = narrow(naturalWidths(rows), width)
@@ -34,7 +34,7 @@ export function layOutGrid(rows: readonly GridRow[], width: number, paint: Paint
   })
 }
 
-/** The last text of a line needs no space behind it. */
+/** The last text of a line needs no padding. */
 function layOutLine(
   texts: readonly string[],
   widths: readonly number[],
@@ -49,7 +49,7 @@ function layOutLine(
   return line
 }
 
-/** What stands in a cell where nothing is allowed. */
+/** The text of a cell without rights. */
 export const NOTHING = '–'
 
 /** The last column needs no gap. */
@@ -65,7 +65,7 @@ function naturalWidths(rows: readonly GridRow[]): readonly number[] {
   })
 }
 
-/** Takes from the widest column until all fit. */
+/** Narrows the widest column until all fit. */
 function narrow(widths: readonly number[], room: number): readonly number[] {
   const fitted = [...widths]
   for (let over = fitted.reduce((sum, width) => sum + width, 0) - room; over > 0; over--) {
@@ -77,7 +77,7 @@ function narrow(widths: readonly number[], room: number): readonly number[] {
   return fitted
 }
 
-/** Breaks a text behind spaces and bars, or behind a slash, or where nothing else helps, anywhere. */
+/** Breaks a text after spaces and bars, else after a slash, else anywhere. */
 export function breakText(text: string, room: number): readonly string[] {
   const lines: string[] = []
   let line = ''
@@ -92,7 +92,7 @@ export function breakText(text: string, room: number): readonly string[] {
   return [...lines, line.trimEnd()]
 }
 
-/** The parts of what is too long for a line. */
+/** The parts of a word that is too long for a line. */
 function shorten(piece: string, room: number): readonly string[] {
   if (piece.trimEnd().length <= room) return [piece]
   return piece

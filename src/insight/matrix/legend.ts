@@ -2,7 +2,7 @@ import { toPrintable } from '../../service/start/printable.js'
 import type { Paint } from '../text/paint.js'
 import { breakText } from './grid.js'
 
-/** What a letter or a name stands for, and where the configuration says so. */
+/** The meaning of a letter or a name, and its pointers. */
 export interface LegendEntry {
   readonly name: string
   readonly text: string
@@ -15,7 +15,7 @@ const GAP = 3
 /** Narrower texts cannot be read. */
 const NARROW = 24
 
-/** Lays out notes in three columns; where they are wider than `width`, their texts are wrapped. */
+/** Lays out notes in three columns; if they are wider than `width`, their texts are wrapped. */
 export function layOutNotes(notes: readonly LegendEntry[], width: number, paint: Paint): readonly string[] {
   const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map(({ length }) => length))
   const printable = notes.map((note) => ({ ...note, pointers: note.pointers.map(toPrintable) }))

@@ -1,22 +1,22 @@
 import { describeForced } from '../text/describe-condition.js'
 import type { MatrixOperation, MatrixRule } from './types.js'
 
-/** What is too long for a cell, and where the configuration says so. */
+/** A text that is too long for a cell, and its pointers. */
 export interface LetterNote {
   readonly letter: string
   readonly text: string
   readonly pointers: readonly string[]
 }
 
-/** Gives each text a letter, the same to equal ones. */
+/** Gives each text a letter; equal texts share it. */
 export interface Letters {
-  /** The letter of a text that stands at some pointers. */
+  /** The letter of a text with these pointers. */
   of(text: string, pointers: readonly string[]): string
-  /** What has a letter, in the order in which it was first asked for. */
+  /** The texts with a letter, in the order of their first use. */
   readonly notes: () => readonly LetterNote[]
 }
 
-/** Creates the letters of a table in which some words mean something else, as the names of fields do. */
+/** Creates the letters of a table; `taken` are words with another meaning, as the names of fields. */
 export function createLetters(taken: ReadonlySet<string>): Letters {
   const notes = new Map<string, { readonly letter: string; readonly pointers: Set<string> }>()
   let count = 0
@@ -42,10 +42,10 @@ function toLetters(number: number): string {
   return number < 26 ? last : toLetters(Math.floor(number / 26) - 1) + last
 }
 
-/** What cells say beside names and letters. */
+/** The words in cells beside names and letters. */
 const WORDS: ReadonlySet<string> = new Set(['all', 'any', 'as', 'no', 'fields', 'set', 'then'])
 
-/** The rules of a cell in few words; conditions and what is forced stand as letters. */
+/** The rules of a cell in a few words; conditions and forced values are letters. */
 export const abbreviate = (
   rules: readonly MatrixRule[],
   operation: MatrixOperation,
@@ -64,7 +64,7 @@ function abbreviateRule(rule: MatrixRule, operation: MatrixOperation, letters: L
     const places = pointers.map((pointer) => `${pointer}/set`)
     parts.push(`set ${letters.of(describeForced(set), places)}`)
   }
-  // What holds before an update holds afterwards too, if nothing else is said.
+  // A `where` also holds after an update, unless the rule has another `check`.
   const isPlain = operation === 'read' || operation === 'delete' || check?.text === where?.text
   if (!isPlain) parts.push(`then ${check ? letters.of(check.text, check.pointers) : 'any'}`)
   return parts.join('; ')

@@ -12,8 +12,8 @@ import { describedBy } from './describe-rule.js'
 import type { CallerMatrix, CollectionMatrix, MatrixCaller, MatrixClaim, PermissionMatrix } from './types.js'
 
 /**
- * What a configuration permits: for every collection, operation and kind of caller which documents, which fields,
- * what is forced, and which rules say so (CONTRACT.md §8, "Matrix"). Rules that change nothing for a caller are not
+ * Describes the permissions of a configuration: for every collection, operation and kind of caller the documents, the
+ * fields, the forced values, and their rules (CONTRACT.md §8, "Matrix"). Rules without effect for a caller are not
  * named. Throws `ConfigError` where a service would.
  *
  * @example
@@ -27,8 +27,7 @@ export const permissionMatrix = (config: unknown, options: InsightOptions = {}):
   describePermissions(compileForInsight(config, options), config, options.authenticate)
 
 /**
- * The same of a configuration that is compiled already. With `authenticate`, the host says who calls, and nobody
- * registers.
+ * The matrix of a compiled configuration. With `authenticate`, the host names the caller, and there is no registration.
  */
 export function describePermissions(
   plan: ServicePlan,

@@ -7,8 +7,8 @@ import { type Cell, COLUMNS, type MatrixRow, nameRole, toRows } from './rows.js'
 import type { CollectionMatrix, MatrixClaim, MatrixFields, MatrixRule, PermissionMatrix } from './types.js'
 
 /**
- * A matrix as Markdown, made for commits and reviews: a line for each rule of each kind of caller, which says all
- * of it, so that a change shows in the lines of those whom it concerns, and in no other.
+ * A matrix as Markdown, made for commits and reviews: a self-contained line for each rule of each kind of caller, so
+ * that a change appears only in the lines of the callers that it concerns.
  */
 export const printMarkdown = ({ collections, claims }: PermissionMatrix): string =>
   [ABOUT, ...collections.map(printCollection), ...(claims.length > 0 ? [printClaims(claims)] : [])]
@@ -38,7 +38,7 @@ function printCollection(collection: CollectionMatrix): readonly string[] {
   return [`## ${toCode(name)}`, '', ...layOutMarkdown(HEAD, lines), ...order]
 }
 
-/** The lines of a row. An owner's row says what is otherwise than in the row to which it belongs. */
+/** The lines of a row. An owner's row has the differences from the row to which it belongs. */
 function printRow(row: MatrixRow, outer: MatrixRow | undefined): readonly (readonly string[])[] {
   const isRegistering = row.cells.create?.operation === 'register'
   const labels = row.isInner ? [...(outer?.labels ?? []), ...(isRegistering ? [] : row.labels)] : row.labels
@@ -53,7 +53,7 @@ function printRow(row: MatrixRow, outer: MatrixRow | undefined): readonly (reado
   })
 }
 
-/** What stands in quotation marks may hold marks of Markdown. */
+/** A quoted label may contain marks of Markdown. */
 const printLabel = (label: string): string => (label.startsWith('"') ? toCode(label) : label)
 
 function printCell({ operation, rules }: Cell): readonly (readonly string[])[] {

@@ -10,17 +10,17 @@ import type { CollectionMatrix, MatrixClaim, PermissionMatrix } from './types.js
 
 /** How a matrix is printed on a terminal. */
 export interface TextOptions {
-  /** Default: nothing is coloured. */
+  /** Default: no colours. */
   readonly paint?: Paint
   /** The widest line, in characters. Default 100. */
   readonly width?: number
-  /** Whether a second table names the rules that say so, and signs are explained. Default false. */
+  /** Whether a second table names the rules, and signs are explained. Default: false. */
   readonly isFull?: boolean
 }
 
 type TextLayout = Required<TextOptions>
 
-/** A matrix as text: for each collection a table and what its letters mean, and at last the claims. */
+/** A matrix as text: for each collection a table and the meaning of its letters, then the claims. */
 export function printText({ collections, claims }: PermissionMatrix, options: TextOptions = {}): string {
   const place = { paint: plain, width: WIDTH, isFull: false, ...options }
   const tables = collections.map((collection) => printCollection(collection, place))
@@ -47,7 +47,7 @@ function printCollection(collection: CollectionMatrix, place: TextLayout): reado
   ]
 }
 
-/** The names that stand in the cells. */
+/** The names in the cells. */
 const namesIn = (rows: readonly MatrixRow[]): ReadonlySet<string> =>
   new Set(rows.flatMap(rulesIn).flatMap(({ fields }) => (fields && 'names' in fields ? fields.names : [])))
 
@@ -60,7 +60,7 @@ const abbreviateRow = ({ cells }: MatrixRow, letters: Letters): readonly string[
     return cell.rules.length > 0 ? abbreviate(cell.rules, cell.operation, letters) : NOTHING
   })
 
-/** What takes several words, and stands in a row above, is said by the name of that row. */
+/** A text of several words that a row above already has is replaced by the name of that row. */
 const referBack = (
   rows: readonly MatrixRow[],
   texts: readonly (readonly string[])[],
@@ -92,7 +92,7 @@ function toGrid(
   return [{ isHead: true, cells: [name, ...COLUMNS] }, ...lines]
 }
 
-/** What a table does not show by itself. */
+/** Remarks that the table itself does not show. */
 function remarksOn({ roles }: CollectionMatrix, rows: readonly MatrixRow[]): readonly string[] {
   const isAllShown = rows.every(({ cells: { read, update, delete: removal } }) =>
     [update, removal].every((cell) => isShown(cell?.rules ?? [], read?.rules ?? [])),
@@ -103,7 +103,7 @@ function remarksOn({ roles }: CollectionMatrix, rows: readonly MatrixRow[]): rea
   ]
 }
 
-/** Which rules say so, as places in the permissions of the collection. */
+/** The rules of the cells, as places in the permissions of the collection. */
 function printRules(
   { name }: CollectionMatrix,
   rows: readonly MatrixRow[],
@@ -142,7 +142,7 @@ const printClaims = (claims: readonly MatrixClaim[], { paint, width }: TextLayou
   ),
 ]
 
-/** What the signs of a table mean. */
+/** The meaning of the signs of a table. */
 const SIGNS: readonly (readonly [sign: string, meaning: string])[] = [
   ['–', 'nothing'],
   ['all', 'every document, every field'],

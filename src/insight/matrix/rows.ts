@@ -8,28 +8,28 @@ export const COLUMNS = ['create', 'read', 'update', 'delete'] as const
 /** An operation that has a column. */
 export type MatrixColumn = (typeof COLUMNS)[number]
 
-/** What stands in a cell. */
+/** The content of a cell. */
 export interface Cell {
   readonly operation: MatrixOperation
   readonly rules: readonly MatrixRule[]
 }
 
-/** Callers who may do the same. */
+/** Callers with the same rights. */
 export interface MatrixRow {
   /** `anonymous`, `everyone`, `user` or roles; of an inner row `own` or `registers`. */
   readonly labels: readonly string[]
   /** Whether it belongs to the row before. */
   readonly isInner: boolean
-  /** Absent: the column means nothing here. */
+  /** Absent: the column does not apply. */
   readonly cells: { readonly [column in MatrixColumn]?: Cell }
 }
 
-/** Callers who are signed in and may do the same, each with what is theirs as an owner. */
+/** Signed-in callers with the same rights, each with its rights as an owner. */
 type CallerGroup = readonly { readonly main: CallerMatrix; readonly own: CallerMatrix | undefined }[]
 
 /**
- * The rows of a table. Roles that the collection does not name are left out, for they do as `user`; an owner has one
- * where that adds something. With `areShared`, equal callers share a row.
+ * The rows of a table. Roles that the collection does not name are left out, because they have the rights of `user`; an
+ * owner has a row if it has more rights. With `areShared`, equal callers share a row.
  */
 export function toRows(collection: CollectionMatrix, areShared: boolean): readonly MatrixRow[] {
   const anonymous = collection.callers.find(({ caller }) => caller.kind === 'anonymous')
@@ -103,6 +103,6 @@ const LABELS: readonly string[] = ['anonymous', EVERYONE, 'own', 'registers']
 const labelOf = (caller: MatrixCaller): string =>
   caller.kind === 'role' ? nameRole(caller.role) : caller.kind
 
-/** The name of a role; in quotation marks where it could be taken for something else. */
+/** The name of a role; in quotation marks if it could be mistaken for another label. */
 export const nameRole = (role: string): string =>
   /^[\p{L}\p{N}_-]+$/u.test(role) && !LABELS.includes(role) ? role : toPrintable(JSON.stringify(role))

@@ -5,14 +5,14 @@ import { toPrintable } from '../../service/start/printable.js'
 import type { JsonObject, WhereConfig } from '../../types.js'
 import { SIGNS } from './signs.js'
 
-/** A condition of the configuration, as a person reads it. */
+/** A condition of the configuration, in readable form. */
 type ReadableCondition =
   | string
   | { readonly kind: 'and' | 'or'; readonly parts: readonly ReadableCondition[] }
 
 /**
- * A valid filter of the configuration on one line, in its own words: `status = "published" and views ≥ 10`.
- * Variables stand without quotation marks; nothing in it moves the cursor.
+ * A valid filter of the configuration on one line, in readable form: `status = "published" and views ≥ 10`. Variables
+ * have no quotation marks; no character moves the cursor.
  */
 export const describeCondition = (where: WhereConfig): string => print(readFilter(where))
 
@@ -22,7 +22,7 @@ export const describeForced = (set: JsonObject): string =>
     .map(([name, value]) => `${name} := ${describeValue(value)}`)
     .join(', ')
 
-/** A value of the configuration: JSON, with variables in the place of their texts. */
+/** A value of the configuration: JSON, with variables instead of their strings. */
 export function describeValue(value: unknown): string {
   if (isVariable(value) && PLAIN.test(value)) return value
   if (Array.isArray(value)) return `[${value.map(describeValue).join(', ')}]`
@@ -45,7 +45,7 @@ function readFilter(where: WhereConfig): ReadableCondition {
   return join('and', parts)
 }
 
-/** Joins conditions without brackets that say nothing. */
+/** Joins conditions without superfluous brackets. */
 function join(kind: 'and' | 'or', parts: readonly ReadableCondition[]): ReadableCondition {
   const flat = parts.flatMap((part) => (typeof part !== 'string' && part.kind === kind ? part.parts : [part]))
   const [first, ...others] = flat
@@ -74,7 +74,7 @@ function describeComparison(path: string, operator: string, operand: unknown): s
   const isAbsent = (operator === '$eq' && operand === null) || (operator === '$exists' && operand === false)
   if (isAbsent) return `${path} is missing`
   if (operator === '$exists' || (operator === '$ne' && operand === null)) return `${path} exists`
-  // A dollar in a pattern is the end of the text.
+  // A `$` in a pattern is the end of the text, not a variable.
   const value = takes(operator, 'pattern') ? quote(String(operand)) : describeValue(operand)
   return `${path} ${isOperator(operator) ? SIGNS[operator] : operator} ${value}`
 }

@@ -1,7 +1,7 @@
-/** The widest line of what is printed, in characters. */
+/** The widest printed line, in characters. */
 export const WIDTH = 100
 
-/** Breaks a text into lines at spaces; a word that is wider than a line keeps its own. */
+/** Breaks a text into lines at spaces; a word that is wider than a line keeps its own line. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = []
   let line = ''
@@ -17,8 +17,8 @@ export function wrap(text: string, width: number): readonly string[] {
 }
 
 /**
- * Lays out rows in columns two spaces apart, each as wide as its widest cell. Where that is wider than `width`, the
- * widest columns are narrowed and their cells wrapped. No line ends in a space.
+ * Lays out rows in columns two spaces apart, each as wide as its widest cell. If that is wider than `width`, the widest
+ * columns are narrowed and their cells wrapped. No line ends in a space.
  */
 export function layOut(rows: readonly (readonly string[])[], width: number = WIDTH): readonly string[] {
   const widths = narrow(widthsOf(rows), width - GAP * Math.max(0, columnsOf(rows) - 1))
@@ -59,7 +59,7 @@ const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] =>
     Math.max(1, ...rows.map((row) => row[column]?.length ?? 0)),
   )
 
-/** Takes from the widest column until all fit, or none is wider than one word may be. */
+/** Narrows the widest column until all fit, or none is wider than the least width. */
 function narrow(widths: readonly number[], room: number): readonly number[] {
   const narrowed = [...widths]
   const sum = () => narrowed.reduce((total, width) => total + width, 0)

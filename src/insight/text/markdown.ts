@@ -8,5 +8,5 @@ export function toCode(raw: string): string {
   return longest > 0 ? `${mark} ${text} ${mark}` : `${mark}${text}${mark}`
 }
 
-/** A text on one line, every character visible, in which what has a meaning in Markdown stands for itself. */
+/** A text on one line, every character visible, with the marks of Markdown escaped. */
 export const toMarkdown = (raw: string): string => toPrintable(raw).replace(/[\\`*_[\]<>|]/g, '\\$&')

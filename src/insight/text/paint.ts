@@ -1,7 +1,7 @@
-/** Colours a text for a terminal, or leaves it as it is. */
+/** Colours a text for a terminal, or returns it unchanged. */
 export type Paint = (colour: Colour, text: string) => string
 
-/** The sequences of ECMA-48, SGR: how each begins and ends. */
+/** The SGR sequences of ECMA-48: start and end of each. */
 const COLOURS = {
   bold: [1, 22],
   dim: [2, 22],
@@ -13,7 +13,7 @@ const COLOURS = {
 
 export type Colour = keyof typeof COLOURS
 
-/** Leaves texts as they are. */
+/** Returns texts unchanged. */
 export const plain: Paint = (_, text) => text
 
 /** Colours texts. */

@@ -1,6 +1,6 @@
 import type { OperatorName } from '../../types.js'
 
-/** What an operator is in print. */
+/** The printed sign of each operator. */
 export const SIGNS: { readonly [name in OperatorName]: string } = {
   $eq: '=',
   $ne: '≠',

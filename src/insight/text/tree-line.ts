@@ -1,9 +1,9 @@
-/** A line of a tree in print. */
+/** A printed line of a tree. */
 export interface TreeLine {
   readonly depth: number
-  /** Absent for a line that is neither. */
+  /** Whether the line is a success or a failure; absent if neither. */
   readonly isGood?: boolean
   readonly text: string
-  /** Where the configuration says so, as a JSON pointer. */
+  /** The JSON pointer of the part of the configuration. */
   readonly pointer?: string | null
 }

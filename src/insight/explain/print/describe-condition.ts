@@ -5,13 +5,13 @@ import type { JudgedComparison, JudgedCondition } from '../explanation.js'
 /** The longest value that is printed whole. */
 const LONGEST = 60
 
-/** A value as JSON, cut where it is long. */
+/** A value as JSON, cut if it is long. */
 export function describeValue(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text
 }
 
-/** A condition, part by part; `verb` says what the document does with a value: `is`, or `would be`. */
+/** A condition, part by part; `verb` relates the document to a value: `is`, or `would be`. */
 export function describeCondition(
   condition: JudgedCondition,
   verb: string,

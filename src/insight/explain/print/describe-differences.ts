@@ -1,9 +1,9 @@
 import type { Difference } from '../../diff/types.js'
 
-/** The most differences that are told; `diff` prints them all, with a case of each. */
+/** The most differences that are printed; `diff` prints them all, each with a counterexample. */
 const MOST = 8
 
-/** What a change of permissions opens and closes, a line for each. */
+/** The rights that a change of permissions grants and removes, one line for each. */
 export function describeDifferences(differences: readonly Difference[]): readonly string[] {
   const lines = differences.slice(0, MOST).map(describe)
   const more = differences.length - lines.length

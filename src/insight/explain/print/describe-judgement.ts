@@ -2,7 +2,7 @@ import type { TreeLine } from '../../text/tree-line.js'
 import type { DroppedProperty, JudgedRule, Judgement, RuleVerdict } from '../explanation.js'
 import { describeCondition } from './describe-condition.js'
 
-/** What a verdict is in words, of reading and of writing. */
+/** Each verdict in words, for reading and for writing. */
 const WORDS: { readonly [verdict in RuleVerdict]: readonly [reading: string, writing: string] } = {
   granted: ['shows it', 'runs'],
   silent: ['says nothing', 'says nothing'],
@@ -26,7 +26,7 @@ const MARKS: { readonly [verdict in RuleVerdict]?: boolean } = {
   refused: false,
 }
 
-/** What was judged, as lines of a tree. */
+/** A decision, as lines of a tree. */
 export function describeJudgement(judgement: Judgement): readonly TreeLine[] {
   const { operation, collection, place, document, isGranted, rules } = judgement
   const silent = rules.filter(({ verdict }) => verdict === 'silent').map(({ subject }) => subject)
@@ -72,7 +72,7 @@ function describeRule(rule: JudgedRule, isReading: boolean): readonly TreeLine[]
   ]
 }
 
-/** A pointer as it goes on from that of the rule, which stands above it. */
+/** A pointer without the prefix that the rule above it already shows. */
 function shorten(pointer: string | null | undefined, outer: string | null): string | null {
   if (!pointer || pointer === outer) return null
   return outer !== null && pointer.startsWith(`${outer}/`) ? pointer.slice(outer.length + 1) : pointer

@@ -10,7 +10,7 @@ import { grantPointer } from '../find-rule.js'
 import { describeDifferences } from './describe-differences.js'
 import { describeJudgement } from './describe-judgement.js'
 
-/** How a text looks on a terminal. */
+/** The style of a text on a terminal. */
 interface TerminalStyle {
   readonly paint: Paint
   readonly width: number
@@ -18,7 +18,7 @@ interface TerminalStyle {
 
 const PLAIN: TerminalStyle = { paint: plain, width: WIDTH }
 
-/** Prints an explanation as text, in lines of at most `width` but for words that are wider. */
+/** Prints an explanation as text, in lines of at most `width` characters, except for longer words. */
 export function printExplanation(explanation: Explanation, look: Partial<TerminalStyle> = {}): string {
   const { paint, width } = { ...PLAIN, ...look }
   const blocks = [
@@ -47,7 +47,7 @@ const printSuggestion = (
   ...changes.flatMap((line) => wrap(toPrintable(`- ${line}`), width - 2).map((one) => `  ${one}`)),
 ]
 
-/** The same as Markdown. */
+/** Prints an explanation as Markdown. */
 export function printExplanationMarkdown(explanation: Explanation): string {
   const blocks = [
     [`### ${toCode(describeRequest(explanation))}`],
@@ -75,7 +75,7 @@ function describeAnswer({ status, code, detail, ignored }: ExplainedAnswer, widt
   return wrap(toPrintable(`${status}${what}${said}${dropped}`), width - 2).join('\n  ')
 }
 
-/** A line in which every character is visible: documents and callers are foreign. */
+/** A line in which every character is visible: documents and callers are untrusted. */
 const toVisible = ({ text, pointer, ...line }: TreeLine): TreeLine => ({
   ...line,
   text: toPrintable(text),
@@ -100,11 +100,11 @@ function printLine(line: TreeLine, { paint, width }: TerminalStyle): readonly st
 const toItem = (line: TreeLine): string =>
   `${'  '.repeat(line.depth)}- ${markOf(line)} ${toMarkdown(line.text)}${line.pointer ? ` ${toCode(line.pointer)}` : ''}`
 
-/** What would have let the request through: words, and each rule at its place. */
+/** The suggested grant: words, and each rule with its place. */
 interface Advice {
   readonly words: readonly string[]
   readonly rules: readonly { readonly pointer: string; readonly json: readonly string[] }[]
-  /** What else that changes. */
+  /** The other differences that it makes. */
   readonly changes: readonly string[]
 }
 
@@ -135,7 +135,7 @@ function describeAdditions({ names, conditions }: Suggestion): string {
   return added.length > 0 ? `; it ${added.join(', and ')}` : ''
 }
 
-/** JSON on one line where it fits, else with its members on lines of their own. */
+/** JSON on one line if it fits, else with one member a line. */
 function printJson(value: unknown, width: number): readonly string[] {
   const short = printShort(value)
   if (short.length <= width || typeof value !== 'object' || value === null) return [short]

@@ -5,10 +5,10 @@ import type { JsonObject, RuleConfig } from '../../../types.js'
 import type { Suggestion } from '../explanation.js'
 import { grantPointer, grantsOf, isPlain } from '../find-rule.js'
 
-/** Rules of one subject, by operation, that take the place of those it has. */
+/** Rules of one subject, by operation, that replace its existing ones. */
 export type Rules = { readonly [operation in RuleOperation]?: RuleConfig }
 
-/** The change of a configuration that gives a subject some rules; its others stay. */
+/** The change of a configuration that gives a subject some rules and keeps its others. */
 export function patchOf(
   config: unknown,
   collection: string,
@@ -29,7 +29,7 @@ export function patchOf(
   ]
 }
 
-/** A grant by operation, whatever its form. */
+/** A grant in the form by operation. */
 function expand(grant: unknown, subject: string): JsonObject {
   if (typeof grant === 'boolean') {
     const operations = OPERATIONS.filter((operation) => subject !== OWNER || operation !== 'create')
@@ -47,7 +47,7 @@ export const shorten = (rules: Rules): Suggestion['rules'] =>
     Object.entries(rules).map(([operation, rule]) => [operation, Object.keys(rule).length > 0 ? rule : true]),
   )
 
-/** Applies the patch of a suggestion to a configuration, which stays as it is. */
+/** Applies the patch of a suggestion to a copy of a configuration. */
 export function applyPatch(config: unknown, [{ path, value }]: Suggestion['patch']): unknown {
   return put(config, toPointerParts(path), value)
 }

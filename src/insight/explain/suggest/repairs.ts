@@ -10,23 +10,23 @@ import { placeOfCheck } from '../judge-operations.js'
 import type { ExplainedOperation } from '../places.js'
 import type { RecordedAttempt, RecordedBody } from '../recorder.js'
 
-/** A rule that comes nearer to letting a request through. */
+/** A rule that is closer to letting a request through. */
 export interface Repaired {
   readonly rule: RuleConfig
-  /** The names that it accepts besides. */
+  /** The additional names that it accepts. */
   readonly names: readonly string[]
-  /** The conditions that were added. */
+  /** The added conditions. */
   readonly conditions: number
 }
 
-/** A rule as it is written, and compiled. */
+/** A rule as written, and compiled. */
 interface Broken {
   readonly operation: RuleOperation
   readonly rule: RuleConfig
   readonly compiled: Rule
 }
 
-/** The next forms of a rule under which an operation was refused, or that dropped something. */
+/** The next forms of a rule under which an operation was rejected, or that dropped a property. */
 export function* repairRule(
   { operation: recorded, id }: ExplainedOperation,
   broken: Broken,
@@ -51,7 +51,7 @@ export function* repairRule(
   }
 }
 
-/** A condition, or else an equality of a field that it names with what the document holds. */
+/** Widens a condition by an alternative: a field that it names equals the value of the document. */
 function* widen(
   rule: RuleConfig,
   name: 'where' | 'check',
@@ -64,7 +64,7 @@ function* widen(
   }
 }
 
-/** A value that an equality can name: of an array an element. What is not there is `null`. */
+/** A value that an equality can name: an element of an array, `null` for a missing value. */
 function scalarOf(value: unknown): unknown {
   const one = Array.isArray(value) ? value[0] : value
   return one === undefined || typeof one === 'object' ? null : one
@@ -77,7 +77,7 @@ function either(condition: WhereConfig, other: WhereConfig): WhereConfig {
     : { $or: [condition, other] }
 }
 
-/** The names that a rule took from a body though a rule could keep them. */
+/** The names that a rule dropped from a body although a rule could keep them. */
 const droppedBy = (
   collection: Collection,
   { body }: RecordedBody,
@@ -92,13 +92,13 @@ const droppedBy = (
           isKeepable(collection, name),
       )
 
-/** Whether a body was accepted, and nothing dropped that a rule could keep. */
+/** Whether a body was accepted, and no property dropped that a rule could keep. */
 export function isWhole(collection: Collection, body: RecordedBody): boolean {
   const ran = body.attempts.find(({ outcome }) => outcome?.kind === 'fits')
   return ran !== undefined && droppedBy(collection, body, ran).length === 0
 }
 
-/** The same rule that also accepts some names. */
+/** The same rule, with more accepted names. */
 function acceptNames(
   { fields, roleField }: Collection,
   rule: RuleConfig,
@@ -115,7 +115,7 @@ function acceptNames(
   }
 }
 
-/** The rule that decided so far: the first one that was tried, or would have been; `null` for none. */
+/** The rule that decided: the first one that was tried, or would have been; `null` for none. */
 export function findDecisive(
   config: unknown,
   { operation: recorded }: ExplainedOperation,
@@ -137,5 +137,5 @@ const FRESH: { readonly [operation in RuleOperation]: RuleConfig } = {
   delete: {},
 }
 
-/** A rule for who had none: it accepts nothing of a body yet. */
+/** A rule for a subject without one: it accepts no property of a body yet. */
 export const freshRule = (operation: RuleOperation): RuleConfig => FRESH[operation]

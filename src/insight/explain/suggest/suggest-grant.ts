@@ -10,7 +10,7 @@ import { type ExplainedRun, runRequest } from '../run-request.js'
 import { applyPatch, patchOf, type Rules, shorten } from './apply-grant.js'
 import { findDecisive, freshRule, isWhole, type Repaired, repairRule } from './repairs.js'
 
-/** Says what two configurations answer differently: `comparePermissions`. */
+/** Compares two configurations: `comparePermissions`. */
 export type CompareConfigs = (before: unknown, after: unknown, options: InsightOptions) => Suggestion['diff']
 
 /** A grant to one subject that may let the request through. */
@@ -20,12 +20,12 @@ interface Candidate {
   readonly conditions: number
 }
 
-/** The most conditions that a candidate adds: nobody reads a rule with more. */
+/** The most conditions that a candidate adds: rules with more are unreadable. */
 const MOST_CONDITIONS = 4
 /** The most candidates that are tried for one subject. */
 const MOST_CANDIDATES = 200
 
-/** What a suggestion is sought for. */
+/** The rejected request, and the right that was missing. */
 export interface Refused {
   readonly run: ExplainedRun
   readonly missing: Missing
@@ -35,8 +35,8 @@ export interface Refused {
 
 /**
  * Finds the first grant that would have let a request through (CONTRACT.md §8, "Explain"): by subject, then with the
- * fewest names, then with the fewest conditions added. Each candidate is tried: it is put into the configuration, and
- * the handler asked again.
+ * fewest names, then with the fewest added conditions. Each candidate is put into the configuration, and the request
+ * sent again.
  */
 export async function suggestGrant(refused: Refused): Promise<Suggestion | null> {
   const { run, missing, options, compare } = refused
@@ -112,7 +112,7 @@ function takeFirst(open: Candidate[]): Candidate | undefined {
   return open.splice(first, 1)[0]
 }
 
-/** Runs the request under another configuration; `undefined` where that is none. */
+/** Runs the request under another configuration; `undefined` if that is invalid. */
 async function tryRun(
   config: unknown,
   { request }: ExplainedRun,
@@ -126,12 +126,12 @@ async function tryRun(
   }
 }
 
-/** Whether a request was answered, and nothing dropped that a rule could keep. */
+/** Whether a request succeeded, and no property was dropped that a rule could keep. */
 export const isThrough = ({ answer: { status }, operations }: ExplainedRun): boolean =>
   ((status >= 200 && status < 300) || status === 304) &&
   operations.every(({ collection, bodies }) => bodies.every((body) => isWhole(collection, body)))
 
-/** The candidates that add one thing more to one that failed: a missing right, or a part of a rule. */
+/** The candidates that extend a failed one by one addition: a missing right, or a part of a rule. */
 function* nextCandidates(
   subject: string,
   candidate: Candidate,
@@ -154,7 +154,7 @@ function* nextCandidates(
   }
 }
 
-/** The right to write what a request that was answered has dropped. */
+/** The right to write the properties that a successful request has dropped. */
 function findDropping(run: ExplainedRun, collection: string): Missing | undefined {
   const place = placesOf(run).find(
     ({ operation: { collection: its, bodies } }) =>
@@ -163,14 +163,17 @@ function findDropping(run: ExplainedRun, collection: string): Missing | undefine
   return place && { operation: place.operation.operation, collection, document: place.id, place }
 }
 
-/** A subject's own rule is repaired, never replaced: nobody loses a right. Else it gets the one that decided so far. */
+/**
+ * A subject's own rule is repaired, never replaced, so no caller loses a right. Without one, the subject gets the rule
+ * that decided.
+ */
 function* addRight(
   subject: string,
   candidate: Candidate,
   run: ExplainedRun,
   { operation, collection, place }: Missing,
 ): Generator<Candidate> {
-  // Nobody owns what does not exist yet.
+  // A document that does not exist yet has no owner.
   if (subject === OWNER && operation === 'create') return
   const own = findRule(run.config, collection, subject, operation)?.rule
   if (own) {

@@ -2,10 +2,10 @@
 import cluster from 'node:cluster'
 import { main } from './main.js'
 
-/** The build defines it. */
+/** Defined by the build. */
 declare const PACKAGE_VERSION: string
 
-// A terminal interrupts all processes; the first one tells the others.
+// Ctrl-C in a terminal sends SIGINT to all processes; the first one stops the others.
 if (cluster.isWorker) process.on('SIGINT', () => {})
 
 function onStop(stop: () => Promise<void>): void {
@@ -24,6 +24,6 @@ const { argv, env, stdout, stderr } = process
 void main(argv.slice(2), { env, stdout, stderr, version: PACKAGE_VERSION, onStop }).then((code) => {
   if (code === 0) return
   process.exitCode = code
-  // The process that began this one would keep it.
+  // Otherwise the channel to the first process would keep this one alive.
   if (cluster.isWorker) process.exit()
 })

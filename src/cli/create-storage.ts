@@ -41,7 +41,7 @@ function createAdapter(storage: StorageArguments): StorageAdapter {
 export const nameStorage = (storage: StorageArguments): string =>
   storage.kind === 'file' ? storage.file : 'the database'
 
-/** An error with its causes: an operator needs more than a service tells its clients. */
+/** An error with its causes: an operator needs more details than a client of the service. */
 export function describeCause(thrown: unknown): string {
   const chain: string[] = []
   for (let one = isServiceError(thrown) ? (thrown.cause ?? thrown) : thrown; one !== undefined; ) {

@@ -7,7 +7,7 @@ import { DEFAULT_CONFIG } from './arguments/read-options.js'
 /** A service that runs. */
 interface Running {
   readonly plan: ServicePlan
-  /** What the plan was compiled from. */
+  /** The source of the plan. */
   readonly config: unknown
   /** The name of its file. */
   readonly file: string
@@ -16,7 +16,7 @@ interface Running {
   readonly delivers: boolean
 }
 
-/** Describes a running service: who may do what, the routes beside the collections', and a command to try. */
+/** Describes a running service: its permissions, the routes beside the collections', and a command to try. */
 export function describeService(
   { plan, config, file, origin, delivers }: Running,
   text: TextOptions = {},

@@ -6,7 +6,7 @@ import type { StorageArguments } from './arguments/arguments.js'
 import { describeCause, nameStorage, StorageError } from './create-storage.js'
 import { FileError } from './read-json-file.js'
 
-/** Refuses a file that is not there: opening a storage would create it, with the misspelt name. */
+/** Rejects a file that does not exist: opening a storage would create it, with the misspelt name. */
 export async function refuseNewFile(storage: StorageArguments): Promise<void> {
   if (storage.kind !== 'file') return
   await access(storage.file).catch(() => {
@@ -14,7 +14,7 @@ export async function refuseNewFile(storage: StorageArguments): Promise<void> {
   })
 }
 
-/** Reads what is stored, and leaves it as it is. Throws `FileError` and `StorageError`. */
+/** Reads from a storage and changes nothing. Throws `FileError` and `StorageError`. */
 export async function readExisting<T>(
   storage: StorageArguments,
   work: (documents: ExistingDocuments) => Promise<T>,

@@ -4,7 +4,7 @@ import { ListenError } from './listen.js'
 import { FileError } from './read-json-file.js'
 import { SeedError } from './start-service.js'
 
-/** Errors whose message is all that a user needs. */
+/** Errors whose message tells a user enough. */
 const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError]
 
 /** Explains an error in words where the user can correct it, and prints any other in full. */

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { NodeHandler } from '../mounts/node.js'
 
-/** A place where the command cannot listen; the message says why, and what to do. */
+/** An address on which the command cannot listen; the message says why, and what to do. */
 export class ListenError extends Error {}
 
-/** Where to listen. */
+/** The address to listen on. */
 export interface ListenAddress {
   readonly port: number
   readonly host: string
@@ -16,7 +16,7 @@ export interface ListenAddress {
 export interface Listening {
   /** Its URL on this machine. */
   readonly origin: string
-  /** Accepts no new requests, lets those in flight end, and then calls `close`, which ends those that have no end. */
+  /** Accepts no new requests, waits for those in flight, and then calls `close`, which ends endless streams. */
   stop(close: () => Promise<void>): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export async function listen(
   return { origin: `http://${nameHost(place.host)}:${port}`, stop: (close) => stop(server, open, close) }
 }
 
-/** Addresses that stand for all addresses of a machine. */
+/** Addresses that mean all addresses of a machine. */
 export const EVERYWHERE: readonly string[] = ['0.0.0.0', '::']
 
 function nameHost(host: string): string {
@@ -68,7 +68,7 @@ function explainListening({ port, host }: ListenAddress, cause: NodeJS.ErrnoExce
   return new ListenError(reason, { cause })
 }
 
-/** The milliseconds between two looks at whether only endless answers are left. */
+/** The milliseconds between two checks whether only endless answers are left. */
 const PAUSE = 50
 
 async function stop(
@@ -87,7 +87,7 @@ async function stop(
   await closed
 }
 
-/** Whether it is a stream of changes, however its path is written. What is refused there ends by itself. */
+/** Whether it is a stream of changes, in any spelling of its path. A rejected stream ends by itself. */
 function isEndless({ req }: ServerResponse): boolean {
   const [path = ''] = (req.url ?? '').split('?')
   const last = path.split('/').findLast((part) => part !== '')

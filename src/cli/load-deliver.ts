@@ -5,12 +5,12 @@ import { toPrintable } from '../service/start/printable.js'
 import type { Deliver, Delivery } from '../types/host.js'
 import { FileError } from './read-json-file.js'
 
-/** The place that is not a file: the terminal, for development. */
+/** The target that is not a file: the terminal, for development. */
 const CONSOLE = 'console'
 
 /**
- * What hands tokens to the owners of accounts: the function `deliver` of a module, or one that prints them.
- * Throws `FileError`.
+ * The function that delivers tokens to the owners of accounts: `deliver` of a module, or one that prints them. Throws
+ * `FileError`.
  */
 export async function loadDeliver(place: string, print: (line: string) => void): Promise<Deliver> {
   if (place === CONSOLE) return (delivery) => print(describeDelivery(delivery))
@@ -19,21 +19,24 @@ export async function loadDeliver(place: string, print: (line: string) => void):
   return deliver as Deliver
 }
 
-/** An identifier is text of strangers: it must not move the cursor. */
+/** Identifiers are untrusted text: they must not move the cursor. */
 function describeDelivery(delivery: Delivery): string {
   const lines = [`To deliver to ${toPrintable(delivery.to)}: ${delivery.kind}`]
   if ('token' in delivery) lines.push(`  token ${delivery.token}`, `  until ${delivery.expiresAt}`)
   return lines.join('\n')
 }
 
-/** What is loaded; rejects where this process has nothing left to do, and would end without a word. */
+/**
+ * Resolves with the module; rejects if the event loop becomes empty first, when the process would end without a
+ * message.
+ */
 async function loadOrEnd<T>(loading: Promise<T>): Promise<T> {
   let give: () => void = () => {}
   const empty = new Promise<never>((_, reject) => {
     give = () => reject(new Error('it waits at its top level for what never comes'))
   })
   process.once('beforeExit', give)
-  // What connects one of several processes with the first one keeps it.
+  // The channel to the first process keeps the event loop alive.
   const channel = cluster.isWorker ? process.channel : undefined
   channel?.unref()
   try {

@@ -7,16 +7,16 @@ import { init } from './commands/init.js'
 import type { OnStart } from './commands/serve.js'
 import { createTerminal, type Outputs, type Terminal } from './terminal.js'
 
-/** What the command needs of the process in which it runs. */
+/** The parts of its process that the command uses. */
 export interface CommandIo extends Outputs {
   readonly env: { readonly PORT?: string | undefined }
   /** The version of the package. */
   readonly version: string
-  /** Is given what stops a service, for the time when the process is told to end. */
+  /** Called with the function that stops a service; signals that end the process call it. */
   readonly onStop: OnStart
 }
 
-/** What needs the service is loaded by the words that use it: help and refusals are there at once. */
+/** Each command imports the service only if it needs it, so help and usage errors are fast. */
 async function run(args: Arguments, terminal: Terminal, { version, onStop }: CommandIo): Promise<unknown> {
   const { print } = terminal
   switch (args.word) {
@@ -57,8 +57,8 @@ async function serveSeveral(args: ServeArguments, terminal: Terminal, onStop: On
 }
 
 /**
- * Runs a command line. Resolves with its exit code: of one that serves, as soon as it does. Nothing but `io` is read from
- * or written to the process, but for its folder, its console, and the warnings of the runtime.
+ * Runs a command line. Resolves with its exit code; a serving command resolves as soon as it serves. It uses nothing of
+ * the process but `io`, the working directory, the console, and the warnings of the runtime.
  */
 export async function main(args: readonly string[], io: CommandIo): Promise<number> {
   const terminal = createTerminal(io)

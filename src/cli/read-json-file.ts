@@ -36,7 +36,7 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
-/** The first fault of a JSON text, with its place: in its syntax, or a repeated key. */
+/** The first error of a JSON text, with its place: of syntax, or a repeated key. */
 export function findFault(text: string): string | undefined {
   const fault = findTextFault(text)
   if (fault?.line === undefined) return fault?.message

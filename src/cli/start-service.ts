@@ -10,20 +10,20 @@ import type { ServeArguments } from './arguments/arguments.js'
 import { createStorage, nameStorage } from './create-storage.js'
 import { readJsonFile } from './read-json-file.js'
 
-/** A seed that cannot be stored; the message lists the faults of its documents. */
+/** A seed that cannot be stored; the message lists the errors of its documents. */
 export class SeedError extends Error {}
 
 /** A service whose storage is open. */
 export interface Started {
   readonly handler: Handler
   readonly plan: ServicePlan
-  /** What the plan was compiled from. */
+  /** The source of the plan. */
   readonly config: unknown
-  /** The place of its documents, in words. */
+  /** A description of the place of its documents. */
   readonly place: string
 }
 
-/** What outlasts a service that is started anew. */
+/** Parts that outlast a service when it restarts. */
 export interface ReusedParts {
   /** Creates the hasher of a bcrypt cost. */
   readonly createHasher: (cost: number) => Hasher
@@ -51,7 +51,7 @@ export async function startService(
     await handler.ready().catch(explainSeed)
     return { handler, plan, config, place: describe() }
   } catch (thrown) {
-    // Connections that stay open would keep the process alive.
+    // Open connections would keep the process alive.
     await handler.close().catch(() => {})
     throw thrown
   }
@@ -59,7 +59,7 @@ export async function startService(
 
 type SeedDocuments = NonNullable<StorageAdapter['seed']>
 
-/** A storage, and how to describe it once it is open. */
+/** A storage, and its description once it is open. */
 interface Prepared {
   readonly adapter: StorageAdapter
   /** Called once, before the first request. */
@@ -86,7 +86,7 @@ function prepareStorage({ storage, seed }: ServeArguments, documents: SeedDocume
   }
 }
 
-/** The faults of a seed belong to its file; a failure of the storage does not. Throws `SeedError`. */
+/** Validation errors of a seed belong to its file; a failure of the storage does not. Throws `SeedError`. */
 export function explainSeed(thrown: unknown): never {
   if (!isServiceError(thrown) || thrown.cause !== undefined) throw thrown
   const faults = thrown.errors.map(({ path, message }) => `  ${path || 'it'} ${message}`)

@@ -1,7 +1,7 @@
 import { WIDTH } from '../insight/text/layout.js'
 import { coloured, type Paint, plain } from '../insight/text/paint.js'
 
-/** Where a process writes, a terminal or not. */
+/** A stream that a process writes to, a terminal or not. */
 interface Output {
   write(text: string): unknown
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown
@@ -10,7 +10,7 @@ interface Output {
   readonly columns?: number
 }
 
-/** What a process writes to. */
+/** The output streams of a process. */
 export interface Outputs {
   readonly stdout: Output
   readonly stderr: Output
@@ -20,17 +20,17 @@ export interface Outputs {
 export interface Terminal {
   /** Prints a line of the result. */
   readonly print: (line: string) => void
-  /** Prints what is said once, however many processes there are. Default: `print`. */
+  /** Prints a message once, independent of the number of processes. Default: `print`. */
   readonly announce?: (line: string) => void
   /** Prints a line about an error. */
   readonly complain: (line: string) => void
-  /** Whether results may be coloured: on a terminal, and where nobody objects (no-color.org). */
+  /** Whether results may be coloured: on a terminal, unless disabled (no-color.org). */
   readonly isColoured?: boolean
-  /** How wide tables may be, in characters, where that is less than they would be by themselves. */
+  /** The width of tables, in characters, if it is less than their own. */
   readonly width?: number
 }
 
-/** Tables of fewer characters cannot be read. */
+/** Narrower tables cannot be read. */
 const NARROW = 60
 
 /**
@@ -57,7 +57,7 @@ export function createTerminal({ stdout, stderr }: Outputs): Terminal {
   }
 }
 
-/** How text for people looks on a terminal. */
+/** The style of text for people on a terminal. */
 export const textFor = ({
   isColoured,
   width,

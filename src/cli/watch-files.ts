@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** The milliseconds between two looks at the files. */
+/** The milliseconds between two polls of the files. */
 const INTERVAL = 150
 
 /** A watch that can be stopped. */
 export interface Watching {
-  /** Resolves when no call is under way, and none will follow. */
+  /** Resolves when no call is running, and none will follow. */
   stop(): Promise<void>
 }
 
@@ -24,8 +24,8 @@ export async function readState(files: readonly string[]): Promise<string> {
 }
 
 /**
- * Calls back when files have changed, one call at a time. It polls the files by name: editors replace the old
- * file by a new one, and not every file system reports changes.
+ * Calls back when files have changed, one call at a time. It polls the files by name: editors replace the old file by a
+ * new one, and not every file system reports changes.
  */
 export function watchFiles(
   files: readonly string[],
@@ -38,7 +38,7 @@ export function watchFiles(
     let [known, seen] = [before, before]
     while (!signal.aborted) {
       const state = await readState(files)
-      // Two equal looks in a row: a write in several steps is complete.
+      // Two equal polls in a row: a write in several steps is complete.
       if (state !== known && state === seen) {
         known = state
         await onChange()

@@ -2,7 +2,7 @@ import type { AnyHooks } from '../../hooks.js'
 import type { TemplateName } from '../commands/templates.js'
 import type { Format, Word } from './options.js'
 
-/** The words that a command line can begin with; serving needs none. */
+/** The commands that a command line can begin with; serving needs none. */
 export type NamedWord = Exclude<Word, 'serve'>
 
 /** A storage that outlasts the process. */
@@ -10,35 +10,35 @@ export type StorageArguments =
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'database'; readonly url: string; readonly schema?: string }
 
-/** What to serve, and where. */
+/** The service to run, and its address. */
 export interface ServeArguments {
   readonly config: string
   readonly port: number
   readonly host: string
   readonly watch: boolean
-  /** How many serve. */
+  /** The number of processes. */
   readonly processes: number
   readonly cors: readonly string[]
   readonly seed: string | undefined
-  /** Default: the page is served too. */
+  /** Default: the admin UI is served too. */
   readonly hidesPage?: boolean
-  /** A module, or `console`. Default: nothing is delivered. */
+  /** A module, or `console`. Default: no delivery. */
   readonly deliver?: string
   /** Default: in memory. */
   readonly storage?: StorageArguments
 }
 
-/** The user, what it gets, and the storage of a grant. */
+/** The user, the role or verification, and the storage of a grant. */
 export interface GrantArguments {
   readonly config: string
   readonly identifier: string
-  /** Default: none, where the user is verified. */
+  /** Default: none, if the user is verified. */
   readonly role: string | undefined
   readonly isVerified: boolean
   readonly storage: StorageArguments
 }
 
-/** The configuration whose types to print, and where to write them. */
+/** The configuration whose types to print, and their file. */
 export interface TypesArguments {
   readonly config: string
   /** Default: the terminal. */
@@ -53,23 +53,23 @@ export interface InitArguments {
   readonly folder: string
 }
 
-/** The json-server file to read, and the folder for what is made of it. */
+/** The json-server file to read, and the folder for the result. */
 export interface ImportArguments {
   readonly file: string
   readonly folder: string
 }
 
-/** What the words of insight take. */
+/** The arguments that all insight commands share. */
 export interface InsightArguments {
   readonly format: Format
-  /** Whether the host says who calls. */
+  /** Whether the host names the caller. */
   readonly authenticate: boolean
   readonly production: boolean
   /** The fields that hooks of the service fill. Default: none. */
   readonly hooks?: AnyHooks
 }
 
-/** The configuration to check, and the documents to hold against it. */
+/** The configuration to check, and the stored documents to check with it. */
 export interface CheckArguments extends InsightArguments {
   readonly config: string
   readonly storage?: StorageArguments
@@ -84,11 +84,11 @@ export interface MatrixArguments extends InsightArguments {
 export interface DiffArguments extends InsightArguments {
   readonly before: string
   readonly after: string
-  /** Whether anything but a narrowing is a failure. */
+  /** Whether any difference but a narrowing is a failure. */
   readonly failsOnWidening: boolean
 }
 
-/** The request to explain, and who makes it. */
+/** The request to explain, and its caller. */
 export interface ExplainArguments extends InsightArguments {
   readonly config: string
   readonly method: string
@@ -100,13 +100,13 @@ export interface ExplainArguments extends InsightArguments {
   readonly body: string | undefined
   /** Each as in HTTP: a name, a colon, a value. */
   readonly headers: readonly string[]
-  /** A file of documents. Default: none is stored. */
+  /** A file of stored documents. Default: none. */
   readonly seed: string | undefined
   /** A timestamp. Default: now. */
   readonly now: string | undefined
 }
 
-/** The configuration to describe, and for whom. */
+/** The configuration to describe, and the caller. */
 export interface OpenapiArguments extends InsightArguments {
   readonly config: string
   /** Default: everything is described. */

@@ -2,26 +2,26 @@ import { isOrigin } from '../../config/options/origin.js'
 import { suggest } from '../../schema/names.js'
 import { UsageError } from './usage-error.js'
 
-/** The words of the command; without a word, it serves. */
+/** The commands; without one, the command line serves. */
 export type Word = 'serve' | 'init' | 'import' | 'grant' | 'types' | InsightWord
 
-/** The words that say what a configuration means. */
+/** The commands that explain a configuration. */
 export type InsightWord = 'check' | 'matrix' | 'diff' | 'explain' | 'openapi'
 
 /** An option of the command line. */
 export interface Option {
-  /** The words that take it. */
+  /** The commands that take it. */
   readonly of: readonly Word[]
   /** Whether it takes no value. */
   readonly isFlag?: boolean
   readonly isRepeatable?: boolean
   /** Throws `UsageError`. */
   readonly check?: (value: string, name: string) => void
-  /** Its lines in the usage. */
+  /** Its lines in the help text. */
   readonly about: readonly string[]
 }
 
-/** The options of all words, without `--help` and `--version`. */
+/** The options of all commands, without `--help` and `--version`. */
 export const OPTIONS = {
   port: {
     of: ['serve'],
@@ -178,7 +178,7 @@ function checkSchema(value: string, name: string): void {
     throw new UsageError(`${name} takes letters, digits and underscores, at most 63`)
 }
 
-/** What the words of insight print. */
+/** The output formats of the insight commands. */
 export const FORMATS = ['text', 'markdown', 'json'] as const
 
 export type Format = (typeof FORMATS)[number]

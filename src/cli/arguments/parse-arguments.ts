@@ -32,7 +32,7 @@ const NAMED_WORDS: readonly NamedWord[] = [
   'openapi',
 ]
 
-/** The word of a command line, even of an invalid one. */
+/** The command of a command line, even of an invalid one. */
 export function readWord(args: readonly string[]): NamedWord | undefined {
   const { positionals } = parseArgs({ ...SHAPE, args: [...args], strict: false })
   return NAMED_WORDS.find((word) => word === positionals[0])
@@ -72,7 +72,7 @@ export function parseArguments(
   }
 }
 
-/** A misspelt word would be taken for the name of a configuration. */
+/** A misspelt command would be taken for the name of a configuration. */
 function checkNearWord(name = ''): void {
   const near = /^[a-z-]+$/i.test(name) ? suggest(name, NAMED_WORDS) : ''
   if (near !== '')
@@ -212,7 +212,7 @@ function readArguments(args: readonly string[]) {
   }
 }
 
-/** The first option of a command line that no word takes, as it was written. */
+/** The first unknown option of a command line, as it was written. */
 function findUnknownOption(args: readonly string[]): string | undefined {
   const { tokens } = parseArgs({ ...SHAPE, args: [...args], strict: false, tokens: true })
   const options = tokens.flatMap((token) => (token.kind === 'option' ? [token] : []))

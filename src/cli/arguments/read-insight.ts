@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.js'
 
 type InsightLine = Extract<Arguments, { readonly word: InsightWord }>
 
-/** Reads what stands behind a word of insight. Throws `UsageError`. */
+/** Reads the arguments of an insight command. Throws `UsageError`. */
 export function readInsight(word: InsightWord, names: readonly string[], options: OptionValues): InsightLine {
   const common: InsightArguments = {
     format: FORMATS.find((format) => format === options.format[0]) ?? 'text',

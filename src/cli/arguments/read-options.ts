@@ -3,7 +3,7 @@ import type { StorageArguments } from './arguments.js'
 import type { OptionName } from './options.js'
 import { UsageError } from './usage-error.js'
 
-/** The values of each option; empty where it was not given. */
+/** The values of each option; empty if it was not given. */
 export type OptionValues = { readonly [name in OptionName]: readonly string[] }
 
 /** The configuration of a command line that names none. */
@@ -28,7 +28,7 @@ export function readStorage({ data, database, schema }: OptionValues): StorageAr
   return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }
 }
 
-/** The hooks of the service, as far as the options tell of them. */
+/** The hooks of the service, as far as the options declare them. */
 export function readHooks({ fills }: OptionValues): { readonly hooks?: AnyHooks } {
   const named = new Map<string, string[]>()
   for (const [collection = '', field = ''] of fills.map((one) => one.split('.')))
@@ -37,7 +37,7 @@ export function readHooks({ fills }: OptionValues): { readonly hooks?: AnyHooks 
   return hooks.length > 0 ? { hooks: Object.fromEntries(hooks) } : {}
 }
 
-/** Throws `UsageError` for a text of blanks. */
+/** Throws `UsageError` for a blank text. */
 export function checkText(value: string, what: string): void {
   if (value.trim() === '') throw new UsageError(`${what} must not be empty`)
 }

@@ -3,13 +3,13 @@ import { OPTION_NAMES, OPTIONS, type Option, type Word } from './options.js'
 
 interface Usage {
   readonly synopsis: string
-  /** Its lines in the usage. */
+  /** Its lines in the help text. */
   readonly about: readonly string[]
 }
 
 const CONFIG: readonly string[] = ['which configuration (default: config.json in this folder)']
 
-/** The usage of each word. */
+/** The help text of each command. */
 const WORDS: { readonly [word in Word]: Usage } = {
   serve: {
     synopsis:
@@ -73,11 +73,11 @@ const describeOptions = (words: readonly Word[]): readonly string[] =>
     return words.some((word) => of.includes(word)) ? [describeLine(`--${name}`, about)] : []
   })
 
-/** The shape of a command line, and where it is described. */
+/** The synopsis of a command, and how to get its help text. */
 export const describeShape = (word: Word = 'serve'): string =>
   `${WORDS[word].synopsis}\n\nWhat it takes: collection-service ${word === 'serve' ? '' : `${word} `}--help`
 
-/** Describes what one word takes, or the whole command. */
+/** The help text of one command, or of all. */
 export function describeUsage(word?: Word): string {
   const words = word === undefined ? WORD_NAMES : [word]
   const takesConfig = words.some((name) => WORDS[name].synopsis.includes('config.json'))

@@ -17,8 +17,8 @@ import { FileError, readTextFile } from '../read-json-file.js'
 import type { Terminal } from '../terminal.js'
 
 /**
- * Prints what is wrong with a configuration, and with stored documents under it. The exit code is 1 where there is an
- * error, a warning or such a document, 2 where something cannot be read, else 0.
+ * Prints the findings about a configuration, and about stored documents under it. The exit code is 1 if there is an
+ * error, a warning or such a document, 2 if a file or storage cannot be read, else 0.
  */
 export async function check(args: CheckArguments, terminal: Terminal): Promise<number> {
   const { config, storage, authenticate, production, hooks } = args
@@ -73,6 +73,6 @@ const linesOf = (
   }
 }
 
-/** Two parts with an empty line between them. */
+/** Two parts, separated by an empty line. */
 const join = (first: readonly string[], second: readonly string[]): readonly string[] =>
   second.length > 0 ? [...first, '', ...second] : first

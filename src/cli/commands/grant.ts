@@ -11,8 +11,8 @@ import { refuseNewFile } from '../existing-storage.js'
 import { readJsonFile } from '../read-json-file.js'
 
 /**
- * Gives a registered user a role, or verifies it, or both, also while other processes serve the same storage. Throws `FileError`,
- * `ConfigError`, `StorageError`, and a `ServiceError` with the reason why it cannot be done.
+ * Gives a registered user a role, or verifies it, or both, also while other processes serve the same storage. Throws
+ * `FileError`, `ConfigError`, `StorageError`, and a `ServiceError` with the reason if it cannot be done.
  */
 export async function grant(
   { config, storage, identifier, role, isVerified }: GrantArguments,
@@ -21,7 +21,7 @@ export async function grant(
   const plan = compileConfig(await readJsonFile(config), { production: false, hasAuthenticate: false })
   const roles = role === undefined ? undefined : findRoles(plan)
   const verifiable = isVerified ? findVerifiable(plan) : undefined
-  // As the services that use the storage open it: with the log of its changes, where there is one.
+  // Opened like the services that use the storage: with its change log, if there is one.
   const users = plansOf(plan).filter(({ name }) => name === plan.auth?.users.name)
   await refuseNewFile(storage)
   const adapter = createStorage(storage)

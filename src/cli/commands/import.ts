@@ -10,8 +10,8 @@ import { readDatabase } from './import/read-database.js'
 import { prepare, writeFiles } from './write-files.js'
 
 /**
- * Makes a configuration and documents of a file of JSON, writes them into a folder, and prints what became of
- * what. Throws `FileError`, and `SeedError` for documents that cannot be stored; then nothing is written.
+ * Converts a file of JSON to a configuration and documents, writes them into a folder, and prints how names and values
+ * changed. Throws `FileError`, and `SeedError` for documents that cannot be stored; then no file is written.
  */
 export async function importFile(
   { file, folder }: ImportArguments,
@@ -39,7 +39,7 @@ const toText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
 const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
-/** Stores the documents in memory, as a start will: a fault is found before anything is written. */
+/** Stores the documents in memory, as a start will, to find errors before any file is written. */
 async function tryOut({ config, documents }: Imported): Promise<void> {
   const handler = createCollectionService(config, createMemoryAdapter({ documents }), {
     logger: SILENT,
@@ -49,7 +49,7 @@ async function tryOut({ config, documents }: Imported): Promise<void> {
   await handler.close()
 }
 
-/** What the start will warn of. */
+/** The warnings of the start. */
 function describeWarnings({ config }: Imported): string {
   const { warnings } = compileConfig(config, { production: false, hasAuthenticate: false })
   return ['Everyone may do everything:', ...warnings.map(({ path, message }) => `${path}: ${message}`)].join(

@@ -6,7 +6,7 @@ import type { MatrixArguments } from '../arguments/arguments.js'
 import { readJsonFile } from '../read-json-file.js'
 import { type Terminal, textFor } from '../terminal.js'
 
-/** Prints who may do what in all. Throws `FileError` and `ConfigError`. */
+/** Prints all permissions of a configuration. Throws `FileError` and `ConfigError`. */
 export async function matrix(
   { config, format, authenticate, production }: MatrixArguments,
   terminal: Terminal,

@@ -18,10 +18,7 @@ interface Property {
   readonly description?: string | undefined
 }
 
-/**
- * Prints the types of a configuration's documents, into a file or on the terminal. Throws `FileError` and
- * `ConfigError`.
- */
+/** Prints the types of a configuration's documents, to a file or the terminal. Throws `FileError` and `ConfigError`. */
 export async function writeTypes(
   { config, out, hooks }: TypesArguments,
   print: (line: string) => void,
@@ -41,8 +38,8 @@ export async function writeTypes(
 }
 
 /**
- * Prints the types of a valid configuration as a TypeScript module without imports: interfaces for each
- * collection, and `Collections`, which names them all, for `createClient<Collections>(url)`.
+ * Prints the types of a valid configuration as a TypeScript module without imports: interfaces for each collection, and
+ * `Collections`, which maps their names, for `createClient<Collections>(url)`.
  */
 export function printTypes(config: Config, fills: Fills = new Map()): string {
   const settled = settleShape(config)
@@ -70,15 +67,15 @@ export function printTypes(config: Config, fills: Fills = new Map()): string {
   ].join('\n\n')
 }
 
-/** The name of a collection's interfaces, and what stands beside them. */
+/** The name of a collection's interfaces, and facts that its schema does not have. */
 interface Printed {
   readonly typeName: string
-  /** The fields that a hook fills: the body of a create need not contain them. */
+  /** Fields that a hook fills: the body of a create need not contain them. */
   readonly fills: readonly string[]
   readonly account: readonly Property[]
-  /** The field that the service alone writes. */
+  /** The field that only the service writes. */
   readonly verifiedField: string | null | undefined
-  /** Whether `createdBy` leads to an account. */
+  /** Whether `createdBy` refers to an account. */
   readonly isSigned: boolean
 }
 
@@ -131,7 +128,7 @@ function printCollection(
   return { interfaces, types }
 }
 
-/** How accounts are addressed, where `users` has a unique string. */
+/** The address of accounts, if `users` has a unique string. */
 function describeAccount(
   { schema }: CollectionConfig,
   { identifier, secret, requireVerified = false }: AuthConfig = {},
@@ -166,7 +163,7 @@ function nameInterfaces(collections: readonly string[]): ReadonlyMap<string, str
   )
 }
 
-/** The fields that a rule's `set` gives on create: a body need not contain them. */
+/** The fields that a rule's `set` fills on create: a body need not contain them. */
 function namesGivenBySet({ permissions = {} }: CollectionConfig): ReadonlySet<string> {
   const names = Object.values(permissions).flatMap((grant) => {
     if (typeof grant === 'boolean' || !('create' in grant) || typeof grant.create !== 'object') return []

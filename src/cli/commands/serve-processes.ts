@@ -4,16 +4,16 @@ import type { ServeArguments } from '../arguments/arguments.js'
 import type { Terminal } from '../terminal.js'
 import { type OnStart, serve } from './serve.js'
 
-/** The pauses before a process that ends again and again is replaced, in milliseconds; they double. */
+/** The pauses before a process that ends repeatedly is replaced, in milliseconds; they double. */
 const FIRST_PAUSE = 100
 const LONGEST_PAUSE = 10_000
 
-/** A process that has served for as many milliseconds is replaced at once when it ends. */
+/** A process that has served for this many milliseconds is replaced at once when it ends. */
 const STEADY = 10_000
 
 /**
- * Serves a configuration by several processes on one port. One that ends is replaced; where the first cannot
- * begin, none does, and its exit code is that of the command.
+ * Serves a configuration by several processes on one port. A process that ends is replaced; if the first one cannot
+ * start, none does, and its exit code is that of the command.
  */
 export async function serveProcesses(
   { processes }: ServeArguments,
@@ -23,7 +23,7 @@ export async function serveProcesses(
   const pauses = new Set<ReturnType<typeof setTimeout>>()
   let isStopping = false
 
-  /** Begins a process, and its successors. Resolves when it serves, or with the exit code of one that never did. */
+  /** Starts a process, and its successors. Resolves when it serves, or with the exit code of one that never did. */
   const begin = (before = 0): Promise<number | undefined> => {
     const worker = cluster.fork()
     let served: number | undefined
@@ -51,7 +51,7 @@ export async function serveProcesses(
     }, pause)
     pauses.add(timer)
   }
-  // Before a process is begun, which says where it serves.
+  // Before the first process starts, because its messages come at once.
   onStart(async () => {
     isStopping = true
     for (const timer of pauses) clearTimeout(timer)
@@ -75,10 +75,10 @@ export async function serveProcesses(
 const listWorkers = (): readonly Worker[] =>
   Object.values(cluster.workers ?? {}).flatMap((worker) => (worker ? [worker] : []))
 
-/** The process that says what is served, and the only one that stores a seed. */
+/** The process that prints the messages, and the only one that stores a seed. */
 const FIRST = 1
 
-/** Whether the first process never served: nothing that follows would. */
+/** Whether the first process never served: its successors would not either. */
 const isFirst = ({ id }: Worker, served: number | undefined): boolean => id === FIRST && served === undefined
 
 /** Serves as one of several processes. */
@@ -88,7 +88,7 @@ export async function serveAsOne(args: ServeArguments, terminal: Terminal, onSta
   await serve(leads ? args : { ...args, seed: undefined }, own, (stop) =>
     onStart(async () => {
       await stop()
-      // The first process would otherwise keep this one.
+      // The channel to the first process would otherwise keep this one alive.
       process.disconnect()
     }),
   )

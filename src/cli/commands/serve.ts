@@ -12,11 +12,11 @@ import { readState, watchFiles } from '../watch-files.js'
 /** A running server. */
 export interface Serving {
   readonly origin: string
-  /** Lets requests in flight end. */
+  /** Waits for requests in flight. */
   stop(): Promise<void>
 }
 
-/** Is called with what stops a server, before it listens: who knows its address may stop it. */
+/** Called with the function that stops a server, before it listens: a client may know its address at once. */
 export type OnStart = (stop: Serving['stop']) => void
 
 /**
@@ -36,7 +36,7 @@ export async function serve(
     return { ...started, answer: toNodeHandler(started.handler) }
   }
   const files = filesOf(args)
-  // Before the files are read, so that a change during the reading counts as one.
+  // Before the files are read, so that a change while they are read counts.
   const state = await readState(files)
   let current = await start()
   let watching: ReturnType<typeof watchFiles> | undefined
@@ -78,13 +78,13 @@ export async function serve(
   return { origin, stop }
 }
 
-/** The address of the page, on a line of its own below that of the API. */
+/** The address of the admin UI, on a line below that of the API. */
 const describePage = ({ hidesPage }: ServeArguments, origin: string): string =>
   hidesPage ? '' : `\nOpen ${origin}/_page to see and change it in a browser.`
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 
-/** Hashing threads outlast a service, so there is one hasher per cost. */
+/** Hashing threads outlast a service that restarts, so there is one hasher per cost. */
 function createHasherCache(): (cost: number) => Hasher {
   const hashers = new Map<number, Hasher>()
   return (cost) => {
@@ -97,12 +97,12 @@ function createHasherCache(): (cost: number) => Hasher {
 const filesOf = ({ config, seed }: ServeArguments): readonly string[] =>
   seed === undefined ? [config] : [config, seed]
 
-/** What a restart does to documents in memory. */
+/** The effect of a restart on documents in memory. */
 function describeLoss({ storage, seed }: ServeArguments): string {
   if (storage) return ''
   const rest = seed === undefined ? 'nothing' : seed
   return ` What was stored before is gone, accounts and sessions too: it begins with ${rest}.`
 }
 
-/** A storage that fails to close must not prevent what follows. */
+/** A storage that fails to close must not prevent the next steps. */
 const close = ({ handler }: Service): Promise<void> => handler.close().catch(() => {})

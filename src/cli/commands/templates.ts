@@ -14,22 +14,19 @@ export interface Template {
   readonly about: string
   /** The content of each file, by name. */
   readonly files: { readonly [name: string]: string }
-  /** Shell lines that show what it does, while it is served at an origin with its documents. */
+  /** Shell lines that show its features, while it is served at an origin with its documents. */
   readonly tries: (origin: string) => readonly string[]
 }
 
 const JSON_BODY = "-H 'content-type: application/json'"
 
-/** Takes the token out of the answer to a login. */
+/** Extracts the token from the answer to a login. */
 const logIn = (origin: string, email: string, password: string): string =>
   `TOKEN=$(curl -s ${origin}/auth/login ${JSON_BODY} -d '{"email":"${email}","password":"${password}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`
 
 const SIGNED_IN = '-H "authorization: Bearer $TOKEN"'
 
-/**
- * The files of a template. The test ends in `.mjs`, so it is a module whatever the folder's package.json
- * says.
- */
+/** The files of a template. The test ends in `.mjs`, so it is a module, independent of the folder's package.json. */
 const filesOf = (config: string, documents: string, tests: string): Template['files'] => ({
   'config.json': config,
   'documents.json': documents,

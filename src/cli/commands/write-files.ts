@@ -5,8 +5,8 @@ import { join, relative, resolve } from 'node:path'
 import { FileError } from '../read-json-file.js'
 
 /**
- * Writes files into a folder, which is created where it is missing. Throws `FileError`; where one of them exists,
- * nothing is written. `word`: who says so.
+ * Writes files into a folder, which is created if it is missing. Throws `FileError`; if one of the files exists, none
+ * is written. `word` is the command that the error names.
  */
 export async function writeFiles(
   folder: string,
@@ -17,7 +17,7 @@ export async function writeFiles(
   await mkdir(folder, { recursive: true }).catch(refuse(folder))
   for (const [file, text] of Object.entries(files)) {
     const path = join(folder, file)
-    // Also refuses a file that has appeared in the meantime.
+    // Also rejects a file that has appeared in the meantime.
     await writeFile(path, text.replace(SCHEMA, findSchema(folder)), { flag: 'wx' }).catch(refuse(path))
   }
 }
@@ -44,16 +44,16 @@ const refuse =
     throw new FileError(`${path} cannot be written: ${code}`)
   }
 
-/** The lines of a shell after which what was written into a folder can be served. */
+/** Shell lines that change into a folder and install the package, each if necessary. */
 export const prepare = (folder: string): readonly string[] => [
   ...(folder === '.' ? [] : [`cd ${quote(folder)}`]),
   ...(isInstalled(folder) ? [] : ['npm install collection-service']),
 ]
 
-/** Where a configuration beside the installed package finds the JSON Schema, which editors complete by. */
+/** The path of the JSON Schema, for completion in editors, from a configuration beside the installed package. */
 const SCHEMA = './node_modules/collection-service/dist/config.schema.json'
 
-/** Where one in a folder finds it: what programs there find may be installed further up. */
+/** The path from a configuration in a folder: the package may be installed in a parent folder. */
 function findSchema(folder: string): string {
   const found = resolveFrom(folder, 'collection-service/config.schema.json')
   if (found === undefined) return SCHEMA
@@ -61,7 +61,7 @@ function findSchema(folder: string): string {
   return path.startsWith('.') ? path : `./${path}`
 }
 
-/** Whether programs in a folder find this package. */
+/** Whether programs in a folder can import this package. */
 const isInstalled = (folder: string): boolean => resolveFrom(folder, 'collection-service') !== undefined
 
 function resolveFrom(folder: string, name: string): string | undefined {

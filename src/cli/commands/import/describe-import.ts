@@ -2,7 +2,7 @@ import { toPrintable } from '../../../service/start/printable.js'
 import type { FieldDefinition } from '../../../types.js'
 import type { Imported, ImportedCollection } from './import-database.js'
 
-/** Describes what became of a file: the collections, the names and values that differ, and the addresses. */
+/** Describes the result of an import: the collections, the names and values that differ, and the addresses. */
 export function describeImport({ collections, losses, isJsonServer }: Imported): string {
   const renames = collections.flatMap(describeRenames)
   const parts: readonly (readonly [about: string, lines: readonly string[]])[] = [
@@ -34,7 +34,7 @@ function describeCollection({ name, isSingle, documents, schema }: ImportedColle
   return [name, [count, ...fields].join(', ')]
 }
 
-/** The rows on the field that names the documents of a collection, and on its references. */
+/** The rows about the key of a collection's documents, and about its references. */
 function describeKeys({ name, key, schema }: ImportedCollection): readonly SummaryLine[] {
   const references = Object.entries(schema).flatMap(([field, definition]): readonly SummaryLine[] => {
     const { type, collection } = asReference(definition.type === 'array' ? definition.items : definition)
@@ -75,7 +75,7 @@ const describeRenames = ({ from, name, renamed }: ImportedCollection): readonly 
   ...[...renamed].map(([field, free]) => `${from}.${field} is ${name}.${free}`),
 ]
 
-/** The kinds of addresses that json-server has, for the first collection that shows each. */
+/** The kinds of addresses that json-server has, each for the first collection that shows it. */
 function describeAddresses(collections: readonly ImportedCollection[]): readonly SummaryLine[] {
   const list = collections.find(({ isSingle }) => !isSingle)
   const single = collections.find(({ isSingle }) => isSingle)

@@ -1,12 +1,12 @@
 import { isObject } from '../../../json/own-properties.js'
 
 /**
- * A number as it was written, where its digits may be more than a JavaScript number holds: `$numberLong`,
- * `$numberDecimal`, and integers beyond 2^53.
+ * A number as written, if it may have more digits than a JavaScript number: `$numberLong`, `$numberDecimal`, and
+ * integers beyond 2^53.
  */
 export class WrittenNumber {
   readonly text: string
-  /** The number, where a JavaScript number is exactly that; else `undefined`. */
+  /** The number, if a JavaScript number is exactly equal; else `undefined`. */
   readonly exact: number | undefined
 
   constructor(text: string) {
@@ -29,7 +29,7 @@ function toExact(text: string): number | undefined {
   return isKept && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? value : undefined
 }
 
-/** Reads what a wrapper holds; `undefined` where it is none of its kind, and stays an object. */
+/** Reads the content of a wrapper; `undefined` if it is not valid, and stays an object. */
 type ReadWrapped = (held: unknown) => unknown
 
 const readText =
@@ -40,7 +40,7 @@ const readText =
 const INTEGER = /^-?\d+$/
 const DECIMAL = /^-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i
 
-/** A time within the years that a timestamp holds. */
+/** A time within the years of a timestamp. */
 function readDate(held: unknown): Date | undefined {
   const plain = isObject(held) && typeof held.$numberLong === 'string' ? Number(held.$numberLong) : held
   if (typeof plain !== 'string' && typeof plain !== 'number') return undefined

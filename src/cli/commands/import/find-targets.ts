@@ -1,21 +1,21 @@
 import type { JsonObject } from '../../../types.js'
 import { WrittenNumber } from './extended-json.js'
 
-/** A collection of the file whose documents others may name, by what `id` they have. */
+/** A collection of the file whose documents others may reference by `id`. */
 export interface ImportTarget {
   readonly name: string
   /** The `_id` of each document, by its `id` as text: json-server finds `"1"` under `1`. */
   readonly ids: ReadonlyMap<string, string>
 }
 
-/** A field whose values name documents of another collection. */
+/** A field whose values reference documents of another collection. */
 export interface FoundReference {
   readonly target: ImportTarget
-  /** Whether a value is an array of them. */
+  /** Whether a value is an array of ids. */
   readonly isMany: boolean
 }
 
-/** A field that is named like a reference, and one of its values that names nothing. */
+/** A field that is named like a reference, and one of its values that references no document. */
 export interface BrokenReference {
   readonly target: ImportTarget
   readonly broken: unknown
@@ -23,7 +23,7 @@ export interface BrokenReference {
 
 const REFERENCE = /^(.+?)_?(Ids?|IDs?|ids?)$/
 
-/** Plurals that follow no rule. */
+/** Irregular plurals. */
 const PLURALS: { readonly [singular: string]: string } = {
   child: 'children',
   foot: 'feet',
@@ -35,7 +35,7 @@ const PLURALS: { readonly [singular: string]: string } = {
   woman: 'women',
 }
 
-/** What a collection of such things may be called, in lower case. */
+/** The possible names of a collection, in lower case. */
 function pluralsOf(singular: string): readonly string[] {
   const word = singular.toLowerCase()
   const irregular = Object.entries(PLURALS).flatMap(([one, many]) =>
@@ -52,7 +52,10 @@ function pluralsOf(singular: string): readonly string[] {
   ]
 }
 
-/** The parts of a name like `postId`, `post_id` or `postIds`; `paid` and `grids` end so too, but name nothing. */
+/**
+ * The parts of a name like `postId`, `post_id` or `postIds`; `paid` and `grids` have the same ending, but are no
+ * references.
+ */
 function splitName(field: string): { readonly base: string; readonly isMany: boolean } | undefined {
   const [, start = '', end = ''] = REFERENCE.exec(field) ?? []
   const base = start.replace(/_$/, '')
@@ -64,8 +67,8 @@ function splitName(field: string): { readonly base: string; readonly isMany: boo
 export const isIdName = (field: string): boolean => /^_?id$/i.test(field) || splitName(field) !== undefined
 
 /**
- * Finds the collection that the values of a field name: `postId` or `post_id` one document of `posts`, `postIds`
- * several. `undefined` where the field is not named so, or holds no value.
+ * Finds the collection that the values of a field reference: `postId` or `post_id` one document of `posts`, `postIds`
+ * several. `undefined` if the field has no such name, or no value.
  */
 export function findTarget(
   field: string,
@@ -89,10 +92,10 @@ export function findTarget(
   return named.length > 0 ? { target, isMany } : undefined
 }
 
-/** Whether a value can name a document. */
+/** Whether a value can reference a document. */
 export const isName = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'number' || value instanceof WrittenNumber
 
-/** The text by which a value names a document: json-server finds `"1"` under `1`. */
+/** The text form of a reference: json-server finds `"1"` under `1`. */
 export const toName = (value: unknown): string =>
   value instanceof WrittenNumber ? value.text : String(value)

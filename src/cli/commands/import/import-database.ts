@@ -19,23 +19,23 @@ export interface ImportedCollection {
   /** The key in the file. */
   readonly from: string
   readonly name: string
-  /** Whether the file had one object where a list could stand. */
+  /** Whether the file had a single object instead of a list. */
   readonly isSingle: boolean
   readonly schema: CollectionConfig['schema']
   readonly documents: readonly JsonObject[]
   /** The fields with another name, by the name in the file. */
   readonly renamed: ReadonlyMap<string, string>
-  /** The field that names each document, as it is called now; absent where there is none. */
+  /** The new name of the key field; absent if there is none. */
   readonly key?: string
 }
 
 /** The result of an import. */
 export interface Imported extends Pick<Database, 'isJsonServer'> {
   readonly config: Config & { readonly $schema: string }
-  /** The documents, as a seed takes them. */
+  /** The documents, in the form of a seed. */
   readonly documents: { readonly [collection: string]: readonly JsonObject[] }
   readonly collections: readonly ImportedCollection[]
-  /** What could not be taken as it was, in words. */
+  /** Descriptions of the values that were changed or left out. */
   readonly losses: readonly string[]
 }
 
@@ -45,13 +45,13 @@ interface ReadCollection {
   readonly isSingle: boolean
   readonly documents: readonly JsonObject[]
   readonly ids: readonly string[]
-  /** The field by which the file names a document: `id`, `_id`, or the keys of a dictionary. */
+  /** The key field in the file: `id`, `_id`, or the keys of a dictionary. */
   readonly idField: string
 }
 
 /**
- * Makes a configuration and documents of the content of a file: an object of lists, or of single objects. Everyone may do
- * everything, as with json-server.
+ * Converts the content of a file to a configuration and documents: an object of lists, or of single objects. Everyone
+ * may do everything, as with json-server.
  */
 export function importDatabase(database: Database, now: () => number = Date.now): Imported {
   const { values, isJsonServer, keyField } = database
@@ -111,14 +111,14 @@ function readDocuments(value: unknown): readonly JsonObject[] | undefined {
   return Array.isArray(value) && value.every(isPlainObject) ? value : undefined
 }
 
-/** MongoDB names documents by `_id`. */
+/** MongoDB uses `_id` as key. */
 const idFieldOf = (documents: readonly JsonObject[]): string =>
   documents.some((document) => Object.hasOwn(document, 'id')) ? 'id' : '_id'
 
 const wordFor = (value: unknown): string =>
   Array.isArray(value) ? 'a list of other values' : JSON.stringify(toStored(value, { type: 'json' }))
 
-/** The collection as a target of references; none where an `id` is missing, repeated or no name. */
+/** The collection as a target of references; none if an `id` is missing, repeated or invalid. */
 function targetOf(
   { from, documents, ids, idField }: ReadCollection,
   losses: string[],
@@ -132,7 +132,7 @@ function targetOf(
   return []
 }
 
-/** A definition whose values are all there and can be unique. */
+/** A definition whose values all exist and can be unique. */
 function asKey(definition: FieldDefinition): FieldDefinition | undefined {
   switch (definition.type) {
     case 'string':
@@ -194,7 +194,7 @@ function importCollection(
   }
 }
 
-/** A reference, or an array of them; `null` is what it was among the plain values. */
+/** A reference, or an array of them; `null` means the same as among plain values. */
 function referenceTo(
   collection: string,
   { isMany }: FoundReference,

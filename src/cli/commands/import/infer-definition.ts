@@ -4,7 +4,7 @@ import type { FieldDefinition, JsonObject } from '../../../types.js'
 import { WrittenNumber } from './extended-json.js'
 import { isIdName } from './find-targets.js'
 
-/** The kind of all values of a field. `null` is none of them: it is stored as absence. */
+/** The kind of all values of a field. `null` is not a kind: it is stored as a missing value. */
 type ValueKind =
   | 'boolean'
   | 'integer'
@@ -35,9 +35,9 @@ function kindOfAll(values: readonly unknown[]): ValueKind {
 }
 
 /**
- * The definition that accepts all of some values of a field; `json` where they have no other type in common. Whole
- * numbers are `number`, because the next value may have a fraction, unless the field's name is that of an id. Numbers
- * that JSON does not hold exactly are text.
+ * The definition that accepts all given values of a field; `json` if they have no other type in common. Whole numbers
+ * are `number`, because the next value may have a fraction, unless the field has the name of an id. Numbers that JSON
+ * does not hold exactly are text.
  */
 export function inferDefinition(name: string, values: readonly unknown[]): FieldDefinition {
   const given = values.filter((value) => value !== null)
@@ -65,7 +65,7 @@ export function inferDefinition(name: string, values: readonly unknown[]): Field
   }
 }
 
-/** Elements are kept as they are, `null` among them. */
+/** Elements are stored unchanged, also `null`. */
 function inferItems(name: string, elements: readonly unknown[]): FieldDefinition {
   return elements.includes(null) ? { type: 'json' } : inferDefinition(name, elements)
 }
@@ -88,7 +88,7 @@ function inferObject(objects: readonly JsonObject[]): FieldDefinition {
   }
 }
 
-/** The JSON that is stored of a value under its definition: a number as text where the field is text. */
+/** The stored JSON of a value under its definition: a number as text if the field is text. */
 export function toStored(value: unknown, definition: FieldDefinition): unknown {
   if (value instanceof Date) return value.toISOString()
   if (value instanceof WrittenNumber)

@@ -5,18 +5,18 @@ import type { JsonObject } from '../../../types.js'
 import { FileError, parseJson, readTextFile } from '../../read-json-file.js'
 import { fromExtendedJson } from './extended-json.js'
 
-/** The content of a file: the collections by name, as json-server takes them. */
+/** The content of a file: the collections by name, as in json-server. */
 export interface Database {
   readonly values: JsonObject
   /** `true` for a file in the form of json-server, whose addresses are then explained. */
   readonly isJsonServer: boolean
-  /** The field that the keys of a dictionary became; absent for every other file. */
+  /** The field that holds the keys of a dictionary; absent for every other file. */
   readonly keyField?: string
 }
 
 /**
  * Reads a file of json-server, a JSON list of objects, a dictionary of objects, or lines of JSON objects (NDJSON), each
- * with or without MongoDB's Extended JSON. A list, a dictionary and lines are one collection, named as the file is.
+ * with or without MongoDB's Extended JSON. A list, a dictionary and lines are one collection with the name of the file.
  * Throws `FileError`.
  */
 export async function readDatabase(file: string): Promise<Database> {
@@ -37,7 +37,7 @@ function parse(file: string, text: string): unknown {
   return fromExtendedJson(marked === text ? value : JSON.parse(marked))
 }
 
-/** Lines by the file's name, or where the first line is an object by itself and others follow it. */
+/** Lines by the file's extension, or if the first line is an object of its own and others follow. */
 function isLines(file: string, text: string): boolean {
   if (/\.(ndjson|jsonl)$/i.test(file)) return true
   const [first = '', ...others] = linesOf(text)
@@ -56,7 +56,7 @@ const parseLines = (file: string, text: string): readonly unknown[] =>
     .split(/\r?\n/)
     .flatMap((line, i) => (line.trim() === '' ? [] : [parse(`line ${i + 1} of ${file}`, line)]))
 
-/** The smallest number of members of a dictionary, less one. */
+/** An object with this many members or fewer is no dictionary. */
 const FEW = 20
 
 /**
@@ -75,7 +75,7 @@ function isDictionary(value: JsonObject): value is { readonly [key: string]: Jso
   return common.length > 0 && 2 * sum(common) >= sum(all)
 }
 
-/** A name for the keys that no member has. */
+/** A name for the key field that no member has. */
 function freeKeyField(members: readonly JsonObject[]): string {
   const taken = new Set(members.flatMap((member) => Object.keys(member).map((name) => name.toLowerCase())))
   let name = 'key'

@@ -1,7 +1,7 @@
-/** What names may be. */
+/** The rules for names. */
 export interface Naming {
   readonly isAllowed: (name: string) => boolean
-  /** What stands for a name of which nothing is left. */
+  /** The name to use if no character is allowed. */
   readonly fallback: string
 }
 
@@ -9,8 +9,8 @@ export interface Naming {
 const LENGTH = 63
 
 /**
- * Names that are allowed and differ from each other by more than letter case, by the names that were found. Those
- * that are allowed as they are stay; the others lose what is not, and get a number where the rest is taken.
+ * Allowed names for the given ones; they differ by more than letter case. Allowed names stay; the others lose their
+ * invalid characters, and get a number if the rest is taken.
  */
 export function renameAll(
   names: readonly string[],

@@ -6,7 +6,7 @@ import { isObject } from '../json/own-properties.js'
 import { ANY, type Expectation, judgeOptions, requireOptions } from '../options.js'
 import type { Caller } from '../types.js'
 
-/** What a request brings along, and what it meets. */
+/** The request, the stored documents, and the options of the service. */
 export interface ExpectOptions
   extends InsightOptions,
     Pick<ExplainedRequest, 'body' | 'headers' | 'documents' | 'now'> {
@@ -14,7 +14,7 @@ export interface ExpectOptions
   readonly ignored?: readonly string[]
 }
 
-/** What a request was answered. */
+/** The answer to a request. */
 export interface ExpectedAnswer {
   readonly status: number
   readonly body: unknown
@@ -22,16 +22,16 @@ export interface ExpectedAnswer {
   readonly ignored: readonly string[]
 }
 
-/** What is asked for; `path` may hold a query. */
+/** The method, the path, which may have a query, and the options. */
 type RequestArguments = readonly [method: string, path: string, options?: ExpectOptions]
 
 /**
- * Expects that a request is allowed (CONTRACT.md §8, "Permissions as unit tests"): answered 2xx or 304, with nothing of
- * the body dropped but what `ignored` names. Throws an error that explains the answer where it is another, and
- * `ConfigError` for a wrong configuration.
+ * Expects that a request is allowed (CONTRACT.md §8, "Permissions as unit tests"): answered 2xx or 304, with no
+ * property of the body dropped except those in `ignored`. Throws an error that explains any other answer, and
+ * `ConfigError` for an invalid configuration.
  *
- * @param config the configuration, as `createCollectionService` takes it
- * @param caller as `handler.as()` takes it; `null` is an anonymous one
+ * @param config the configuration, in the form of `createCollectionService`
+ * @param caller in the form of `handler.as()`; `null` is anonymous
  *
  * @example
  * ```ts
@@ -60,8 +60,8 @@ export async function expectAllowed(
 }
 
 /**
- * Expects that a request is denied: answered 401, 403, or the 404 of a document that exists. Any other refusal, of a
- * mistyped body or path for example, fails too. Throws as `expectAllowed` does.
+ * Expects that a request is denied: answered 401, 403, or the 404 of a document that exists. It also fails if the
+ * request is rejected for another reason, as a mistyped body or path. Throws as `expectAllowed` does.
  *
  * @example
  * ```ts
@@ -81,7 +81,7 @@ export async function expectDenied(
   return answer
 }
 
-/** The same as `explainRequest`, without what would have helped: a test that passes does not need it. */
+/** `explainRequest` without a suggestion, which a passing test does not need. */
 const explainShortly: typeof explainRequest = (config, request, options = {}) =>
   explainWith(config, request, options, null)
 
@@ -90,7 +90,7 @@ const NAMES: Expectation = [
   'an array of names',
 ]
 
-/** What a request brings along, and where it is asked; who asks for what was said before. */
+/** The options of a request; its caller, method and path are separate arguments. */
 const BROUGHT = {
   body: ANY,
   headers: ANY,
@@ -116,7 +116,7 @@ function ask(
   return explain(config, { caller, method, path, ...request }, own)
 }
 
-/** The header does not name all that was dropped, and a batch tells it with each of its results. */
+/** The header does not name all dropped properties, and a batch has them in each of its results. */
 function readAnswer({ answer: { status, body, ignored }, judgements }: Explanation): ExpectedAnswer {
   const results = isObject(body) && Array.isArray(body.results) ? body.results : []
   const told = results.flatMap((result) => (isObject(result) ? (result.ignored ?? []) : []))
@@ -135,7 +135,7 @@ function fail(what: string, explanation: Explanation): never {
   )
 }
 
-/** What is easily overlooked in a test. */
+/** A hint at a common mistake in tests. */
 function hint(what: string, { answer: { status }, missing }: Explanation): string {
   if (status === 404 && !missing) return ' There is no such document among "documents".'
   const isOther = what === 'denied' && status >= 400 && ![401, 403, 404].includes(status)

@@ -51,7 +51,7 @@ export async function serveProcesses(
     }, pause)
     pauses.add(timer)
   }
-  // Before the first process starts, because its messages come at once.
+  // Before the first process prints its address: from then on, the command may be stopped.
   onStart(async () => {
     isStopping = true
     for (const timer of pauses) clearTimeout(timer)

@@ -1,15 +1,15 @@
 import type { StorageAdapter } from '../../storage.js'
 
-/** A new, empty place for documents. */
+/** A new, empty storage for one test. */
 export interface TestStorage {
   /**
-   * Creates another adapter over the same place, in use at the same time. One that owns its place alone, as in
-   * memory, gives the same adapter, which opens again after `close`.
+   * Creates another adapter for the same storage, which is used at the same time. A storage with a single adapter, as in
+   * memory, returns the same adapter, which opens again after `close`.
    */
   connect(): StorageAdapter
   /**
-   * Copies what the place holds; the result puts the copy in place of what is there by then, as a restored backup. Both
-   * are called while no adapter is open. Without it, no case restores anything.
+   * Copies the stored data; the result replaces the data by that copy, as a restored backup. Both are called while no
+   * adapter is open. Without it, no case restores a backup.
    */
   backUp?(): Promise<() => Promise<void>>
   /** Called when the test is over and all adapters are closed. */
@@ -23,7 +23,7 @@ export interface AdapterCase {
 }
 
 /**
- * Runs a case in a new place, and removes the place.
+ * Runs a case on a new storage, and removes the storage.
  *
  * @example
  * ```ts
@@ -34,7 +34,7 @@ export async function runCase(
   { run }: AdapterCase,
   createStorage: () => Promise<TestStorage>,
 ): Promise<void> {
-  // Some runners end with the process, which what a case waits for need not keep alive.
+  // Some runners end with the event loop, and the pending promises of a case do not keep it alive.
   const awake = setInterval(() => {}, 1000)
   try {
     const storage = await createStorage()

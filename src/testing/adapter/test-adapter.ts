@@ -10,22 +10,21 @@ export interface SkippedCase {
   readonly reason: string
 }
 
-/** What the tests of an adapter need. */
+/** The runner, the storage and the options of the tests. */
 export interface AdapterTestOptions {
   /**
-   * The `test` of any runner: node:test, vitest, Jest. A slow storage may need more than the runner's usual
-   * time.
+   * The `test` of any runner: node:test, vitest, Jest. A slow storage may need more than the runner's default timeout.
    */
   readonly test: (name: string, run: () => Promise<void>) => void
-  /** Creates a new, empty place for each test. */
+  /** Creates a new, empty storage for each test. */
   readonly createStorage: () => Promise<TestStorage>
-  /** Cases that are registered under a name that says so, and not run. An unknown name throws. */
+  /** Cases that are registered with a name that marks them as skipped, and do not run. An unknown name throws. */
   readonly skip?: readonly SkippedCase[]
-  /** How much is asked at random; `report` receives what was asked. */
+  /** The extent of the random queries; `report` receives the coverage. */
   readonly fuzz?: FuzzOptions & { readonly report?: (coverage: FuzzCoverage) => void }
 }
 
-/** The name of the case that asks random queries. */
+/** The name of the case with random queries. */
 export const FUZZ_CASE = 'fuzz: random queries are answered as a plain array would'
 
 /**

@@ -56,7 +56,7 @@ const parseLines = (file: string, text: string): readonly unknown[] =>
     .split(/\r?\n/)
     .flatMap((line, i) => (line.trim() === '' ? [] : [parse(`line ${i + 1} of ${file}`, line)]))
 
-/** An object with this many members or fewer is no dictionary. */
+/** An object with this many members or fewer is not a dictionary. */
 const FEW = 20
 
 /**

@@ -33,7 +33,7 @@ const oneOf = (field: FieldRef, values: readonly Scalar[]): Filter => ({
 const both = (...filters: readonly Filter[]): Filter => ({ kind: 'and', filters })
 const notOf = (filter: Filter): Filter => ({ kind: 'not', filter })
 
-/** Every edge value as an element, alone and before, between and behind other fields. */
+/** Every edge value as an element, alone and before, between and after other fields. */
 const typeCases = scalarTypes.map(
   (type): AdapterCase => ({
     name: `elements: an index over ${type}`,
@@ -148,7 +148,7 @@ async function checkAll(adapter: StorageAdapter, documents: readonly StoredDocum
   }
 }
 
-/** Replaces documents, and gives what is stored then. */
+/** Replaces documents, and returns the stored ones. */
 async function replaceAll(
   adapter: StorageAdapter,
   documents: readonly StoredDocument[],
@@ -163,7 +163,7 @@ async function replaceAll(
   return next
 }
 
-/** Each moves some documents to other entries, and leaves others where they are. */
+/** Each change moves some documents to other index entries, and leaves others. */
 const CHANGES: readonly ((document: StoredDocument, i: number) => JsonObject)[] = [
   ({ tags }, i) => ({ tags: Array.isArray(tags) ? [...tags, 'a', tagOf(i)] : [tagOf(i)] }),
   (_, i) => (i % 2 === 0 ? { n: i % 4 } : { s: 'x' }),
@@ -172,7 +172,7 @@ const CHANGES: readonly ((document: StoredDocument, i: number) => JsonObject)[] 
   (_, i) => ({ other: i }),
 ]
 
-/** A text of 1,024 bytes that an engine can hardly make smaller. */
+/** A text of 1,024 bytes that hardly compresses. */
 const noise = (seed: number): string =>
   String.fromCharCode(...Array.from({ length: 512 }, (_, i) => 256 + ((i * i * 31 + i * seed) % 1700)))
 
@@ -344,6 +344,6 @@ export const elementCases: readonly AdapterCase[] = [
   },
 ]
 
-/** A list in each of some fields: a text, and the name of the field. */
+/** A list with a text and the field's name, in each of some fields. */
 const textsIn = (fields: readonly FieldRef[], text: string) =>
   Object.fromEntries(fields.map(({ path }) => [path, [text, path]]))

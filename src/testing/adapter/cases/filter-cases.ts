@@ -18,7 +18,7 @@ const KINDS = Object.keys({ eq: 1, lt: 1, lte: 1, gt: 1, gte: 1 } satisfies {
   readonly [kind in ComparisonKind]: 1
 }) as readonly ComparisonKind[]
 
-/** Checks a filter and its opposite. */
+/** Checks a filter and its negation. */
 async function checkFilter(adapter: StorageAdapter, filter: Filter): Promise<void> {
   await checkFound(adapter, 'edges', edgeDocuments, filter)
   await checkFound(adapter, 'edges', edgeDocuments, { kind: 'not', filter })
@@ -73,7 +73,7 @@ const isA = eq(V, 'a')
 const isOne = eq(N, 1)
 const isMissing: Filter = { kind: 'not', filter: { kind: 'present', field: V } }
 
-/** `filter` inside so many `not`s. */
+/** `filter` inside this many `not`s. */
 const negate = (filter: Filter, times: number): Filter =>
   times === 0 ? filter : negate({ kind: 'not', filter }, times - 1)
 
@@ -125,7 +125,7 @@ const TREES: readonly Filter[] = [
     ],
   },
   { kind: 'and', filters: [isMissing, { kind: 'lt', field: N, value: 10 }] },
-  // Each condition on an array is independent: two elements may satisfy two.
+  // Each condition on an array is independent: two elements may satisfy two conditions.
   {
     kind: 'and',
     filters: [
@@ -140,7 +140,7 @@ const TREES: readonly Filter[] = [
   { kind: 'or', filters: edgeDocuments.map(({ _id }) => eq(ID, _id)) },
 ]
 
-/** More values than a statement of PostgreSQL has parameters: a caller may bring a list of any length. */
+/** More values than a statement of PostgreSQL has parameters: callers may send lists of any length. */
 const MANY = 70_000
 const manyOf = (field: FieldRef): Filter => ({
   kind: 'or',
@@ -152,7 +152,7 @@ const byId = [...ids, 'no such id', '', "'"].flatMap((value) =>
   KINDS.map((kind): Filter => ({ kind, field: ID, value })),
 )
 
-/** The meaning of every operator for every type, value and place. */
+/** The meaning of every operator for every type, value and path. */
 export const filterCases: readonly AdapterCase[] = [
   ...comparisons,
   ...presences,

@@ -76,7 +76,7 @@ async function compare(adapter: StorageAdapter, id: string): Promise<void> {
   }
 }
 
-/** What is read with a document is what is read behind it; adapters without `readLinked` pass. */
+/** `readLinked` returns the same as one read after another; adapters without it pass. */
 export const linkedCases: readonly AdapterCase[] = [
   {
     name: 'linked: a document and what follows from it are as if one was read after another',

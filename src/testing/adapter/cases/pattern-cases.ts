@@ -56,7 +56,7 @@ const documents = TEXTS.map((text, i) =>
 
 const FIELDS = [fieldOf('s', 'string'), fieldOf('n.s', 'string'), fieldOf('l', 'string', true)]
 
-/** Patterns by theme. Each is asked with and without regard to case, and negated. */
+/** Patterns by theme. Each runs with and without regard to case, and negated. */
 // biome-ignore format: a table
 const PATTERNS: { readonly [theme: string]: readonly string[] } = {
   'literal text': [
@@ -137,7 +137,7 @@ const timestamps = (): readonly Filter[] =>
     pattern: parsePattern(source, { ignoreCase: true }),
   }))
 
-/** What a pattern matches, and what it does not. */
+/** Matches and mismatches of patterns. */
 export const patternCases: readonly AdapterCase[] = [
   ...Object.entries(PATTERNS).map(([theme, sources]) =>
     patternCase(`pattern: ${theme}`, () => filtersOf(sources)),

@@ -29,7 +29,7 @@ const things: readonly StoredDocument[] = Array.from({ length: 30 }, (_, i) =>
 
 const taken = { ok: false, step: 0, reason: 'unique', fields: ['s'] } as const
 
-/** A text that an engine can hardly make smaller. */
+/** A text that hardly compresses. */
 const noise = (length: number): string =>
   String.fromCharCode(...Array.from({ length }, (_, i) => 33 + ((i * i * 31 + i * 7919) % 900)))
 

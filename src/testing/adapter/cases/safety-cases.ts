@@ -15,7 +15,7 @@ const make = (): readonly StoredDocument[] =>
     documentOf(id, { s: `s${id}`, o: { list: [1, { x: 1 }], deep: { text: 'a' } } }),
   )
 
-/** Changes everything that can be changed, at every depth. */
+/** Changes every property, at every depth. */
 function spoil(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const inner of Object.values(value)) spoil(inner)
@@ -156,7 +156,7 @@ export const safetyCases: readonly AdapterCase[] = [
     run: (storage) =>
       withAdapter(storage, [plan], async (adapter) => {
         for (const [round, signalOf] of SIGNALS.entries()) await checkAbortedWrite(adapter, signalOf(), round)
-        // Many at once must leave nothing locked.
+        // Many at once must leave no lock behind.
         await Promise.all(
           Array.from({ length: 20 }, (_, i) =>
             checkAbortedWrite(adapter, (SIGNALS[i % SIGNALS.length] ?? aborted)(), 100 + i),

@@ -35,7 +35,7 @@ const stepCase = (name: string, run: (adapter: StorageAdapter) => Promise<void>)
 const isTwo: Filter = eq(N, 2)
 const absent: Filter = eq(N, 99)
 
-/** What each step does by itself, and what it refuses. */
+/** Each step by itself, and the reasons to reject it. */
 export const stepCases: readonly AdapterCase[] = [
   stepCase('no steps at all', (adapter) => checkWrite(adapter, [], { ok: true, removed: 0 })),
 
@@ -43,7 +43,7 @@ export const stepCases: readonly AdapterCase[] = [
     const again = documentOf('1', { n: 9 })
     const taken = { ok: false, step: 0, reason: 'unique', fields: ['_id'] } as const
     await checkWrite(adapter, [{ in: 'things', insert: again }], taken)
-    // A document that is equal in full, or in another collection, makes no difference.
+    // An identical document is rejected too; other collections do not count.
     await checkWrite(adapter, [{ in: 'things', insert: one }], taken)
     await checkWrite(adapter, [{ in: 'others', insert: one }], { ok: true, removed: 0 })
     await checkStored(adapter, 'things', ALL, 'after refused inserts')

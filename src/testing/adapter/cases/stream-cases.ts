@@ -27,7 +27,7 @@ const QUERIES: readonly ListQuery[] = [
   queryOf({ sort: [by(N), by(ID)], skip: 5000 }),
 ]
 
-/** `stream` is optional; where an adapter has it, it must agree with `list`. */
+/** `stream` is optional; an adapter that has it must return the same as `list`. */
 const withStream =
   (run: (adapter: StorageAdapter, stream: NonNullable<StorageAdapter['stream']>) => Promise<void>) =>
   (storage: Parameters<AdapterCase['run']>[0]): Promise<void> =>

@@ -28,7 +28,7 @@ export const uniqueCase = (
   run: (adapter: StorageAdapter) => Promise<void>,
 ): AdapterCase => ({ name: `unique: ${name}`, run: (storage) => withAdapter(storage, plans, run) })
 
-/** How unique indexes bind values, and when the values are free again. */
+/** The values that unique indexes bind, and when they are free again. */
 export const uniqueCases: readonly AdapterCase[] = [
   uniqueCase('the _id comes before every index', [planOf('things', [true, S])], async (adapter) => {
     await checkWrite(adapter, [{ in: 'things', insert: documentOf('1', { s: 'a' }) }], stored)

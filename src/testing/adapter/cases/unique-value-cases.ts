@@ -15,10 +15,7 @@ const T = fieldOf('t', 'timestamp')
 /** Inserts, each in its own write. */
 type Insertion = readonly [properties: JsonObject, expected: WriteResult]
 
-/**
- * A case of inserts into a collection `things` with unique indexes; refused inserts must leave nothing
- * behind.
- */
+/** A case of inserts into a collection `things` with unique indexes; rejected inserts must not store anything. */
 const insertCase = (
   name: string,
   indexes: readonly (readonly FieldRef[])[],
@@ -45,7 +42,7 @@ const DIFFERENT_TEXTS = [
   'a\n', 'a%', 'a_', '1', '1.0', '01', 'null', "'", '"',
 ]
 
-/** The values that must not occur twice. */
+/** Values that must not occur twice. */
 export const uniqueValueCases: readonly AdapterCase[] = [
   insertCase(
     'one field',

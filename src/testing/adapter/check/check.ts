@@ -17,22 +17,22 @@ export function isSame(a: unknown, b: unknown): boolean {
   )
 }
 
-/** Prints JSON in ASCII: texts that look alike must not print alike. */
+/** Prints JSON in ASCII, because texts that look alike must not print alike. */
 export function print(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** A longer value does not help anyone. */
+/** Longer values are unreadable. */
 const MAX_PRINTED = 4000
 
-/** Prints a value, cut where it gets too long. */
+/** Prints a value, cut if it is too long. */
 export function printShort(value: unknown): string {
   const text = print(value)
   return text.length > MAX_PRINTED ? `${text.slice(0, MAX_PRINTED)}… (${text.length} characters)` : text
 }
 
-/** Throws unless two values are the same JSON. `what` is a function where it takes long to say. */
+/** Throws unless two values are the same JSON. `what` is a function if it is expensive to compute. */
 export function checkSame(actual: unknown, expected: unknown, what: string | (() => string)): void {
   if (isSame(actual, expected)) return
   const said = typeof what === 'string' ? what : what()
@@ -44,7 +44,7 @@ export function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(what)
 }
 
-/** The error of a rejected promise, as text; `undefined` where it resolved. */
+/** The error of a rejected promise, as text; `undefined` if it resolved. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<string | undefined> {
   try {
     await promise

@@ -17,7 +17,7 @@ import type { JsonObject } from '../../../types.js'
 import { checkSame } from './check.js'
 import { checkWrite } from './check-write.js'
 
-/** A place in a document. */
+/** A field at a path of a document. */
 export const fieldOf = (path: string, type: ValueType, each = false): FieldRef => ({ path, type, each })
 
 /** The `_id` of a document. */

@@ -5,7 +5,7 @@ import { anyValues, scalars } from './edge-values.js'
 /** Ids whose order by code point differs from that of a dictionary and from that of insertion. */
 const idOf = (i: number): string => `${'bAaB-_Z0'[i % 8] ?? ''}${(i * 7919) % 1000}`
 
-/** The values along a path, and where the path ends early. */
+/** The values along a path, also where the path ends early. */
 const PLACES: readonly object[] = [
   {},
   { v: null, a: null, l: null },
@@ -34,8 +34,8 @@ const LISTS: readonly (readonly unknown[])[] = [
 ]
 
 /**
- * Documents with every edge value at the top (`v`), nested (`a.b`), as an element (`l`, `a.l`), inside one
- * (`m`), and with everything that can be there instead.
+ * Documents with every edge value at the top (`v`), nested (`a.b`), as an element (`l`, `a.l`), inside an element
+ * (`m`), and with other values in the same positions.
  */
 export const edgeDocuments: readonly StoredDocument[] = [
   ...anyValues.map((value) => ({

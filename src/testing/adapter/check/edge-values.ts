@@ -23,10 +23,7 @@ const NEARLY_TIMESTAMPS: readonly string[] = [
   '\n2026-11-20T08:00:00.000Z',
 ]
 
-/**
- * Pairs of everything that engines confuse: case, composition, planes, wildcards, quotes, numbers, words of
- * JSON.
- */
+/** Pairs of everything that engines confuse: case, composition, planes, wildcards, quotes, numbers, words of JSON. */
 // biome-ignore format: a table
 const TEXTS: readonly string[] = [
   '', ' ', 'a', 'A', 'b', 'B', 'a ', ' a', 'aB', 'ab', 'z', 'Z', 'foo bar', 'Foo Bar', 'foo\nbar',
@@ -40,7 +37,7 @@ const TEXTS: readonly string[] = [
   'null', 'true', 'false', 't', 'f', '[]', '{}', '"a"', '[1]', '__proto__',
 ]
 
-/** Texts that are easily confused, or put in the wrong order, with others on the same line. */
+/** Each line: texts that are easily confused with each other, or sorted in the wrong order. */
 // biome-ignore format: a table
 export const confusableTexts: readonly (readonly string[])[] = [
   ['\uffff', '\ue000', '\ufffd', '\u{10000}', '\u{1f600}', '\u{10ffff}'],
@@ -108,7 +105,7 @@ export const valueTypes = Object.keys(valuesOfType) as readonly ValueType[]
 /** The types whose values can be compared and ordered. */
 export const scalarTypes = valueTypes.filter(isComparable)
 
-/** The values that a type can be compared with in order: those of its JavaScript type. */
+/** The operands of order comparisons of a type: values of its JavaScript type. */
 export function operandsOf(type: ComparableType): readonly Scalar[] {
   switch (type) {
     case 'string':

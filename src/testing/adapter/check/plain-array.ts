@@ -13,7 +13,7 @@ export interface Mismatch {
   readonly actual: unknown
 }
 
-/** Sorts documents; what they are sorted by is read once of each. */
+/** Sorts documents; reads the keys of each document once. */
 function sortPlainly(
   documents: readonly StoredDocument[],
   sort: readonly SortKey[],
@@ -42,8 +42,8 @@ export function listPlainly(
 }
 
 /**
- * How an answer differs from that of a plain array. Without a sort, any order is right, and any page of the
- * size.
+ * The difference between an answer and that of a plain array. Without a sort, any order is right, and any page of the
+ * right size.
  */
 export const judgeList = (
   documents: readonly StoredDocument[],
@@ -51,7 +51,7 @@ export const judgeList = (
   answer: readonly StoredDocument[],
 ): Mismatch | undefined => judgePage(documents.filter(compileFilter(query.filter)), query, answer)
 
-/** The same by the documents that match. */
+/** The same, given the documents that match. */
 function judgePage(
   matching: readonly StoredDocument[],
   query: ListQuery,
@@ -86,7 +86,7 @@ function describeList(
   query: ListQuery,
   actual: readonly StoredDocument[],
 ): Error {
-  // Of many documents, only the wrong ones are printed.
+  // If there are many documents, only the wrong ones are printed.
   const place = expected.findIndex(({ _id }, i) => _id !== actual[i]?._id)
   const at = place < 0 ? expected.length : place
   return new Error(

@@ -3,15 +3,15 @@ import type { Change, CollectionPlan, StorageAdapter, StoredDocument, WriteStep 
 import { check, checkSame } from './check.js'
 import { applyPlainly, type Documents } from './plain-write.js'
 
-/** A change without its write, its place and its time. */
+/** A change without its write, position and time. */
 export type PlainChange = Omit<Change, 'write' | 'time' | 'position'>
 
 /** The documents of some collections. */
 export type PlainStore = ReadonlyMap<string, Documents>
 
 /**
- * Applies steps to the documents of some collections, if all of them succeed, as a write by a caller. Gives what must be in the log;
- * `undefined` where a step is refused.
+ * Applies steps to the documents of some collections, if all of them succeed, as a write by a caller. Returns the
+ * expected log; `undefined` if a step is rejected.
  */
 export function recordPlainly(
   store: PlainStore,
@@ -59,14 +59,14 @@ export type LoggingAdapter = StorageAdapter & Required<Pick<StorageAdapter, 'cha
 /** Whether an adapter has a log. */
 export const hasLog = (adapter: StorageAdapter): adapter is LoggingAdapter => adapter.changes !== undefined
 
-/** Where the log of an adapter ends. */
+/** The position of the end of an adapter's log. */
 export async function findEnd(adapter: LoggingAdapter): Promise<string> {
   const { changes, position, gap } = await adapter.changes(null, { limit: 1 })
   check(changes.length === 0 && !gap, 'the end of the log has changes, or a gap')
   return position
 }
 
-/** Reads all changes behind a position, in pages. */
+/** Reads all changes after a position, in pages. */
 export async function readLog(
   adapter: LoggingAdapter,
   after: string,
@@ -86,10 +86,10 @@ export async function readLog(
   }
 }
 
-/** A change as it is compared. */
+/** The part of a change that is compared. */
 export const plainChange = ({ write, time, position, ...change }: Change): PlainChange => change
 
-/** Checks all changes behind a position. Gives the position behind them. */
+/** Checks all changes after a position. Returns the last position. */
 export async function checkLog(
   adapter: LoggingAdapter,
   after: string,

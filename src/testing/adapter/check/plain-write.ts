@@ -6,7 +6,7 @@ export type Documents = Map<string, StoredDocument>
 
 type Reason = Extract<WriteResult, { readonly ok: false }>['reason']
 
-/** Applies a step to documents of one collection without unique fields. Gives the reason of a refusal. */
+/** Applies a step to documents of one collection without unique fields. Returns the reason if it is rejected. */
 export function applyPlainly(documents: Documents, step: WriteStep): Reason | undefined {
   if ('insert' in step) {
     if (documents.has(step.insert._id)) return 'unique'
@@ -29,7 +29,7 @@ export function applyPlainly(documents: Documents, step: WriteStep): Reason | un
   return undefined
 }
 
-/** The refusal of a write whose last step cannot succeed. */
+/** The result of a write whose last step fails. */
 export function refusePlainly(
   documents: readonly StoredDocument[],
   steps: readonly WriteStep[],

@@ -4,7 +4,7 @@ import { check, print } from './check.js'
 /** The steps of one write. */
 export type Write = readonly WriteStep[]
 
-/** Starts all writes at once, in turn on each of two adapters. */
+/** Starts all writes at once, alternately on two adapters. */
 export const race = (
   adapters: readonly StorageAdapter[],
   writes: readonly Write[],
@@ -17,7 +17,7 @@ export const race = (
     }),
   )
 
-/** Checks that one write won, and that all others lost for this reason. */
+/** Checks that one write succeeded, and that all others failed for this reason. */
 export function checkOneWinner(results: readonly WriteResult[], reason: string, what: string): void {
   const winners = results.filter(({ ok }) => ok)
   check(winners.length === 1, `${what}: ${winners.length} of ${results.length} succeeded, not one`)
@@ -25,6 +25,6 @@ export function checkOneWinner(results: readonly WriteResult[], reason: string, 
   check(odd === undefined, `${what}: a loser was told ${print(odd)}, not that of ${print(reason)}`)
 }
 
-/** What `make` gives for 0, 1, … */
+/** The results of `make` for 0, 1, … */
 export const times = <T>(count: number, make: (i: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, i) => make(i))

@@ -13,10 +13,7 @@ function boundsBehind({ field, descending }: SortKey, value: Scalar | undefined)
   return [{ kind: 'lt', field, value }, isMissing(field)]
 }
 
-/**
- * The ranges by which pages continue after a document: each fixes the first keys of an order and bounds the
- * next.
- */
+/** The ranges that continue a list after a document: each fixes the first keys of an order and bounds the next. */
 export const rangesBehind = (sort: readonly SortKey[], document: StoredDocument): readonly Filter[] =>
   sort.flatMap((key, depth) => {
     const same = sort.slice(0, depth).map(({ field }) => isSame(field, compileField(field)(document)))

@@ -1,7 +1,7 @@
 import type { CollectionPlan, StorageAdapter } from '../../../storage.js'
 import type { TestStorage } from '../adapter-case.js'
 
-/** Opens some adapters for one place, runs `use`, and closes them in any case. */
+/** Opens some adapters for one storage, runs `use`, and always closes them. */
 export async function withAdapters(
   storage: TestStorage,
   count: number,
@@ -9,7 +9,7 @@ export async function withAdapters(
   run: (adapters: readonly StorageAdapter[]) => Promise<void>,
 ): Promise<void> {
   const adapters = Array.from({ length: count }, () => storage.connect())
-  // In memory they are the same.
+  // In memory both are the same adapter.
   const distinct = [...new Set(adapters)]
   try {
     for (const adapter of distinct) await adapter.open(plans)
@@ -21,7 +21,7 @@ export async function withAdapters(
   for (const adapter of distinct) await adapter.close()
 }
 
-/** Opens one adapter, runs `use`, and closes it in any case. */
+/** Opens one adapter, runs `use`, and always closes it. */
 export const withAdapter = (
   storage: TestStorage,
   plans: readonly CollectionPlan[],
@@ -31,7 +31,7 @@ export const withAdapter = (
     if (adapter) await run(adapter)
   })
 
-/** Opens two adapters for one place, runs `use`, and closes them in any case. */
+/** Opens two adapters for one storage, runs `use`, and always closes them. */
 export const withTwo = (
   storage: TestStorage,
   plans: readonly CollectionPlan[],

@@ -3,20 +3,17 @@ import { compileFilter } from '../../../filter/matches.js'
 import type { ListQuery, StoredDocument } from '../../../storage.js'
 import { listPlainly } from '../check/plain-array.js'
 
-/** What a run of the fuzzer has asked. */
+/** The coverage of a fuzzer run. */
 export interface FuzzCoverage {
   readonly stores: number
   readonly queries: number
   /** The share of non-trivial answers: neither empty nor with every document of the store. */
   readonly nonTrivial: number
-  /**
-   * How often each operator was asked for each type, as `lt integer`, `eq string[]` for elements, `sort
-   * number`.
-   */
+  /** The number of queries for each operator and type, as `lt integer`, `eq string[]` for elements, `sort number`. */
   readonly conditions: { readonly [operatorAndType: string]: number }
 }
 
-/** Counts queries while they are asked. */
+/** Counts queries as they run. */
 export interface CoverageCounter {
   addStore(): void
   addQuery(documents: readonly StoredDocument[], query: ListQuery): void

@@ -13,7 +13,7 @@ import { drawStore, type FieldedStore, type RandomStore } from './random-store.j
 import { drawWrites, NOBODY } from './random-write.js'
 import { type FailingCase, shrink } from './shrink.js'
 
-/** How much the fuzzer asks. The same options give the same questions. */
+/** The extent of a fuzzer run. The same options give the same queries. */
 export interface FuzzOptions {
   /** Default 1. Store `i` of a run is the first of a run with the seed `seed + i`. */
   readonly seed?: number
@@ -23,14 +23,14 @@ export interface FuzzOptions {
   readonly queries?: number
 }
 
-/** The stores that share one place, each in its own collection. */
+/** The number of stores that share one storage, each in its own collection. */
 const BATCH = 50
 /** The share of filters that are also counted. */
 const COUNTED = 0.25
 const MAX_SHRINKING = 1500
 const ANY_WHOLE = wholeNumber(0, Number.MAX_SAFE_INTEGER)
 
-/** Changes a seed. */
+/** Derives the seed of the writes. */
 const WRITES = 0x5eed
 
 interface Round {
@@ -61,7 +61,7 @@ export async function fuzzAdapter(
     const rounds = Array.from({ length: Math.min(BATCH, stores - first) }, (_, i): Round => {
       const own = seed + first + i
       const store = drawStore(createRandom(own))
-      // Its own source of chance: the store of a seed does not depend on its writes.
+      // A separate generator, so that the store of a seed does not depend on its writes.
       const writes = drawWrites(createRandom(own ^ WRITES), documentsOf(store))
       return { seed: own, collection: `s${i}`, store: { ...store, writes } }
     })
@@ -84,7 +84,7 @@ async function runRound(
   queries: number,
   coverage: ReturnType<typeof createCoverageCounter>,
 ): Promise<void> {
-  // Its own source of chance: the store of a seed does not depend on the queries.
+  // A separate generator, so that the store of a seed does not depend on the queries.
   const random = createRandom(~seed)
   const documents = documentsOf(store)
   const fail = async (query: ListQuery | undefined): Promise<never> => {
@@ -100,7 +100,7 @@ async function runRound(
   }
 }
 
-/** Judges cases one after another, each store in its own collection. */
+/** Evaluates cases one after another, each store in its own collection. */
 function createJudge(
   adapter: StorageAdapter,
   prefix: string,

@@ -9,7 +9,7 @@ import { refusePlainly } from '../check/plain-write.js'
 import type { Life, RandomStore } from './random-store.js'
 import { NOBODY } from './random-write.js'
 
-/** The documents of a store at the end. */
+/** The final documents of a store. */
 export const documentsOf = ({ lives }: Pick<RandomStore, 'lives'>): readonly StoredDocument[] =>
   lives.flatMap(({ document }) => document ?? [])
 
@@ -36,7 +36,7 @@ async function observe<T>(
   }
 }
 
-/** Writes a store into a collection that is open and empty, and checks that it is stored. */
+/** Writes a store into an open, empty collection, and checks the stored documents. */
 export async function judgeStore(
   adapter: StorageAdapter,
   collection: string,
@@ -69,14 +69,14 @@ export async function judgeStore(
   return { what: 'all documents', expected: all, actual: 'value' in actual ? actual.value : actual.failure }
 }
 
-/** A query, and the documents that it is about. */
+/** A query, and the documents of its collection. */
 interface JudgedQuery {
   readonly documents: readonly StoredDocument[]
   readonly query: ListQuery
   readonly alsoCounts: boolean
 }
 
-/** Asks one question of a collection. */
+/** Runs one query on a collection, and checks the answer. */
 export async function judgeQuery(
   adapter: StorageAdapter,
   collection: string,

@@ -49,7 +49,7 @@ function drawSource(random: Random, text: string, depth: number): string {
   return parts.join('')
 }
 
-/** Draws a portable pattern that is likely to match something in a text. */
+/** Draws a portable pattern that is likely to match a part of a text. */
 export function drawPattern(random: Random, text: string): Pattern {
   const source = `${random.chance(0.25) ? '^' : ''}${drawSource(random, text, 2)}${random.chance(0.25) ? '$' : ''}`
   try {

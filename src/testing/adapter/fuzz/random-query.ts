@@ -8,7 +8,7 @@ import type { Random } from './random.js'
 import { drawPattern } from './random-pattern.js'
 import type { PooledField } from './random-store.js'
 
-/** What queries are drawn from. */
+/** The input for drawing queries. */
 export interface QuerySource {
   readonly fields: readonly PooledField[]
   readonly documents: readonly StoredDocument[]
@@ -52,7 +52,7 @@ function drawLeaf(random: Random, { fields, documents }: QuerySource): Filter {
   }
 }
 
-/** A few values of one field, of which one may be there twice. */
+/** A few values of one field, perhaps with a duplicate. */
 function drawList(random: Random, { fields }: QuerySource): Filter {
   const field = random.pick(fields)
   const type = scalarTypeOf(field)
@@ -96,14 +96,14 @@ function drawSort(random: Random, { fields }: QuerySource): readonly SortKey[] {
   return [...keys, by(ID, uniform ?? random.chance(0.5))]
 }
 
-/** The ranges by which pages continue after some document. */
+/** The ranges that continue a list after some document. */
 const drawRanges = (
   random: Random,
   { documents }: QuerySource,
   sort: readonly SortKey[],
 ): readonly Filter[] => (documents.length > 0 ? rangesBehind(sort, random.pick(documents)) : [])
 
-/** Draws a question about a store. */
+/** Draws a query for a store. */
 export function drawQuery(random: Random, source: QuerySource): ListQuery {
   const sort = drawSort(random, source)
   const ranges = random.chance(0.1) ? drawRanges(random, source, sort) : []

@@ -18,11 +18,11 @@ export interface Life {
   readonly document?: StoredDocument
 }
 
-/** What one round of the fuzzer asks about. */
+/** The data of one round of the fuzzer. */
 export interface RandomStore {
   readonly indexes: readonly IndexPlan[]
   readonly lives: readonly Life[]
-  /** Writes that are refused in the end, each by itself. */
+  /** Writes that run at the end, each with a failing last step, so none may have an effect. */
   readonly writes: readonly RandomWrite[]
 }
 
@@ -47,7 +47,7 @@ function drawField(random: Random, path: string, each: boolean): PooledField {
   }
 }
 
-/** Texts that engines confuse are rare by chance. */
+/** Random choice rarely draws texts that engines confuse. */
 const drawConfusable = (random: Random): readonly string[] =>
   random.sample(random.pick(confusableTexts), random.integer(2, 5))
 
@@ -117,13 +117,13 @@ function drawProperties(random: Random, fields: readonly PooledField[]): { [name
   return properties
 }
 
-/** The values that a unique index covers; `undefined` where it does not cover the document. */
+/** The values that a unique index covers; `undefined` if it does not cover the document. */
 function keyOf({ fields }: IndexPlan, document: StoredDocument): string | undefined {
   const values = fields.map((field) => compileField(field)(document))
   return values.includes(undefined) ? undefined : JSON.stringify(values)
 }
 
-/** The values that a unique index covers of a document, now and before. */
+/** The values of a document that a unique index covers, now and before. */
 const keysOf = (index: IndexPlan, { before, document }: Life): readonly string[] =>
   [before, document].flatMap((one) => (one && keyOf(index, one)) ?? [])
 

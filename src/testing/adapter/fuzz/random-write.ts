@@ -3,7 +3,7 @@ import { eq, fieldOf, ID } from '../check/documents.js'
 import { applyPlainly } from '../check/plain-write.js'
 import type { Random } from './random.js'
 
-/** Steps on the collection of a store; `in` has no meaning here. */
+/** Steps on the collection of a store; `in` is ignored. */
 export type RandomWrite = readonly WriteStep[]
 
 const VERSION = fieldOf('_version', 'integer')
@@ -14,10 +14,10 @@ const MOST_STEPS = 8
 /** No random store has documents with these ids. */
 const NEW = ['+', '+1', '+2'] as const
 
-/** The `_id` of a document that no write can make. */
+/** An `_id` that no write creates. */
 export const NOBODY = '?'
 
-/** Draws a step; about most of the documents, and in versions that they have. */
+/** Draws a step, mostly with an existing document and its version. */
 export function drawStep(random: Random, documents: ReadonlyMap<string, StoredDocument>): WriteStep {
   const present = random.pick([...documents.keys(), NEW[0]])
   const fresh = random.pick(NEW)
@@ -41,7 +41,7 @@ export function drawStep(random: Random, documents: ReadonlyMap<string, StoredDo
   return step()
 }
 
-/** Draws writes whose steps succeed for the most part, one after another. */
+/** Draws writes whose steps mostly succeed, one after another. */
 export function drawWrites(random: Random, documents: readonly StoredDocument[]): readonly RandomWrite[] {
   return Array.from({ length: WRITES }, () => {
     const left = new Map(documents.map((document) => [document._id, document]))

@@ -1,6 +1,6 @@
-/** Chance from a seed: the same seed gives the same choices. */
+/** A seeded random generator: the same seed gives the same choices. */
 export interface Random {
-  /** A number from 0 to below 1. */
+  /** A number of at least 0 and below 1. */
   next(): number
   /** A whole number from `min` to `max`, both included. */
   integer(min: number, max: number): number

@@ -2,7 +2,7 @@ import { everything, type Filter } from '../../../filter/filter.js'
 import type { ListQuery } from '../../../storage.js'
 import type { Life, RandomStore } from './random-store.js'
 
-/** A store, and the query with the wrong answer; none where the store itself is wrong. */
+/** A store, and the query with the wrong answer; none if the store itself is wrong. */
 export interface FailingCase {
   readonly store: RandomStore
   readonly query: ListQuery | undefined
@@ -85,10 +85,10 @@ function dropProperty({ before, document }: Life, name: string): Life {
 }
 
 function* smallerCases({ store, query }: FailingCase): Iterable<FailingCase> {
-  // Queries first: asking the same store again is cheaper than writing another.
+  // Queries first: another query is cheaper than writing another store.
   if (query) for (const smaller of smallerQueries(query)) yield { store, query: smaller }
   for (const lives of smallerLives(store.lives)) yield { store: { ...store, lives }, query }
-  // The limits of a page move with the documents.
+  // The bounds of a page move with the documents.
   for (const moved of query ? smallerPages(query) : []) {
     for (let i = 0; i < store.lives.length; i++) {
       yield { store: { ...store, lives: without(store.lives, i) }, query: moved }
@@ -109,7 +109,7 @@ const sizeOf = ({ store, query }: FailingCase): number =>
   JSON.stringify({ ...store, filter: query?.filter, sort: query?.sort, limit: query?.limit ?? 0 }).length +
   Math.min(query?.skip ?? 0, 1e6)
 
-/** Makes a failing case smaller while it still fails, at most `maxTries` times. */
+/** Makes a failing case smaller while it still fails, in at most `maxTries` tries. */
 export async function shrink(
   failing: FailingCase,
   fails: (candidate: FailingCase) => Promise<boolean>,
@@ -119,7 +119,7 @@ export async function shrink(
   for (let found = true; found; ) {
     found = false
     for (const candidate of smallerCases(smallest)) {
-      // Otherwise a smaller filter with a longer text would lead to a loop.
+      // Otherwise a smaller filter with a longer text would lead to an endless loop.
       if (sizeOf(candidate) >= sizeOf(smallest) && candidate.query?.filter !== everything) continue
       if (tries >= maxTries) return smallest
       tries += 1

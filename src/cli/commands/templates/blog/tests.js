@@ -1,4 +1,4 @@
-// Who may do what, said as tests. To run them: node --test
+// Permissions as tests. To run them: node --test
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ const readJson = async (name) => JSON.parse(await readFile(new URL(name, import.
 const config = await readJson('config.json')
 const documents = await readJson('documents.json')
 
-// A service in memory for each test, so that none sees what another has stored. The hasher is cheap: for tests only.
+// An in-memory service for each test, so that tests share no documents. The hasher is cheap: for tests only.
 const createService = () =>
   createCollectionService(config, createMemoryAdapter({ documents }), { hasher: createTestHasher() })
 
@@ -22,7 +22,7 @@ const stranger = null
 const [hello, , draft] = documents.articles
 const [welcome, spam] = documents.comments
 
-// The service as one caller. No password is needed: `as` takes your word for who calls.
+// The service as one caller. No password is needed: `as` trusts its argument.
 function actAs(caller, service = createService()) {
   const handler = service.as(caller)
   return async (method, path, body) => {

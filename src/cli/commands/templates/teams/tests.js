@@ -1,4 +1,4 @@
-// Who may do what, said as tests. To run them: node --test
+// Permissions as tests. To run them: node --test
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -9,20 +9,20 @@ const readJson = async (name) => JSON.parse(await readFile(new URL(name, import.
 const config = await readJson('config.json')
 const documents = await readJson('documents.json')
 
-// A service in memory for each test, so that none sees what another has stored. The hasher is cheap: for tests only.
+// An in-memory service for each test, so that tests share no documents. The hasher is cheap: for tests only.
 const createService = () =>
   createCollectionService(config, createMemoryAdapter({ documents }), {
     hasher: createTestHasher(),
     logger: {},
   })
 
-// Ann is the admin of Red, Max a member, Gil a guest; Bob is the admin of Blue. Eve is invited to Red, Zoe is nobody.
+// Ann is the admin of Red, Max a member, Gil a guest; Bob is the admin of Blue. Eve is invited to Red, Zoe has no team.
 const [ann, max, gil, bob, eve, zoe] = documents.users.map(({ _id, email }) => ({ id: _id, email }))
 const [red, blue] = documents.teams
 const [garden, feast, boat] = documents.projects
 const [toMax, , toEve] = documents.invitations
 
-// The service as one caller. No password is needed: `as` takes your word for who calls.
+// The service as one caller. No password is needed: `as` trusts its argument.
 function actAs(caller, service = createService()) {
   const handler = service.as(caller)
   return async (method, path, body) => {

@@ -12,7 +12,7 @@ const BYTES = 1000
 
 let serial = 0
 
-/** Lets time pass, and the log be written and read, until changes behind a position are gone. */
+/** Waits, with writes and reads of the log, until changes after a position are deleted. */
 async function waitForGap(adapter: LoggingAdapter, position: string): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     if ((await adapter.changes(position, { limit: 10 })).gap) return
@@ -22,7 +22,7 @@ async function waitForGap(adapter: LoggingAdapter, position: string): Promise<vo
   throw new Error(`a change that need not be kept is still there after ${ROUNDS} writes and reads`)
 }
 
-/** Writes and reads so that changes would go. */
+/** Writes and reads, which let an adapter delete old changes. */
 async function pass(adapter: LoggingAdapter): Promise<void> {
   for (let round = 0; round < 10; round++) {
     await insertAll(adapter, 'things', [documentOf(`round${serial++}`)])
@@ -41,7 +41,7 @@ const MARKED = [
   { name: 'marks', indexes: [], mark: 'position' },
 ]
 
-/** For how long changes are kept. */
+/** The retention of changes. */
 export const keepCases: readonly AdapterCase[] = [
   logCase(
     'what need not be kept goes, and is a gap for a reader who comes late',

@@ -12,14 +12,14 @@ const IDS = ['a', 'b', 'c', 'd', 'e', 'f'] as const
 const printChange = ({ id, before, after }: Pick<Change, 'id' | 'before' | 'after'>): string =>
   print([id, before?._version ?? 0, before?.n ?? 0, after?._version ?? 0, after?.n ?? 0])
 
-/** Changes one to three documents as they were read, and says which changes it made, if any. */
+/** Changes one to three documents, unless another write came first. Returns the changes that it made. */
 async function writeSome(adapter: LoggingAdapter, random: Random): Promise<readonly string[]> {
   const ids = random.sample(IDS, random.integer(1, 3))
   const steps: WriteStep[] = []
   const made: string[] = []
   for (const id of ids) {
     const [before = null] = await adapter.list('things', queryOf({ filter: eq(ID, id) }))
-    // As in a service, no version of a document comes again when it is deleted and made anew.
+    // As in a service, a version does not repeat when a document is deleted and created again.
     const _version = before ? before._version + 1 : Math.floor(random.next() * 2 ** 40)
     const after: StoredDocument | null =
       before && random.chance(0.2) ? null : { _id: id, _version, n: random.next() }
@@ -35,7 +35,7 @@ async function writeSome(adapter: LoggingAdapter, random: Random): Promise<reado
   return (await adapter.write(steps, {})).ok ? made : []
 }
 
-/** Follows the log until it has so many changes. */
+/** Follows the log until `isOver`, and to its end. */
 async function follow(
   adapter: LoggingAdapter,
   start: string,
@@ -52,7 +52,7 @@ async function follow(
   }
 }
 
-/** Many writes at once, from two connections, while both are read. */
+/** Many writes at once, from two connections, while both logs are read. */
 export const logRaceCases: readonly AdapterCase[] = [
   logCase('who follows it and who reads it later see the same, and all of it', async (first, second) => {
     const start = await findEnd(first)

@@ -8,13 +8,13 @@ import { LOGGED, logCase } from './with-log.js'
 
 const many = Array.from({ length: 30 }, (_, i) => documentOf(`id${String(i).padStart(2, '0')}`, { n: i }))
 
-/** More than any test waits. */
+/** Longer than any test waits. */
 const LONG = 600_000
 
 const insertOne = (adapter: LoggingAdapter, id: string): Promise<void> =>
   insertAll(adapter, 'things', [documentOf(id)])
 
-/** How the log is read. */
+/** Reading the log. */
 export const readCases: readonly AdapterCase[] = [
   logCase('pages of any length give the same changes', async (first, second) => {
     const start = await findEnd(first)
@@ -41,7 +41,7 @@ export const readCases: readonly AdapterCase[] = [
         const page = await adapter.changes(position, { limit: 100, bytes })
         const size = new TextEncoder().encode(JSON.stringify(page.changes.map(plainChange))).length
         check(page.changes.length > 0 && !page.gap, `a page of ${bytes} bytes has no change`)
-        // What is in memory anyway need not be bounded.
+        // An adapter in memory may return all changes in one page.
         check(
           [1, large.length].includes(page.changes.length) || size <= bytes,
           `a page of ${bytes} bytes has ${size}`,
@@ -113,7 +113,7 @@ export const readCases: readonly AdapterCase[] = [
     const waiting = rejectionOf(adapter.changes(quiet.position, { limit: 10, wait: LONG, signal }))
     controller.abort(new Error('gave up'))
     check((await waiting) !== undefined, 'a wait that was given up did not reject')
-    // A write that is not recorded wakes nobody for long.
+    // A write that is not recorded does not end the wait.
     const waitingOn = adapter.changes(position, { limit: 10, wait: LONG })
     await insertAll(adapter, 'others', many)
     await insertOne(adapter, 'a')

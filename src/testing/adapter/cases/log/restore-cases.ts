@@ -29,7 +29,7 @@ export const restoreCases: readonly AdapterCase[] = [
         (await first.changes(after, { limit: 10 })).gap,
         `${print(after)} is not a gap, though it is no longer there`,
       )
-    // The same places, and the same documents in part.
+    // The same positions, and partly the same documents.
     for (const id of ['c', 'e', 'f']) await insertAll(first, 'things', [documentOf(id, { n: 2 })])
     for (const after of undone)
       check(

@@ -12,14 +12,14 @@ export const loggedPlan = (name: string, log: Partial<CollectionPlan['log']> = {
   log: { omit: [], keep: DAY, ...log },
 })
 
-/** Two collections that are recorded, one of them not wholly, and one that is not. */
+/** Two logged collections, one of which leaves out fields, and one that is not logged. */
 export const LOGGED: readonly CollectionPlan[] = [
   loggedPlan('things'),
   loggedPlan('users', { omit: ['_hush', '_stamp'] }),
   planOf('others'),
 ]
 
-/** A case for adapters with a log, which is optional, with two of them over one place. */
+/** A case for adapters with a log, which is optional, with two of them for one storage. */
 export const logCase = (
   name: string,
   run: (first: LoggingAdapter, second: LoggingAdapter, storage: TestStorage) => Promise<void>,

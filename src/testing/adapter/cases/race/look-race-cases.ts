@@ -11,7 +11,7 @@ const REF = fieldOf('ref', 'string')
 
 const next = (_id: string): StoredDocument => ({ _id, _version: 2 })
 
-/** What a write does with the document on which others look behind. */
+/** The steps by which one write requires the document that the other one changes. */
 const HOLDS: readonly (readonly [what: string, step: (id: string) => WriteStep])[] = [
   ['requires', (id) => ({ in: 'things', require: id })],
   ['requires in a version', (id) => ({ in: 'things', require: id, version: 1 })],
@@ -23,7 +23,10 @@ const CHANGES: readonly (readonly [what: string, step: (id: string) => WriteStep
   ['removes', (id) => ({ in: 'things', remove: eq(ID, id), expect: 1 })],
 ]
 
-/** Of two writes, each of which looks for what the other adds, behind steps on one document, the later one finds it. */
+/**
+ * One write changes a document that the other requires, then each has a `refuse` step for the document that the other
+ * adds: only one succeeds.
+ */
 const looks: readonly AdapterCase[] = HOLDS.flatMap(([held, hold]) =>
   CHANGES.map(([changed, change]) => ({
     name: `race: of two looks, behind what ${changed} a document and what ${held} it, one succeeds`,

@@ -9,7 +9,7 @@ const S = fieldOf('s', 'string')
 const N = fieldOf('n', 'integer')
 const REF = fieldOf('ref', 'string')
 
-/** Adds one to `n`, and tries again when another write came first. */
+/** Adds one to `n`, and retries if another write came first. */
 async function increment(adapter: StorageAdapter): Promise<void> {
   // Each lost attempt means that another succeeded, so the number of attempts is bounded.
   for (let attempt = 0; attempt < 1000; attempt++) {
@@ -23,8 +23,8 @@ async function increment(adapter: StorageAdapter): Promise<void> {
 }
 
 /**
- * Writes into one document one more than the highest number in any, and requires that all others stay as they
- * were read. Tries again when another write came first.
+ * Writes into one document the highest number of all documents plus one, and requires that the others are unchanged.
+ * Retries if another write came first.
  */
 async function exceed(adapter: StorageAdapter, i: number): Promise<void> {
   for (let attempt = 0; attempt < 1000; attempt++) {

@@ -27,10 +27,10 @@ export function describeService(
     ['/', 'GET lists the collections and operations that its caller may use'],
     ...all.flatMap(({ name, hasChanges }) =>
       hasChanges
-        ? [[`/${name}/changes`, 'GET streams what changes in what its caller may read'] as const]
+        ? [[`/${name}/changes`, 'GET streams changes of documents that its caller may read'] as const]
         : [],
     ),
-    ['/_batch', 'POST does several operations in one step, or none'],
+    ['/_batch', 'POST runs several operations, all or none'],
     ...(auth ? [['/auth', describeAccounts(auth, delivers)] as const] : []),
   ]
   const width = Math.max(...routes.map(([path]) => path.length))

@@ -56,11 +56,11 @@ function nameHost(host: string): string {
 }
 
 function explainListening({ port, host }: ListenAddress, cause: NodeJS.ErrnoException): ListenError {
-  const noHost = `There is no host ${host}. --host takes an address of this machine; 0.0.0.0 stands for all.`
+  const noHost = `There is no host ${host}. --host takes an address of this machine; 0.0.0.0 means all.`
   const reasons: { readonly [code: string]: string } = {
-    EADDRINUSE: `Port ${port} is taken: something else listens there. Stop that, or name another one with --port; --port 0 takes a free one.`,
-    EACCES: `Port ${port} is kept for programs with special rights. Name one from 1024 with --port.`,
-    EADDRNOTAVAIL: `This machine has no address ${host}. --host 0.0.0.0 listens on all that it has.`,
+    EADDRINUSE: `Port ${port} is taken: another process listens there. Stop it, or choose another port with --port; --port 0 takes a free one.`,
+    EACCES: `Port ${port} needs special privileges. Choose one from 1024 with --port.`,
+    EADDRNOTAVAIL: `This machine has no address ${host}. --host 0.0.0.0 listens on all its addresses.`,
     ENOTFOUND: noHost,
     EAI_AGAIN: noHost,
   }

@@ -33,7 +33,7 @@ function describeDelivery(delivery: Delivery): string {
 async function loadOrEnd<T>(loading: Promise<T>): Promise<T> {
   let give: () => void = () => {}
   const empty = new Promise<never>((_, reject) => {
-    give = () => reject(new Error('it waits at its top level for what never comes'))
+    give = () => reject(new Error('its top-level await never resolves'))
   })
   process.once('beforeExit', give)
   // The channel to the first process keeps the event loop alive.

@@ -82,7 +82,7 @@ function prepareStorage({ storage, seed }: ServeArguments, documents: SeedDocume
     describe: () =>
       seeding.finish() === 'stored'
         ? `in ${name}, which begins with ${seed}.`
-        : `in ${name}, which holds documents already: ${seed} was passed over.`,
+        : `in ${name}, which holds documents already: ${seed} was skipped.`,
   }
 }
 

@@ -53,7 +53,7 @@ export async function expectAllowed(
   const lost = ignored.filter((name) => !expected.includes(name))
   const isAnswered = (status >= 200 && status < 300) || status === 304
   if (!isAnswered || lost.length > 0) {
-    const what = isAnswered ? `allowed, and whole: ${lost.join(', ')} dropped` : 'allowed'
+    const what = isAnswered ? `allowed with the whole body; dropped: ${lost.join(', ')}` : 'allowed'
     fail(what, await ask(config, caller, asked, explainRequest))
   }
   return answer
@@ -129,9 +129,7 @@ function readAnswer({ answer: { status, body, ignored }, judgements }: Explanati
 
 function fail(what: string, explanation: Explanation): never {
   throw new Error(
-    [`It was expected that this is ${what}.${hint(what, explanation)}`, printExplanation(explanation)].join(
-      '\n\n',
-    ),
+    [`Expected: ${what}.${hint(what, explanation)}`, printExplanation(explanation)].join('\n\n'),
   )
 }
 
@@ -139,5 +137,5 @@ function fail(what: string, explanation: Explanation): never {
 function hint(what: string, { answer: { status }, missing }: Explanation): string {
   if (status === 404 && !missing) return ' There is no such document among "documents".'
   const isOther = what === 'denied' && status >= 400 && ![401, 403, 404].includes(status)
-  return isOther ? ` A ${status} denies nothing: the request is refused for another reason.` : ''
+  return isOther ? ` A ${status} is not a denial: the request was rejected for another reason.` : ''
 }

@@ -432,7 +432,7 @@ describe('with a file of data', () => {
     const second = spawn(...args)
     const [next] = await second.printed(ORIGIN)
     await second.printed(/Try: .*\n/)
-    expect(second.stdout()).toContain('passed over')
+    expect(second.stdout()).toContain('was skipped')
     expect(await countUsers(next)).toBe(all)
     second.child.kill('SIGTERM')
     expect(await second.ended).toBe(0)

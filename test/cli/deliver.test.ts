@@ -88,7 +88,7 @@ test.each([
     ...more,
   )
   expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toContain('./stuck.mjs cannot be used for --deliver: it waits at its top level')
+  expect(stderr).toContain('./stuck.mjs cannot be used for --deliver: its top-level await never resolves')
 })
 
 test('the command ends when it is told to, though who began it may speak with it', async () => {

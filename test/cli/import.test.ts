@@ -23,7 +23,7 @@ test('a file of json-server is served, and what became of it is printed', async 
     'Wrote config.json, documents.json in blog, from db.json.',
     'posts    1 document, id unique integer, title string, authorId → authors, createdAt_2 string',
     'posts.createdAt is posts.createdAt_2',
-    'authors.notes holds null',
+    'authors.notes is null in some documents',
     'version is 3',
     'posts.id                         stays beside _id, and is unique: GET /posts?q[id]=',
     'posts.authorId                   the _id of a document of authors',

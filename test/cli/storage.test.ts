@@ -133,7 +133,7 @@ describe('--data', () => {
     expect(await readNotes(first)).toEqual(['one'])
     await first.stop()
     const second = await start(path, '--data', data, '--seed', seed)
-    expect(second.printed).toContain(`${seed} was passed over`)
+    expect(second.printed).toContain(`${seed} was skipped`)
     expect(await readNotes(second)).toEqual(['one'])
   })
 
@@ -204,7 +204,7 @@ describe('--database', () => {
         const { body } = await post(first, '/auth/register', ann)
         await first.stop()
         const second = await start(...args)
-        expect(second.printed).toContain(`${seed} was passed over`)
+        expect(second.printed).toContain(`${seed} was skipped`)
         const granted = await runGrant('ann@b.co', 'admin', path, '--database', url)
         expect(granted).toEqual({ printed: expect.stringContaining('now has the role admin'), said: '' })
         expect((await post(second, '/notes', { text: 'two' }, body.token)).status).toBe(201)

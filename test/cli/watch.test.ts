@@ -22,7 +22,7 @@ const READY = /^Try: .*$/m
 
 /** The next start anew behind what was printed before. */
 async function startsAnew(serving: Command, after: number): Promise<string> {
-  await serving.printed(new RegExp(`^[^]{${after}}[^]*anew on [^]*\nTry: .*\n`))
+  await serving.printed(new RegExp(`^[^]{${after}}[^]*again on [^]*\nTry: .*\n`))
   return serving.stdout().slice(after)
 }
 
@@ -68,8 +68,8 @@ test.each(WRITERS)('a configuration that is written %s is served anew', async (_
     const length = serving.stdout().length
     await replace(join(folder(), 'watched.json'), JSON.stringify(configOf(name)))
     const printed = await startsAnew(serving, length)
-    expect(printed).toContain(`anew on ${origin}`)
-    expect(printed).toMatch(/gone.*nothing/)
+    expect(printed).toContain(`again on ${origin}`)
+    expect(printed).toMatch(/deleted.*nothing/)
     expect(await textsIn(`${origin}/${name}`)).toEqual([])
     expect(await statusOf(`${origin}/${i === 0 ? 'before' : 'first'}`)).toBe(404)
   }
@@ -91,7 +91,7 @@ test.each<[string, string, readonly string[]]>([
   await write(origin, 'before', 'kept')
   const path = join(folder(), 'watched.json')
   await writeFile(path, wrong)
-  await serving.complained(/before goes on/)
+  await serving.complained(/previous version/)
   for (const text of said) expect(serving.stderr()).toContain(text)
   expect(serving.stderr()).not.toMatch(STACK)
   expect(await textsIn(`${origin}/before`)).toEqual(['kept'])
@@ -110,7 +110,7 @@ test('a configuration that is removed is explained, and served anew when it is b
   const path = join(folder(), 'watched.json')
   const text = await readFile(path, 'utf8')
   await rm(path)
-  await serving.complained(/before goes on/)
+  await serving.complained(/previous version/)
   expect(serving.stderr()).toContain('there is no file watched.json')
   expect(await statusOf(`${origin}/before`)).toBe(200)
   const length = serving.stdout().length
@@ -123,11 +123,11 @@ test('a seed that changes is what documents in memory begin with', async () => {
   const { serving, origin } = await watch('--seed', 'seed.json')
   expect(await textsIn(`${origin}/notes`)).toEqual(['one'])
   await writeFiles({ 'seed.json': { notes: [{ text: 1 }] } })
-  await serving.complained(/before goes on/)
+  await serving.complained(/previous version/)
   expect(serving.stderr()).toContain('/notes/0/text')
   const length = serving.stdout().length
   await writeFiles({ 'seed.json': { notes: [{ text: 'two' }] } })
-  expect(await startsAnew(serving, length)).toMatch(/gone.*seed\.json/)
+  expect(await startsAnew(serving, length)).toMatch(/deleted.*seed\.json/)
   expect(await textsIn(`${origin}/notes`)).toEqual(['two'])
 })
 
@@ -137,13 +137,13 @@ test('documents in a file are there as before', async () => {
   await write(origin, 'notes', 'kept')
   const length = serving.stdout().length
   await writeFiles({ 'watched.json': configOf('notes', { more: { type: 'string' } }) })
-  expect(await startsAnew(serving, length)).not.toContain('gone')
+  expect(await startsAnew(serving, length)).not.toContain('deleted')
   expect(await textsIn(`${origin}/notes`)).toEqual(['kept'])
 
   // Two documents without it, but one value for both.
   await write(origin, 'notes', 'kept')
   await writeFiles({ 'watched.json': configOf('notes', { text: { type: 'string', unique: true } }) })
-  await serving.complained(/before goes on/)
+  await serving.complained(/previous version/)
   expect(serving.stderr()).toContain('watched.db cannot be opened')
   expect(await textsIn(`${origin}/notes`)).toEqual(['kept', 'kept'])
   serving.stop()
@@ -173,5 +173,5 @@ test('a configuration that cannot be served at first is not waited for', async (
   await writeFiles({ 'watched.json': '{' })
   const serving = start('watched.json', '--watch', '--port', '0')
   expect(await serving.ended).toBe(1)
-  expect(serving.stderr()).not.toContain('before goes on')
+  expect(serving.stderr()).not.toContain('previous version')
 })

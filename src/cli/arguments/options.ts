@@ -38,12 +38,12 @@ export const OPTIONS = {
   watch: {
     of: ['serve'],
     isFlag: true,
-    about: ['starts again when the configuration or the seed changes'],
+    about: ['restarts when the configuration or the seed changes'],
   },
   processes: {
     of: ['serve'],
     check: checkProcesses,
-    about: ['how many processes serve on the port (default: 1);', 'one that ends is replaced'],
+    about: ['how many processes serve on the port (default: 1);', 'a process that ends is replaced'],
   },
   cors: {
     of: ['serve'],
@@ -54,19 +54,19 @@ export const OPTIONS = {
   seed: {
     of: ['serve', 'explain'],
     about: [
-      'documents to begin with: { "<collection>": [ ... ] };',
-      'the server skips them where documents are stored already',
+      'initial documents: { "<collection>": [ ... ] };',
+      'the server skips them if documents are stored already',
     ],
   },
   'no-page': {
     of: ['serve'],
     isFlag: true,
-    about: ['leaves out the page, which is at /_page otherwise'],
+    about: ['disables the admin UI, which is at /_page otherwise'],
   },
   deliver: {
     of: ['serve'],
     about: [
-      'hands tokens to the owners of accounts: a module that exports',
+      'delivers tokens to account owners: a module that exports',
       'deliver(delivery); console prints them, for development',
     ],
   },
@@ -88,12 +88,12 @@ export const OPTIONS = {
   schema: {
     of: ['grant', 'check'],
     check: checkSchema,
-    about: ['where in PostgreSQL the tables lie', '(default: collection_service)'],
+    about: ['the PostgreSQL schema of the tables', '(default: collection_service)'],
   },
   verified: {
     of: ['grant'],
     isFlag: true,
-    about: ['the identifier of the user counts as verified'],
+    about: ['marks the identifier of the user as verified'],
   },
   format: {
     of: ['check', 'matrix', 'diff', 'explain'],
@@ -103,12 +103,12 @@ export const OPTIONS = {
   authenticate: {
     of: ['check', 'matrix', 'diff', 'explain', 'openapi'],
     isFlag: true,
-    about: ['the host says who calls: roles and $user may be anything'],
+    about: ['the host names the caller: roles and $user may be anything'],
   },
   production: {
     of: ['check', 'matrix', 'diff', 'explain', 'openapi'],
     isFlag: true,
-    about: ['as in production, which refuses what is open to all'],
+    about: ['as in production, which rejects rules open to all'],
   },
   fills: {
     of: ['types', 'check', 'diff', 'openapi'],
@@ -119,19 +119,19 @@ export const OPTIONS = {
   'fail-on': {
     of: ['diff'],
     check: checkFailOn,
-    about: ['widening: exits 1 where anything but a narrowing is found'],
+    about: ['widening: exits 1 on any difference but a narrowing'],
   },
   caller: {
     of: ['explain', 'openapi'],
     about: [
-      'who asks: anonymous, or JSON as',
+      'the caller: anonymous, or JSON as',
       '{ "_id": "...", "roles": [...] }, or a file of it',
       '(default: anonymous; openapi: all callers together)',
     ],
   },
   body: {
     of: ['explain'],
-    about: ['what is sent: JSON, or a file of it'],
+    about: ['the body: JSON, or a file of it'],
   },
   header: {
     of: ['explain'],

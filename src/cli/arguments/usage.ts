@@ -7,7 +7,7 @@ interface Usage {
   readonly about: readonly string[]
 }
 
-const CONFIG: readonly string[] = ['which configuration (default: config.json in this folder)']
+const CONFIG: readonly string[] = ['the configuration (default: config.json in this folder)']
 
 /** The help text of each command. */
 const WORDS: { readonly [word in Word]: Usage } = {
@@ -23,8 +23,8 @@ const WORDS: { readonly [word in Word]: Usage } = {
   import: {
     synopsis: 'collection-service import [db.json] [folder]',
     about: [
-      'makes a configuration and documents of a json-server file,',
-      'a JSON list, NDJSON or a mongoexport',
+      'converts a json-server file, a JSON list, NDJSON',
+      'or a mongoexport to a configuration and documents',
     ],
   },
   grant: {
@@ -39,21 +39,21 @@ const WORDS: { readonly [word in Word]: Usage } = {
   check: {
     synopsis:
       'collection-service check [config.json] [--authenticate] [--production] [--fills COLLECTION.FIELD] [--format FORMAT] [--data FILE.db | --database URL [--schema NAME]]',
-    about: ['finds what is legal and almost surely wrong;', 'exits 1 on a warning'],
+    about: ['finds errors and likely mistakes;', 'exits 1 on a warning'],
   },
   matrix: {
     synopsis: 'collection-service matrix [config.json] [--authenticate] [--production] [--format FORMAT]',
-    about: ['who may do what, for commits and reviews'],
+    about: ['prints all permissions, for commits and reviews'],
   },
   diff: {
     synopsis:
       'collection-service diff <before.json> <after.json> [--authenticate] [--production] [--fills COLLECTION.FIELD] [--format FORMAT] [--fail-on widening]',
-    about: ['what two configurations answer differently, with a request', 'that shows it'],
+    about: ['compares the permissions of two configurations, with a', 'counterexample for each difference'],
   },
   explain: {
     synopsis:
       'collection-service explain <method> <path> [config.json] [--caller CALLER] [--body JSON] [--header HEADER] [--seed documents.json] [--now TIME] [--authenticate] [--production] [--format FORMAT]',
-    about: ['why a request is answered as it is, and the grant that would', 'let it through'],
+    about: ['explains the answer to a request, and the grant that would', 'let it through'],
   },
   openapi: {
     synopsis:
@@ -75,7 +75,7 @@ const describeOptions = (words: readonly Word[]): readonly string[] =>
 
 /** The synopsis of a command, and how to get its help text. */
 export const describeShape = (word: Word = 'serve'): string =>
-  `${WORDS[word].synopsis}\n\nWhat it takes: collection-service ${word === 'serve' ? '' : `${word} `}--help`
+  `${WORDS[word].synopsis}\n\nFor its options: collection-service ${word === 'serve' ? '' : `${word} `}--help`
 
 /** The help text of one command, or of all. */
 export function describeUsage(word?: Word): string {
@@ -87,7 +87,7 @@ export function describeUsage(word?: Word): string {
     ...words.flatMap((name) => (name === 'serve' ? [] : [describeLine(name, WORDS[name].about)])),
     ...(takesConfig ? [describeLine('config.json', CONFIG)] : []),
     ...describeOptions(words),
-    describeLine('--help', ['this, or behind a word what that word takes']),
+    describeLine('--help', ['this text, or after a command its options']),
     ...(word === undefined ? [describeLine('--version', ['the version of collection-service'])] : []),
   ].join('\n')
 }

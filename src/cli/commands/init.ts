@@ -25,7 +25,7 @@ function describeSteps({ tries }: Template, folder: string): string {
     ['Serve it, and edit config.json meanwhile:', ['npx collection-service --seed documents.json --watch']],
     ['See it in a browser, and sign in with an account of documents.json:', [`${ORIGIN}/_page`]],
     ['Try it, in another terminal:', tries(ORIGIN)],
-    ['Check who may do what:', ['node --test']],
+    ['Check the permissions:', ['node --test']],
   ]
   const [first = '', ...rest] = steps.map(([about, lines], i) =>
     [about, ...(i === 0 ? prepare(folder) : []), ...lines].join('\n  '),
@@ -34,4 +34,4 @@ function describeSteps({ tries }: Template, folder: string): string {
 }
 
 const WARNING =
-  'Everybody knows the passwords in documents.json. Change them before anybody else can reach this.'
+  'The passwords in documents.json are public. Change them before other machines can reach this.'

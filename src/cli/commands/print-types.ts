@@ -61,7 +61,7 @@ export function printTypes(config: Config, fills: Fills = new Map()): string {
   }))
   const map = parts.map(({ name, types }) => ({ name: printName(name), isOptional: false, type: types }))
   return [
-    '// Made from a configuration by `collection-service types`. Do not edit it: make it again.',
+    '// Generated from a configuration by `collection-service types`. Do not edit: generate it again.',
     ...parts.map(({ interfaces }) => interfaces),
     `/** All collections, for \`createClient<Collections>(url)\`. */\nexport type Collections = ${printObject(map, '')}\n`,
   ].join('\n\n')

@@ -68,9 +68,9 @@ export async function serve(
     try {
       current = await start()
     } catch (thrown) {
-      return complain(`${explain(thrown)}\n\nThe version before goes on being served.`)
+      return complain(`${explain(thrown)}\n\nThe previous version continues to run.`)
     }
-    print(`\nServing ${args.config} anew on ${origin}, ${current.place}${describeLoss(args)}\n`)
+    print(`\nServing ${args.config} again on ${origin}, ${current.place}${describeLoss(args)}\n`)
     print(describe())
     await close(before)
   }
@@ -101,7 +101,7 @@ const filesOf = ({ config, seed }: ServeArguments): readonly string[] =>
 function describeLoss({ storage, seed }: ServeArguments): string {
   if (storage) return ''
   const rest = seed === undefined ? 'nothing' : seed
-  return ` What was stored before is gone, accounts and sessions too: it begins with ${rest}.`
+  return ` The documents stored before are deleted, accounts and sessions too: it starts with ${rest}.`
 }
 
 /** A storage that fails to close must not prevent the next steps. */

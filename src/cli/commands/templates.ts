@@ -36,7 +36,7 @@ const filesOf = (config: string, documents: string, tests: string): Template['fi
 /** All templates; the first is the default. */
 export const TEMPLATES = {
   notes: {
-    about: 'a notes app, in which everybody sees their own notes',
+    about: 'a notes app, in which users see only their own notes',
     files: filesOf(notesConfig, notesDocuments, notesTests),
     tries: (origin) => [
       logIn(origin, 'ann@example.com', 'correct horse'),

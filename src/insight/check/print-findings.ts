@@ -16,7 +16,7 @@ const indent = (text: string): readonly string[] =>
 
 /** Prints findings for people, each with its place in a file. */
 export function printFindings(findings: readonly Finding[], file: string, paint: Paint): readonly string[] {
-  if (findings.length === 0) return [`${file}: nothing to mend.`]
+  if (findings.length === 0) return [`${file}: no findings.`]
   return [
     ...findings.flatMap((finding) => [
       `${paint(COLOURS[finding.level], finding.level)}  ${paint('bold', finding.code)}  ${placeOf(file, finding)}`,
@@ -40,7 +40,7 @@ function countLevels(findings: readonly Finding[]): string {
 
 /** Prints findings as a table of Markdown. */
 export function printFindingsAsMarkdown(findings: readonly Finding[], file: string): readonly string[] {
-  if (findings.length === 0) return [`${file}: nothing to mend.`]
+  if (findings.length === 0) return [`${file}: no findings.`]
   return layOutMarkdown(
     ['Level', 'Code', 'Place', 'Finding'],
     findings.map((finding) => [

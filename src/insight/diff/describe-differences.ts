@@ -28,7 +28,7 @@ export function describeDifferences(
   }
 }
 
-const HEAD: readonly string[] = ['difference', 'where', 'what', 'who', 'a case']
+const HEAD: readonly string[] = ['difference', 'where', 'what', 'who', 'counterexample']
 
 const COLOURS = {
   widening: 'red',
@@ -66,7 +66,7 @@ function whatOf(difference: Difference): string {
 const WHOLE = {
   widening: 'granted now, not before',
   narrowing: 'granted before, not now',
-  changed: 'refused in another way',
+  changed: 'rejected in another way',
 } as const
 
 const REASONS = {
@@ -78,7 +78,7 @@ const structureOf = ({ before, after }: StructureDifference): string =>
   before === undefined
     ? `new: ${print(after)}`
     : after === undefined
-      ? `gone: ${print(before)}`
+      ? `removed: ${print(before)}`
       : `${print(before)} → ${print(after)}`
 
 function whoOf(difference: Difference): string {

@@ -90,7 +90,7 @@ function checkPath(path: string): void {
   const [, first] = /^\/+([^/?#]*)/.exec(path) ?? []
   if (first === 'auth')
     throw new TypeError(
-      'what is below /auth is not explained: there, a secret or a token decides, and no rule',
+      'a request below /auth is not explained: a password or a token decides there, not a rule',
     )
 }
 

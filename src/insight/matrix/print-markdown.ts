@@ -16,11 +16,11 @@ export const printMarkdown = ({ collections, claims }: PermissionMatrix): string
     .join('\n\n')
 
 const ABOUT: readonly string[] = [
-  '# Who may do what',
+  '# Permissions',
   '',
-  'Made from the configuration by `collection-service matrix --format markdown`. Do not edit it: make it again.',
+  'Generated from the configuration by `collection-service matrix --format markdown`. Do not edit: generate it again.',
   'Rules that create or update are tried in their order, and one of them runs; those that read or delete add up.',
-  'Nobody updates or deletes what they may not read. A role that is not named in a table does as `user`.',
+  'Callers update and delete only documents that they may read. A role without a row has the rights of `user`.',
 ]
 
 const HEAD: readonly string[] = ['caller', 'may', 'documents', 'fields', 'forced', 'afterwards', 'rule']

@@ -99,7 +99,7 @@ function remarksOn({ roles }: CollectionMatrix, rows: readonly MatrixRow[]): rea
   )
   return [
     ...(roles.length > 1 ? [`several roles: ${roles.map(nameRole).join(', ')}`] : []),
-    ...(isAllShown ? [] : ['update and delete: only what may be read']),
+    ...(isAllShown ? [] : ['update and delete: only documents that may be read']),
   ]
 }
 
@@ -120,7 +120,7 @@ function printRules(
   )
   return at === undefined
     ? []
-    : ['', ...breakText(`said by ${at}/…`, width), ...layOutGrid(toGrid(name, rows, texts), width, paint)]
+    : ['', ...breakText(`rules in ${at}/…`, width), ...layOutGrid(toGrid(name, rows, texts), width, paint)]
 }
 
 /** The pointers to the rules of a cell, from a place on. */
@@ -148,15 +148,15 @@ const SIGNS: readonly (readonly [sign: string, meaning: string])[] = [
   ['all', 'every document, every field'],
   ['title tags', 'these fields alone'],
   ['-views', 'all fields but these'],
-  ['a', 'documents of a condition, which stands below; a, -views: these fields of them'],
-  ['set b', 'values that replace what is sent'],
-  ['then c', 'what must hold once it is written; without it what held before, with "any" nothing'],
-  ['x|y', 'rules tried in this order; first those that take all of what is sent'],
+  ['a', 'documents that meet a condition, shown below; a, -views: these fields of them'],
+  ['set b', 'values that replace those of the body'],
+  ['then c', 'the condition after the write; without it that of before holds again, with "any" none'],
+  ['x|y', 'rules tried in this order; first those that drop nothing of the body'],
   ['x + y', 'rules that add up'],
-  ['as user', 'what stands in that row above'],
-  ['user', 'everyone who is signed in; roles without a row do the same'],
-  ['own', 'with what they created themselves'],
-  ['several roles', 'of a caller with several, these decide about writing, in this order'],
+  ['as user', 'the same as in that row above'],
+  ['user', 'signed-in callers; roles without a row have the same rights'],
+  ['own', 'for documents that they created'],
+  ['several roles', 'for a caller with several roles, these decide about writing, in this order'],
 ]
 
 const printKey = ({ paint, width }: TextLayout): readonly string[] => [

@@ -109,7 +109,7 @@ test.each([
     `/articles/${DRAFT}`,
     'no such document among "documents"',
   ],
-  ['with a body that is wrong, denied', expectDenied, 'POST', '/articles', 'A 400 denies nothing'],
+  ['with a body that is wrong, denied', expectDenied, 'POST', '/articles', 'A 400 is not a denial'],
 ] as const)(
   '%s is not expected rightly, and the message says why',
   async (_, expecting, method, path, said) => {

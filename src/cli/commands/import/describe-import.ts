@@ -7,11 +7,11 @@ export function describeImport({ collections, losses, isJsonServer }: Imported):
   const renames = collections.flatMap(describeRenames)
   const parts: readonly (readonly [about: string, lines: readonly string[]])[] = [
     ['Types, from all documents:', align(collections.map(describeCollection))],
-    ['Renamed, for the names are taken or not allowed:', renames],
-    ['Not as it was:', losses],
+    ['Renamed, because the names are taken or not allowed:', renames],
+    ['Changed or left out:', losses],
     ['Ids, references and other properties:', align([...collections.flatMap(describeKeys), UNDECLARED])],
     [
-      'Each address of json-server, and what there is for it:',
+      'The addresses of json-server, and what replaces each:',
       isJsonServer ? align(describeAddresses(collections)) : [],
     ],
   ]
@@ -83,7 +83,7 @@ function describeAddresses(collections: readonly ImportedCollection[]): readonly
     ...(list ? describeList(list) : []),
     ...describeRelations(collections),
     ...(single ? describeSingle(single) : []),
-    ['GET /db', 'none: nobody may read everything at once'],
+    ['GET /db', 'none: no request reads all collections at once'],
   ]
 }
 

@@ -66,7 +66,7 @@ export function importDatabase(database: Database, now: () => number = Date.now)
       ]
     }
     if (from !== '$schema')
-      losses.push(`${from} is ${wordFor(value)}: only lists of objects, and objects, are taken`)
+      losses.push(`${from} is ${wordFor(value)}: only objects and lists of objects are imported`)
     return []
   })
   const names = renameAll(
@@ -128,7 +128,7 @@ function targetOf(
   const named = new Map(documents.map((one, i) => [toName(one[idField]), ids[i] ?? '']))
   const isKey = given.length === documents.length && named.size === documents.length
   if (isKey && given.every(isName)) return [{ name: from, ids: named }]
-  losses.push(`${from}.${idField} does not name each document by one text or number: it is not unique here`)
+  losses.push(`${from}.${idField} is not a text or number of its own in each document: it is not unique here`)
   return []
 }
 
@@ -223,14 +223,14 @@ function describeLosses(
   const isReference = reference !== undefined && !('broken' in reference)
   const losses = walk(place, definition, values).flatMap(
     ({ path, definition: { type, nullable }, isLong }) => [
-      ...(nullable ? [`${path} holds null: such a field is not there`] : []),
+      ...(nullable ? [`${path} is null in some documents: such a field is missing there`] : []),
       ...(isLong && !isReference
         ? [
             `${path} is text for all values, because some are numbers with more digits than a JSON number keeps`,
           ]
         : []),
       ...(type === 'json' && (!isReference || (path !== place && path !== `${place}[]`))
-        ? [`${path} is any JSON, because its values do not tell one type: filters cannot ask about it`]
+        ? [`${path} is any JSON, because its values have no common type: filters cannot compare it`]
         : []),
     ],
   )

@@ -72,7 +72,7 @@ export const findUnfillable: Check = (scope, note) => {
           note(
             'unfillable_field',
             placed.pointer,
-            `${field.name} is required, and ${placed.subject} cannot give it`,
+            `${field.name} is required, and ${placed.subject} cannot set it`,
           )
       }
       const isPermitted = collection.permissions.create.get(EVERYONE)
@@ -80,7 +80,7 @@ export const findUnfillable: Check = (scope, note) => {
         note(
           'unfillable_field',
           at,
-          'is required, and a registration cannot give it: "*" has no right to create',
+          'is required, and a registration cannot set it: "*" has no right to create',
           'Let "*" create with it, give it a default, close registration, or do not require it.',
         )
     }

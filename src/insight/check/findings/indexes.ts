@@ -24,9 +24,9 @@ export const findUnindexed: Check = ({ rules }, note) => {
     note(
       'read_without_index',
       placed.pointer,
-      'no index answers the condition, so each list looks at every document',
+      'no index serves the condition, so each list scans all documents',
       names.length > 0
-        ? `Add "indexes": [{ "fields": ["${names[0]}"] }] to ${collection.name}, or with more fields behind it. An array needs maxItems of at most 1,000.`
+        ? `Add "indexes": [{ "fields": ["${names[0]}"] }] to ${collection.name}, or with more fields after it. An array needs maxItems of at most 1,000.`
         : 'Compare a top-level field of single values too, and give that an index.',
     )
   }

@@ -22,12 +22,12 @@ export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, 
         continue
       const reason = canSignIn
         ? 'the role field cannot hold it'
-        : 'nobody can sign in: "users" keeps no accounts, and no host says who calls'
+        : 'no caller can sign in: "users" keeps no accounts, and the host does not name callers'
       if (isRole(subject))
         note(
           'impossible_role',
           pointer,
-          `${canSignIn ? 'nobody who signs in' : 'nobody'} can have the role ${subject}: ${noRole(reason, plan.collections.get('users')?.roleField)}`,
+          `${canSignIn ? 'no user who signs in' : 'no caller'} can have the role ${subject}: ${noRole(reason, plan.collections.get('users')?.roleField)}`,
         )
       else
         note(
@@ -74,7 +74,7 @@ export const isMatched = (scope: CheckScope, placed: LocatedRule): boolean =>
 function describeUnmatched(scope: CheckScope, placed: LocatedRule): string {
   const { isLacking: _, ...anyone } = scope.situate(placed)
   return isPossible(waysOfRule(placed.rule), anyone)
-    ? 'it compares with the caller, but those whom it is for are not signed in'
+    ? 'it compares with the caller, but applies to anonymous callers alone'
     : 'no document that this configuration accepts meets the condition'
 }
 
@@ -97,15 +97,16 @@ function findReason(scope: CheckScope, placed: LocatedRule): string | undefined 
   const { collection, operation, subject, rule } = placed
   const { auth } = plan
   if (scope.isForAnonymous(placed)) {
-    if (needsCaller(scope, rule)) return '"set" names the caller, but it runs for the anonymous alone'
+    if (needsCaller(scope, rule))
+      return '"set" names the caller, but the rule runs for anonymous callers alone'
     const isRegistration = operation === 'create' && auth?.users === collection && !authenticate
     if (isRegistration && !auth.register)
-      return 'registration is closed, and who is signed in has the rule of "user"'
+      return 'registration is closed, and signed-in callers have the rule of "user"'
   }
   if (subject !== OWNER || operation === 'create' || operation === 'read') return undefined
   const first = findFirst(scope, placed)
   return first.length > 0 && first.every((other) => other !== null && goesFirst(other, placed))
-    ? `${first.map((other) => other?.subject).join(', ')} may ${operation} all of this already, and ${first.length > 1 ? 'go' : 'goes'} first`
+    ? `${first.map((other) => other?.subject).join(', ')} may ${operation} all of this already, and ${first.length > 1 ? 'are' : 'is'} tried first`
     : undefined
 }
 

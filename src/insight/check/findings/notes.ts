@@ -8,7 +8,11 @@ export const notePublicLists: Check = ({ plan: { limits, warnings }, rules }, no
   if (warnings.some(({ code }) => code === 'unlimited_list')) return
   for (const { operation, subject, pointer, collection } of rules)
     if (operation === 'read' && subject === EVERYONE)
-      note('public_list', pointer, `anyone may list all that is public of ${collection.name} in one request`)
+      note(
+        'public_list',
+        pointer,
+        `anyone may list all public documents of ${collection.name} in one request`,
+      )
 }
 
 /** Identifiers that anonymous callers may collect. */
@@ -39,7 +43,7 @@ export const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
           note(
             'less_than_user',
             place(collection, subject, operation),
-            `${subject} may ${operation} less than "user" may, for a role decides before it`,
+            `${subject} may ${operation} less than "user" may, because a role decides before it`,
           )
       }
     }

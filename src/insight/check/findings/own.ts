@@ -85,7 +85,7 @@ export const findOwnConditionWriters: Check = (scope, note) => {
     note(
       'writes_own_condition',
       placed.pointer,
-      `${placed.subject} may change ${own.join(', ')}, by which the rule says whose documents these are`,
+      `${placed.subject} may change ${own.join(', ')}, which the rule compares with its caller`,
     )
   }
 }

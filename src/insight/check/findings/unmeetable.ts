@@ -30,8 +30,8 @@ export const findUnmeetable: Check = (scope, note) => {
       'unmeetable_check',
       isDefault ? placed.pointer : pointTo(placed, 'check'),
       isDefault
-        ? 'without a "check", what "where" says must hold afterwards too, and what "set" puts in never meets it'
-        : 'nothing that the rule lets through meets it',
+        ? 'without a "check", "where" must also hold after the update, but the values of "set" never meet it'
+        : 'no document that the rule can store meets it',
     )
   }
 }

@@ -23,7 +23,7 @@ export const findUnreadableTargets: Check = (scope, note) => {
       note(
         'unreadable_target',
         placed.pointer,
-        `${subject} may ${operation} only what it may read, and none of this is`,
+        `${subject} may ${operation} only documents that it may read, and it can read none of these`,
       )
   }
 }
@@ -84,7 +84,7 @@ export const findLostFromSight: Check = (scope, note) => {
     note(
       'moves_out_of_sight',
       placed.pointer,
-      `${placed.subject} may change ${left.join(', ')} so that it can read the document no more`,
+      `${placed.subject} may change ${left.join(', ')} so that it can no longer read the document`,
     )
   }
 }

@@ -35,5 +35,5 @@ function describeComparison(comparison: JudgedComparison, verb: string): string 
       : `${field} ${SIGNS[operator]} ${describeValue(operand)}`
   const bound = 'bound' in comparison ? ` (${describeValue(comparison.bound)})` : ''
   const found = 'found' in comparison ? `${verb} ${describeValue(comparison.found)}` : `${verb} missing`
-  return `${asked}${bound}: ${isLacking ? 'the caller lacks what that takes' : found}`
+  return `${asked}${bound}: ${isLacking ? 'the caller has no such value' : found}`
 }

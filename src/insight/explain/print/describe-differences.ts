@@ -19,5 +19,5 @@ function describe(difference: Difference): string {
   const { kind, operation, collection, fields, roles, stale } = difference
   const who = roles === null ? 'anyone' : roles.length === 0 ? 'anyone who is signed in' : roles.join(' and ')
   const what = fields.length > 0 ? `, ${fields.join(', ')}` : ''
-  return `${kind}: ${operation} ${collection}${what}, by ${who}${stale ? ' (of a document from before)' : ''}`
+  return `${kind}: ${operation} ${collection}${what}, by ${who}${stale ? ' (with a document stored before)' : ''}`
 }

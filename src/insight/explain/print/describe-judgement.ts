@@ -5,12 +5,12 @@ import { describeCondition } from './describe-condition.js'
 /** Each verdict in words, for reading and for writing. */
 const WORDS: { readonly [verdict in RuleVerdict]: readonly [reading: string, writing: string] } = {
   granted: ['shows it', 'runs'],
-  silent: ['says nothing', 'says nothing'],
-  refused: ['says no', 'says no'],
+  silent: ['has no rule', 'has no rule'],
+  refused: ['denies it', 'denies it'],
   outranked: ['does not count', 'does not count: a more specific subject decides'],
   where: ['not for this document', 'not for this document'],
   set: ['cannot set a value', 'cannot set a value'],
-  faults: ['finds faults', 'finds faults'],
+  faults: ['finds validation errors', 'finds validation errors'],
   check: ['not for such a document', 'not for such a document'],
   'granted-before': ['not needed', 'not needed: another rule ran'],
   open: ['grants it', 'grants it'],
@@ -36,13 +36,13 @@ export function describeJudgement(judgement: Judgement): readonly TreeLine[] {
     {
       depth: 0,
       isGood: isGranted,
-      text: `${operation} ${what}${where}: ${isGranted ? 'granted' : 'refused'}`,
+      text: `${operation} ${what}${where}: ${isGranted ? 'granted' : 'denied'}`,
     },
     ...rules
       .filter(({ verdict }) => verdict !== 'silent')
       .flatMap((rule) => describeRule(rule, operation === 'read')),
     ...(silent.length > 0
-      ? [{ depth: 1, text: `${silent.join(', ')}: ${silent.length > 1 ? 'say' : 'says'} nothing` }]
+      ? [{ depth: 1, text: `${silent.join(', ')}: ${silent.length > 1 ? 'have' : 'has'} no rule` }]
       : []),
   ]
 }
@@ -56,7 +56,7 @@ function describeRule(rule: JudgedRule, isReading: boolean): readonly TreeLine[]
     ...lacking.map((variable) => ({
       depth: 2,
       isGood: false,
-      text: `set: ${variable} has no value that fits`,
+      text: `set: ${variable} has no valid value`,
     })),
     ...faults.map(({ path, message }) => ({
       depth: 2,
@@ -85,9 +85,9 @@ function describeDropped({ name, why }: DroppedProperty, isReading: boolean): st
     case 'omit':
       return `${isReading ? 'hides' : 'drops'} ${name}, which it omits`
     case 'set':
-      return `puts its own ${name} in`
+      return `sets its own ${name}`
     case 'role':
-      return `drops ${name}: a role is given where pick names it`
+      return `drops ${name}: only a pick that names it accepts a role`
     case 'service':
       return `drops ${name}, which the service writes itself`
     default:

@@ -129,7 +129,7 @@ function describeSuggestion({ missing, suggestion }: Explanation, width: number)
 function describeAdditions({ names, conditions }: Suggestion): string {
   const more = conditions > 1 ? 'cases' : 'case'
   const added = [
-    ...(names.length > 0 ? [`accepts ${names.join(', ')} besides`] : []),
+    ...(names.length > 0 ? [`also accepts ${names.join(', ')}`] : []),
     ...(conditions > 0 ? [`holds in ${conditions} more ${more}`] : []),
   ]
   return added.length > 0 ? `; it ${added.join(', and ')}` : ''

@@ -107,7 +107,7 @@ export const reopenCases: readonly AdapterCase[] = [
         check(reason !== undefined, 'open with a unique index over duplicates did not reject')
         for (const { path } of fields)
           check(reason.includes(path), `the error does not name ${path}: ${reason}`)
-        check(!/7312|9954/.test(reason), `the error tells a value: ${reason}`)
+        check(!/7312|9954/.test(reason), `the error contains a value: ${reason}`)
       })
       await withAdapter(storage, [planOf('things')], async (adapter) => {
         await checkStored(adapter, 'things', twins, 'after a refused index')

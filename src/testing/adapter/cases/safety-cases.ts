@@ -65,7 +65,7 @@ async function checkAbortedWrite(adapter: StorageAdapter, signal: AbortSignal, r
   )
   check(
     stored.length === 2 || (stored.length === 0 && !result?.value.ok),
-    `a write that was told to stop, and came to ${print(result ?? 'a rejection')}, left ${print(stored)}`,
+    `an aborted write with the result ${print(result ?? 'a rejection')} stored ${print(stored)}`,
   )
 }
 
@@ -144,10 +144,10 @@ export const safetyCases: readonly AdapterCase[] = [
         await insertAll(adapter, 'things', make())
         for (const signalOf of SIGNALS) {
           const list = await settle(() => adapter.list('things', { ...queryOf(), signal: signalOf() }))
-          if (list) checkSame(list.value, make(), 'a list that was told to stop')
+          if (list) checkSame(list.value, make(), 'an aborted list')
           const count = await settle(() => adapter.count('things', everything, { signal: signalOf() }))
-          if (count) checkSame(count.value, 3, 'a count that was told to stop')
-          await checkStored(adapter, 'things', make(), 'after something was told to stop')
+          if (count) checkSame(count.value, 3, 'an aborted count')
+          await checkStored(adapter, 'things', make(), 'after an abort')
         }
       }),
   },

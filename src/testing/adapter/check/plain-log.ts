@@ -76,7 +76,7 @@ export async function readLog(
   let position = after
   for (;;) {
     const page = await adapter.changes(position, { limit })
-    check(!page.gap, `there is a gap behind ${position}`)
+    check(!page.gap, `there is a gap after ${position}`)
     check(page.changes.length <= limit, `a page of ${page.changes.length} changes has more than ${limit}`)
     const last = page.changes.at(-1)?.position ?? page.position
     checkSame(page.position, last, 'the position of a page, and that of its last change')

@@ -22,7 +22,7 @@ export function checkOneWinner(results: readonly WriteResult[], reason: string, 
   const winners = results.filter(({ ok }) => ok)
   check(winners.length === 1, `${what}: ${winners.length} of ${results.length} succeeded, not one`)
   const odd = results.find((result) => !result.ok && result.reason !== reason)
-  check(odd === undefined, `${what}: a loser was told ${print(odd)}, not that of ${print(reason)}`)
+  check(odd === undefined, `${what}: a loser got ${print(odd)}, not ${print(reason)}`)
 }
 
 /** The results of `make` for 0, 1, … */

@@ -136,13 +136,13 @@ test('what cannot be taken as it was is named', () => {
   })
   expect(collections.map(({ name }) => name)).toEqual(['posts', 'notes', 'authors'])
   expect(losses).toEqual([
-    'version is 2: only lists of objects, and objects, are taken',
-    'tags is a list of other values: only lists of objects, and objects, are taken',
-    'posts.id does not name each document by one text or number: it is not unique here',
+    'version is 2: only objects and lists of objects are imported',
+    'tags is a list of other values: only objects and lists of objects are imported',
+    'posts.id is not a text or number of its own in each document: it is not unique here',
     'notes.authorId is not a reference: 9 is not the id of a document of authors',
-    'notes.any.list[] is any JSON, because its values do not tell one type: filters cannot ask about it',
-    'notes.at holds null: such a field is not there',
-    'notes.at is any JSON, because its values do not tell one type: filters cannot ask about it',
+    'notes.any.list[] is any JSON, because its values have no common type: filters cannot compare it',
+    'notes.at is null in some documents: such a field is missing there',
+    'notes.at is any JSON, because its values have no common type: filters cannot compare it',
   ])
 })
 

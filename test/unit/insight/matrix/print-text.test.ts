@@ -44,7 +44,7 @@ describe('a table', () => {
   test('names the rules in a second one, on demand', () => {
     const lines = printText(matrixOf(PERMISSIONS), { isFull: true }).split('\n')
     expect(lines.slice(11, 22)).toEqual([
-      'said by /collections/articles/permissions/…',
+      'rules in /collections/articles/permissions/…',
       'articles   create       read                    update                      delete',
       'anonymous  –            */read                  –                           –',
       'user       user/create  */read                  –                           –',
@@ -104,7 +104,7 @@ describe('a table', () => {
       [
         'anonymous  –       –     –            –',
         'user       –       a     b; then any  all',
-        'update and delete: only what may be read',
+        'update and delete: only documents that may be read',
         'a  views = 0   /collections/articles/permissions/user/read/where',
         'b  views < 9   /collections/articles/permissions/user/update/where',
       ],

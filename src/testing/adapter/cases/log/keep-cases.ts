@@ -57,7 +57,7 @@ export const keepCases: readonly AdapterCase[] = [
       checkSame(
         page.changes.map(({ id }) => id),
         page.gap ? [] : [change.id],
-        'the changes behind the end',
+        'the changes after the end',
       )
     },
     [loggedPlan('things', { keep: 0 })],
@@ -104,7 +104,7 @@ export const keepCases: readonly AdapterCase[] = [
       await waitForGap(first, early)
       await pass(second)
       const { gap, changes } = await second.changes(marked, { limit: 1 })
-      checkSame([gap, changes.map(({ id }) => id)], [false, ['b']], 'what lies behind the mark')
+      checkSame([gap, changes.map(({ id }) => id)], [false, ['b']], 'the changes after the mark')
       const replace = markOf(2, await findEnd(first))
       await checkWrite(second, [{ in: 'marks', replace, version: 1 }], { ok: true, removed: 0 })
       await waitForGap(second, marked)
@@ -131,7 +131,11 @@ export const keepCases: readonly AdapterCase[] = [
       ])
       await pass(first)
       const held = await second.changes(marked, { limit: 3 })
-      checkSame([held.gap, held.changes.map(({ id }) => id)], [false, ['b', 'c', 'd']], 'behind the mark')
+      checkSame(
+        [held.gap, held.changes.map(({ id }) => id)],
+        [false, ['b', 'c', 'd']],
+        'the changes after the mark',
+      )
       const replace = markOf(2, await findEnd(first))
       await checkWrite(second, [{ in: 'marks', replace, version: 1 }], { ok: true, removed: 0 })
       await waitForGap(second, marked)

@@ -26,7 +26,7 @@ export const readCases: readonly AdapterCase[] = [
     for (const limit of [1, 7, 1000])
       checkSame((await readLog(second, start, limit)).changes, changes, `the log in pages of ${limit}`)
     for (const [i, { position }] of changes.entries())
-      checkSame((await readLog(second, position)).changes, changes.slice(i + 1), `the log behind change ${i}`)
+      checkSame((await readLog(second, position)).changes, changes.slice(i + 1), `the log after change ${i}`)
   }),
 
   logCase('a page is bounded in bytes, unless it has one change', async (adapter) => {
@@ -70,7 +70,7 @@ export const readCases: readonly AdapterCase[] = [
       checkSame(
         changes.map(({ id }) => id),
         [`b${round}`],
-        'the changes behind the end',
+        'the changes after the end',
       )
     }
   }),
@@ -132,8 +132,8 @@ export const readCases: readonly AdapterCase[] = [
     const foreign = ['', 'x', '0', '1', 'null', '[]', '{"a":1}', "' OR 1=1", `${last} `.repeat(2), `x${last}`]
     for (const after of foreign) {
       const page = await adapter.changes(after, { limit: 100, wait: LONG })
-      check(page.gap, `${print(after)} is taken for a position`)
-      check(isSame(page.changes, changes), `behind ${print(after)} the log does not begin anew`)
+      check(page.gap, `${print(after)} is accepted as a position`)
+      check(isSame(page.changes, changes), `after ${print(after)} the log does not start again`)
     }
   }),
 

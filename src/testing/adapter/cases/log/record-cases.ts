@@ -162,7 +162,7 @@ export const recordCases: readonly AdapterCase[] = [
     ])
     const { changes } = await readLog(adapter, start)
     const users = print(changes.filter((change) => change.in === 'users'))
-    check(!/hush|stamp/.test(users), `something that must be left out is in the log: ${users}`)
+    check(!/hush|stamp/.test(users), `a value that must be left out is in the log: ${users}`)
   }),
 
   logCase('documents that arrive together each have their change', async (first, second) => {

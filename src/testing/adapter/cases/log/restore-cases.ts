@@ -27,14 +27,14 @@ export const restoreCases: readonly AdapterCase[] = [
     for (const after of undone)
       check(
         (await first.changes(after, { limit: 10 })).gap,
-        `${print(after)} is not a gap, though it is no longer there`,
+        `${print(after)} is not a gap, although its change no longer exists`,
       )
     // The same positions, and partly the same documents.
     for (const id of ['c', 'e', 'f']) await insertAll(first, 'things', [documentOf(id, { n: 2 })])
     for (const after of undone)
       check(
         (await first.changes(after, { limit: 10 })).gap,
-        `${print(after)} is taken for a place of another change`,
+        `${print(after)} is accepted as the position of another change`,
       )
     for (const after of known)
       checkSame(

@@ -14,7 +14,7 @@ async function increment(adapter: StorageAdapter): Promise<void> {
   // Each lost attempt means that another succeeded, so the number of attempts is bounded.
   for (let attempt = 0; attempt < 1000; attempt++) {
     const [document] = await adapter.list('things', queryOf({ filter: eq(ID, 'counter') }))
-    check(document !== undefined && typeof document.n === 'number', 'the counter is gone')
+    check(document !== undefined && typeof document.n === 'number', 'the counter is missing')
     const version = document._version
     const replace = { ...document, _version: version + 1, n: document.n + 1 }
     if ((await adapter.write([{ in: 'things', replace, version }], {})).ok) return
@@ -30,7 +30,7 @@ async function exceed(adapter: StorageAdapter, i: number): Promise<void> {
   for (let attempt = 0; attempt < 1000; attempt++) {
     const all = (await adapter.list('things', queryOf())).filter(({ n }) => typeof n === 'number')
     const [own, ...others] = [...all.slice(i % all.length), ...all.slice(0, i % all.length)]
-    check(own !== undefined, 'the documents are gone')
+    check(own !== undefined, 'the documents are missing')
     const n = 1 + Math.max(...all.map((document) => Number(document.n)))
     const requires = others.map(
       ({ _id, _version }): WriteStep => ({ in: 'things', require: _id, version: _version }),

@@ -54,27 +54,31 @@ async function follow(
 
 /** Many writes at once, from two connections, while both logs are read. */
 export const logRaceCases: readonly AdapterCase[] = [
-  logCase('who follows it and who reads it later see the same, and all of it', async (first, second) => {
-    const start = await findEnd(first)
-    let isOver = false
-    const readers = [first, second].map((adapter) => follow(adapter, start, () => isOver))
-    const made: string[] = []
-    const writers = Array.from({ length: 8 }, async (_, i) => {
-      const random = createRandom(i)
-      for (let round = 0; round < 25; round++) made.push(...(await writeSome(i % 2 ? first : second, random)))
-    })
-    await Promise.all(writers)
-    isOver = true
-    const [seen = [], other] = await Promise.all(readers)
-    checkSame(other, seen, 'what two readers have seen')
-    checkSame((await readLog(second, start)).changes, seen, 'what is read later')
-    const told = seen.map(printChange)
-    check(made.length > 50, `only ${made.length} changes were made`)
-    checkSame([...told].sort(), [...made].sort(), 'what was recorded, and what was written')
-    const present = new Map<string, StoredDocument | null>()
-    for (const { id, before, after, position } of seen) {
-      checkSame(before, present.get(id) ?? null, `${id} before its change at ${position}`)
-      present.set(id, after)
-    }
-  }),
+  logCase(
+    'a reader that follows it and one that reads it later see all changes alike',
+    async (first, second) => {
+      const start = await findEnd(first)
+      let isOver = false
+      const readers = [first, second].map((adapter) => follow(adapter, start, () => isOver))
+      const made: string[] = []
+      const writers = Array.from({ length: 8 }, async (_, i) => {
+        const random = createRandom(i)
+        for (let round = 0; round < 25; round++)
+          made.push(...(await writeSome(i % 2 ? first : second, random)))
+      })
+      await Promise.all(writers)
+      isOver = true
+      const [seen = [], other] = await Promise.all(readers)
+      checkSame(other, seen, 'what two readers have seen')
+      checkSame((await readLog(second, start)).changes, seen, 'what is read later')
+      const told = seen.map(printChange)
+      check(made.length > 50, `only ${made.length} changes were made`)
+      checkSame([...told].sort(), [...made].sort(), 'what was recorded, and what was written')
+      const present = new Map<string, StoredDocument | null>()
+      for (const { id, before, after, position } of seen) {
+        checkSame(before, present.get(id) ?? null, `${id} before its change at ${position}`)
+        present.set(id, after)
+      }
+    },
+  ),
 ]

@@ -61,7 +61,7 @@ export const readCases: readonly AdapterCase[] = [
     }
   }),
 
-  logCase('the end of the log lies behind all that is acknowledged', async (first, second) => {
+  logCase('the end of the log is after all acknowledged writes', async (first, second) => {
     for (let round = 0; round < 10; round++) {
       await insertOne(first, `a${round}`)
       const position = await findEnd(second)
@@ -91,7 +91,7 @@ export const readCases: readonly AdapterCase[] = [
       )
   }),
 
-  logCase('who waits is told of a write, through any adapter', async (first, second) => {
+  logCase('a waiting reader receives a write of any adapter', async (first, second) => {
     for (const [i, writer] of [first, second, first].entries()) {
       const position = await findEnd(first)
       const waiting = first.changes(position, { limit: 10, wait: LONG })
@@ -104,7 +104,7 @@ export const readCases: readonly AdapterCase[] = [
     }
   }),
 
-  logCase('who waits is told nothing where nothing is written, and can give up', async (adapter) => {
+  logCase('a waiting reader receives no changes without a write, and can abort', async (adapter) => {
     const position = await findEnd(adapter)
     const quiet = await adapter.changes(position, { limit: 10, wait: 20 })
     checkSame([quiet.changes, quiet.more, quiet.gap], [[], false, false], 'a page after a wait')
@@ -124,7 +124,7 @@ export const readCases: readonly AdapterCase[] = [
     )
   }),
 
-  logCase('a position that this log did not give is a gap, before what is kept', async (adapter) => {
+  logCase('a position that this log did not return is a gap, before the kept changes', async (adapter) => {
     const start = await findEnd(adapter)
     await insertAll(adapter, 'things', many)
     const { changes } = await readLog(adapter, start)

@@ -6,7 +6,7 @@ import { LOGGED, logCase } from './with-log.js'
 
 /** Positions after a backup was restored. */
 export const restoreCases: readonly AdapterCase[] = [
-  logCase('a position of what a restored backup has undone is a gap', async (first, second, storage) => {
+  logCase('a position that a restored backup has undone is a gap', async (first, second, storage) => {
     if (!storage.backUp) return
     await second.close()
     const start = await findEnd(first)

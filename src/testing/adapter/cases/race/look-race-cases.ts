@@ -29,7 +29,7 @@ const CHANGES: readonly (readonly [what: string, step: (id: string) => WriteStep
  */
 const looks: readonly AdapterCase[] = HOLDS.flatMap(([held, hold]) =>
   CHANGES.map(([changed, change]) => ({
-    name: `race: of two looks, behind what ${changed} a document and what ${held} it, one succeeds`,
+    name: `race: one of two writes that refuse each other succeeds, if one ${changed} a document and one ${held} it`,
     run: (storage) =>
       withTwo(storage, [planOf('things'), planOf('marks', [false, S])], async (...adapters) => {
         for (let round = 0; round < 20; round++) await raceTwoLooks(adapters, round, change, hold)
@@ -61,7 +61,7 @@ async function raceTwoLooks(
 export const lookRaceCases: readonly AdapterCase[] = [
   ...looks,
   {
-    name: 'race: one of 20 inserts of what each refuses to find, behind a change of one document, succeeds',
+    name: 'race: one of 20 inserts that refuse each other succeeds, after a change of one document',
     run: (storage) =>
       withTwo(storage, [planOf('things', [false, S]), planOf('turns')], async (...adapters) => {
         for (const value of ['a', 'b', 'c']) {
@@ -80,7 +80,7 @@ export const lookRaceCases: readonly AdapterCase[] = [
       }),
   },
   {
-    name: 'race: one of 20 inserts of what each refuses to find, in its turn, succeeds',
+    name: 'race: one of 20 inserts that refuse each other succeeds, with turns',
     run: (storage) =>
       withTwo(storage, [planOf('things', [false, S])], async (...adapters) => {
         for (const value of ['a', 'b', 'c']) {
@@ -96,7 +96,7 @@ export const lookRaceCases: readonly AdapterCase[] = [
       }),
   },
   {
-    name: 'race: of two writes, each of which looks where the other adds, in their turns, one succeeds',
+    name: 'race: one of two writes that refuse each other succeeds, with turns',
     run: (storage) =>
       withTwo(storage, [planOf('things', [false, S]), planOf('marks', [false, S])], async (...adapters) => {
         for (const round of times(20, (i) => i)) {
@@ -112,7 +112,7 @@ export const lookRaceCases: readonly AdapterCase[] = [
       }),
   },
   {
-    name: 'race: what is removed by a property, behind a change of its owner, does not come back',
+    name: 'race: documents removed by a property, after a change of their owner, do not come back',
     run: (storage) =>
       withTwo(storage, [planOf('owners'), planOf('refs', [false, REF])], async (...adapters) => {
         for (const round of times(30, (i) => i)) {

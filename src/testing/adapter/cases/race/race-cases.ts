@@ -114,7 +114,7 @@ export const raceCases: readonly AdapterCase[] = [
       }),
   },
   {
-    name: 'race: what is required cannot be removed behind its back',
+    name: 'race: a document cannot be removed while another write requires it',
     run: (storage) =>
       withTwo(storage, [planOf('targets'), planOf('refs', [false, REF])], async (...adapters) => {
         for (const round of times(30, (i) => i)) {
@@ -185,7 +185,7 @@ export const raceCases: readonly AdapterCase[] = [
       }),
   },
   {
-    name: 'race: what is written was required as it is until then, in whatever order',
+    name: 'race: the required documents of a write are unchanged until it commits, in any order',
     run: (storage) =>
       withTwo(storage, [planOf('things')], async (first, second) => {
         const ids = times(6, (i) => `t${i}`)

@@ -1,7 +1,6 @@
 import type { Consumer } from './consumers.js'
 import { type Fault, REFUSAL_STATUSES, type RefusalStatus, ServiceError } from './errors.js'
-import type { CollectionName, DocumentOf, UpdateBodyOf } from './infer/collections.js'
-import type { Flat } from './infer/fields.js'
+import type { CollectionName, DocumentOf, Flat, UpdateBodyOf } from './infer/collections.js'
 import type { Caller, JsonObject, MaybePromise, ServiceOptions } from './types.js'
 
 /**

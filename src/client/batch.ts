@@ -1,5 +1,5 @@
 import { createRequests, type DocumentRequest } from './document-requests.js'
-import { fault } from './write-json.js'
+import { fault } from './write-query.js'
 
 type Make = (...given: never[]) => DocumentRequest
 

@@ -10,10 +10,9 @@ import {
   type RequestOptions,
 } from './answers.js'
 import { type Build, listOperations } from './batch.js'
-import { watch } from './changes.js'
 import { ClientError } from './client-error.js'
 import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
-import { createFollowing } from './following.js'
+import { createFollowing, watch } from './following.js'
 import type {
   Addressed,
   Client,
@@ -22,8 +21,7 @@ import type {
   HandlerTarget,
   IgnoredContext,
 } from './types.js'
-import { fault, only, refuseOthers, writeJson } from './write-json.js'
-import { writeQuery } from './write-query.js'
+import { fault, only, refuseOthers, writeJson, writeQuery } from './write-query.js'
 
 export type {
   AccountTypes,

@@ -1,5 +1,5 @@
 import type { Addressed, ConditionOptions, CreateOptions } from './types.js'
-import { fault, only, refuseOthers } from './write-json.js'
+import { fault, only, refuseOthers } from './write-query.js'
 
 /** The request of a call on one document, in the form of a batch operation (CONTRACT.md §2, "Batch"). */
 export interface DocumentRequest {

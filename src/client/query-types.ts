@@ -1,5 +1,4 @@
-import type { CollectionTypes, LooseCollection } from '../infer/collections.js'
-import type { Flat } from '../infer/fields.js'
+import type { CollectionTypes, Flat, LooseCollection } from '../infer/collections.js'
 import type { Document, OperatorName } from '../types.js'
 
 type Scalar = string | number | boolean

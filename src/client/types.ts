@@ -1,5 +1,4 @@
-import type { CollectionName, CollectionsOf, CollectionTypes } from '../infer/collections.js'
-import type { Flat } from '../infer/fields.js'
+import type { CollectionName, CollectionsOf, CollectionTypes, Flat } from '../infer/collections.js'
 import type { AuthClient, CallOptions } from './account-types.js'
 import type { ChangeEvent, ChangesOptions, LiveOptions } from './change-types.js'
 import type { FilterOf, PathOf, ReferenceOf, ShownDocument, SortOf } from './query-types.js'

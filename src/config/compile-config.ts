@@ -11,17 +11,14 @@ import type { Where } from '../query/where.js'
 import { RESERVED_COLLECTION_NAMES, USERS } from '../schema/names.js'
 import { holdsReference } from '../schema/references.js'
 import type { IndexPlan } from '../storage.js'
-import type { CollectionConfig, Config, Limits } from '../types.js'
-import { checkRequireVerified } from './check-verification.js'
+import type { AuthConfig, CollectionConfig, Config, Limits } from '../types.js'
 import { findClaimFields } from './claims/claim-fields.js'
 import { compileClaims } from './claims/compile-claims.js'
-import { warnOfClaims } from './claims/warn-of-claims.js'
-import { warnOfRules } from './claims/warn-of-rules.js'
-import { checkRoleField, compileAuth } from './compile-auth.js'
+import { warnOfClaims, warnOfRules } from './claims/warn-of-claims.js'
+import { checkRequireVerified, checkRoleField, compileAuth } from './compile-auth.js'
 import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-permissions.js'
 import { compileSchema } from './compile-schema.js'
 import { DEFAULT_LIMITS } from './defaults.js'
-import { warnOfIdleKeys } from './find-idle.js'
 import { findWarnings } from './find-warnings.js'
 import { createVariableJudge, withoutClaims } from './judge-variable.js'
 import { type Fills, judgeFills, selectFills } from './options/fills.js'
@@ -29,6 +26,39 @@ import type { Collection, ConfigWarning, LoggedPlan, ServicePlan } from './plan.
 import { compileReferences } from './references/compile-references.js'
 import { checkShape, type IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
+
+/**
+ * The keys that have an effect only on the service's own accounts; the other keys also apply to callers of the host.
+ */
+const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
+  'register',
+  'sessionDays',
+  'sessions',
+  'cost',
+  'resetMinutes',
+]
+
+const OF_CHANGES = ['subscribers', 'changesHours', 'changesBytes'] as const
+
+/** Warns of keys that are set and have no effect. */
+function warnOfIdleKeys(
+  { auth, limits }: Pick<Config, 'auth' | 'limits'>,
+  plan: Pick<ServicePlan, 'auth' | 'log'>,
+  report: WarningReport,
+): void {
+  const warn = (
+    keys: readonly string[],
+    set: object | undefined,
+    place: WarningReport,
+    why: string,
+  ): void => {
+    for (const key of keys)
+      if (Object.hasOwn(set ?? {}, key)) place.at(key).fault('no_effect', `changes nothing: ${why}`)
+  }
+  if (plan.auth === null)
+    warn(OF_ACCOUNTS, auth, report.at('auth'), `"${USERS}" keeps no accounts, because it has no hash field`)
+  if (plan.log === null) warn(OF_CHANGES, limits, report.at('limits'), 'no collection has "changes": true')
+}
 
 /** The facts about the host that a configuration is checked against. */
 export interface CompileOptions {

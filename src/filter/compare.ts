@@ -1,7 +1,129 @@
 import { compareText } from '../json/compare-text.js'
 import { compilePath } from '../json/own-properties.js'
+import type { Slice, Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import type { ComparableType, FieldRef, Scalar, ValueType } from './filter.js'
+
+/** One key of an order. */
+export interface OrderKey {
+  readonly field: FieldRef
+  readonly descending: boolean
+}
+
+/** Compares two items: negative, zero or positive. It takes its steps from the slice. */
+export type CompareItems<T> = (a: T, b: T, slice: Slice) => number
+
+/** Compiles an order (CONTRACT.md §3.6); `readers[i]` gives an item's value for the `i`th key. */
+export function compileOrder<T>(
+  sort: readonly { readonly descending: boolean }[],
+  readers: readonly ((item: T) => Ordered)[],
+): CompareItems<T> {
+  const signs = sort.map(({ descending }) => (descending ? -1 : 1))
+  return (a, b, slice) => {
+    for (let i = 0; i < readers.length; i++) {
+      const read = readers[i]
+      if (!read) break
+      const [x, y] = [read(a), read(b)]
+      slice.left -= costOf(x, y)
+      const order = compare(x, y)
+      if (order !== 0) return order * (signs[i] ?? 1)
+    }
+    return 0
+  }
+}
+
+/** Compiles the order of documents. A value that is not of its field's type counts as missing. */
+export const compileDocumentOrder = (sort: readonly OrderKey[]): CompareItems<JsonObject> =>
+  compileOrder(
+    sort,
+    sort.map(({ field }) => compileField(field)),
+  )
+
+/** The comparison of two long texts may have to read all of them. */
+const costOf = (a: Ordered, b: Ordered): number =>
+  typeof a === 'string' && typeof b === 'string' ? 2 + (Math.min(a.length, b.length) >> 5) : 2
+
+/** Up to this many items are kept sorted during the walk; more are sorted at the end. */
+const MAX_KEPT = 1000
+
+/** Takes items one by one and gives the first `count` of them in an order. */
+interface Sorter<T> {
+  add(item: T, slice: Slice): void
+  /** The items in their order; sorted in slices. */
+  finish(slice: Slice): Sliced<readonly T[]>
+}
+
+/** Creates a sorter. */
+export function createSorter<T>(order: CompareItems<T>, count: number): Sorter<T> {
+  const kept: T[] = []
+  if (count > MAX_KEPT) {
+    return {
+      add: (item) => void kept.push(item),
+      finish: (slice) => sortFirst(kept, order, count, slice),
+    }
+  }
+  return {
+    add(item, slice) {
+      if (count === 0 || (kept.length >= count && order(item, kept[count - 1] as T, slice) >= 0)) return
+      const place = findPlace(kept, item, order, slice)
+      slice.left -= 1 + ((kept.length - place) >> 5)
+      kept.splice(place, 0, item)
+      if (kept.length > count) kept.pop()
+    },
+    finish: () => giveAll(kept),
+  }
+}
+
+// These are top-level because creating a generator function for each list costs as much as a short list: see
+// CONTRIBUTING.md.
+
+function* sortFirst<T>(
+  items: T[],
+  order: CompareItems<T>,
+  count: number,
+  slice: Slice,
+): Sliced<readonly T[]> {
+  const sorted = yield* mergeSort(items, order, slice)
+  return count < sorted.length ? sorted.slice(0, count) : sorted
+}
+
+// biome-ignore lint/correctness/useYield: sorted items need no steps
+function* giveAll<T>(items: readonly T[]): Sliced<readonly T[]> {
+  return items
+}
+
+/** The index at which an item belongs among sorted ones. */
+function findPlace<T>(sorted: readonly T[], item: T, order: CompareItems<T>, slice: Slice): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (order(sorted[middle] as T, item, slice) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Sorts from the bottom up, so that it can pause between any two comparisons. */
+export function* mergeSort<T>(all: T[], order: CompareItems<T>, slice: Slice): Sliced<readonly T[]> {
+  let from = all
+  let into: T[] = new Array(all.length)
+  for (let width = 1; width < all.length; width *= 2) {
+    for (let start = 0; start < all.length; start += 2 * width) {
+      const middle = Math.min(start + width, all.length)
+      const end = Math.min(middle + width, all.length)
+      let left = start
+      let right = middle
+      for (let i = start; i < end; i++) {
+        if (slice.left <= 0) yield
+        const isLeft = left < middle && (right >= end || order(from[left] as T, from[right] as T, slice) <= 0)
+        into[i] = from[isLeft ? left++ : right++] as T
+      }
+    }
+    ;[from, into] = [into, from]
+  }
+  return from
+}
 
 /** A value that has an order; `undefined` is a missing one. */
 export type Ordered = string | number | boolean | undefined

@@ -1,7 +1,6 @@
-import { canHold } from './compare.js'
+import { canHold, type OrderKey } from './compare.js'
 import { conditionsOf, type FieldRef, type Filter, ID } from './filter.js'
 import { groupEqualities } from './join-equalities.js'
-import type { OrderKey } from './order.js'
 
 /** How an index, sorted by its columns, serves a read. */
 export interface IndexUse {

@@ -5,8 +5,39 @@ import { endOfTurn, nextTurn } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 import { type Answer, type IncomingRequest, isRead, isStream, type Respond } from './answer.js'
 import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
-import { calledByNode, calledWithout, findNodeResponse, type NodeResponse } from './misuse.js'
 import { toReadableStream } from './send-stream.js'
+
+/** The parts of Node's response that an answer needs. */
+interface NodeResponse {
+  writeHead(status: number, headers: Answer['headers']): unknown
+  end(text?: string): unknown
+}
+
+/** Node's response, where Node calls the handler as a listener; `undefined` for a call with a `Request`. */
+function findNodeResponse(request: unknown, second: unknown): NodeResponse | undefined {
+  const isWebRequest = hasMethods(readHeaders(request), 'get')
+  return !isWebRequest && hasMethods<NodeResponse>(second, 'writeHead', 'end') ? second : undefined
+}
+
+/** The error for a host that passes Node's objects. */
+const calledByNode = (): TypeError =>
+  new TypeError(
+    "the handler takes a web-standard Request and was called with Node's request and response: use toNodeHandler(handler) of collection-service/node instead",
+  )
+
+/** The error for a host that passes anything else. */
+const calledWithout = (): TypeError =>
+  new TypeError(
+    'the handler takes a web-standard Request and was called with something else: in Hono, write handler(c.req.raw)',
+  )
+
+const isHolder = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null
+
+const readHeaders = (request: unknown): unknown => (isHolder(request) ? request.headers : undefined)
+
+const hasMethods = <T>(value: unknown, ...names: readonly (keyof T & string)[]): value is T =>
+  isHolder(value) && names.every((name) => typeof value[name] === 'function')
 
 /** Creates a handler of web-standard requests. `fail` answers a call without a valid request. */
 export const createFetchHandler = (

@@ -11,7 +11,6 @@ import type { Store } from '../service/store.js'
 import type { Observe } from '../types/host.js'
 import type { MaybePromise, ServiceOptions } from '../types.js'
 import { type Answer, type IncomingRequest, isEndless, isStream, type Respond } from './answer.js'
-import { type Cors, createCors } from './cors.js'
 import { type Limit, type RequestDeadline, runWithDeadline } from './deadline.js'
 import { type Identify, type Identity, NOBODY } from './identify.js'
 import { networkOf } from './network.js'
@@ -25,6 +24,79 @@ import { createExchange, type DescribeService, type ExchangeOptions } from './ro
 import type { Routes } from './routes/find-route.js'
 import { observeStream } from './send-stream.js'
 import { joinPrefix, splitTarget } from './target.js'
+
+type Headers = { readonly [name: string]: string }
+
+const NONE: Headers = {}
+
+/** The response headers that pages of other origins may read. */
+const EXPOSED = [
+  'ETag',
+  'Link',
+  'Next-Cursor',
+  'Next-Skip',
+  'Location',
+  'X-Total-Count',
+  'Ignored-Properties',
+  'Preference-Applied',
+  'Retry-After',
+].join(', ')
+
+/** The request headers that such pages may send, beside those that the host names. */
+const ALLOWED: readonly string[] = [
+  'Authorization',
+  'Content-Type',
+  'If-Match',
+  'If-None-Match',
+  'Last-Event-ID',
+  'Prefer',
+  // Sent by clients with a cache.
+  'Cache-Control',
+  'Pragma',
+  'Expires',
+  // Sent by tracers (W3C Trace Context, Baggage).
+  'traceparent',
+  'tracestate',
+  'baggage',
+]
+
+/** The headers that let pages of other origins read responses, by `Origin`; never with credentials. */
+interface Cors {
+  /** The headers of every response. */
+  answer(origin: string | undefined): Headers
+  /** The headers of the response to a preflight (OPTIONS). */
+  preflight(origin: string | undefined, allow: string): Headers
+  /** Whether responses depend on the origin. */
+  readonly varies: boolean
+}
+
+/** Creates the headers of `cors`; `undefined` where no other origin may read responses. */
+function createCors(cors: ServiceOptions['cors']): Cors | undefined {
+  const { origins = [], headers = [] } = cors ?? {}
+  if (origins.length === 0) return undefined
+  const allowedHeaders = [...ALLOWED, ...headers].join(', ')
+  const allowed = (origin: string | undefined): string | undefined => {
+    if (origin === undefined) return undefined
+    if (origins === '*') return '*'
+    return origins.includes(origin) ? origin : undefined
+  }
+  return {
+    answer(origin) {
+      const allow = allowed(origin)
+      if (allow === undefined) return NONE
+      return { 'access-control-allow-origin': allow, 'access-control-expose-headers': EXPOSED }
+    },
+    preflight(origin, allow) {
+      if (allowed(origin) === undefined) return NONE
+      return {
+        'access-control-allow-methods': allow,
+        'access-control-allow-headers': allowedHeaders,
+        'access-control-max-age': '600',
+      }
+    },
+    varies: origins !== '*',
+  }
+}
 
 /** The surroundings of a service: callers, storage, streams and observers. */
 export interface RespondOptions {

@@ -6,7 +6,7 @@ import type {
   FieldDefinition,
   RuleConfig,
 } from '../types.js'
-import type { NameOf } from './fields.js'
+import type { NameOf } from './collections.js'
 
 type SystemName = '_id' | 'createdAt' | 'updatedAt' | 'createdBy'
 

@@ -2,13 +2,13 @@ export { type ApiOptions, describeApi } from '../openapi/describe-api.js'
 export type { ApiDocument } from '../openapi/describe-service.js'
 export { checkConfig } from './check/check-config.js'
 export type { FindingCode, Level } from './check/codes.js'
+export type { Twins } from './check/data/check-data.js'
 export {
   checkData,
   type StoredCount,
   type StoredDocuments,
   type StoredReport,
 } from './check/data/check-data.js'
-export type { Twins } from './check/data/twins.js'
 export type { Finding } from './check/finding.js'
 export { comparePermissions } from './diff/compare-permissions.js'
 export { type DifferenceFormat, describeDifferences } from './diff/describe-differences.js'

@@ -1,16 +1,135 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { bounds } from '../bounds.js'
-import { type Answer, type IncomingRequest, isRead, isStream, type Text } from '../http/answer.js'
+import {
+  type Answer,
+  type IncomingRequest,
+  isEndless,
+  isRead,
+  isStream,
+  type Text,
+  type TextStream,
+} from '../http/answer.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
+import { IDLE_MILLISECONDS, piecesOf } from '../http/send-stream.js'
+import type { Bytes } from '../json/bytes.js'
 import { isPromise, whenReady } from '../promises.js'
 import { endOfTurn } from '../slices.js'
 import type { Handler, MaybePromise } from '../types.js'
-import { endBehind, hasBody, leavesBodyUnread } from './end-behind.js'
 import { addToLists } from './list-headers.js'
-import { readMessageBody, type Time } from './message-body.js'
-import type { ParsedRequest } from './parsed-body.js'
-import { readHeader } from './read-header.js'
-import { sendPieces } from './send-pieces.js'
+import { type ParsedRequest, readMessageBody, type Time } from './message-body.js'
+
+/** Texts or bytes, in order. */
+type BodyPieces = (Iterable<string | Bytes> | AsyncIterable<string | Bytes>) & Pick<TextStream, 'isEndless'>
+
+/**
+ * Writes texts or bytes as fast as their client takes them, in small pieces, which show whether the client
+ * still reads. Returns false where the client has disconnected, or stops reading a finite body for too long: the
+ * connection is then broken.
+ */
+async function sendPieces(response: ServerResponse, parts: BodyPieces): Promise<boolean> {
+  for await (const part of parts) {
+    for (const piece of typeof part === 'string' ? piecesOf(part) : bytesOf(part)) {
+      // Data that the system has taken at once needs no wait.
+      if (response.write(piece) === false && leftIn(response) !== 0 && !(await isTaken(response, parts)))
+        return false
+    }
+  }
+  response.end()
+  return true
+}
+
+function* bytesOf(bytes: Bytes): Generator<Bytes, void, undefined> {
+  const { sentCharacters: size } = bounds
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
+}
+
+/**
+ * Waits until a client has taken the written data; false where it has disconnected, or stops reading for too
+ * long. An endless stream bounds its own backlog.
+ */
+function isTaken(response: ServerResponse, parts: BodyPieces): Promise<boolean> {
+  return new Promise((resolve) => {
+    let left = leftIn(response)
+    const finish = (isTaken: boolean): void => {
+      clearTimeout(timer)
+      response.off('drain', onDrain).off('close', onClose)
+      if (!isTaken) response.destroy()
+      resolve(isTaken)
+    }
+    const onDrain = (): void => finish(true)
+    const onClose = (): void => finish(false)
+    const onIdle = (): void => {
+      const before = left
+      left = leftIn(response)
+      if (left === before && !isEndless(parts)) finish(false)
+      else timer = setTimeout(onIdle, IDLE_MILLISECONDS)
+    }
+    let timer = setTimeout(onIdle, IDLE_MILLISECONDS)
+    response.on('drain', onDrain).on('close', onClose)
+    if (response.destroyed) onClose()
+  })
+}
+
+/** The bytes that the client has not taken yet; some frameworks' responses have no socket. */
+const leftIn = ({ writableLength, socket }: ServerResponse): number =>
+  writableLength + (socket?.writableLength ?? 0)
+
+/** Headers of which Node keeps the first value and drops the others, where a fetch edge joins them. */
+const KEPT_ONCE: readonly string[] = ['authorization', 'content-type']
+
+/** The values of a header. A value that a framework has set replaces the one that was sent. */
+function readHeader({ headers, rawHeaders }: IncomingMessage, name: string): string | string[] | undefined {
+  const value = headers[name]
+  if (value === undefined || !rawHeaders || !KEPT_ONCE.includes(name)) return value
+  let sent = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (isNamed(rawHeaders[i], name)) sent += 1
+  if (sent < 2) return value
+  const all = rawHeaders.filter((_, i) => i % 2 === 1 && isNamed(rawHeaders[i - 1], name))
+  return all[0] === value ? all : value
+}
+
+const isNamed = (sent: string | undefined, name: string): boolean =>
+  sent?.length === name.length && sent.toLowerCase() === name
+
+/**
+ * Whether a response is sent before the whole body was read: the connection cannot be used again. In HTTP/2 a request
+ * has a stream of its own, and no such header.
+ */
+const leavesBodyUnread = (request: IncomingMessage): boolean =>
+  request.readableEnded === false && request.httpVersionMajor !== 2 && hasBody(request)
+
+/** Whether a request was sent with a body; some frameworks' requests have no headers. */
+const hasBody = ({ headers }: Partial<IncomingMessage>): boolean =>
+  headers?.['transfer-encoding'] !== undefined || Number(headers?.['content-length'] ?? 0) > 0
+
+/** How long an unread body is drained, in milliseconds. */
+const LONGEST = 2000
+
+/**
+ * Sends a response, and ends it after draining the rest of the request, within limits of time and size. A connection
+ * that is closed while data comes in loses what has been sent (RFC 9112 §9.6): the client would not receive the error
+ * response.
+ */
+function endBehind(response: ServerResponse, body: string | Bytes | null): void {
+  const { req: request } = response
+  if (body === null) response.flushHeaders()
+  else response.write(body)
+  let left = bounds.unreadBytes
+  const end = (): void => {
+    clearTimeout(timer)
+    response.end()
+  }
+  const timer = setTimeout(end, LONGEST)
+  request
+    .on('data', ({ length }: Uint8Array) => {
+      left -= length
+      if (left < 0) end()
+    })
+    .once('end', end)
+    .once('close', end)
+    .once('error', end)
+    .resume()
+}
 
 export { createWorkerHasher, type WorkerHasherOptions } from './worker-hasher.js'
 

@@ -8,7 +8,7 @@ import { elementOf } from '../query/condition.js'
 import { isOperator, OPERATOR_NAMES, OPTIONS, operatorOf } from '../query/operators.js'
 import type { ParameterName } from '../query/raw-query.js'
 import { isSystemField } from '../schema/names.js'
-import { describeNumber, describeTime, orNull, TEXT } from './schemas/scalars.js'
+import { describeNumber, describeTime, orNull, TEXT } from './schemas/value-schema.js'
 import type { DescriptionScope } from './scope.js'
 
 /** The query parameters of a route on a collection (CONTRACT.md §3). */

@@ -10,8 +10,7 @@ import { USERS } from '../schema/names.js'
 import { findRights, type Rights, type RightsHolder } from '../service/authorize.js'
 import type { Service } from '../service/call.js'
 import { type Components, createComponents } from './components.js'
-import { describeAny } from './schemas/scalars.js'
-import type { SchemaUse, ValueOptions } from './schemas/value-schema.js'
+import { describeAny, type SchemaUse, type ValueOptions } from './schemas/value-schema.js'
 
 /** The properties of a service on which its description depends. */
 export interface DescribedService extends Pick<Service, 'plan' | 'accounts' | 'deliver' | 'page'> {

@@ -1,14 +1,42 @@
 import type { Field } from '../fields/field-type.js'
-import { and, type Filter, isEverything, or } from '../filter/filter.js'
+import { and, type Filter, hasPattern, isEverything, or } from '../filter/filter.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
+import { simplify } from '../filter/simplify.js'
+import { freezeDeep } from '../json/freeze-deep.js'
+import { CACHES } from '../kept/caches.js'
 import type { Readable, ReadableNames } from '../query/reading.js'
 import type { Slice } from '../slices.js'
 import type { CollectionPlan, StoredDocument } from '../storage.js'
 import { includesProperty, type PropertySet, type Rule } from './grants.js'
 import type { KeptText } from './kept-texts.js'
-import { createRestriction, type Restrict } from './restriction.js'
 import type { FindView, Show, View } from './views.js'
+
+/** Restricts a requested filter to the allowed documents. */
+type Restrict = (asked: Filter) => Filter
+
+/**
+ * Creates the restriction to the documents that rules allow. The conditions of rules come before those of the query:
+ * the time that a hidden document takes must not reveal its content.
+ */
+function createRestriction(allowed: Filter): Restrict {
+  // Compiled queries are cached, so the same filters come again.
+  const known = new WeakMap<Filter, Filter>()
+  return (asked) => {
+    const kept = CACHES.restrictions.isOn && known.get(asked)
+    if (kept) return kept
+    const restricted = simplify(and([allowed, putPatternsLast(asked)]))
+    if (Object.isFrozen(asked)) known.set(asked, freezeDeep(restricted))
+    return restricted
+  }
+}
+
+/** Patterns are evaluated last because they cost most. */
+function putPatternsLast(filter: Filter): Filter {
+  if (filter.kind !== 'and' || !filter.filters.some(hasPattern)) return filter
+  const costly = filter.filters.filter(hasPattern)
+  return and([...filter.filters.filter((part) => !costly.includes(part)), ...costly])
+}
 
 /** The parts of a collection that an access needs. */
 export interface AccessibleCollection {

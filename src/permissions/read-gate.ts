@@ -1,13 +1,21 @@
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import { and, type Filter, nothing } from '../filter/filter.js'
+import { isObject } from '../json/own-properties.js'
 import { createBoundedMap } from '../kept/bounded-map.js'
 import { CACHES } from '../kept/caches.js'
 import type { ReadableNames } from '../query/reading.js'
-import { type Binding, NOW, USER_ID } from '../query/variable.js'
-import { bindWhere } from '../query/where.js'
+import { type Binding, bindValue, NOW, USER_ID } from '../query/variable.js'
+import { bindWhere, isAnywhere } from '../query/where.js'
 import type { BoundCaller, KnownCaller } from './caller.js'
-import { type ClaimlessRules, selectDeciding, selectUndemanding } from './deciding-rules.js'
-import { type CompiledPermissions, EVERYONE, OWNER, type Rule, SIGNED_IN } from './grants.js'
+import {
+  type CompiledPermissions,
+  EVERYONE,
+  includesProperty,
+  OWNER,
+  type PropertySet,
+  type Rule,
+  SIGNED_IN,
+} from './grants.js'
 import type { KeepTexts } from './kept-texts.js'
 import {
   type AccessibleCollection,
@@ -16,8 +24,67 @@ import {
   namesOf,
   type ReadAccess,
 } from './read-access.js'
-import { writeValues } from './values.js'
 import { createViews, keyOf, type ShownCollection } from './views.js'
+
+/** The values of variables as text; variables without a value are left out. */
+export const writeValues = (variables: readonly string[], binding: Binding): string =>
+  `[${variables.map((variable) => writeVariable(variable, binding)).join()}]`
+
+/** The value of a variable as text. An incomplete claim differs from a complete one with the same values. */
+function writeVariable(variable: string, binding: Binding): string {
+  const bound = bindValue(variable, binding)
+  if (bound) return writeValue(bound.value ?? null)
+  const some = bindValue(variable, binding, 'some')
+  return some ? `${writeValue(some.value)}~` : 'null'
+}
+
+/** A value as text. An object is never compared: one of a host may have a `toJSON` that imitates another value. */
+const writeValue = (value: unknown): string =>
+  Array.isArray(value) ? `[${value.map(writeValue).join()}]` : isObject(value) ? '{}' : JSON.stringify(value)
+
+/** Whether a set includes all that another one includes. */
+export function covers(a: PropertySet, b: PropertySet): boolean {
+  if (a.pick === null) return [...a.omit].every((name) => !includesProperty(b, name))
+  return (
+    b.pick !== null && [...b.pick].every((name) => !includesProperty(b, name) || includesProperty(a, name))
+  )
+}
+
+const usesClaims = ({ claims }: Rule): boolean => claims.length > 0
+
+/**
+ * The read rules that decide. A rule without claims that holds for every document and shows as much makes a rule with
+ * claims redundant: its claims need not be read.
+ */
+function selectDeciding(rules: readonly Rule[]): readonly Rule[] {
+  if (!rules.some(usesClaims)) return rules
+  const general = rules.filter(
+    (rule) => !usesClaims(rule) && rule.subject !== OWNER && isAnywhere(rule.where),
+  )
+  return rules.filter(
+    (rule) => !usesClaims(rule) || !general.some(({ properties }) => covers(properties, rule.properties)),
+  )
+}
+
+/** The rules that decide about a document before claims are read. */
+interface ClaimlessRules {
+  /** The rules without claims. */
+  readonly free: readonly Rule[]
+  /**
+   * Those rules without claims that show as much as each rule with claims: if one of these holds, claims add nothing.
+   */
+  readonly covering: readonly Rule[]
+}
+
+/** Divides the deciding rules; `covering` is empty if no rule uses claims. */
+export function selectUndemanding(rules: readonly Rule[]): ClaimlessRules {
+  const free = rules.filter((rule) => !usesClaims(rule))
+  const demanding = rules.filter(usesClaims)
+  const covering = free.filter((rule) =>
+    demanding.every(({ properties }) => covers(rule.properties, properties)),
+  )
+  return { free, covering: demanding.length === 0 ? [] : covering }
+}
 
 export type { ReadAccess } from './read-access.js'
 

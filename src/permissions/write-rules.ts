@@ -1,9 +1,71 @@
-import { pickOwn } from '../json/own-properties.js'
+import { compileFilter, type Predicate } from '../filter/matches.js'
+import { pickOwn, readOwn } from '../json/own-properties.js'
 import { bindValue } from '../query/variable.js'
-import { isSystemField } from '../schema/names.js'
+import { bindWhere, isAnywhere, type Where } from '../query/where.js'
+import { isFieldName, isSystemField } from '../schema/names.js'
+import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import type { BoundCaller, KnownCaller } from './caller.js'
 import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from './grants.js'
+
+/** Decides for one caller whether the conditions of rules hold for documents. */
+export interface RuleJudge {
+  /** Whether the rule's `where` holds for a stored document. */
+  appliesTo(rule: Rule, stored: StoredDocument): boolean
+  /** Whether the rule's `check` holds for a document as it would be stored. */
+  admits(rule: Rule, document: JsonObject): boolean
+}
+
+/** Creates the `RuleJudge` of a caller. It compiles each condition once. */
+export function createRuleJudge(asking: BoundCaller): RuleJudge {
+  const compiled = new Map<Where, Predicate>()
+  const test = (where: Where): Predicate => {
+    const known = compiled.get(where)
+    if (known) return known
+    const filter = where.kind === 'fixed' ? where.filter : bindWhere(where, asking.binding)
+    const predicate = compileFilter(filter)
+    compiled.set(where, predicate)
+    return predicate
+  }
+  return {
+    appliesTo: ({ subject, where }, stored) =>
+      (subject !== OWNER || isCreator(asking, stored)) && (isAnywhere(where) || test(where)(stored)),
+    admits: ({ check }, document) => isAnywhere(check) || test(check)(document),
+  }
+}
+
+const isCreator = ({ caller }: BoundCaller, stored: StoredDocument): boolean =>
+  caller !== null && readOwn(stored, 'createdBy') === caller.id
+
+/** The most names that an answer lists. */
+const MAX_NAMES = 20
+
+/**
+ * The dropped properties of a body that an answer names (CONTRACT.md §7): valid field names and system
+ * fields. The list depends only on the body and the rule that ran.
+ */
+export const listIgnored = (body: JsonObject, kept: JsonObject): readonly string[] =>
+  body === kept
+    ? NONE
+    : firstNames(
+        Object.keys(body).filter(
+          (name) => !Object.hasOwn(kept, name) && (isFieldName(name) || isSystemField(name)),
+        ),
+      )
+
+const NONE: readonly string[] = []
+
+/** The first names, sorted, each once. A body may hold too many to sort them all. */
+export function firstNames(names: Iterable<string>): readonly string[] {
+  const first: string[] = []
+  for (const name of names) {
+    const place = first.findIndex((other) => other >= name)
+    if (place < 0) first.push(name)
+    else if (first[place] !== name) first.splice(place, 0, name)
+    if (first.length > MAX_NAMES) first.pop()
+  }
+  return first
+}
 
 /**
  * The rules under which a caller may try an operation, in the order of CONTRACT.md §5: the caller's roles

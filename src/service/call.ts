@@ -3,7 +3,6 @@ import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import type { Field } from '../fields/field-type.js'
 import { type BoundCaller, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
-import { createRuleJudge, type RuleJudge } from '../permissions/judge-rule.js'
 import { createTextStore } from '../permissions/kept-texts.js'
 import {
   createReadGate,
@@ -13,6 +12,7 @@ import {
   selectNames,
 } from '../permissions/read-gate.js'
 import type { Trace } from '../permissions/trace.js'
+import { createRuleJudge, type RuleJudge } from '../permissions/write-rules.js'
 import { type Following, targetOf } from '../query/compile-expand.js'
 import { createQueryReader, type ReadQuery } from '../query/query-reader.js'
 import type { ReadableNames } from '../query/reading.js'

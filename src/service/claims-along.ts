@@ -1,7 +1,6 @@
 import type { Claim, Collection, ServicePlan } from '../config/plan.js'
 import { bindVariables, fromHost, type KnownCaller } from '../permissions/caller.js'
-import { selectUndemanding } from '../permissions/deciding-rules.js'
-import { selectDecidingRules } from '../permissions/read-gate.js'
+import { selectDecidingRules, selectUndemanding } from '../permissions/read-gate.js'
 import { type ClaimValues, USER_ID } from '../query/variable.js'
 import type { LinkedFound, LinkedList } from '../storage.js'
 import { bindClaim, claimFrom, gather } from './claims.js'

@@ -14,14 +14,115 @@ import type {
   ListQuery,
   StorageAdapter,
   StoredDocument,
+  WriteStep,
 } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import type { Deadline } from './deadline.js'
 import { conflict, overtaken } from './refusals.js'
 import type { Agreement, Attempt, WriteFailure } from './store/attempt.js'
-import { documentOf, writtenBy } from './store/document-of.js'
-import { LeftToOthers, Lost, tryInTurn } from './store/try-in-turn.js'
-import { Turns } from './store/turns.js'
+import { type Turn, type TurnLimit, Turns } from './store/turns.js'
+
+/** The document on whose version a step depends, as one text. `undefined` if it depends on none, or on many. */
+export function documentOf(step: WriteStep | undefined): string | undefined {
+  const id = step && idOf(step)
+  return id && `${step.in}/${id}`
+}
+
+/** The documents that steps create, change or remove. `require` steps are excluded: readers do not block writers. */
+export const writtenBy = (steps: readonly WriteStep[]): readonly string[] =>
+  steps.flatMap((step) => ('require' in step ? [] : (documentOf(step) ?? [])))
+
+/** The `_id` of the document on whose version a step depends; `undefined` as in `documentOf`. */
+export function idOf(step: WriteStep): string | undefined {
+  if ('insert' in step) return step.insert._id
+  if ('replace' in step) return step.replace._id
+  if ('require' in step) return step.version === undefined ? undefined : step.require
+  return 'remove' in step && step.expect !== undefined ? idIn(step.remove) : undefined
+}
+
+/** The id that a filter requires, alone or with other conditions. */
+function idIn(filter: Filter): string | undefined {
+  if (filter.kind === 'and') return filter.filters.map(idIn).find((id) => id !== undefined)
+  return filter.kind === 'eq' && filter.field.path === '_id' ? String(filter.value) : undefined
+}
+
+/** A failed attempt that may be retried. */
+export class Lost {
+  /** The documents at which the retry should take turns. */
+  readonly at: readonly string[]
+  /** The document among them at which a concurrent write came first. */
+  readonly met: string | undefined
+  /** The document at which a concurrent write came first, if the attempt only reads it. */
+  readonly read: string | undefined
+  /** The key of the agreement that did not hold. */
+  readonly broken: string | undefined
+
+  constructor(
+    at: readonly string[],
+    { met, read, broken }: Partial<Pick<Lost, 'met' | 'read' | 'broken'>> = {},
+  ) {
+    this.at = at
+    this.met = met
+    this.read = read
+    this.broken = broken
+  }
+}
+
+/** An attempt that yielded to writers that take turns: it does not count. */
+export class LeftToOthers extends Lost {}
+
+/** The deadline of a write that waits. */
+interface TurnDeadline extends TurnLimit {
+  enter(wait: 'turn'): void
+}
+
+/** After this many lost attempts, a writer that only reads a document takes turns with its writers. */
+const LOST_AS_READER = 3
+
+/**
+ * The factor for the attempts of such a reader: for each attempt that it loses, a concurrent write succeeds, also in
+ * other processes.
+ */
+const TIMES_AS_READER = 10
+
+const mostOf = ({ read }: Lost, attempts: number): number =>
+  read === undefined ? attempts : attempts * TIMES_AS_READER
+
+/**
+ * Retries after a lost attempt, in turn at the contended documents, up to `attempts` times in total. A writer that is
+ * too slow for turns continues without them. Returns the last attempt if all were lost.
+ */
+export async function tryInTurn<T>(
+  turns: Turns,
+  attempt: (last: Lost) => MaybePromise<T | Lost>,
+  first: Lost,
+  { attempts, deadline }: { readonly attempts: number; readonly deadline: TurnDeadline },
+): Promise<T | Lost> {
+  const contended = new Set<string>()
+  let turn: Turn | undefined
+  let last = first
+  try {
+    for (let tried = first instanceof LeftToOthers ? 0 : 1; tried < mostOf(last, attempts); tried += 1) {
+      const at = last.read === undefined || tried < LOST_AS_READER ? last.at : [...last.at, last.read]
+      const others = at.filter((document) => !contended.has(document))
+      if (at.length > 0 && !turn?.isSlow && (others.length > 0 || !turn?.isWhole)) {
+        for (const document of others) contended.add(document)
+        turn?.end()
+        deadline.enter('turn')
+        turn = await turns.take(contended, deadline)
+      }
+      const began = performance.now()
+      const result = await attempt(last)
+      const lost = result instanceof Lost ? result : undefined
+      turn?.tell(performance.now() - began, lost?.met ?? lost?.read)
+      if (!(result instanceof Lost)) return result
+      last = result
+    }
+    return last
+  } finally {
+    turn?.end()
+  }
+}
 
 /** A query without a signal. Default: all documents, in any order. */
 export type StoreQuery = Partial<Omit<ListQuery, 'signal'>> & {

@@ -1,6 +1,6 @@
 export { type AdapterCase, runCase, type TestStorage } from './adapter/adapter-case.js'
 export { adapterCases } from './adapter/adapter-cases.js'
-export type { FuzzCoverage } from './adapter/fuzz/coverage.js'
+export type { FuzzCoverage } from './adapter/fuzz/fuzz-adapter.js'
 export { type FuzzOptions, fuzzAdapter } from './adapter/fuzz/fuzz-adapter.js'
 export { type AdapterTestOptions, type SkippedCase, testAdapter } from './adapter/test-adapter.js'
 export { type ExpectedAnswer, type ExpectOptions, expectAllowed, expectDenied } from './expect-request.js'

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createPostgresDialect } from '../../src/adapters/postgres/postgres-dialect.js'
+import { createPostgresDialect } from '../../src/adapters/postgres/postgres-engine.js'
 import { mergeRanges } from '../../src/adapters/postgres/read/merge-ranges.js'
 import {
   writeAll,

@@ -8,7 +8,7 @@ import { createKeptDocuments } from '../../src/adapters/sqlite/read/kept-documen
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { and, everything, type Filter, ID, isId } from '../../src/filter/filter.js'
 import { createMemoryAdapter } from '../../src/index.js'
-import { START } from '../../src/service/read/read-batches.js'
+import { START } from '../../src/service/read/hold-or-stream.js'
 import type { ListQuery, StorageAdapter, WriteStep } from '../../src/storage.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { useCaches } from '../support/caches.js'

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createFirstInOrder } from '../../src/adapters/sqlite/read/first-in-order.js'
-import { createHeldKeys, HELD } from '../../src/adapters/sqlite/read/held-keys.js'
+import { createFirstInOrder, createHeldKeys, HELD } from '../../src/adapters/sqlite/read/first-in-order.js'
 import type { MatchingDocument } from '../../src/adapters/sqlite/read/matches.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { compare } from '../../src/filter/compare.js'

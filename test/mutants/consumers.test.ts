@@ -11,8 +11,6 @@ import { fails, loadMutant, type Mutant } from './create-mutant.js'
 
 /** Consumers broken on purpose: one of the laws has to notice each. */
 
-const SERVICE = '../../src/service/consumers'
-
 const replacing =
   <T extends object>(replace: (real: T) => Partial<T>) =>
   async (original: () => Promise<unknown>) => {
@@ -38,7 +36,7 @@ let serial = 0
 const mutants: readonly Mutant[] = [
   [
     'the lease is taken without looking at who else has taken it',
-    `${SERVICE}/records.js`,
+    '../../src/service/consumers/records.js',
     withRecords((real) => ({
       async replace(known, next) {
         const { version = 0 } = (await real.read()) ?? {}
@@ -48,14 +46,14 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'the lease does not grow',
-    `${SERVICE}/records.js`,
+    '../../src/service/consumers/records.js',
     withRecords((real) => ({
       replace: (known, next) => real.replace({ ...known, lease: 0 }, next),
     })),
   ],
   [
     'a holder never doubts that it is the holder',
-    `${SERVICE}/lease.js`,
+    '../../src/service/consumers/lease.js',
     replacing<typeof Lease>(({ Lease: Real }) => {
       class Certain extends Real {
         override get isHeld(): boolean {
@@ -81,7 +79,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'the lease is taken from its holder',
-    `${SERVICE}/records.js`,
+    '../../src/service/consumers/records.js',
     withRecords((real) => ({
       async read() {
         const record = await real.read()
@@ -91,14 +89,14 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a process that ends keeps the lease',
-    `${SERVICE}/records.js`,
+    '../../src/service/consumers/records.js',
     withRecords((real) => ({
       replace: (known, next) => real.replace(known, { ...next, holder: next.holder ?? known.holder }),
     })),
   ],
   [
     'the changes of a document are handled side by side',
-    `${SERVICE}/document-queue.js`,
+    '../../src/service/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -110,7 +108,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a change counts before it was handled',
-    `${SERVICE}/document-queue.js`,
+    '../../src/service/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -122,7 +120,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a change that could not be handled is forgotten',
-    `${SERVICE}/document-queue.js`,
+    '../../src/service/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -134,7 +132,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'any number of changes may wait',
-    `${SERVICE}/document-queue.js`,
+    '../../src/service/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -146,7 +144,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'the attempts of a process before do not count',
-    `${SERVICE}/document-queue.js`,
+    '../../src/service/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -158,7 +156,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a consumer begins at the beginning of the log',
-    `${SERVICE}/records.js`,
+    '../../src/service/consumers/records.js',
     replacing<typeof Records>(({ createRecords }) => ({
       createRecords: (store, log, name) =>
         createRecords(store, async (after, query) => ({ ...(await log(after, query)), position: '' }), name),
@@ -166,7 +164,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'all changes of a document have one name',
-    `${SERVICE}/tell-change.js`,
+    '../../src/service/consumers/tell-change.js',
     replacing<typeof TellChange>(() => ({ nameChange: ({ id }) => id })),
   ],
 ]
@@ -192,7 +190,7 @@ describe('consumers', () => {
   test('the real ones, taken through the same hands, pass', async () => {
     const createWorld = await worldsWith([
       'nothing is broken',
-      `${SERVICE}/records.js`,
+      '../../src/service/consumers/records.js',
       withRecords(() => ({})),
     ])
     for (const [, check] of LAWS) await check(createWorld)

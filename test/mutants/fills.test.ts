@@ -17,8 +17,6 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Hooks that fill required fields, broken on purpose: one of the laws has to notice each. */
 
-const SERVICE = '../../src/service'
-
 const replacing =
   <T extends object>(replace: (real: T) => Partial<T>) =>
   async (original: () => Promise<unknown>) => {
@@ -55,7 +53,7 @@ const COMPONENTS = '../../src/openapi/components.js'
 const mutants: readonly Mutant[] = [
   [
     'what a hook leaves out is stored without it',
-    `${SERVICE}/hooks/apply-set.js`,
+    '../../src/service/hooks/apply-set.js',
     replacing<typeof ApplySet>((real) => ({
       applySet: (call, setting, set) =>
         real.applySet(
@@ -67,7 +65,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what a hook leaves out is a fault of the body',
-    `${SERVICE}/hooks.js`,
+    '../../src/service/hooks.js',
     replacing<typeof AskHook>((real) => ({
       askHook: (call, write) =>
         real.askHook(call, write)?.catch(() => {
@@ -77,7 +75,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook that fills nothing is not looked at again',
-    `${SERVICE}/hooks.js`,
+    '../../src/service/hooks.js',
     replacing<typeof AskHook>((real) => ({
       askHook: (call, write) =>
         real.askHook(call, { ...write, collection: { ...write.collection, fills: new Set() } }),
@@ -85,7 +83,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what hooks add is filled by nobody, and not required either',
-    `${SERVICE}/hooks/own-right.js`,
+    '../../src/service/hooks/own-right.js',
     replacing<typeof OwnRight>((real) => ({
       createOwnRight(service) {
         const inOwnRight = real.createOwnRight(service)
@@ -119,7 +117,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'nobody may give what a hook fills',
-    `${SERVICE}/write/rules/apply-create.js`,
+    '../../src/service/write/rules/apply-create.js',
     replacing<typeof ApplyCreate>((real) => ({
       applyCreate(call, trial, draft) {
         const { fills } = trial.collection
@@ -130,7 +128,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what a writer gives of it is not judged',
-    `${SERVICE}/write/rules/apply-create.js`,
+    '../../src/service/write/rules/apply-create.js',
     replacing<typeof ApplyCreate>((real) => ({
       *applyCreate(call, trial, draft) {
         const applied = yield* real.applyCreate(call, trial, draft)
@@ -143,7 +141,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'an update may remove what a hook fills',
-    `${SERVICE}/write/rules/apply-update.js`,
+    '../../src/service/write/rules/apply-update.js',
     replacing<typeof ApplyUpdate>((real) => ({
       applyUpdate: (call, trial, draft) =>
         real.applyUpdate(
@@ -183,7 +181,7 @@ describe('what hooks fill', () => {
 
 test('the real hooks, taken through the same hands, pass', async () => {
   for (const mutant of [
-    ['nothing is broken', `${SERVICE}/hooks.js`, replacing<typeof AskHook>(() => ({}))],
+    ['nothing is broken', '../../src/service/hooks.js', replacing<typeof AskHook>(() => ({}))],
     ['nothing is described otherwise', COMPONENTS, describing((schema) => schema)],
   ] satisfies readonly Mutant[]) {
     const create = await createMutant(mutant)

@@ -13,7 +13,7 @@ import type * as ShowChange from '../../src/service/hooks/show-change.js'
 import type * as AskHook from '../../src/service/hooks.js'
 import type { PlannedWrite } from '../../src/service/hooks.js'
 import type { Store } from '../../src/service/store.js'
-import type * as CreateBulk from '../../src/service/write/create-bulk.js'
+import type * as CreateBulk from '../../src/service/write/create-document.js'
 import type * as FindCascade from '../../src/service/write/find-cascade.js'
 import type * as References from '../../src/service/write/references.js'
 import type * as Written from '../../src/service/write/written.js'
@@ -25,8 +25,6 @@ import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Hooks broken on purpose: one of the laws has to notice each. */
-
-const SERVICE = '../../src/service'
 
 const replacing =
   <T extends object>(replace: (real: T) => Partial<T>) =>
@@ -71,7 +69,7 @@ const claiming = (break_: (read: Claims.ReadClaim) => Claims.ReadClaim) =>
 const mutants: readonly Mutant[] = [
   [
     'a hook reads with what its caller claimed before',
-    `${SERVICE}/claims.js`,
+    '../../src/service/claims.js',
     claiming((read) => {
       const kept = new Map<string, ReturnType<typeof read>>()
       return (claim, binding, store) => {
@@ -83,19 +81,23 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook reads as if its caller claimed nothing',
-    `${SERVICE}/claims.js`,
+    '../../src/service/claims.js',
     claiming(() => () => ({ values: [], isWhole: true })),
   ],
-  ['a hook is not asked in a batch', `${SERVICE}/hooks.js`, askWhere((_, isBatch) => !isBatch)],
-  ['a hook is not asked about deletes', `${SERVICE}/hooks.js`, askWhere(({ after }) => after !== null)],
+  ['a hook is not asked in a batch', '../../src/service/hooks.js', askWhere((_, isBatch) => !isBatch)],
+  [
+    'a hook is not asked about deletes',
+    '../../src/service/hooks.js',
+    askWhere(({ after }) => after !== null),
+  ],
   [
     'a hook is not asked about what is deleted with another',
-    `${SERVICE}/hooks.js`,
+    '../../src/service/hooks.js',
     askWhere(({ collection, after }) => after !== null || collection.name === 'posts'),
   ],
   [
     'a hook is not asked about a bulk',
-    `${SERVICE}/write/create-bulk.js`,
+    '../../src/service/write/create-document.js',
     replacing<typeof CreateBulk>((real) => ({
       createBulk: ({ service: { hooks, ...service }, ...call }, ...more) =>
         real.createBulk(createCall(service, call), ...more),
@@ -103,12 +105,12 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a write is answered as it was before what belongs to it',
-    `${SERVICE}/write/written.js`,
+    '../../src/service/write/written.js',
     replacing<typeof Written>(() => ({ tellOneAgain: async (_, written) => written })),
   ],
   [
     'what belongs to a write is done in another step',
-    `${SERVICE}/hooks/run-together.js`,
+    '../../src/service/hooks/run-together.js',
     replacing<typeof RunTogether>(() => ({
       runTogether: (call, run, asked = 1) =>
         run(
@@ -120,7 +122,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what belongs to a write is forgotten',
-    `${SERVICE}/hooks/own-right.js`,
+    '../../src/service/hooks/own-right.js',
     replacing<typeof OwnRight>((real) => ({
       createOwnRight: (service) => {
         const inOwnRight = real.createOwnRight(service)
@@ -134,17 +136,17 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what belongs to a write is done with the rights of the caller',
-    `${SERVICE}/hooks/own-right.js`,
+    '../../src/service/hooks/own-right.js',
     replacing<typeof OwnRight>(() => ({ createOwnRight: () => (call) => call })),
   ],
   [
     'what a hook sets is stored as it is',
-    `${SERVICE}/hooks/apply-set.js`,
+    '../../src/service/hooks/apply-set.js',
     replacing<typeof ApplySet>(() => ({ applySet: async (_, { fields }, set) => ({ ...fields, ...set }) })),
   ],
   [
     'a hook is asked before the write is judged',
-    `${SERVICE}/write/references.js`,
+    '../../src/service/write/references.js',
     replacing<typeof References>((real) => ({
       async findReferable(call, permit, bodies) {
         const [fields = {}] = bodies
@@ -157,7 +159,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook sees what its caller sees',
-    `${SERVICE}/hooks/show-change.js`,
+    '../../src/service/hooks/show-change.js',
     replacing<typeof ShowChange>((real) => ({
       showChange(write) {
         const { before, ...change } = real.showChange(write)
@@ -168,7 +170,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook sees the writes of its request only once they have taken effect',
-    `${SERVICE}/batch/pending-writes.js`,
+    '../../src/service/batch/pending-writes.js',
     replacing<typeof PendingWrites>(({ PendingWrites: Real }) => ({
       PendingWrites: class extends Real {
         override find(): undefined {
@@ -179,14 +181,14 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what goes with a delete goes, wherever a hook has led it',
-    `${SERVICE}/write/find-cascade.js`,
+    '../../src/service/write/find-cascade.js',
     replacing<typeof FindCascade>(({ keyOf }) => ({
       findGoing: async (_, __, left) => new Set(left.map(keyOf)),
     })),
   ],
   [
     'a conflict is answered, though it was judged by what is overtaken',
-    `${SERVICE}/batch/pending-writes.js`,
+    '../../src/service/batch/pending-writes.js',
     replacing<typeof PendingWrites>(({ PendingWrites: Real }) => ({
       PendingWrites: class extends Real {
         override findOvertaken(): Promise<undefined> {
@@ -202,7 +204,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a condition is not kept until the write takes effect',
-    `${SERVICE}/hooks/require-unchanged.js`,
+    '../../src/service/hooks/require-unchanged.js',
     replacing<typeof Unchanged>(() => ({ requireUnchanged: async () => {} })),
   ],
 ]
@@ -220,7 +222,7 @@ const hiddenOf = (
 const leaks: readonly Mutant[] = [
   [
     'a refusal by a hook shows the document',
-    `${SERVICE}/hooks.js`,
+    '../../src/service/hooks.js',
     replacing<typeof AskHook>((real) => ({
       askHook(call, write) {
         const asking = real.askHook(call, write)
@@ -237,7 +239,7 @@ const leaks: readonly Mutant[] = [
   ],
   [
     'a hook is not asked where something is hidden',
-    `${SERVICE}/hooks.js`,
+    '../../src/service/hooks.js',
     replacing<typeof AskHook>((real) => ({
       askHook: (call, write) =>
         /"[dnstu]"/.test(JSON.stringify(hiddenOf(call, write))) ? undefined : real.askHook(call, write),
@@ -245,7 +247,7 @@ const leaks: readonly Mutant[] = [
   ],
   [
     'what a hook adds is as large as all that is stored',
-    `${SERVICE}/hooks/own-right.js`,
+    '../../src/service/hooks/own-right.js',
     replacing<typeof OwnRight>((real) => ({
       createOwnRight: (service) => {
         const inOwnRight = real.createOwnRight(service)
@@ -264,7 +266,7 @@ const leaks: readonly Mutant[] = [
 const fillingLeaks: readonly Mutant[] = [
   [
     'what a hook fills is asked for where another document has what its writer may not see',
-    `${SERVICE}/hooks.js`,
+    '../../src/service/hooks.js',
     replacing<typeof AskHook>((real) => ({
       async askHook(...[call, write]: Parameters<typeof real.askHook>) {
         const { collection, before, after } = write
@@ -303,6 +305,6 @@ describe('hooks', () => {
 })
 
 test('the real hooks, taken through the same hands, pass', async () => {
-  const create = await createMutant(['nothing is broken', `${SERVICE}/hooks.js`, askWhere(() => true)])
+  const create = await createMutant(['nothing is broken', '../../src/service/hooks.js', askWhere(() => true)])
   for (const [, check] of HOOK_LAWS) await check(opener({ ...IN_MEMORY, create }))
 })

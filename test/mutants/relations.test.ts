@@ -17,8 +17,6 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Relations broken on purpose: the laws have to notice each of them. */
 
-const READ = '../../src/service/read'
-
 /** What a printer needs of a call, with other accesses: those of the n-th question, counted from 1. */
 const withAccess = (
   call: Call,
@@ -79,22 +77,22 @@ const breakNames =
 const expandMutants: readonly Mutant[] = [
   [
     'from the second level on, hidden documents are shown',
-    `${READ}/expand-levels.js`,
+    '../../src/service/read/expand-levels.js',
     breakLevels((access, question) => (question > 1 ? everyRow(access) : access)),
   ],
   [
     'on the third level, hidden fields are shown',
-    `${READ}/expand-levels.js`,
+    '../../src/service/read/expand-levels.js',
     breakLevels((access, question) => (question > 2 ? everyField(access) : access)),
   ],
   [
     'who created something is shown past the gate of users',
-    `${READ}/expand-documents.js`,
+    '../../src/service/read/expand-documents.js',
     breakOneLevel((access, _, name) => (name === 'users' ? everyRow(access) : access)),
   ],
   [
     'who created something is shown past the gate of users, behind another reference',
-    `${READ}/expand-levels.js`,
+    '../../src/service/read/expand-levels.js',
     breakLevels((access, _, name) => (name === 'users' ? everyField(everyRow(access)) : access)),
   ],
   [
@@ -106,8 +104,6 @@ const expandMutants: readonly Mutant[] = [
     })),
   ],
 ]
-
-const WRITE = '../../src/service/write'
 
 /** The functions of a module, some of them broken. */
 const replacing =
@@ -140,7 +136,7 @@ const merged = ({ after, renewed = new Map() }: Parameters<typeof Matches.judgeM
 const writeMutants: readonly Mutant[] = [
   [
     'a match is left out of updates',
-    `${WRITE}/matches.js`,
+    '../../src/service/write/matches.js',
     replacing<typeof Matches>((real) => ({
       judgeMatches: (plan, collection, change, options) =>
         change.before ? [] : real.judgeMatches(plan, collection, change, options),
@@ -150,7 +146,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'what is stored beside what is named counts as new',
-    `${WRITE}/matches.js`,
+    '../../src/service/write/matches.js',
     replacing<typeof Matches>((real) => ({
       judgeMatches: (plan, collection, change, options) =>
         real.judgeMatches(plan, collection, { ...change, renewed: merged(change) }, options),
@@ -158,7 +154,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'a match is judged on the document as its caller sees it',
-    `${WRITE}/rules/apply-update.js`,
+    '../../src/service/write/rules/apply-update.js',
     replacing<typeof ApplyUpdate>((real) => ({
       applyUpdate: (call, trial, draft) => {
         const judgeMatches: Draft['judgeMatches'] = ({ after, unseen }, ...rest) => {
@@ -171,7 +167,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'a match is judged on the target as its caller sees it',
-    `${WRITE}/references.js`,
+    '../../src/service/write/references.js',
     replacing<typeof References>((real) => ({
       async findReferable(call, permit, bodies, updating) {
         const find = await real.findReferable(call, permit, bodies, updating)
@@ -185,7 +181,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'a mismatch says what the target holds',
-    `${WRITE}/matches.js`,
+    '../../src/service/write/matches.js',
     replacing<typeof Matches>((real) => ({
       judgeMatches(plan, collection, change, { findTarget, isLater }) {
         let held: unknown
@@ -202,7 +198,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'a change of a target forgets who refers to it',
-    `${WRITE}/matches.js`,
+    '../../src/service/write/matches.js',
     replacing<typeof Matches>((real) => ({
       planAgreements: (plan, collection, written) =>
         real.planAgreements(plan, collection, written).filter(({ key }) => !key.includes('"<"')),
@@ -210,14 +206,14 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'what may not be read keeps its references',
-    `${WRITE}/unset-references.js`,
+    '../../src/service/write/unset-references.js',
     breakUnset((steps, call) =>
       steps.filter((step) => !isReplace(step) || call.access({ name: step.in })?.isReadable(step.replace)),
     ),
   ],
   [
     'what loses a reference keeps its time',
-    `${WRITE}/unset-references.js`,
+    '../../src/service/write/unset-references.js',
     breakUnset((steps) =>
       steps.map((step) =>
         isReplace(step)
@@ -228,7 +224,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'what loses nothing is a new version too',
-    `${WRITE}/unset-references.js`,
+    '../../src/service/write/unset-references.js',
     breakUnset(async (steps, call) => {
       const all = await call.store.own('things').list({})
       const others = all.filter(({ _id }) =>
@@ -246,13 +242,13 @@ const writeMutants: readonly Mutant[] = [
 test('the real ones pass, taken through the same hands', async () => {
   const create = await createMutant([
     'nothing is broken',
-    `${READ}/expand-levels.js`,
+    '../../src/service/read/expand-levels.js',
     breakLevels((access) => ({ ...access })),
   ])
   await checkNonInterference(8, create, undefined, RELATED)
   const unbroken = await createMutant([
     'nothing is broken',
-    `${WRITE}/unset-references.js`,
+    '../../src/service/write/unset-references.js',
     breakUnset((steps) => steps),
   ])
   await checkWrites(10, { create: unbroken }, RELATED_WRITES)

@@ -98,7 +98,7 @@ beforeAll(() => {
 
 /** The files that the compiler leads to: what an addition is made of. */
 const LED_TO: { readonly [what in What]: readonly string[] } = {
-  'a field type': ['fields/field-types.ts', 'infer/fields.ts'],
+  'a field type': ['fields/field-types.ts', 'infer/collections.ts'],
   'an attribute of a field type': ['fields/types/timestamp.ts'],
   'an operator': [
     'client/query-types.ts',
@@ -111,11 +111,11 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
     'adapters/sqlite/sqlite-dialect.ts',
     'adapters/sqlite/values.ts',
     'filter/compare.ts',
-    'insight/diff/model/caller-values.ts',
     'insight/diff/model/universe.ts',
-    'insight/diff/solver/candidates.ts',
+    'insight/diff/model/universe.ts',
+    'insight/diff/model/group-values.ts',
     'insight/diff/solver/variable.ts',
-    'insight/matrix/anonymous.ts',
+    'insight/matrix/permission-matrix.ts',
     'openapi/parameters.ts',
     'openapi/schemas/value-schema.ts',
     'testing/adapter/check/edge-values.ts',
@@ -128,12 +128,12 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
   ],
   'a node of filters': [
     'adapters/sql/compile-condition.ts',
-    'adapters/sqlite/read/candidates.ts',
+    'adapters/sqlite/read/read-statements.ts',
     'adapters/sqlite/read/path-finder.ts',
     'filter/constraint.ts',
     'filter/filter.ts',
     'filter/matches.ts',
-    'insight/diff/model/filters.ts',
+    'insight/diff/model/conditions.ts',
     'testing/adapter/check/print-query.ts',
   ],
 }

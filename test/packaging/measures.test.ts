@@ -57,7 +57,7 @@ const MADE_ONCE: readonly string[] = [
   'src/adapters/sqlite/connection/connection.ts',
   'src/filter/pattern/pattern-store.ts',
   'src/filter/pattern/value-cache.ts',
-  'src/service/changes/places.ts',
+  'src/service/changes/streams.ts',
   'src/service/start/seed-when-empty.ts',
 ]
 

@@ -8,7 +8,7 @@ import { type PatternDialect, printPattern } from '../../src/filter/pattern/synt
 import { PatternFault } from '../../src/filter/pattern/syntax/read-syntax.js'
 import { endless } from '../../src/slices.js'
 import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
-import { drawPattern } from '../../src/testing/adapter/fuzz/random-pattern.js'
+import { drawPattern } from '../../src/testing/adapter/fuzz/random-query.js'
 import { seedOf } from '../support/tier.js'
 
 const NATIVE: PatternDialect = {

@@ -1,6 +1,5 @@
 import { createMemoryStorage } from '../../src/adapters/memory/memory-adapter.js'
-import { createRows, type Rows } from '../../src/adapters/memory/rows.js'
-import type { SortedIndex } from '../../src/adapters/memory/sorted-index.js'
+import { createRows, type Rows, type SortedIndex } from '../../src/adapters/memory/rows.js'
 import type { StorageAdapter } from '../../src/index.js'
 
 /** A storage that tells how many rows some work has looked at. */

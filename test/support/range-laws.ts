@@ -1,6 +1,6 @@
+import { compileDocumentOrder } from '../../src/filter/compare.js'
 import { and, type FieldRef, type Filter, ID, not, or, type Scalar } from '../../src/filter/filter.js'
 import { compileFilter } from '../../src/filter/matches.js'
-import { compileDocumentOrder } from '../../src/filter/order.js'
 import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
 import { simplify } from '../../src/filter/simplify.js'
 import type { ListQuery, StorageAdapter, StoredDocument } from '../../src/index.js'

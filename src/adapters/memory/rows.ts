@@ -1,9 +1,119 @@
 import Loki from 'lokijs'
-import type { FieldRef } from '../../filter/filter.js'
+import { compileField, holdsType, type Ordered } from '../../filter/compare.js'
+import type { FieldRef, Scalar } from '../../filter/filter.js'
+import { compilePath, isObject, thaw } from '../../json/own-properties.js'
 import type { StoredDocument } from '../../storage.js'
 import type { DocumentRow } from './row.js'
-import { createSortedIndex, type SortedIndex } from './sorted-index.js'
-import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
+import { createSortedList, type SortedList } from './sorted-list.js'
+
+/**
+ * Documents sorted by some fields, then by `_id`. A value that is not of its field's type counts as missing. An index
+ * over elements of an array has a document once for each element, and not at all without elements. It holds
+ * documents, not rows, because a scan is faster if its documents are close in memory.
+ */
+export interface SortedIndex {
+  readonly fields: readonly FieldRef[]
+  readonly documents: SortedList<StoredDocument>
+  /** All current documents in this order; reads before the next write share one copy. */
+  copyDocuments(): readonly StoredDocument[]
+}
+
+/** Creates an index that is sorted by fields. */
+export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
+  const column = fields.findIndex(({ each }) => each)
+  const elements = fields[column]
+  const documents = createSortedList<StoredDocument>(
+    fields.map(compileField),
+    ({ _id }) => _id,
+    elements && { column, valuesOf: compileElements(elements) },
+  )
+  // Only the walks that read the copy keep it alive.
+  let copy: { readonly version: number; readonly all: WeakRef<readonly StoredDocument[]> } | undefined
+  return {
+    fields,
+    documents,
+    copyDocuments() {
+      const shared = copy?.version === documents.version ? copy.all.deref() : undefined
+      const all = shared ?? documents.map((document) => document)
+      if (!shared) copy = { version: documents.version, all: new WeakRef(all) }
+      return all
+    },
+  }
+}
+
+/** Compiles a field of array elements to a getter of their distinct values; those of another type are missing. */
+function compileElements({
+  path,
+  type,
+  inside,
+}: FieldRef): (document: StoredDocument) => ReadonlySet<Ordered> {
+  const readArray = compilePath(path)
+  const readInside = inside === undefined ? undefined : compilePath(inside)
+  const holds = holdsType(type)
+  return (document) => {
+    const values = new Set<Ordered>()
+    const elements = readArray(document)
+    if (!Array.isArray(elements)) return values
+    for (const element of thaw(elements)) {
+      const value = !readInside ? element : isObject(element) ? readInside(element) : undefined
+      if (holds(value)) values.add(value as Ordered)
+    }
+    return values
+  }
+}
+
+/** The values of a unique index, with their documents. A document that lacks one of the fields is not in it. */
+interface UniqueIndex {
+  readonly fields: readonly FieldRef[]
+  /** The `_id` of another document with the same values. */
+  findConflict(document: StoredDocument): string | undefined
+  /** The `_id` of the document with this value, if the index has one field. */
+  lookUp(value: Scalar): string | undefined
+  add(document: StoredDocument): void
+  remove(document: StoredDocument): void
+  /** Replaces a document by its next version. */
+  exchange(before: StoredDocument, after: StoredDocument): void
+}
+
+/** For one field its value, which a Map distinguishes by type; for several fields their JSON. */
+type Key = Scalar
+
+/** Creates an empty index. */
+function createUniqueIndex(fields: readonly FieldRef[]): UniqueIndex {
+  const owners = new Map<Key, string>()
+  const readers = fields.map(compileField)
+  const [only] = readers
+  const joinValues = (document: StoredDocument): Key | undefined => {
+    const values = readers.map((read) => read(document))
+    return values.includes(undefined) ? undefined : JSON.stringify(values)
+  }
+  const keyOf: (document: StoredDocument) => Key | undefined =
+    only && readers.length === 1 ? only : joinValues
+  const add = (document: StoredDocument): void => {
+    const key = keyOf(document)
+    if (key !== undefined) owners.set(key, document._id)
+  }
+  const remove = (document: StoredDocument): void => {
+    const key = keyOf(document)
+    if (key !== undefined && owners.get(key) === document._id) owners.delete(key)
+  }
+  return {
+    fields,
+    add,
+    remove,
+    findConflict(document) {
+      const key = keyOf(document)
+      const owner = key === undefined ? undefined : owners.get(key)
+      return owner === document._id ? undefined : owner
+    },
+    lookUp: (value) => owners.get(value),
+    exchange(before, after) {
+      if (keyOf(before) === keyOf(after)) return
+      remove(before)
+      add(after)
+    },
+  }
+}
 
 /** The documents of one collection, with their indexes. */
 export interface Rows {

@@ -18,23 +18,18 @@ import {
   repeatReads,
   type WorkCaller,
 } from './connection/connections.js'
-import { createPool } from './connection/hosts/create-pool.js'
-import { splitHosts } from './connection/hosts/split-hosts.js'
+import { createPool, splitHosts } from './connection/hosts/hosts.js'
 import { borrowPool, type PostgresPool } from './connection/pool.js'
 import { createWatch } from './connection/watch.js'
 import { explain, isTooLong, unavailable } from './faults.js'
 import { createPostgresLog } from './log/postgres-log.js'
-import { DEFAULT_SCHEMA } from './postgres-dialect.js'
-import { createPostgresEngine } from './postgres-engine.js'
+import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReadLinked } from './read/linked.js'
 import { createReads } from './read/reads.js'
 import { type Calls, withoutDropped } from './read/without-dropped.js'
-import { createMissing } from './structures/create-missing.js'
-import { createDropSurplus } from './structures/drop-surplus.js'
-import { explainOpening } from './structures/explain-opening.js'
-import { createCreate } from './write/create-document.js'
+import { createDropSurplus, createMissing, explainOpening } from './structures/create-missing.js'
 import { isLarge } from './write/is-large.js'
-import { explainTaken, writeSteps } from './write/write-steps.js'
+import { createCreate, explainTaken, writeSteps } from './write/write-steps.js'
 
 export type { PostgresClient, PostgresPool } from './connection/pool.js'
 

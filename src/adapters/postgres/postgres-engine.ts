@@ -1,9 +1,180 @@
+import type { FieldRef } from '../../filter/filter.js'
+import type { Range } from '../../filter/pattern/syntax/code-points.js'
+import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
+import { type PatternDialect, printPattern } from '../../filter/pattern/syntax/print-pattern.js'
 import type { IndexPlan } from '../../storage.js'
+import { type Bind, quoteName, type SqlDialect, STRUCTURES, type Value } from '../sql/dialect.js'
 import type { SqlEngine } from '../sql/engine.js'
+import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
 import { createStatements } from '../sql/statements.js'
+import { createElements } from './elements.js'
 import { isExisting, isTooLong, lacksColumn, takenBy } from './faults.js'
-import { createPostgresDialect } from './postgres-dialect.js'
 import { createSeek } from './read/entries.js'
+import { elementsAt, jsonAt, textAt, valueAt, valueOfElement } from './values.js'
+
+/** PostgreSQL's advanced regular expressions, with the collation "C". */
+const ARE: PatternDialect = {
+  codePoint: (point) => `\\U${point.toString(16).padStart(8, '0')}`,
+  start: '\\A',
+  end: '\\Z',
+  boundary: '\\y',
+  noBoundary: '\\Y',
+}
+
+/** The largest bound of a repeat in PostgreSQL. */
+const MAX_REPEAT = 255
+
+/** Prints a pattern for PostgreSQL; `undefined` if PostgreSQL cannot express it. */
+function printRegex(pattern: Pattern): string | undefined {
+  const sayable = toSayable(pattern)
+  return sayable && printPattern(sayable, ARE)
+}
+
+/** The same pattern with the constructs that PostgreSQL has. */
+function toSayable(pattern: Pattern): Pattern | undefined {
+  switch (pattern.kind) {
+    case 'set': {
+      // PostgreSQL allows U+0000 in neither texts nor expressions.
+      const ranges = pattern.ranges
+        .map(([first, last]): Range => [Math.max(first, 1), last])
+        .filter(([first, last]) => first <= last)
+      return ranges.length === 0 ? undefined : { kind: 'set', ranges }
+    }
+    case 'sequence':
+    case 'choice': {
+      const parts = pattern.parts.map(toSayable)
+      const sayable = parts.filter((part) => part !== undefined)
+      return sayable.length === parts.length ? { kind: pattern.kind, parts: sayable } : undefined
+    }
+    case 'repeat': {
+      if (pattern.min > MAX_REPEAT || (pattern.max ?? 0) > MAX_REPEAT) return undefined
+      const part = toSayable(pattern.part)
+      return part && { ...pattern, part }
+    }
+    default:
+      return pattern
+  }
+}
+
+/** The default schema of the tables. */
+export const DEFAULT_SCHEMA = 'collection_service'
+
+const PARAMETER_TYPES: { readonly [type: string]: string } = { number: 'float8', boolean: 'boolean' }
+
+/** Compiles a pattern to a condition on a text; `undefined` if PostgreSQL cannot express it. */
+function compileMatch(pattern: Pattern, bind: Bind): ((text: string) => string) | undefined {
+  if (pattern.kind === 'text') return (text) => `strpos(${text}, ${bind(pattern.text)}) > 0`
+  const regex = printRegex(pattern)
+  return regex === undefined ? undefined : (text) => `${text} ~ ${bind(regex)}`
+}
+
+/** The type of a value. */
+export function typeOf(value: Value): string {
+  const [one, ending] = typeof value === 'object' ? [value[0], '[]'] : [value, '']
+  return `${PARAMETER_TYPES[typeof one] ?? 'text'}${ending}`
+}
+
+/** A parameter with its type, which PostgreSQL cannot always infer. */
+const parameterOf = (place: number, value: Value): string => `$${place}::${typeOf(value)}`
+
+/**
+ * The bytes of a text, as an expression that an index may use. `decode` needs doubled backslashes, and no literal of
+ * a backslash is portable.
+ */
+const bytesOf = (text: string): string => `decode(replace(${text}, chr(92), repeat(chr(92), 2)), 'escape')`
+
+const plainValue = (field: FieldRef): string => (field.path === '_id' ? '_id' : valueAt(field))
+
+/** All writes lock in the same order, to avoid deadlocks. PostgreSQL reads a row again after waiting for its lock. */
+const HOLDS = {
+  require: ' ORDER BY _id FOR KEY SHARE',
+  // A weaker lock would let two writes each change what the other requires.
+  'require state': ' ORDER BY _id FOR SHARE',
+  replace: ' ORDER BY _id FOR NO KEY UPDATE',
+  remove: ' ORDER BY _id FOR UPDATE',
+}
+
+/** The name of a new log. */
+const NEW_NAME = 'left(md5(random()::text || clock_timestamp()::text), 8)'
+
+/**
+ * The statements that create the log. `seq`: drawn by the write when it locks the document. `position`: assigned by
+ * the first reader after the commit. `write`: groups the changes of one write. `last` and `dropped`: the last
+ * assigned position and the last dropped one. `total`: the bytes of a change and all changes before it, set with its
+ * position.
+ */
+const createLog = (log: string, head: string): readonly string[] => [
+  `CREATE TABLE ${log} (seq bigint GENERATED ALWAYS AS IDENTITY, position bigint, write bigint, time timestamptz NOT NULL DEFAULT clock_timestamp(), collection text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, before jsonb, after jsonb)`,
+  `CREATE UNIQUE INDEX _log_seq ON ${log} (seq) WHERE position IS NULL`,
+  `CREATE UNIQUE INDEX _log_position ON ${log} (position) WHERE position IS NOT NULL`,
+  `CREATE UNIQUE INDEX _log_write ON ${log} (write, id, collection) WHERE position IS NULL AND write IS NOT NULL`,
+  `CREATE TABLE ${head} (log text NOT NULL, last bigint NOT NULL, dropped bigint NOT NULL)`,
+  `INSERT INTO ${head} (log, last, dropped) VALUES (${NEW_NAME}, 0, 0)`,
+  // Logs of earlier versions lack it; their processes keep writing without it.
+  `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS caller text`,
+  `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS total bigint`,
+]
+
+/**
+ * The dialect of PostgreSQL's `jsonb`, in one schema. Text is compared by bytes, which in UTF-8 is the order of code
+ * points.
+ */
+export function createPostgresDialect(schema: string): SqlDialect {
+  const table = (collection: string): string => `${quoteName(schema)}.${quoteName(collection)}`
+  return {
+    parameter: parameterOf,
+    ownPlace: 'a schema of its own (`schema`)',
+    table,
+    columns: {
+      id: (constraint) => `text COLLATE "C" NOT NULL CONSTRAINT ${constraint} PRIMARY KEY`,
+      document: 'jsonb',
+    },
+    structures: { table: table(STRUCTURES), order: 'position' },
+    log: createLog(table(LOG), table(LOG_HEAD)),
+    newLog: `UPDATE ${table(LOG_HEAD)} SET log = ${NEW_NAME}`,
+    // The stamp of a row is the transaction that wrote it.
+    stored: '_id, document, xmin AS stamp',
+    documentText: 'document::text AS document',
+    toDocument: (text) => `${text}::jsonb`,
+    hold: { most: null, endings: HOLDS },
+    removeFound: (table, search) => `DELETE FROM ${table} WHERE _id = ANY(ARRAY(${search}))`,
+    toArray: (values) => `json_build_array(${values.join(', ')})::text`,
+    // No float8 is printed as text: `extra_float_digits` would decide how many of its digits are. `jsonb` numbers
+    // keep all of theirs.
+    storedVersion: jsonAt('_version'),
+    value: plainValue,
+    hasValue: (field) => `${plainValue(field)} IS NOT NULL`,
+    isPresent(path, kind) {
+      const found = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
+      return kind === 'any' ? `(${found} <> 'null')` : `(${found} = '${kind}')`
+    },
+    hasElement: (field, condition) =>
+      `EXISTS (SELECT 1 FROM ${elementsAt(field.path)} WHERE ${condition(valueOfElement(field))})`,
+    match(text, pattern, bind, { path, type, each }) {
+      const contains = compileMatch(pattern, bind)
+      if (!contains || each || type !== 'string' || path === '_id') return contains?.(text)
+      // The type check comes last: for texts that do not match, it would take half of the time.
+      return `(${contains(textAt(path))} AND jsonb_typeof(${jsonAt(path)}) = 'string')`
+    },
+    isOneOf: (value, values, bind) => `${value} = ANY(${bind(values)})`,
+    // An index that ends in `_id` has PostgreSQL's own order of nulls in its last key.
+    order: (field, descending) => {
+      if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
+      return `${plainValue(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
+    },
+    elements: (index) => {
+      const { create, fill } = createElements(schema, index)
+      return [...create, fill]
+    },
+    // An entry of a B-tree has 2,704 bytes. Two texts and the `_id` take 2,100, a timestamp 25.
+    entries: { texts: 2, fields: 20, digest: (value) => `(sha256(${bytesOf(value)}))` },
+    limit: (skip, limit, bind) =>
+      [
+        ...(limit === null ? [] : [` LIMIT (${bind(limit)})::bigint`]),
+        ...(skip === 0 ? [] : [` OFFSET (${bind(skip)})::bigint`]),
+      ].join(''),
+  }
+}
 
 /** Creates the engine of a schema; `indexesOf`: the indexes of a collection that statements can use. */
 export function createPostgresEngine(

@@ -1,10 +1,9 @@
 import type { ExistingDocuments } from '../sql/engine.js'
 import { createConnections } from './connection/connections.js'
-import { createPool } from './connection/hosts/create-pool.js'
+import { createPool } from './connection/hosts/hosts.js'
 import { createWatch } from './connection/watch.js'
 import { isUndefined } from './faults.js'
-import { DEFAULT_SCHEMA } from './postgres-dialect.js'
-import { createPostgresEngine } from './postgres-engine.js'
+import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReads } from './read/reads.js'
 
 /**

@@ -1,7 +1,7 @@
 import { bounds } from '../../bounds.js'
 import { type Filter, isNothing } from '../../filter/filter.js'
 import { CACHES } from '../../kept/caches.js'
-import { runSliced, type Slice, type Sliced } from '../../slices.js'
+import { runAtOnce, runSliced, type Slice, type Sliced } from '../../slices.js'
 import type {
   ChangePage,
   CollectionPlan,
@@ -14,25 +14,36 @@ import type {
 } from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import { createNotifier } from '../log/notifier.js'
+import { createStructures, explainRecorded } from '../sql/create-structures.js'
+import { quoteName, STRUCTURES } from '../sql/dialect.js'
 import type { IdSearch } from '../sql/engine.js'
 import { pinnedIds } from '../sql/pinned-ids.js'
+import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
+import { namesOf, type Recorded, warnOfLeft } from '../sql/warn-of-left.js'
 import { type Connection, openReader, openWriter } from './connection/connection.js'
 import { readDataVersion } from './connection/data-version.js'
+import { drive } from './connection/drive.js'
 import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-files.js'
 import { type Abortable, openReaders, type SlicedRead } from './connection/readers.js'
 import { type BegunRead, goOn, moveTo, type Seat } from './connection/snapshot.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
-import { createMissing } from './create-missing.js'
 import { displaced } from './faults.js'
 import { createLogWriter } from './log/log-writer.js'
 import { type LogQuery, readChanges } from './log/read-changes.js'
 import { createKeptDocuments, type KeptDocuments } from './read/kept-documents.js'
-import { listKept } from './read/list-kept.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
-import { type Batch, type ListRest, readBatch } from './read/read-batch.js'
-import { countDirectly, countInSlices, countUpTo } from './read/read-count.js'
-import { listDirectly, listInSlices } from './read/read-list.js'
+import {
+  type Batch,
+  countDirectly,
+  countInSlices,
+  countUpTo,
+  type ListRest,
+  listDirectly,
+  listInSlices,
+  listKept,
+  readBatch,
+} from './read/read-list.js'
 import {
   MAX_BOUNDED,
   type PathQuery,
@@ -41,10 +52,61 @@ import {
   readIndexesOf,
 } from './read/read-path.js'
 import { soughtStatement } from './read/read-statements.js'
+import { sqliteDialect } from './sqlite-dialect.js'
 import { sqliteEngine } from './sqlite-engine.js'
+import { formerNameOf, IS_TABLE, tableNameOf } from './table-names.js'
 import { createStates, type States } from './write/states.js'
-import { type Surveyor, writeSurveyed } from './write/survey.js'
-import { createWriteQueue, type WriteQueue } from './write/write-queue.js'
+import { createWriteQueue, type Surveyor, type WriteQueue, writeSurveyed } from './write/write-queue.js'
+
+const TABLE = sqliteDialect.structures.table
+
+/**
+ * Creates the missing tables and indexes of the plans, and ends logs that the plans do not want, all or none. Checks
+ * first without a lock. Returns the names of all existing structures.
+ */
+function createMissing(connection: Connection, plans: readonly CollectionPlan[]): ReadonlySet<unknown> {
+  const wanted = structuresOf(plans, sqliteDialect)
+  const recorded = readRecorded(connection)
+  warnOfLeft(wanted, recorded)
+  const present = namesOf(recorded)
+  const isWhole = lacking(wanted, present).length === 0 && renamed(connection, plans).length === 0
+  if (isWhole && lapseLogging(plans, present, sqliteDialect).length === 0) return present
+  connection.execute('BEGIN IMMEDIATE')
+  try {
+    connection.execute(
+      `CREATE TABLE IF NOT EXISTS ${TABLE} (name TEXT NOT NULL PRIMARY KEY, collection TEXT NOT NULL, bound TEXT NOT NULL)`,
+    )
+    for (const statement of renamed(connection, plans)) connection.execute(statement)
+    const present = namesOf(readRecorded(connection))
+    for (const statement of lapseLogging(plans, present, sqliteDialect)) connection.execute(statement)
+    const missing = lacking(wanted, present)
+    runAtOnce((slice) => drive(connection, createStructures(sqliteEngine, missing), slice))
+    connection.execute('COMMIT')
+    return new Set([...present, ...missing.map(({ name }) => name)])
+  } catch (thrown) {
+    if (connection.isInTransaction) connection.execute('ROLLBACK')
+    throw thrown
+  }
+}
+
+/** The statements that rename tables with names of earlier versions. */
+const renamed = (connection: Connection, plans: readonly CollectionPlan[]): readonly string[] =>
+  plans.flatMap(({ name }) => {
+    const [former, now] = [formerNameOf(name), tableNameOf(name)]
+    const isThere = former !== now && connection.first(IS_TABLE, [former]) === 1
+    return isThere ? [`ALTER TABLE ${quoteName(former)} RENAME TO ${quoteName(now)}`] : []
+  })
+
+function readRecorded(connection: Connection): readonly Recorded[] {
+  const isThere = connection.first('SELECT count(*) FROM sqlite_schema WHERE name = ?', [STRUCTURES]) === 1
+  if (!isThere) return []
+  const text = `SELECT json_object('name', name, 'collection', collection, 'bound', bound) FROM ${TABLE}`
+  try {
+    return connection.all(text, []).map((row) => JSON.parse(String(row)) as Recorded)
+  } catch (thrown) {
+    throw explainRecorded(sqliteEngine, thrown)
+  }
+}
 
 /** An open file: one connection writes and serves short reads, others serve long reads. */
 export interface Database {

@@ -7,7 +7,7 @@ import type { ChangePage, ChangeQuery, CollectionPlan, MaybePromise, StorageAdap
 import { CACHE } from './connection/connection.js'
 import { type Database, openDatabase } from './database.js'
 import { explain, explainOpening, unavailable } from './faults.js'
-import { BATCH } from './read/read-batch.js'
+import { BATCH } from './read/read-list.js'
 
 /** The options of `createSqliteAdapter`. */
 export interface SqliteAdapterOptions {

@@ -3,17 +3,91 @@ import { suggest } from '../../schema/names.js'
 import { TEMPLATE_NAMES } from '../commands/templates.js'
 import type {
   Arguments,
+  ExplainArguments,
   GrantArguments,
   ImportArguments,
   InitArguments,
+  InsightArguments,
   NamedWord,
   ServeArguments,
   StorageArguments,
 } from './arguments.js'
-import { checkPort, OPTION_NAMES, OPTIONS, type Option, type OptionName, type Word } from './options.js'
-import { readInsight } from './read-insight.js'
+import {
+  checkPort,
+  FORMATS,
+  type InsightWord,
+  OPTION_NAMES,
+  OPTIONS,
+  type Option,
+  type OptionName,
+  type Word,
+} from './options.js'
 import { checkText, type OptionValues, readConfig, readHooks, readStorage } from './read-options.js'
 import { UsageError } from './usage-error.js'
+
+type InsightLine = Extract<Arguments, { readonly word: InsightWord }>
+
+/** Reads the arguments of an insight command. Throws `UsageError`. */
+function readInsight(word: InsightWord, names: readonly string[], options: OptionValues): InsightLine {
+  const common: InsightArguments = {
+    format: FORMATS.find((format) => format === options.format[0]) ?? 'text',
+    authenticate: options.authenticate.length > 0,
+    production: options.production.length > 0,
+    ...readHooks(options),
+  }
+  const caller = options.caller[0]
+  switch (word) {
+    case 'check': {
+      const storage = readStorage(options)
+      return { word, ...common, config: readConfig(names), ...(storage ? { storage } : {}) }
+    }
+    case 'matrix':
+      return { word, ...common, config: readConfig(names) }
+    case 'diff':
+      return { word, ...common, ...readPair(names), failsOnWidening: options['fail-on'].length > 0 }
+    case 'explain':
+      return { word, ...common, ...readRequest(names), ...readSent(options), caller }
+    case 'openapi':
+      return { word, ...common, config: readConfig(names), caller }
+    default:
+      return word satisfies never
+  }
+}
+
+function readPair([before, after, ...others]: readonly string[]): {
+  readonly before: string
+  readonly after: string
+} {
+  if (before === undefined || after === undefined || others.length > 0)
+    throw new UsageError('diff needs two configurations: the one before, and the one after')
+  checkText(before, 'the name of the configuration before')
+  checkText(after, 'the name of the configuration after')
+  return { before, after }
+}
+
+function readRequest([method, path, ...others]: readonly string[]): Pick<
+  ExplainArguments,
+  'method' | 'path' | 'config'
+> {
+  if (method === undefined || path === undefined)
+    throw new UsageError('explain needs a method and a path: GET /articles')
+  if (!/^[A-Z]+$/i.test(method))
+    throw new UsageError(`a method is a word such as GET, found ${JSON.stringify(method)}`)
+  if (!path.startsWith('/')) throw new UsageError(`a path begins with a slash, found ${JSON.stringify(path)}`)
+  return { method: method.toUpperCase(), path, config: readConfig(others) }
+}
+
+const readSent = ({
+  body,
+  header,
+  seed,
+  now,
+}: OptionValues): Pick<ExplainArguments, 'body' | 'headers' | 'seed' | 'now'> => ({
+  body: body[0],
+  headers: header,
+  seed: seed[0],
+  now: now[0],
+})
 
 const DEFAULT_PORT = '3000'
 const DEFAULT_HOST = 'localhost'

@@ -1,7 +1,6 @@
 import { compileConfig } from '../../config/compile-config.js'
 import type { StorageAdapter } from '../../index.js'
-import { findRoles, grantRole } from '../../service/accounts/grant-role.js'
-import { findVerifiable, grantVerified } from '../../service/accounts/grant-verified.js'
+import { findRoles, findVerifiable, grantRole, grantVerified } from '../../service/accounts/grant-role.js'
 import { plansOf } from '../../service/changes/log/log-plans.js'
 import { UNHURRIED } from '../../service/deadline.js'
 import { createStore } from '../../service/store.js'

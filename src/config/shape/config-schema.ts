@@ -1,4 +1,5 @@
-import { FIELD_NAMES } from '../../fields/names.js'
+import { FIELD_TYPE_NAMES, fieldTypeOf } from '../../fields/field-types.js'
+import { FIELD_NAME, FIELD_NAMES, RESERVED_FIELD_NAMES } from '../../fields/names.js'
 import {
   COMMENT,
   examples,
@@ -11,9 +12,243 @@ import {
 } from '../../fields/schema-parts.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { COLLECTION_NAME, RESERVED_COLLECTION_NAMES } from '../../schema/names.js'
-import { AUTH } from './auth-schema.js'
-import { DEFINITIONS } from './definition-schema.js'
-import { LIMITS } from './limits-schema.js'
+import type { FieldTypeName, Limits } from '../../types.js'
+import { DEFAULT_AUTH, DEFAULT_LIMITS } from '../defaults.js'
+
+/** The types of inner fields: a secret is allowed at the top level only. */
+const INNER_TYPES = FIELD_TYPE_NAMES.filter((type) => fieldTypeOf(type).valueType !== null)
+
+const COMMON_ATTRIBUTES: JsonSchema = {
+  description: text('The purpose of the field; printed in the generated types.', 'Shown above the text.'),
+  required: flag('The field must be there whenever a document is stored.'),
+  nullable: flag('A null in a body is accepted and means that the field is absent.'),
+  immutable: flag('The field is set when a document is created and never again.'),
+}
+
+const INDEX_ATTRIBUTES = {
+  unique: flag('No two documents have the same value here; those without the field do not collide.'),
+  index: flag(
+    'Creates an index for filters and sorts on the field; on an array of single values, for filters on one element. The array needs maxItems of at most 1,000.',
+  ),
+}
+
+type AttributesOf = (type: FieldTypeName) => JsonSchema
+
+/** The attributes of all types together; the schema of an attribute is given where all types agree on it. */
+function mergeAttributes(types: readonly FieldTypeName[], attributesOf: AttributesOf): JsonSchema {
+  const merged = new Map<string, JsonSchema>()
+  for (const [name, schema] of types.flatMap((type) => Object.entries(attributesOf(type)))) {
+    const { description } = schema as JsonSchema
+    const isAgreed = !merged.has(name) || JSON.stringify(merged.get(name)) === JSON.stringify(schema)
+    merged.set(name, isAgreed ? (schema as JsonSchema) : { description })
+  }
+  return Object.fromEntries(merged)
+}
+
+/**
+ * The definitions of a field. `type` decides which schema applies, so that faults are those of the type
+ * meant; with an unknown type, an attribute is a fault only if no type has it.
+ */
+const definitionOf = (types: readonly FieldTypeName[], attributesOf: AttributesOf): JsonSchema => ({
+  type: 'object',
+  discriminator: { propertyName: 'type' },
+  required: ['type'],
+  oneOf: types.map((type) =>
+    object(
+      { type: { const: type, description: fieldTypeOf(type).description }, ...attributesOf(type) },
+      {
+        required: ['type', ...(fieldTypeOf(type).needed ?? [])],
+        if: { properties: { required: { const: true } }, required: ['required'] },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+        then: { properties: { nullable: { const: false } } },
+      },
+    ),
+  ),
+  if: { properties: { type: { enum: types } } },
+  else: object({
+    type: { description: `The type of the values: ${types.join(', ')}.` },
+    ...mergeAttributes(types, attributesOf),
+  }),
+})
+
+/** The attributes that only this type has. */
+const ownAttributes = (type: FieldTypeName): JsonSchema => fieldTypeOf(type).attributes
+
+const withoutDefault = ({ default: _, ...attributes }: JsonSchema): JsonSchema => attributes
+
+/** The definitions of fields, of properties inside objects, and of array elements. */
+const DEFINITIONS: JsonSchema = {
+  field: definitionOf(FIELD_TYPE_NAMES, (type) => ({
+    ...ownAttributes(type),
+    ...COMMON_ATTRIBUTES,
+    ...(fieldTypeOf(type).isScalar
+      ? INDEX_ATTRIBUTES
+      : type === 'array'
+        ? { index: INDEX_ATTRIBUTES.index }
+        : {}),
+  })),
+  property: definitionOf(INNER_TYPES, (type) => ({ ...ownAttributes(type), ...COMMON_ATTRIBUTES })),
+  item: definitionOf(INNER_TYPES, (type) => ({
+    ...withoutDefault(ownAttributes(type)),
+    description: COMMON_ATTRIBUTES.description,
+  })),
+}
+
+const limit = (type: JsonSchema['type'], description: string, example: number): JsonSchema => ({
+  type,
+  minimum: 1,
+  description,
+  ...examples(example),
+})
+
+const EACH: { readonly [name in keyof Limits]: JsonSchema } = {
+  defaultLimit: limit(
+    ['integer', 'null'],
+    'The limit of a list whose query has none; null: the value of maxLimit.',
+    20,
+  ),
+  maxLimit: limit(
+    ['integer', 'null'],
+    'The largest limit of a list, and the default one; null: unlimited.',
+    100,
+  ),
+  bodyBytes: limit('integer', 'Bytes of the body of a request.', 1_048_576),
+  documentBytes: limit('integer', 'Bytes of a document as JSON, as its writer may read it.', 2_097_152),
+  queryBytes: limit('integer', 'Bytes of a query string.', 8192),
+  conditions: limit('integer', 'Conditions of a query: pairs of a field and an operator.', 64),
+  values: limit('integer', 'Values of a query.', 100),
+  patterns: limit('integer', 'Patterns ($regex) of a query.', 10),
+  expanded: limit('integer', 'Documents that expand puts into one array of a document.', 100),
+  bulk: limit('integer', 'Documents of a bulk create, and operations of a batch.', 100),
+  added: {
+    ...limit('integer', 'Operations that a hook adds to the write of one document.', 10),
+    maximum: 1000,
+  },
+  requestSeconds: {
+    type: 'number',
+    exclusiveMinimum: 0,
+    maximum: 3600,
+    description: 'Seconds from a request to the first byte of its answer.',
+    ...examples(10),
+  },
+  subscribers: limit(
+    'integer',
+    'The most streams of changes of one process; one caller, or one address, may have a tenth.',
+    1000,
+  ),
+  changesHours: {
+    type: 'number',
+    exclusiveMinimum: 0,
+    maximum: 8760,
+    description: 'Hours for which a stream of changes can resume.',
+    ...examples(24),
+  },
+  changesBytes: limit(
+    'integer',
+    'Bytes of documents in the log of changes of a database; beyond them the oldest changes are deleted.',
+    1_073_741_824,
+  ),
+}
+
+/** The JSON Schema of `limits`. */
+const LIMITS: JsonSchema = object(
+  Object.fromEntries(
+    Object.entries(EACH).map(([name, schema]) => [
+      name,
+      withDefault(DEFAULT_LIMITS[name as keyof Limits], schema),
+    ]),
+  ),
+  { description: 'Limits of a request.', ...examples({ defaultLimit: 20, maxLimit: 100 }) },
+)
+
+/** Names that `$user.<name>` reserves for the caller of a host. */
+const TAKEN: readonly string[] = ['id', 'roles']
+
+const CLAIM: JsonSchema = object(
+  {
+    from: text('The collection of the documents.', 'memberships'),
+    where: {
+      type: 'object',
+      description:
+        'The documents of the claim: a filter in the query language. "$user.<field>" is the caller\'s own value, "$now" the time; other claims are not allowed.',
+      ...examples({ user: '$user._id', role: 'admin' }),
+    },
+    take: text('_id, or the top-level field of single values whose values the claim holds.', 'team'),
+  },
+  {
+    required: ['from', 'where', 'take'],
+    description: 'A claim: the values of one field in all documents that match.',
+  },
+)
+
+/** The JSON Schema of `auth.claims`. */
+const CLAIMS: JsonSchema = mapOf(CLAIM, {
+  names: { pattern: FIELD_NAME, not: { enum: [...RESERVED_FIELD_NAMES, ...TAKEN] } },
+  description:
+    'Claims: values of a caller that come from other documents, by name; { "team": { "$in": "$user.<name>" } } in a rule.',
+  ...examples({
+    adminOf: { from: 'memberships', where: { user: '$user._id', role: 'admin' }, take: 'team' },
+  }),
+})
+
+/** The JSON Schema of `auth`. */
+const AUTH: JsonSchema = object(
+  {
+    identifier: text(
+      'The unique string field of "users" that identifies an account. Required if there are several.',
+      'email',
+    ),
+    secret: text('The hash field of "users" with the password. Required if there are several.', 'password'),
+    roleField: text(
+      'The field of "users" that holds the role, or an array of roles. Without it, no account has a role.',
+      'role',
+    ),
+    register: flag('Whether strangers may create an account.', DEFAULT_AUTH.register),
+    sessionDays: withDefault(DEFAULT_AUTH.sessionDays, {
+      type: 'number',
+      exclusiveMinimum: 0,
+      maximum: 3650,
+      description: 'Days after which a session ends.',
+      ...examples(7),
+    }),
+    sessions: withDefault(DEFAULT_AUTH.sessions, {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1000,
+      description: 'The most sessions of an account: a further login ends the oldest.',
+      ...examples(20),
+    }),
+    cost: withDefault(DEFAULT_AUTH.cost, {
+      type: 'integer',
+      minimum: 10,
+      maximum: 15,
+      description: 'The cost of a bcrypt hash: each step doubles its time.',
+      ...examples(12),
+    }),
+    verifiedField: withDefault(null, {
+      type: ['string', 'null'],
+      description:
+        'The timestamp field of "users" with the time of verification; only the service writes it. null: no verification.',
+      ...examples('verifiedAt'),
+    }),
+    requireVerified: flag(
+      'An account is valid only after verification, and no answer reveals whether an identifier is taken. Requires verifiedField and the option deliver.',
+      DEFAULT_AUTH.requireVerified,
+    ),
+    resetMinutes: withDefault(DEFAULT_AUTH.resetMinutes, {
+      type: 'number',
+      exclusiveMinimum: 0,
+      maximum: 1440,
+      description: 'Minutes until a token for a password reset expires.',
+      ...examples(30),
+    }),
+    claims: withDefault({}, CLAIMS),
+  },
+  {
+    description: 'Settings of accounts, which exist if "users" has a hash field.',
+    ...examples({ roleField: 'role', register: false }),
+  },
+)
 
 const propertyList = (description: string): JsonSchema => ({
   type: 'array',

@@ -1,4 +1,4 @@
-import { findPositions } from './machine/positions.js'
+import { findPositions } from './machine/automaton.js'
 import { foldRanges } from './syntax/letter-case.js'
 import type { Pattern } from './syntax/pattern.js'
 import { PatternFault, readSyntax } from './syntax/read-syntax.js'

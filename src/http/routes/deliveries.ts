@@ -5,8 +5,7 @@ import {
   changeIdentifier as requestIdentifier,
 } from '../../service/accounts/delivery/change-identifier.js'
 import { requestToken, type TokenRequest } from '../../service/accounts/delivery/request.js'
-import { resetSecret } from '../../service/accounts/delivery/reset.js'
-import { verify as verifyIdentifier } from '../../service/accounts/delivery/verify.js'
+import { resetSecret, verify as verifyIdentifier } from '../../service/accounts/delivery/verify.js'
 import type { Service } from '../../service/call.js'
 import { requireSession } from './accounts.js'
 import { answerJson, NO_STORE, NOTHING } from './answers.js'

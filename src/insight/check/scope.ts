@@ -14,7 +14,7 @@ import { findVariables, USER, USER_ID, userPathOf } from '../../query/variable.j
 import { USERS } from '../../schema/names.js'
 import { normalise } from '../../schema/normalise.js'
 import type { FindingCode } from './codes.js'
-import type { Situation } from './situation.js'
+import type { Situation } from './satisfy.js'
 
 /** A rule, and its place. */
 export interface LocatedRule {

@@ -1,19 +1,179 @@
 import type { Rule } from '../../permissions/grants.js'
 import { selectWriteRules } from '../../permissions/write-rules.js'
-import { compareGranted, isSameOne } from './compare-granted.js'
-import { type Deciders, findRegion } from './find-region.js'
+import { holdsImmutable } from '../../schema/changes.js'
 import type { NameClass } from './model/classes.js'
 import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
+import { keyOfEffect, keyOfRule, keyOfWriting } from './model/rule-keys.js'
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
-import { isThere } from './model/values.js'
+import { isSame, isThere } from './model/values.js'
 import type { ShownDifference } from './shown.js'
-import { ALWAYS, type Diagram, NEVER } from './solver/diagrams.js'
-import type { Logic } from './solver/logic.js'
-import type { DocumentOperation } from './types.js'
-import { chooseRule } from './write/decide-write.js'
+import { ALWAYS, type Diagram, type Logic, NEVER } from './solver/logic.js'
+import type { DifferenceKind, DocumentOperation } from './types.js'
+import { chooseRule, tryRule } from './write/decide-write.js'
 import type { BodyReader } from './write/reading-body.js'
-import { type Stored, showsWhereReadable, type Write, type WriteDecision } from './write/writing.js'
+import {
+  type Stored,
+  showsWhereReadable,
+  type Trial,
+  type Write,
+  type WriteDecision,
+} from './write/writing.js'
+
+/** One side of a write, and the rules that may decide about it. */
+interface Deciders {
+  readonly write: Write
+  readonly rules: readonly Rule[]
+}
+
+/** The writes that may have another outcome on the other side: those that meet a change. */
+function findRegion(before: Deciders, after: Deciders, namesShown: readonly string[] | null): Diagram {
+  const { and, or, not } = before.write.sight.logic
+  if ((before.rules.length === 0) !== (after.rules.length === 0)) return ALWAYS
+  const later = new Map(after.rules.map((rule) => [rule.subject, rule]))
+  const shared = before.rules.filter(({ subject }) => later.has(subject))
+  const earlier = new Set(shared.map(({ subject }) => subject))
+  const still = after.rules.filter(({ subject }) => earlier.has(subject))
+  if (!shared.every(({ subject }, i) => still[i]?.subject === subject)) return ALWAYS
+  const ofPairs = shared.map((rule) => {
+    const other = later.get(rule.subject)
+    if (!other || keyOfRule(rule) === keyOfRule(other)) return NEVER
+    return metByChange([before.write, rule], [after.write, other])
+  })
+  const removed = before.rules.filter(({ subject }) => !later.has(subject))
+  const added = after.rules.filter(({ subject }) => !earlier.has(subject))
+  const isShownOtherwise = shownOtherwise(before.write.sight, after.write.sight, namesShown)
+  const meets = or(
+    ...ofPairs,
+    ...removed.map((rule) => metByRule(before.write, rule)),
+    ...added.map((rule) => metByRule(after.write, rule)),
+    isShownOtherwise,
+  )
+  if (meets === NEVER || isShownOtherwise !== NEVER) return meets
+  return and(meets, not(or(...settledFirst(before, after))))
+}
+
+/** Holds if a rule decides alike on both sides, before a changed rule is tried. */
+function settledFirst({ write, rules }: Deciders, after: Deciders): readonly Diagram[] {
+  const { and, or } = write.sight.logic
+  const changed = rules.findIndex((rule, i) => rule !== after.rules[i])
+  return rules.slice(0, Math.max(changed, 0)).map((rule, i) => {
+    const { isWhole, applied } = tryRule(write, rule)
+    const decides = i === 0 ? or(applied.runs, ...applied.faults.values()) : applied.runs
+    return and(metByRule(write, rule), isWhole, decides)
+  })
+}
+
+type Ruled = readonly [write: Write, rule: Rule]
+
+/** Holds if a write meets a rule. */
+const metByRule = ({ mode, sight }: Write, rule: Rule): Diagram =>
+  mode === 'create' ? ALWAYS : sight.appliesTo(rule)
+
+/** Holds if a write meets a rule on one side alone, or on both with different outcomes. */
+function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
+  const { and, or, differ } = write.sight.logic
+  const [applies, applied] = [metByRule(write, rule), metByRule(other, changed)]
+  const isElsewhere = differ(applies, applied)
+  if (keyOfEffect(rule) === keyOfEffect(changed)) return isElsewhere
+  const [trial, now] = [tryRule(write, rule), tryRule(other, changed)]
+  const isOther =
+    keyOfWriting(rule) === keyOfWriting(changed) ? NEVER : or(trial.applied.runs, now.applied.runs)
+  return or(isElsewhere, and(applies, or(isOther, ...comesToOther(write, trial, now))))
+}
+
+/** Holds if a rule runs, or is tried, or has an error, on one side alone. */
+function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): readonly Diagram[] {
+  const [before, after] = [was.applied, is.applied]
+  const faults = [...new Set([...before.faults.keys(), ...after.faults.keys()])]
+  return [
+    logic.differ(before.runs, after.runs),
+    logic.differ(was.isWhole, is.isWhole),
+    ...faults.map((fault) =>
+      logic.differ(before.faults.get(fault) ?? NEVER, after.faults.get(fault) ?? NEVER),
+    ),
+  ]
+}
+
+/** Holds if one side alone shows the document, or a part of it that a write depends on. */
+function shownOtherwise(before: Sight, after: Sight, namesShown: readonly string[] | null): Diagram {
+  if (namesShown === null) return NEVER
+  const { or, differ } = before.logic
+  return or(
+    differ(before.isReadable(), after.isReadable()),
+    ...namesShown.map((name) => differ(before.shows(name), after.shows(name))),
+  )
+}
+
+/** The names whose visibility a write depends on; `null` if nothing is stored yet. */
+export function namesShownTo(
+  operation: DocumentOperation,
+  { before, after }: Sides,
+  names: readonly string[],
+): readonly string[] | null {
+  if (operation === 'create') return null
+  if (operation === 'delete') return []
+  const fields = [...before.fields, ...after.fields]
+  if (operation === 'put') return [...new Set([...fields.map(({ name }) => name), ...names])]
+  const judged = fields.filter((field) => field.definition.required === true || holdsImmutable(field))
+  return [...new Set(judged.map(({ name }) => name))]
+}
+
+interface Outcomes {
+  readonly was: WriteDecision
+  readonly is: WriteDecision
+  /** Whether both sides show the document alike. */
+  readonly areAlike: boolean
+}
+
+/** Compares the stored documents of each pair of rules that can run. */
+function compareGranted(
+  classes: readonly NameClass[],
+  { was, is, areAlike }: Outcomes,
+  logic: Logic,
+): readonly ShownDifference[] {
+  const both = was.granted.flatMap(([when, stored]) =>
+    is.granted.flatMap(([also, other]) => {
+      if (stored === other || (areAlike && isSameOne(stored.rule, other.rule))) return []
+      const isBoth = logic.and(when, also)
+      return isBoth === NEVER ? [] : [{ isBoth, pair: { was: stored, is: other, areAlike } }]
+    }),
+  )
+  return classes.flatMap((names): readonly ShownDifference[] => {
+    const found = new Map<DifferenceKind, Diagram>()
+    for (const { isBoth, pair } of both)
+      for (const [kind, when] of compareStored(names, pair, logic))
+        found.set(kind, logic.or(found.get(kind) ?? NEVER, logic.and(isBoth, when)))
+    return [...found].map(([kind, when]) => [{ kind, about: names }, when] as const)
+  })
+}
+
+/** Whether two rules mean the same, or there is none on either side. */
+const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
+  one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
+
+interface StoredPair {
+  readonly was: Stored
+  readonly is: Stored
+  readonly areAlike: boolean
+}
+
+type Apart = readonly (readonly [DifferenceKind, Diagram])[]
+
+function compareStored([name]: NameClass, { was, is, areAlike }: StoredPair, logic: Logic): Apart {
+  const { and, not, same } = logic
+  // A name that both accept and would replace alike is the same whether or not the body has it.
+  if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []
+  const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
+  const isStoredAlike = isSame(logic, was.sourcesOf(name), is.sourcesOf(name))
+  // A name that only one side accepts is settled if both sides store it alike, and both keep or both ignore it.
+  const isSettled = and(isStoredAlike, same(was.isKept(name), is.isKept(name)))
+  return [
+    ['narrowing', and(isGivenBefore, not(isGivenAfter), not(isSettled))],
+    ['widening', and(isGivenAfter, not(isGivenBefore), not(isSettled))],
+    ['changed', and(same(isGivenBefore, isGivenAfter), not(isStoredAlike))],
+  ]
+}
 
 /** The subject of a comparison: an operation, for one kind of caller. */
 export interface Comparing {

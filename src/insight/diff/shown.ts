@@ -1,5 +1,5 @@
 import type { NameClass } from './model/classes.js'
-import type { Diagram } from './solver/diagrams.js'
+import type { Diagram } from './solver/logic.js'
 import type { DifferenceKind } from './types.js'
 
 /** A difference: of the whole answer, or of one class of names. */

@@ -1,6 +1,12 @@
+import type { Collection } from '../../config/plan.js'
+import { matches } from '../../filter/matches.js'
+import { compilePath, isObject, readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import { createReport } from '../../json/report.js'
 import type { BoundCaller, KnownCaller } from '../../permissions/caller.js'
 import {
   EVERYONE,
+  includesProperty,
   isRole,
   OWNER,
   type Rule,
@@ -9,16 +15,229 @@ import {
 } from '../../permissions/grants.js'
 import { appliesTo } from '../../permissions/read-gate.js'
 import { decidingSubjects } from '../../permissions/write-rules.js'
-import { bindValue, findVariables } from '../../query/variable.js'
+import { isOperator, OPTIONS } from '../../query/operators.js'
+import { type Binding, bindValue, findVariables } from '../../query/variable.js'
+import { bindWhere, parseWhere, type WhereScope } from '../../query/where.js'
+import { isFieldName, isSystemField } from '../../schema/names.js'
 import type { StoredDocument } from '../../storage.js'
-import type { Caller, WhereConfig } from '../../types.js'
-import { droppedFrom, hiddenIn } from './dropped.js'
-import type { JudgedCondition, JudgedRule, Judgement } from './explanation.js'
-import { findRule, type WrittenRule } from './find-rule.js'
-import { judgeComparison, judgeCondition } from './judge-condition.js'
+import type { Caller, JsonObject, OperatorName, RuleConfig, WhereConfig } from '../../types.js'
+import type {
+  DroppedProperty,
+  JudgedComparison,
+  JudgedCondition,
+  JudgedRule,
+  Judgement,
+} from './explanation.js'
 import { type ExplainedOperation, placesOf } from './places.js'
 import type { RecordedBody, RecordedOperation } from './recorder.js'
 import type { ExplainedRun } from './run-request.js'
+
+/** The rule of a subject for an operation, and its place. */
+interface WrittenRule {
+  readonly pointer: string
+  /** `{}` for `true`, `null` for `false`. */
+  readonly rule: RuleConfig | null
+}
+
+/** The place of a subject's grant. */
+export const grantPointer = (collection: string, subject: string): string =>
+  `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}`
+
+/** The grants of a collection, by subject. */
+export function grantsOf(config: unknown, collection: string): { readonly [subject: string]: unknown } {
+  const found = ['collections', collection, 'permissions'].reduce<unknown>(
+    (value, name) => (isObject(value) ? readOwn(value, name) : undefined),
+    config,
+  )
+  return isObject(found) ? found : {}
+}
+
+/** Finds the rule of a subject for an operation (CONTRACT.md §5); `null` if the configuration has none. */
+export function findRule(
+  config: unknown,
+  collection: string,
+  subject: string,
+  operation: RuleOperation,
+): WrittenRule | null {
+  const grant = readOwn(grantsOf(config, collection), subject)
+  const pointer = grantPointer(collection, subject)
+  if (typeof grant === 'boolean') return { pointer, rule: grant ? {} : null }
+  if (!isObject(grant)) return null
+  if (isPlain(grant)) {
+    const { pick, omit } = grant as RuleConfig
+    if (operation === 'read') return { pointer, rule: {} }
+    return operation === 'create'
+      ? { pointer, rule: { ...(pick ? { pick } : {}), ...(omit ? { omit } : {}) } }
+      : null
+  }
+  const rule = readOwn(grant, operation)
+  if (rule === undefined) return null
+  return { pointer: `${pointer}/${operation}`, rule: isObject(rule) ? rule : rule === true ? {} : null }
+}
+
+/** Whether a grant is `{ pick, omit }`: it allows to read everything, and to create with these properties. */
+export const isPlain = (grant: object): boolean =>
+  Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')
+
+/** A document, and the caller for whom it is evaluated. */
+interface ConditionSubject {
+  readonly collection: Collection
+  readonly claims: WhereScope['claims']
+  readonly asking: BoundCaller
+  readonly document: JsonObject
+}
+
+/**
+ * Evaluates a condition of the configuration on a document, part by part: the service parses, binds and evaluates each
+ * comparison in the same way.
+ */
+function judgeCondition(where: WhereConfig, pointer: string, judging: ConditionSubject): JudgedCondition {
+  const parts = Object.entries(where).map(([name, asked]) => judgeEntry(name, asked, pointer, judging))
+  return all(parts, pointer)
+}
+
+function judgeEntry(name: string, asked: unknown, outer: string, judging: ConditionSubject): JudgedCondition {
+  const pointer = `${outer}/${name}`
+  if ((name === '$or' || name === '$and') && Array.isArray(asked)) {
+    const parts = asked.map((group, i) => judgeCondition(group, `${pointer}/${i}`, judging))
+    return name === '$and'
+      ? all(parts, pointer)
+      : { kind: 'any', pointer, holds: parts.some(({ holds }) => holds), parts }
+  }
+  if (!isObject(asked))
+    return judgeComparison({ field: name, operator: '$eq', operand: asked }, pointer, judging)
+  const parts = Object.entries(asked).flatMap(([operator, operand]): JudgedCondition[] =>
+    isOperator(operator)
+      ? [
+          judgeComparison(
+            { field: name, operator, operand, options: asked[OPTIONS] },
+            `${pointer}/${operator}`,
+            judging,
+          ),
+        ]
+      : [],
+  )
+  return all(parts, pointer)
+}
+
+/** A single part needs no group. */
+function all(parts: readonly JudgedCondition[], pointer: string): JudgedCondition {
+  const [only] = parts
+  if (only && parts.length === 1) return only
+  return { kind: 'all', pointer, holds: parts.every(({ holds }) => holds), parts }
+}
+
+interface Comparison {
+  readonly field: string
+  readonly operator: OperatorName
+  readonly operand: unknown
+  readonly options?: unknown
+}
+
+/** Evaluates one comparison on one document. */
+function judgeComparison(
+  { field, operator, operand, options }: Comparison,
+  pointer: string,
+  { collection, claims, asking, document }: ConditionSubject,
+): JudgedComparison {
+  const written = {
+    [field]: { [operator]: operand, ...(options === undefined ? {} : { [OPTIONS]: options }) },
+  }
+  let isLacking = false
+  const filter = bindWhere(parseWhere(written, scopeOf(collection, claims), UNHEARD), asking.binding, () => {
+    isLacking = true
+  })
+  const found = compilePath(field)(document)
+  const bound = operator === '$regex' ? undefined : bindOperand(operand, operator, asking.binding)
+  return {
+    kind: 'comparison',
+    pointer,
+    holds: matches(filter, document),
+    field,
+    operator,
+    operand,
+    ...(bound ? { bound: bound.value } : {}),
+    isLacking,
+    ...(found === undefined ? {} : { found }),
+  }
+}
+
+const bindOperand = (
+  operand: unknown,
+  operator: OperatorName,
+  binding: Binding,
+): { readonly value: unknown } | undefined =>
+  findVariables(operand).length === 0
+    ? undefined
+    : bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
+
+/** The configuration is compiled, so it has no errors to report. */
+const UNHEARD = createReport<[message: string]>(() => true)
+
+const scopeOf = ({ paths, parsePattern }: Collection, claims: ConditionSubject['claims']): WhereScope => ({
+  paths,
+  parsePattern,
+  claims,
+  judgeVariable: () => undefined,
+  isUnsure: () => false,
+})
+
+/** The fields that a condition names, in order, without duplicates. */
+export function fieldsIn(where: WhereConfig): readonly string[] {
+  const names = Object.entries(where).flatMap(([name, asked]): readonly string[] =>
+    (name === '$or' || name === '$and') && Array.isArray(asked) ? asked.flatMap(fieldsIn) : [name],
+  )
+  return [...new Set(names)]
+}
+
+/** The properties of a body that a rule dropped, each with the line of the rule that drops it. */
+function droppedFrom(
+  { roleField, verifiedField }: Collection,
+  body: JsonObject,
+  kept: JsonObject,
+  { rule, written }: { readonly rule: Rule; readonly written: WrittenRule },
+): readonly DroppedProperty[] {
+  const { pointer } = written
+  return Object.keys(body)
+    .filter((name) => !Object.hasOwn(kept, name))
+    .map((name): DroppedProperty => {
+      if (isSystemField(name) || name === verifiedField) return { name, by: null, why: 'service' }
+      if (rule.set.has(name)) return { name, by: `${pointer}/set/${name}`, why: 'set' }
+      if (!includesProperty(rule.properties, name)) return findLine(name, written)
+      return { name, by: pointer, why: name === roleField ? 'role' : 'service' }
+    })
+}
+
+/** The properties of a document that a rule does not show, each with the line of the rule that hides it. */
+function hiddenIn(
+  { fields, additionalProperties }: Collection,
+  document: StoredDocument,
+  { properties }: Rule,
+  written: WrittenRule,
+): readonly DroppedProperty[] {
+  const declared = new Map(fields.map((field) => [field.name, field]))
+  const isSeen = (name: string): boolean =>
+    !name.startsWith('_') && (isSystemField(name) || declared.has(name) || additionalProperties)
+  return Object.keys(document)
+    .filter((name) => isSeen(name) && !includesProperty(properties, name))
+    .map((name) => findLine(name, written))
+}
+
+/** The line of a rule that drops a name. */
+function findLine(name: string, { pointer, rule }: WrittenRule): DroppedProperty {
+  const place = rule?.omit?.indexOf(name) ?? -1
+  if (place >= 0) return { name, by: `${pointer}/omit/${place}`, why: 'omit' }
+  return { name, by: `${pointer}/pick`, why: 'pick' }
+}
+
+/** Whether a rule could keep a name: other names are dropped by all rules, or are validation errors. */
+export const isKeepable = (
+  { fields, additionalProperties, verifiedField }: Collection,
+  name: string,
+): boolean =>
+  !isSystemField(name) &&
+  name !== verifiedField &&
+  (fields.some((field) => field.name === name) || (additionalProperties && isFieldName(name)))
 
 /** The most decisions: a list may have many documents, and a bulk many bodies. */
 const MOST = 20

@@ -1,5 +1,5 @@
 import { createMemoryAdapter } from '../../adapters/memory/memory-adapter.js'
-import { writeJson } from '../../client/write-json.js'
+import { writeJson } from '../../client/write-query.js'
 import { assembleService } from '../../create-collection-service.js'
 import { everything } from '../../filter/filter.js'
 import { isObject } from '../../json/own-properties.js'

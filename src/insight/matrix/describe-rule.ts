@@ -6,7 +6,7 @@ import { isAnywhere } from '../../query/where.js'
 import { USERS } from '../../schema/names.js'
 import type { CollectionConfig, Config, JsonObject, RuleConfig, WhereConfig } from '../../types.js'
 import { describeCondition } from '../text/describe-condition.js'
-import { fieldsOf, scopeOf, tidy } from './field-sets.js'
+import { fieldsOf, scopeOf, tidy } from './decide.js'
 import type { MatrixCondition, MatrixRule } from './types.js'
 
 /** A compiled collection and its source: compiled rules do not keep the text of conditions. */

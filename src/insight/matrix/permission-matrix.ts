@@ -1,15 +1,162 @@
-import type { ServicePlan } from '../../config/plan.js'
+import { findClaimFields } from '../../config/claims/claim-fields.js'
+import type { AuthPlan, ServicePlan } from '../../config/plan.js'
 import { settleShape } from '../../config/shape/settle-shape.js'
+import { type ComparableType, isNothing, type Scalar } from '../../filter/filter.js'
 import type { KnownCaller } from '../../permissions/caller.js'
-import { isRole } from '../../permissions/grants.js'
+import { EVERYONE, isRole, OWNER, type Rule, type RuleOperation } from '../../permissions/grants.js'
+import { selectReadRules } from '../../permissions/read-gate.js'
+import { bindSet, selectWriteRules } from '../../permissions/write-rules.js'
+import type { Binding } from '../../query/variable.js'
+import { bindWhere } from '../../query/where.js'
+import { isClosedTo, rulesToCreate } from '../../service/authorize.js'
 import type { CollectionConfig, Config } from '../../types.js'
 import { compileForInsight } from '../compile.js'
 import type { InsightOptions } from '../options.js'
 import { describeCondition } from '../text/describe-condition.js'
-import { bindAnonymous } from './anonymous.js'
-import { describeCaller } from './describe-caller.js'
-import { describedBy } from './describe-rule.js'
-import type { CallerMatrix, CollectionMatrix, MatrixCaller, MatrixClaim, PermissionMatrix } from './types.js'
+import { addUp, cutUnreachable, hasField, scopeOf, tidy } from './decide.js'
+import { describedBy, describeRule, type RuleContext } from './describe-rule.js'
+import type {
+  CallerMatrix,
+  CollectionMatrix,
+  MatrixCaller,
+  MatrixClaim,
+  MatrixFields,
+  MatrixRule,
+  PermissionMatrix,
+} from './types.js'
+
+/** A sample value of each type, for claims whose values are unknown. */
+const SAMPLES: { readonly [type in ComparableType]: Scalar } = {
+  string: '',
+  timestamp: '2026-01-01T00:00:00.000Z',
+  number: 0,
+  integer: 0,
+  boolean: true,
+}
+
+/** The variables of an anonymous caller: no `$user`, and only claims that do not depend on it. */
+function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Binding {
+  const now = SAMPLES.timestamp as string
+  const plain: Binding = { user: null, now }
+  const fields = findClaimFields(config)
+  return {
+    ...plain,
+    claims: {
+      has: (name) => claims.has(name),
+      get(name) {
+        const claim = claims.get(name)
+        let isLacking = claim === undefined
+        if (claim)
+          bindWhere(claim.where, plain, () => {
+            isLacking = true
+          })
+        const type = fields.get(name)?.items?.fieldType
+        const sample = SAMPLES[type?.isScalar ? type.valueType : 'string']
+        return isLacking ? undefined : { values: [sample], isWhole: true }
+      },
+    },
+  }
+}
+
+/**
+ * Whether a rule could run for an anonymous caller, with any documents. An operation has only one such rule, so a rule
+ * that cannot run hides no other.
+ */
+const canRun = (rule: Rule, binding: Binding): boolean =>
+  [rule.where, rule.check].every((where) => !isNothing(bindWhere(where, binding))) &&
+  bindSet(rule, { caller: null, binding }) !== undefined
+
+/** The inputs for the rights of callers to the documents of a collection. */
+interface CallerScope {
+  readonly described: RuleContext
+  /** The accounts, if the service keeps them. */
+  readonly accounts: AuthPlan | null
+  /** The variables of an anonymous caller. */
+  readonly anonymous: Binding
+}
+
+/** The rights of a kind of caller; for signed-in callers, followed by those to their own documents. */
+function describeCaller(
+  caller: MatrixCaller,
+  known: KnownCaller | null,
+  scope: CallerScope,
+): readonly CallerMatrix[] {
+  const { described, accounts } = scope
+  const { collection } = described
+  const creator = { caller: known, service: { accounts } }
+  const create = isClosedTo(creator, collection) ? [] : rulesToCreate(creator, collection)
+  const registers = known === null && accounts?.users === collection && accounts.register
+  const { read, update, delete: removal } = describeExisting(known, false, scope)
+  const main: CallerMatrix = {
+    caller,
+    isOwner: false,
+    create: cutUnreachable(describeAll(create, 'create', known, scope)),
+    ...(registers ? { register: describeRegistration(accounts, scope) } : {}),
+    read,
+    update,
+    delete: removal,
+  }
+  return known === null ? [main] : [main, { caller, isOwner: true, ...describeExisting(known, true, scope) }]
+}
+
+/** The rights of a caller to existing documents. */
+function describeExisting(
+  known: KnownCaller | null,
+  isOwner: boolean,
+  scope: CallerScope,
+): Pick<CallerMatrix, 'read' | 'update' | 'delete'> {
+  const { described } = scope
+  const { collection } = described
+  const mine = (rules: readonly Rule[]): readonly Rule[] =>
+    rules.filter(({ subject }) => isOwner || subject !== OWNER)
+  const read = addUp(
+    describeAll(mine(selectReadRules(collection.permissions, known)), 'read', known, scope),
+    scopeOf(collection, 'read'),
+  )
+  // A caller changes only documents that it may read.
+  const select = (operation: 'update' | 'delete'): readonly Rule[] =>
+    read.length > 0 ? mine(selectWriteRules(collection.permissions[operation], known)) : []
+  return {
+    read,
+    update: cutUnreachable(describeAll(select('update'), 'update', known, scope)),
+    delete: addUp(describeAll(select('delete'), 'delete', known, scope), scopeOf(collection, 'delete')),
+  }
+}
+
+/** The rules that could run for a caller, in words. */
+const describeAll = (
+  rules: readonly Rule[],
+  operation: RuleOperation,
+  known: KnownCaller | null,
+  { described, anonymous }: CallerScope,
+): readonly MatrixRule[] =>
+  rules
+    .filter((rule) => known !== null || canRun(rule, anonymous))
+    .map((rule) => describeRule(rule, operation, described))
+
+/** Registration accepts identifier and secret, and the fields that `*` may create, except the role (CONTRACT.md §4). */
+function describeRegistration(
+  { users, identifier, secret }: AuthPlan,
+  { described, anonymous }: CallerScope,
+): readonly MatrixRule[] {
+  const always = [identifier.name, secret.name]
+  const fieldScope = scopeOf(users, 'create')
+  const rule = users.permissions.create.get(EVERYONE)
+  if (!rule) {
+    const fields = tidy({ kind: 'only', names: always }, fieldScope)
+    return [{ pointers: [], where: null, fields, set: {}, check: null }]
+  }
+  if (!canRun(rule, anonymous)) return []
+  const said = describeRule(rule, 'create', described)
+  const accepts = (name: string): boolean =>
+    always.includes(name) || (name !== users.roleField && said.fields !== null && hasField(said.fields, name))
+  const named = said.fields?.kind === 'only' ? said.fields.names : fieldScope.names
+  const fields: MatrixFields =
+    said.fields?.kind === 'only'
+      ? { kind: 'only', names: [...always, ...named].filter(accepts) }
+      : { kind: 'except', names: named.filter((name) => !accepts(name)) }
+  return [{ ...said, fields: tidy(fields, fieldScope) }]
+}
 
 /**
  * Describes the permissions of a configuration: for every collection, operation and kind of caller the documents, the

@@ -2,7 +2,7 @@ import { describeForced } from '../text/describe-condition.js'
 import { layOutMarkdown } from '../text/layout.js'
 import { toCode } from '../text/markdown.js'
 import { keyOf } from './decide.js'
-import { NOTHING } from './grid.js'
+import { NOTHING } from './print-text.js'
 import { type Cell, COLUMNS, type MatrixRow, nameRole, toRows } from './rows.js'
 import type { CollectionMatrix, MatrixClaim, MatrixFields, MatrixRule, PermissionMatrix } from './types.js'
 

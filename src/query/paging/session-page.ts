@@ -1,11 +1,11 @@
 import type { Fault } from '../../errors.js'
 import { parseTimestamp } from '../../fields/timestamp.js'
 import { decodeBase64url, encodeText } from '../../json/base64url.js'
+import { readLimit } from '../compile-query.js'
 import { ConditionFault } from '../condition.js'
 import { refuse } from '../query-string.js'
 import type { ParameterName, RawQuery } from '../raw-query.js'
 import { malformedCursor } from './cursor.js'
-import { readLimit } from './page.js'
 
 /** The parameters of a list of sessions. */
 export const PARAMETERS: readonly ParameterName[] = ['after', 'limit']

@@ -11,9 +11,10 @@ import { refuseTaken, type Store } from '../store.js'
 import { planAgreements } from '../write/matches.js'
 import { readFields, updateStoredDocument } from '../write/stored-document.js'
 import { findUser } from './login.js'
+import { isVerified, verifiedFields } from './verified.js'
 
 /** The accounts that can hold a role, and the field that holds it. */
-export interface RolePlan {
+interface RolePlan {
   readonly auth: AuthPlan
   readonly field: Field
   readonly plan: ServicePlan
@@ -33,7 +34,7 @@ export function findRoles(plan: ServicePlan): RolePlan {
 }
 
 /** An account, and the role to grant. */
-export interface RoleGrant {
+interface RoleGrant {
   /** The identifier, as a login would send it. */
   readonly identifier: string
   readonly role: string
@@ -78,7 +79,7 @@ export const grantRole = async (
   })
 
 /** The error of an identifier without an account, for an operator. */
-export const noAccount = ({ identifier: { name } }: AuthPlan, identifier: string): ServiceError =>
+const noAccount = ({ identifier: { name } }: AuthPlan, identifier: string): ServiceError =>
   new ServiceError('not_found', `No account has the ${name} ${JSON.stringify(identifier)}.`)
 
 /** The value of the role field with one more role; a value that is not of its type counts as missing. */
@@ -107,3 +108,38 @@ function allowedIn({ definition, items }: Field): readonly unknown[] {
   if (items) return allowedIn(items)
   return definition.type === 'string' ? (definition.enum ?? []) : []
 }
+
+/** The plan of accounts that can be verified. Throws `ConfigError` if the configuration has none. */
+export function findVerifiable({ auth }: ServicePlan): AuthPlan {
+  if (auth?.verified) return auth
+  throw new ConfigError([
+    {
+      path: '/auth/verifiedField',
+      message: 'is required: it names the field that holds the time since which an account is verified',
+    },
+  ])
+}
+
+/**
+ * Verifies an account with the operator's authority. Returns whether anything was written: a verified account keeps its
+ * time. Throws `not_found` for an identifier without an account, and `overloaded`.
+ *
+ * @param store open for the collection of accounts
+ */
+export const grantVerified = async (
+  store: Store,
+  auth: AuthPlan,
+  identifier: string,
+  clock: Clock,
+): Promise<{ readonly isNew: boolean }> =>
+  store.write(async (): Promise<Attempt<{ readonly isNew: boolean }>> => {
+    const user = await findUser(store, auth, String(normalise(auth.identifier, identifier)))
+    if (!user) throw noAccount(auth, identifier)
+    if (isVerified(auth, user)) return { steps: [], done: { isNew: false } }
+    const now = clock()
+    const replace = updateStoredDocument(user, verifiedFields(auth, user, now), now, { hashes: new Map() })
+    return {
+      steps: [{ in: auth.users.name, replace, version: user._version }],
+      done: { isNew: true },
+    }
+  })

@@ -1,21 +1,182 @@
 import { bounds } from '../../bounds.js'
-import { and, isId, not, or } from '../../filter/filter.js'
+import { compileDocumentOrder, type OrderKey } from '../../filter/compare.js'
+import { and, everything, type Filter, isId, not, or } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
-import { compileDocumentOrder } from '../../filter/order.js'
+import { pickOwn } from '../../json/own-properties.js'
+import { isUuid } from '../../json/uuid.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { whenReady } from '../../promises.js'
 import { endless } from '../../slices.js'
 import type { Listed, StoredDocument } from '../../storage.js'
-import type { MaybePromise } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import { type ByteBudget, boundBytes } from '../byte-budget.js'
 import { readByIds } from '../read-by-ids.js'
 import type { Attempt, WriteFailure } from '../store/attempt.js'
-import { type Reader, refuseTaken, type Store } from '../store.js'
-import { type Allowed, type BatchQuery, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
+import { type Reader, refuseTaken, type Store, type StoreQuery } from '../store.js'
 import { Conditions } from './conditions.js'
-import { createHold } from './hold.js'
-import { type FindStored, PendingWrites } from './pending-writes.js'
-import { ReadBudget } from './read-budget.js'
+import { type FindStored, idsIn, PendingWrites } from './pending-writes.js'
+
+/** Holds the documents of a list up to some bytes, counted roughly; of the rest only ids and sort fields. */
+interface Hold {
+  take(document: StoredDocument): StoredDocument
+  /** The list in its order: documents up to the first that is not held, and the ids of the rest. */
+  page(listed: readonly StoredDocument[]): Listed
+}
+
+/** Creates a hold. The first document is held regardless of its size. `bytes`: default no limit. */
+function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY): Hold {
+  const ordering = sort.map(({ field: { path } }) => path.split('.')[0] ?? path)
+  const cut = new Set<StoredDocument>()
+  let left = bytes
+  let isFirst = true
+  return {
+    take(document) {
+      if (left < Number.POSITIVE_INFINITY) left -= boundBytes(document)
+      if (left >= 0 || isFirst) {
+        isFirst = false
+        return document
+      }
+      const { _id, _version } = document
+      const stub = Object.assign({}, pickOwn(document, ordering), { _id, _version })
+      cut.add(stub)
+      return stub
+    },
+    page(listed) {
+      const end = listed.findIndex((document) => cut.has(document))
+      if (end < 0) return listed
+      return Object.assign(listed.slice(0, end), { rest: listed.slice(end).map(({ _id }) => _id) })
+    },
+  }
+}
+
+/**
+ * Limits the documents that a batch remembers: each shown document counts once for the budget of the batch; of the
+ * others a bounded amount is kept.
+ */
+class ReadBudget {
+  readonly #budget: ByteBudget
+  readonly #counted = new WeakSet<StoredDocument>()
+  #kept = 0
+
+  constructor(budget: ByteBudget) {
+    this.#budget = budget
+  }
+
+  /** Counts a document as it is shown, unless it was already counted; false if it is not shown. */
+  count(document: StoredDocument, show: ((document: StoredDocument) => JsonObject) | undefined): boolean {
+    if (!show) return false
+    if (!this.#counted.has(document)) this.#budget.take(show(document))
+    this.#counted.add(document)
+    return true
+  }
+
+  /** Whether a document that counts for no budget can be remembered. */
+  hasRoom(document: StoredDocument): boolean {
+    this.#kept += boundBytes(document)
+    return this.#kept <= bounds.rememberedBytes
+  }
+}
+
+/** The read access of a reader; reads with the service's own authority have no `show`. */
+type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAccess, 'show'>>
+
+/** A query that is defined by its filter. */
+type BatchQuery = Pick<StoreQuery, 'sort' | 'skip' | 'limit' | 'bytes'> & { readonly filter: Filter }
+
+/** The storage as it is after the pending writes. */
+interface Stage {
+  /** The readable documents with some ids, in the order of `ids`. */
+  find(collection: string, ids: readonly string[], allowed: Allowed): MaybePromise<readonly StoredDocument[]>
+  /** The documents that match, in order. */
+  list(collection: string, asked: BatchQuery): MaybePromise<Listed>
+  /** Whether lists of a collection can be read directly from the storage. */
+  isAside(collection: string): boolean
+}
+
+/** The same with its collection. */
+type AllowedIn = Allowed & { readonly storage: Pick<ReadAccess['storage'], 'name'> }
+
+/** The documents found at once if they may be large. */
+const AT_ONCE = 16
+
+const UNRESTRICTED: Allowed = { restrict: (filter) => filter, isReadable: () => true }
+
+/** Reads for one operation. */
+class BatchReader implements Reader {
+  readonly #store: Stage
+  readonly #allowed: AllowedIn
+  readonly #readBase: () => Reader
+
+  constructor(store: Stage, allowed: AllowedIn, readBase: () => Reader) {
+    this.#store = store
+    this.#allowed = allowed
+    this.#readBase = readBase
+  }
+
+  find(id: string): MaybePromise<StoredDocument | undefined> {
+    if (!isUuid(id)) return undefined
+    const { storage } = this.#allowed
+    return whenReady(this.#store.find(storage.name, [id], this.#allowed), ([document]) => document)
+  }
+
+  first(filter: Filter): MaybePromise<StoredDocument | undefined> {
+    return whenReady(this.list({ filter, limit: 1 }), ([document]) => document)
+  }
+
+  list(query: StoreQuery): MaybePromise<Listed> {
+    const { filter = everything, range = everything, ...others } = query
+    const asked = and([range, filter])
+    const ids = query.sort || query.skip ? undefined : idsIn(asked)
+    const collection = this.#allowed.storage.name
+    // With a byte limit the query is about existence: the documents may be many, and large.
+    if (ids && !(this.#isAside && query.bytes !== undefined)) {
+      if (query.bytes !== undefined && !this.#allowed.show) return this.#findUpTo(query.bytes, ids)
+      const finding = this.#store.find(collection, ids, this.#allowed)
+      return whenReady(finding, (found) => found.slice(0, query.limit ?? undefined))
+    }
+    if (this.#isAside) return this.#readBase().list(query)
+    return this.#store.list(collection, { filter: this.#allowed.restrict(asked), ...others })
+  }
+
+  /** Finds documents until they exceed `bytes`, counted roughly; returns the ids of the rest. */
+  async #findUpTo(bytes: number, ids: readonly string[]): Promise<Listed> {
+    const found: StoredDocument[] = []
+    let left = bytes
+    for (let i = 0; i < ids.length; i += AT_ONCE) {
+      if (left < 0) return Object.assign(found, { rest: ids.slice(i) })
+      const some = ids.slice(i, i + AT_ONCE)
+      for (const document of await this.#store.find(this.#allowed.storage.name, some, this.#allowed)) {
+        left -= boundBytes(document)
+        found.push(document)
+      }
+    }
+    return found
+  }
+
+  async count(filter: Filter): Promise<number> {
+    if (this.#isAside) return this.#readBase().count(filter)
+    // Only existence matters, not the content.
+    const asked = { filter: this.#allowed.restrict(filter), bytes: 1 }
+    const { length, rest = [] } = await this.#store.list(this.#allowed.storage.name, asked)
+    return length + rest.length
+  }
+
+  isOrdered(query: StoreQuery): boolean {
+    return !this.#isAside || this.#readBase().isOrdered(query)
+  }
+
+  async *stream(query: StoreQuery): AsyncGenerator<readonly StoredDocument[], void, undefined> {
+    if (this.#isAside) yield* this.#readBase().stream(query)
+    else {
+      const { bytes: _, ...whole } = query
+      yield await this.list(whole)
+    }
+  }
+
+  get #isAside(): boolean {
+    return this.#store.isAside(this.#allowed.storage.name)
+  }
+}
 
 /** Returns the error of an operation as the error of the write that it is a part of. */
 type BlameOperation = (operation: number, thrown: unknown) => unknown

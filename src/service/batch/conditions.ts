@@ -1,8 +1,24 @@
-import { and, type Filter, or } from '../../filter/filter.js'
+import { and, type Filter, nothing, or } from '../../filter/filter.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import { requireFound } from '../write/find-cascade.js'
 import { idsIn, type PendingWrites } from './pending-writes.js'
-import { takeTurns } from './take-turns.js'
+
+/**
+ * Serializes two batches that each list what the other writes, in the collections of `turnsIn`: a batch cannot require
+ * that a document which does not exist yet stays absent.
+ */
+function takeTurns(
+  lists: readonly WriteStep[],
+  turnsIn: ReadonlySet<string>,
+  pending: Pick<PendingWrites, 'hasTouched'>,
+): readonly WriteStep[] {
+  const listed = new Set(lists.map((step) => step.in).filter((name) => turnsIn.has(name)))
+  if (listed.size === 0) return []
+  return [...turnsIn].flatMap((name): readonly WriteStep[] => {
+    const turn = pending.hasTouched(name) ? 'alone' : 'shared'
+    return turn === 'alone' || listed.has(name) ? [{ in: name, refuse: nothing, turn }] : []
+  })
+}
 
 /** The conditions of a batch on everything that it has read: it must be unchanged when the batch takes effect. */
 export class Conditions {

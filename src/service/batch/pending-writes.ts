@@ -4,7 +4,7 @@ import { compileFilter, type Predicate } from '../../filter/matches.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import type { Agreement, Attempt } from '../store/attempt.js'
-import { documentOf, idOf } from '../store/document-of.js'
+import { documentOf, idOf } from '../store.js'
 
 /** The parts of an attempt that stay pending. */
 interface PendingAttempt extends Pick<Attempt<unknown>, 'steps'> {

@@ -4,7 +4,7 @@ import { readOwn } from '../../json/own-properties.js'
 import { type Slice, type Sliced, stepsToWrite } from '../../slices.js'
 import type { Change, StoredDocument } from '../../storage.js'
 import type { Service } from '../call.js'
-import { type ListRequest, printOne } from '../read/print-documents.js'
+import { type ListRequest, printOne } from '../read/hold-or-stream.js'
 import type { EventName } from './frames.js'
 import type { WatchedList } from './watched-list.js'
 

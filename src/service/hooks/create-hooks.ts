@@ -1,7 +1,9 @@
 import type { ServicePlan } from '../../config/plan.js'
-import { type Fault, isServiceError, REFUSAL_STATUSES, ServiceError } from '../../errors.js'
+import { type ConfigFault, type Fault, isServiceError, REFUSAL_STATUSES, ServiceError } from '../../errors.js'
 import type { HookApi, HookChange } from '../../hooks.js'
+import { copyJson } from '../../json/copy-json.js'
 import { isObject } from '../../json/own-properties.js'
+import { reportTo } from '../../json/report.js'
 import type { JsonObject } from '../../types.js'
 import type { Call, Service } from '../call.js'
 import type { Hooks, PlannedWrite, SettledWrite } from '../hooks.js'
@@ -9,9 +11,38 @@ import { invalid } from '../refusals.js'
 import { MAX_CASCADE } from '../write/unset-references.js'
 import { applySet } from './apply-set.js'
 import { blameHook, createOwnRight, type InOwnRight } from './own-right.js'
-import { readResult } from './read-result.js'
 import { runTogether } from './run-together.js'
 import { showCaller, showChange } from './show-change.js'
+
+/** The parsed result of a hook. */
+interface ParsedHookResult {
+  /** The properties to merge into the document. */
+  readonly set: JsonObject | undefined
+  /** The operations to run after the write; not validated yet. */
+  readonly also: readonly unknown[]
+}
+
+const NO_WISH: ParsedHookResult = { set: undefined, also: [] }
+
+/** A dropped value in `set` would leave the client's value in place, so it is an error. */
+const isSet = (pointer: string): boolean => pointer.startsWith('/set/')
+
+/** Reads the result of a hook into a copy. Throws for any value except `undefined` or an object of `set` and `also`. */
+function readResult(result: unknown, isDelete: boolean): ParsedHookResult {
+  if (result === undefined) return NO_WISH
+  const faults: ConfigFault[] = []
+  const copy = copyJson(result, reportTo(faults), isSet)
+  const [fault] = faults
+  if (fault) throw new TypeError(`it must return JSON: ${fault.path} ${fault.message}`)
+  if (!isObject(copy)) throw new TypeError('it must return nothing, or an object with set and also')
+  const { set, also = [], ...others } = copy
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) throw new TypeError(`it returns ${JSON.stringify(unknown)}; allowed: set, also`)
+  if (set !== undefined && !isObject(set)) throw new TypeError('set must be an object')
+  if (set !== undefined && isDelete) throw new TypeError('set is not allowed in a delete')
+  if (!Array.isArray(also)) throw new TypeError('also must be an array of operations')
+  return { set, also }
+}
 
 /** A host's function that is called before a write is made. */
 export type Before = (change: HookChange) => unknown

@@ -6,17 +6,20 @@ import type { StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import type { KeptPage } from '../kept-pages.js'
-import { holdOrStream, printArray } from './hold-or-stream.js'
-import { createPrinter, type ListRequest, printShort } from './print-documents.js'
 import {
+  createPrinter,
+  holdOrStream,
+  type ListRequest,
   type PageOfWalk,
+  printArray,
+  printShort,
   readBatches,
   readPage,
   readPageBatches,
   readStart,
   START,
   type Start,
-} from './read-batches.js'
+} from './hold-or-stream.js'
 import type { Text } from './text-stream.js'
 
 /** A page of a list. */

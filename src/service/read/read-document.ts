@@ -6,8 +6,7 @@ import type { Document, MaybePromise } from '../../types.js'
 import type { Call, Unclaimed } from '../call.js'
 import { findShown, type Wanted } from '../find-shown.js'
 import { unexpected } from '../refusals.js'
-import { holdOrStream, printAlone } from './hold-or-stream.js'
-import { createPrinter, type ListRequest, printOne } from './print-documents.js'
+import { createPrinter, holdOrStream, type ListRequest, printAlone, printOne } from './hold-or-stream.js'
 import type { Text } from './text-stream.js'
 
 /** The JSON texts of a document: complete, as the caller may read it, and with the requested properties. */

@@ -1,11 +1,194 @@
 import { DELIVERIES_PLAN } from '../../auth/deliveries.js'
 import { LEDGERS_PLAN } from '../../auth/ledger.js'
 import { SESSIONS_PLAN } from '../../auth/sessions.js'
+import type { Collection } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { parseTimestamp } from '../../fields/timestamp.js'
+import { findUnstorable, isStorable } from '../../json/domain.js'
+import { isObject, isPlainObject, readOwn } from '../../json/own-properties.js'
+import { type BodyReport, reportFirst } from '../../json/report.js'
+import { isUuid, lowerUuid } from '../../json/uuid.js'
+import { keepProperties } from '../../permissions/write-rules.js'
+import { suggest } from '../../schema/names.js'
+import { addNearNames } from '../../schema/near-names.js'
+import { collectReferences, type Reference } from '../../schema/references.js'
+import { MAX_FAULTS } from '../../schema/validator.js'
 import { endOfTurn } from '../../slices.js'
-import type { StorageAdapter } from '../../storage.js'
-import type { Service } from '../call.js'
+import type { StorageAdapter, StoredDocument, WriteStep } from '../../storage.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
+import { type Call, createCall, type Service } from '../call.js'
 import { plansOf } from '../changes/log/log-plans.js'
-import { storeSeed } from './seed.js'
+import { UNHURRIED } from '../deadline.js'
+import { brokenReference, conflict, invalid } from '../refusals.js'
+import type { Agreement } from '../store/attempt.js'
+import { createStore } from '../store.js'
+import { planAgreements } from '../write/matches.js'
+import { buildDocument, createSystemFields, isCreator } from '../write/new-document.js'
+import { requireReference } from '../write/references.js'
+import { judgeBody } from '../write/rules/apply-create.js'
+
+const seeded = new WeakMap<StorageAdapter, Promise<void>>()
+
+/**
+ * Stores the seed of an adapter, once for all services, all documents or none. They are validated like bodies of a
+ * caller with all rights, but keep `_id`, `createdAt`, `updatedAt` and `createdBy`. Throws `validation_failed` with all
+ * validation errors, whose `path` is a JSON pointer into the seed, or `unique_violation`.
+ */
+function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
+  const known = seeded.get(adapter)
+  if (known) return known
+  const store = createStore(adapter, UNHURRIED)
+  const call = createCall(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
+  const storing = storeAll(call, adapter.seed)
+  seeded.set(adapter, storing)
+  // After a failure, the next `open` retries.
+  storing.catch(() => seeded.delete(adapter))
+  return storing
+}
+
+async function storeAll(call: Call, seed: unknown): Promise<void> {
+  const { plan } = call.service
+  if (seed === undefined) return
+  if (!isPlainObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
+  const faults: Fault[] = []
+  const report = reportFirst(faults, MAX_FAULTS)
+  const drafts: SeedDraft[] = []
+  const seeding = { call, accounts: findAccounts(call.service, seed) }
+  for (const [name, documents] of Object.entries(seed)) {
+    const collection = plan.collections.get(name)
+    if (collection && Array.isArray(documents)) {
+      const own = report.at(name)
+      for (const [i, document] of documents.entries()) {
+        const draft = judge(seeding, collection, document, own.at(i))
+        if (draft) drafts.push(draft)
+      }
+      continue
+    }
+    const message = collection
+      ? 'must be an array of documents'
+      : `is not a collection of the configuration${suggest(name, [...plan.collections.keys()])}`
+    report.at(name).fault('unknown_collection', message)
+  }
+  // Hashing takes long, so it comes after all checks.
+  if (faults.length > 0) throw invalid(faults)
+  const inserts: WriteStep[] = []
+  const references: Reference[] = []
+  const agreements: Agreement[] = []
+  for (const { collection, document, path } of drafts) {
+    const insert = typeof document === 'function' ? await document() : await document
+    inserts.push({ in: collection.name, insert })
+    references.push(...collectReferences(collection.fields, insert, path))
+    agreements.push(...planAgreements(plan, collection, { after: insert, at: path }))
+  }
+  await call.store.write(() => ({
+    // Documents may refer to each other in any order.
+    steps: [...inserts, ...references.map(requireReference), ...agreements.flatMap(({ step }) => step ?? [])],
+    done: undefined,
+    refuse({ reason, step, fields = [] }) {
+      const broken = agreements[step - inserts.length - references.length]?.refuse
+      if (broken) throw broken()
+      if (reason === 'missing') throw brokenReference(references[step - inserts.length])
+      throw conflict(fields, drafts[step]?.path)
+    },
+  }))
+}
+
+/** A document that may be stored once its secrets are hashed. */
+interface SeedDraft {
+  readonly collection: Collection
+  /** Built immediately if there is nothing to hash: of a million documents, no second copies are held. */
+  readonly document: MaybePromise<StoredDocument> | (() => MaybePromise<StoredDocument>)
+  readonly path: string
+}
+
+interface Seeding {
+  readonly call: Call
+  /** The `_id`s of the seed's accounts, in stored form. */
+  readonly accounts: ReadonlySet<string>
+}
+
+function findAccounts({ accounts }: Service, seed: JsonObject): Seeding['accounts'] {
+  const users = accounts ? readOwn(seed, accounts.users.name) : undefined
+  const documents: readonly unknown[] = Array.isArray(users) ? users : []
+  return new Set(documents.flatMap((one) => (isObject(one) ? (readId(readOwn(one, '_id')) ?? []) : [])))
+}
+
+const readId = (value: unknown): string | undefined => {
+  const id = typeof value === 'string' ? lowerUuid(value) : ''
+  return isUuid(id) ? id : undefined
+}
+
+/** The draft of a document; `undefined` for an invalid one. */
+function judge(
+  { call, accounts }: Seeding,
+  collection: Collection,
+  document: unknown,
+  report: BodyReport,
+): SeedDraft | undefined {
+  if (!isObject(document)) {
+    report.fault('wrong_type', 'must be an object')
+    return undefined
+  }
+  if (!isStorable(document)) {
+    findUnstorable(document, report)
+    return undefined
+  }
+  const given = readSystemFields(document, report)
+  const own = createSystemFields(call, collection, given._id ?? call.service.createId())
+  const { fields, faults } = judgeBody(
+    collection,
+    keepProperties(document, () => true).body,
+    call.service.clock(),
+  )
+  for (const { path, code, message } of addNearNames(faults, collection.fields))
+    report.within(path).fault(code, message)
+  if (faults.length > 0) return undefined
+  const system = { ...own, ...given }
+  const creator = lowerUuid(system.createdBy ?? '')
+  // `createdBy` of a seeded account is normalized to the case of its `_id`. Other callers belong to the host.
+  const named = accounts.has(creator) ? { ...system, createdBy: creator } : system
+  const build = () => buildDocument(call, collection, { system: named, fields })
+  return { collection, document: collection.hashes.length > 0 ? build : build(), path: report.path }
+}
+
+interface GivenSystemFields {
+  readonly _id?: string
+  readonly createdAt?: string
+  readonly updatedAt?: string
+  readonly createdBy?: string | null
+}
+
+/** The system fields in a seed document, in stored form. */
+function readSystemFields(document: JsonObject, report: BodyReport): GivenSystemFields {
+  const given: { [name: string]: unknown } = {}
+  for (const name in SYSTEM_FIELDS) {
+    const [read, expected] = SYSTEM_FIELDS[name as keyof GivenSystemFields]
+    if (!Object.hasOwn(document, name)) continue
+    given[name] = read(document[name])
+    if (given[name] === undefined) report.at(name).fault('wrong_type', expected)
+  }
+  return given
+}
+
+const TIME = [
+  (value: unknown) => (typeof value === 'string' ? parseTimestamp(value) : undefined),
+  'must be an RFC 3339 date-time',
+] as const
+
+const SYSTEM_FIELDS: {
+  readonly [name in keyof GivenSystemFields]-?: readonly [
+    read: (value: unknown) => string | null | undefined,
+    expected: string,
+  ]
+} = {
+  _id: [readId, 'must be a UUID'],
+  createdAt: TIME,
+  updatedAt: TIME,
+  createdBy: [
+    (value) => (value === null || isCreator(value) ? value : undefined),
+    'must be the _id of a user, of at most 1,024 bytes, or null',
+  ],
+}
 
 /** Opens the storage once and closes it after the last request. */
 export interface Lifecycle {

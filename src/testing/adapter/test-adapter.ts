@@ -1,8 +1,7 @@
 import { ANY, FUNCTION, requireOptions } from '../../options.js'
 import { type AdapterCase, runCase, type TestStorage } from './adapter-case.js'
 import { adapterCases } from './adapter-cases.js'
-import type { FuzzCoverage } from './fuzz/coverage.js'
-import { type FuzzOptions, fuzzAdapter } from './fuzz/fuzz-adapter.js'
+import { type FuzzCoverage, type FuzzOptions, fuzzAdapter } from './fuzz/fuzz-adapter.js'
 
 /** A case that an adapter cannot meet, and why. */
 export interface SkippedCase {

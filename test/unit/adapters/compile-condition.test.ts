@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPostgresDialect } from '../../../src/adapters/postgres/postgres-dialect.js'
+import { createPostgresDialect } from '../../../src/adapters/postgres/postgres-engine.js'
 import { compileCondition } from '../../../src/adapters/sql/compile-condition.js'
 import { and, type Filter, or } from '../../../src/filter/filter.js'
 import { parsePattern } from '../../../src/filter/pattern/parse-pattern.js'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeService } from '../../../src/cli/describe-service.js'
+import { describeService } from '../../../src/cli/commands/serve.js'
 import { compileConfig } from '../../../src/config/compile-config.js'
 
 test('what a start prints names the routes, who may do what, and a line to try', () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadDeliver } from '../../../src/cli/load-deliver.js'
+import { loadDeliver } from '../../../src/cli/commands/serve.js'
 import { FileError } from '../../../src/cli/read-json-file.js'
 
 // CONTRACT.md §7, "The command"

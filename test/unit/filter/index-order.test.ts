@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { OrderKey } from '../../../src/filter/compare.js'
 import {
   and,
   everything,
@@ -16,7 +17,6 @@ import {
   splitRanges,
   useIndex,
 } from '../../../src/filter/index-order.js'
-import type { OrderKey } from '../../../src/filter/order.js'
 
 const ref = (path: string, each = false): FieldRef => ({ path, type: 'string', each })
 const [group, n, other] = [ref('group'), ref('n'), ref('other')]

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { compileDocumentOrder, createSorter } from '../../../src/filter/compare.js'
 import type { FieldRef, Filter } from '../../../src/filter/filter.js'
 import { compileFilter, compileJudge } from '../../../src/filter/matches.js'
-import { compileDocumentOrder, createSorter } from '../../../src/filter/order.js'
 import { parsePattern } from '../../../src/filter/pattern/parse-pattern.js'
 import { endless, type Slice, type Sliced } from '../../../src/slices.js'
 

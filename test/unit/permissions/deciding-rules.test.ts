@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { covers } from '../../../src/permissions/deciding-rules.js'
 import { includesProperty, type PropertySet } from '../../../src/permissions/grants.js'
+import { covers } from '../../../src/permissions/read-gate.js'
 import fc from '../../support/fast-check.js'
 
 const NAMES = ['a', 'b', 'c']

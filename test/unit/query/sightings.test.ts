@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSightings } from '../../../src/query/sightings.js'
+import { createSightings } from '../../../src/query/query-reader.js'
 
 const TEXTS = ['', '1?q[n]=1', '1?q[n]=2', '2?q[n]=1', '1?q[text]="ä"', '1?q[text]="a"']
 

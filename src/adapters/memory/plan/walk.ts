@@ -1,7 +1,7 @@
 import { compileJudge, type Judge } from '../../../filter/matches.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
-import type { Cursor } from './merge.js'
+import type { Cursor } from './candidates.js'
 import type { Scan } from './plan-scan.js'
 
 /** Takes a match; returns whether to continue. */

@@ -1,8 +1,7 @@
 import { ServiceError } from '../../../errors.js'
 import { FairQueue } from '../../../fair-queue.js'
 import { overloaded } from '../faults.js'
-import type { WorkCaller } from './connections.js'
-import { MAX_WAITING } from './queue.js'
+import { MAX_WAITING, type WorkCaller } from './connections.js'
 import { type Leaving, SharedStatement } from './shared-statement.js'
 import type { Watch } from './watch.js'
 

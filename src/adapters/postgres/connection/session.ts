@@ -1,9 +1,160 @@
+import { createHash } from 'node:crypto'
+import type { Scalar } from '../../../filter/filter.js'
+import { createBoundedMap } from '../../../kept/bounded-map.js'
+import { CACHES } from '../../../kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
 import { classify, isLost, isReadOnly, isUnprepared, UnconfirmedCommit, UnsentStatement } from '../faults.js'
 import { type Address, addressOf } from './cancel.js'
 import type { PoolSource, PostgresClient } from './pool.js'
-import { createPreparedStatements } from './prepared.js'
-import { type NamedStatement, RowQuery, type RowsRead, type TextRow } from './row-query.js'
+
+/** The columns of a row, as text. */
+type TextRow = readonly (string | null)[]
+
+/** The parts of a connection of `pg` that its own queries use. */
+interface Wire {
+  readonly parsedStatements: { readonly [name: string]: unknown }
+  readonly stream: { cork(): void; uncork(): void }
+  parse(statement: { readonly text: string; readonly name: string }): void
+  bind(values: { readonly statement: string; readonly values: readonly string[] }): void
+  execute(): void
+  sync(): void
+}
+
+/** A statement of a query. */
+interface NamedStatement {
+  readonly text: string
+  readonly values: readonly Value[]
+  /** The name under which it is prepared; empty for an unnamed statement. */
+  readonly name: string
+}
+
+/** The result of a query: the rows of its last statement, and how many rows it changed or returned. */
+export interface RowsRead {
+  readonly rows: readonly TextRow[]
+  readonly rowCount: number
+}
+
+/**
+ * A query object that `pg` submits like its own: `pg` calls these methods in turn. Rows are read as text. It costs
+ * half of a `pg` query, because it requests no row description and creates no row objects. Its statements are sent at
+ * once, and are one transaction. It is a class because V8 keeps an object literal with getters, and so the rows,
+ * until a major garbage collection.
+ */
+class RowQuery {
+  readonly #parts: readonly NamedStatement[]
+  #rows: TextRow[] = []
+  #rowCount = 0
+  /** The number of finished statements. */
+  #done = 0
+  callback: (thrown: unknown, read?: RowsRead) => void
+
+  constructor(parts: readonly NamedStatement[], callback: RowQuery['callback']) {
+    this.#parts = parts
+    this.callback = callback
+  }
+
+  /** Name and text of the current statement: `pg` records it as prepared when the server confirms it. */
+  get name(): string {
+    return this.#parts[this.#done]?.name ?? ''
+  }
+
+  get text(): string {
+    return this.#parts[this.#done]?.text ?? ''
+  }
+
+  submit(wire: Wire): null {
+    wire.stream.cork()
+    try {
+      for (const { text, name, values } of this.#parts) {
+        if (name === '' || wire.parsedStatements[name] === undefined) wire.parse({ text, name })
+        wire.bind({ statement: name, values: values.map(toText) })
+        wire.execute()
+      }
+      wire.sync()
+    } finally {
+      wire.stream.uncork()
+    }
+    return null
+  }
+
+  handleDataRow({ fields }: { readonly fields: TextRow }): void {
+    this.#rows.push(fields)
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    if (this.#done < this.#parts.length - 1) {
+      this.#done += 1
+      this.#rows = []
+    } else this.#rowCount = Number(text.slice(text.lastIndexOf(' ') + 1))
+  }
+
+  handleError(thrown: unknown): void {
+    this.callback(thrown)
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(null, { rows: this.#rows, rowCount: this.#rowCount })
+  }
+}
+
+/** A value in the text format of PostgreSQL. */
+const toText = (value: Value): string =>
+  typeof value === 'object' ? `{${value.map(toElement).join(',')}}` : String(value)
+
+const toElement = (value: Scalar): string =>
+  typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value)
+
+/** The prepared statements of clients. */
+interface PreparedStatements {
+  /** The name under which a client prepares a statement; `undefined` for a rare statement. */
+  nameOf(client: object, text: string): string | undefined
+  /** Whether a client has reached its limit. The client is then replaced, which drops its prepared statements. */
+  isFull(client: object): boolean
+  /** Stops preparing statements. */
+  stop(): void
+}
+
+/** The most statements remembered. */
+const MAX_REMEMBERED = 256
+
+/** The longest statement that is remembered, in characters. */
+const MAX_LENGTH = 8192
+
+/** The most statements that one client keeps prepared. */
+export const MAX_PREPARED = 512
+
+/**
+ * Names statements. A statement is prepared on its second use while it is remembered, so rare ones cost nothing.
+ * Prepared statements are never dropped one by one, because `pg` and poolers keep records that only the end of a
+ * connection clears.
+ */
+function createPreparedStatements(): PreparedStatements {
+  let isPreparing = true
+  const names = createBoundedMap<string, string>(CACHES.prepared, MAX_REMEMBERED)
+  const kept = new WeakMap<object, Set<string>>()
+  return {
+    nameOf(client, text) {
+      if (!isPreparing || text.length > MAX_LENGTH) return undefined
+      const name = names.get(text)
+      if (name === undefined) {
+        names.set(text, createName(text))
+        return undefined
+      }
+      const own = kept.get(client)
+      if (own) own.add(name)
+      else kept.set(client, new Set([name]))
+      return name
+    },
+    isFull: (client) => (kept.get(client)?.size ?? 0) >= MAX_PREPARED,
+    stop() {
+      isPreparing = false
+    },
+  }
+}
+
+/** A digest of the statement: processes that share a pooler share prepared statements. */
+const createName = (text: string): string =>
+  `cs_${createHash('sha256').update(text).digest('hex').slice(0, 48)}`
 
 /** The result of a statement. */
 export interface Rows {

@@ -1,13 +1,315 @@
-import type { ChangePage, ChangeQuery, StorageAdapter, WriteStep } from '../../../storage.js'
+import { runSliced } from '../../../slices.js'
+import type {
+  Change,
+  ChangePage,
+  ChangeQuery,
+  StorageAdapter,
+  StoredDocument,
+  WriteStep,
+} from '../../../storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { createNotifier } from '../../log/notifier.js'
+import { isKept, parsePosition, printPosition } from '../../log/position.js'
+import { createHeldWarning } from '../../log/warn-of-held.js'
 import type { SqlDialect } from '../../sql/dialect.js'
+import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
 import type { Connections } from '../connection/connections.js'
-import type { DatabaseSession } from '../connection/session.js'
+import type { DatabaseSession, RunStatement } from '../connection/session.js'
+import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
 import { explain } from '../faults.js'
+import { parseText } from '../read/parse-documents.js'
 import { isLarge } from '../write/is-large.js'
-import { createLogHead } from './head.js'
-import { createReadChanges } from './read-changes.js'
+import { microsecondsOf, millisecondsOf } from './milliseconds.js'
+import { isPlace, type TimelinePosition } from './place.js'
+
+/** The head of the log. One process at a time works on it. */
+interface LogHead {
+  /**
+   * Assigns positions to the next committed changes that have none, and drops old changes. `wait`: whether to wait
+   * for another process that is working on the head. Returns whether more changes may need positions, or be
+   * droppable.
+   */
+  advance(run: RunStatement, wait: boolean): Promise<{ readonly toNumber: boolean; readonly toDrop: boolean }>
+}
+
+/** The most changes that get positions at once. The changes of a write stay together, unless they alone are more. */
+const MOST = 5000
+
+/** The most changes that are dropped at once, in number and in bytes. */
+const MOST_DROPPED = 2000
+const MOST_BYTES = 2 ** 24
+
+/**
+ * Readers do not wait for a standby: after a fail-over the timeline differs, and positions are assigned again. For
+ * the same reason, cancelling this transaction loses nothing.
+ */
+const BEGIN = [
+  'BEGIN ISOLATION LEVEL READ COMMITTED',
+  'SET LOCAL synchronous_commit = local',
+  BOUND_STATEMENT,
+  BOUND_IDLE,
+].join('; ')
+
+/** The stored bytes of a change's documents: nothing is decompressed. */
+const SIZE = '(coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0))'
+
+/** The state of the log, as its head stores it. */
+interface StoredHead {
+  readonly dropped: number
+  readonly last: number
+  readonly now: number
+  /** The total of the last change; `NaN` if a process of an earlier version assigned its position. */
+  readonly total: number
+}
+
+/** Creates the head of a log. */
+function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
+  const [log, head] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
+  const warnOfHeld = createHeldWarning()
+  const lock = `SELECT last, dropped, ${millisecondsOf('clock_timestamp()')} AS now,
+(SELECT ${millisecondsOf('time')} FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS oldest,
+(SELECT total - ${SIZE} FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS before,
+(SELECT total FROM ${log} WHERE position = last) AS total
+FROM ${head} FOR UPDATE OF _log_head`
+  // A later change of a document has a higher `seq`. The last `seq` of a write orders all its changes.
+  const number = `WITH fresh AS MATERIALIZED (SELECT seq, write, id, collection, ${SIZE} AS size FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT ${MOST}),
+ends AS MATERIALIZED (SELECT count(*) AS count, max(seq) AS seq FROM fresh),
+cut AS MATERIALIZED (SELECT DISTINCT write FROM fresh WHERE (SELECT count FROM ends) = ${MOST} AND EXISTS
+(SELECT FROM ${log} AS rest WHERE rest.write = fresh.write AND rest.position IS NULL AND rest.seq > (SELECT seq FROM ends))),
+whole AS MATERIALIZED (SELECT * FROM fresh WHERE write IS NULL OR write NOT IN (SELECT write FROM cut)),
+next AS (SELECT * FROM whole UNION ALL SELECT * FROM fresh WHERE NOT EXISTS (SELECT FROM whole)),
+turns AS (SELECT seq, id, collection, size, max(seq) OVER (PARTITION BY coalesce(write, -seq)) AS turn FROM next),
+placed AS (SELECT seq, row_number() OVER ordered AS place, sum(size) OVER (ordered ROWS UNBOUNDED PRECEDING) AS sum FROM turns WINDOW ordered AS (ORDER BY turn, id, collection)),
+numbered AS (UPDATE ${log} AS log SET position = $1::bigint + place, total = $2::bigint + sum FROM placed WHERE log.seq = placed.seq AND log.position IS NULL RETURNING position, total)
+UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) RETURNING (SELECT count FROM ends) AS seen, (SELECT max(total) FROM numbered) AS total, last`
+  const oldest = `SELECT position, ${millisecondsOf('time')} AS time, ${SIZE} AS size, total
+FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
+  const drop = `WITH gone AS (DELETE FROM ${log} WHERE position <= $1::bigint) UPDATE ${head} SET dropped = $1::bigint`
+
+  /** The first mark. */
+  const findMark = async (run: RunStatement): Promise<number> => {
+    let first = Number.POSITIVE_INFINITY
+    for (const [collection, property] of plans.marks) {
+      const { rows } = await run(`SELECT document ->> $1::text AS mark FROM ${dialect.table(collection)}`, [
+        property,
+      ])
+      for (const { mark } of rows) {
+        const position = typeof mark === 'string' ? parsePosition(mark, isPlace) : undefined
+        if (position) first = Math.min(first, position.place[1])
+      }
+    }
+    return first
+  }
+  /**
+   * Whether the changes after `position` exceed the byte limit. The newest change is always kept; an unknown total
+   * counts as within the limit.
+   */
+  const isBeyond = (position: number, before: unknown, { total, last }: StoredHead): boolean =>
+    position < last && before !== null && total - Number(before) > plans.bytes()
+
+  /** Drops changes that are old enough, or beyond the byte limit. Returns whether there may be more. */
+  const dropOldest = async (run: RunStatement, kept: StoredHead): Promise<boolean> => {
+    const { dropped, now } = kept
+    const { unmarked, any } = plans.horizon(now)
+    const mark = await findMark(run)
+    let end = dropped
+    let bytes = 0
+    let isHeld = false
+    let isMore = true
+    for (const row of (await run(oldest, [dropped])).rows) {
+      const [position, time, size] = [Number(row.position), Number(row.time), Number(row.size)]
+      const goes = isBeyond(position, row.total === null ? null : Number(row.total) - size, kept)
+      isHeld = goes && position > mark && time >= any
+      isMore = (goes || time < unmarked) && !(position > mark && time >= any)
+      if (!isMore || bytes > MOST_BYTES) break
+      bytes += size
+      end = position
+    }
+    warnOfHeld(isHeld)
+    if (end > dropped) await run(drop, [end])
+    return isMore && end > dropped
+  }
+
+  return {
+    async advance(run, wait) {
+      let count = 0
+      let isMore = false
+      await inTransaction(run, BEGIN, async () => {
+        const [held] = (await run(wait ? lock : `${lock} SKIP LOCKED`)).rows
+        if (!held) {
+          count = MOST
+          return
+        }
+        // A separate statement sees commits made while the lock was awaited.
+        const [numbered] = (await run(number, [Number(held.last), Number(held.total ?? 0)])).rows
+        count = Number(numbered?.seen)
+        const last = Number(numbered?.last ?? held.last)
+        const total = Number(numbered?.total ?? held.total ?? Number.NaN)
+        const kept = { dropped: Number(held.dropped), now: Number(held.now), last, total }
+        const isOld = held.oldest !== null && Number(held.oldest) < plans.horizon(kept.now).unmarked
+        if (isOld || (held.oldest !== null && isBeyond(kept.dropped, held.before, kept)))
+          isMore = await dropOldest(run, kept)
+      })
+      return { toNumber: count >= MOST, toDrop: isMore }
+    },
+  }
+}
+
+/** Reads a page of the log: the changes after a position; `null` reads none and returns the last position. */
+type ReadChanges = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
+
+/**
+ * A copy of the storage may use the same positions for other changes. Its log is read again from this many
+ * milliseconds before: more than clocks differ, and than a write takes.
+ */
+const OVERLAP = 60_000
+
+const MILLISECONDS = millisecondsOf('time')
+
+/**
+ * When a change was made, in microseconds: two changes of the same millisecond may swap places when a storage is
+ * restored.
+ */
+const MICROSECONDS = microsecondsOf('time')
+
+type LogRow = readonly [
+  position: number,
+  label: number | null,
+  made: number,
+  by: string | null,
+  collection: string,
+  id: string,
+  before: StoredDocument | null,
+  after: StoredDocument | null,
+]
+
+/** The result of one statement. */
+interface LogPageRow {
+  readonly log: string
+  readonly timeline: string
+  readonly last: number
+  readonly dropped: number
+  readonly now: number
+  /** The time of the change at the start position, or of the last change; `null` if there is none. */
+  readonly made: number | null
+  /** Whether there are committed changes without a position. */
+  readonly isFresh: boolean
+  /** The JSON of a list of rows. */
+  readonly list: string
+}
+
+/** Creates the reader of the log. */
+function createReadChanges(dialect: SqlDialect, use: Connections['use'], head: LogHead): ReadChanges {
+  const [log, heads] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
+  const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
+  // Rows are converted one by one up to the limit; later rows never are.
+  const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),
+written AS MATERIALIZED (SELECT json_build_array(position, write, ${MICROSECONDS}, caller, collection, id, before, after)::text AS change FROM page),
+beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(change)) ${running} AS total FROM written) AS summed WHERE total > $3::float8 LIMIT 1)
+SELECT log, left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, last, dropped, ${millisecondsOf('clock_timestamp()')} AS now,
+(SELECT seq FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT 1) AS fresh,
+(SELECT ${MICROSECONDS} FROM ${log} WHERE position = least($1::bigint, last)) AS made,
+(SELECT '[' || string_agg(change, ',') || ']' FROM (SELECT change FROM written LIMIT (SELECT given FROM beyond)) AS first) AS list
+FROM ${heads}`
+  const since = `SELECT position - 1 FROM ${log} WHERE position > $1::bigint AND ${MILLISECONDS} >= $2::bigint ORDER BY position LIMIT 1`
+
+  const readPage = async (
+    { readRows }: DatabaseSession,
+    place: number,
+    { limit, bytes = Number.POSITIVE_INFINITY }: ChangeQuery,
+  ): Promise<LogPageRow> => {
+    const [[name, timeline, last, dropped, now, fresh, made, list] = []] = await readRows(page, [
+      place,
+      limit,
+      bytes,
+    ])
+    return {
+      log: String(name),
+      timeline: String(timeline),
+      last: Number(last),
+      dropped: Number(dropped),
+      now: Number(now),
+      isFresh: fresh !== null,
+      list: list ?? '[]',
+      made: made === null ? null : Number(made),
+    }
+  }
+  /** The position at which to resume after a gap. */
+  const findStart = async (
+    { readRows }: DatabaseSession,
+    { log, dropped }: LogPageRow,
+    given: ReturnType<typeof parsePosition<TimelinePosition>>,
+  ): Promise<number> => {
+    if (given?.log !== log) return dropped
+    const [[first] = []] = await readRows(since, [dropped, given.time - OVERLAP])
+    return Math.max(dropped, Math.min(given.place[1], first ? Number(first) : given.place[1]))
+  }
+  const toPage = async (
+    read: LogPageRow,
+    start: number,
+    gap: boolean,
+    query: ChangeQuery,
+  ): Promise<ChangePage> => {
+    const { log, timeline, now, last, isFresh, list } = read
+    const rows = await runSliced(
+      (slice) => parseText(list, slice),
+      () => query.signal,
+    )
+    const positionOf = (place: number, time: number, made: number | null): string =>
+      printPosition({ log, place: [timeline, place], time, made })
+    const changes = (rows as readonly LogRow[]).map(
+      ([place, label, made, by, collection, id, before, after]): Change => {
+        const time = Math.round(made / 1000)
+        return {
+          in: collection,
+          id,
+          before,
+          after,
+          time,
+          by,
+          // A write of one statement has no label, and one change.
+          write: label ?? -place,
+          position: positionOf(place, time, made),
+        }
+      },
+    )
+    const end = (rows as readonly LogRow[]).at(-1)?.[0] ?? start
+    return {
+      changes,
+      position: changes.at(-1)?.position ?? positionOf(start, now, read.made),
+      more: isFresh || end < last,
+      gap,
+    }
+  }
+
+  /** No change comes after this position. */
+  const NOWHERE = Number.MAX_SAFE_INTEGER
+
+  return async (after, query) => {
+    const given = after === null ? undefined : parsePosition(after, isPlace)
+    // A reader that follows the log stops only by its signal.
+    const caller = { signal: query.signal, isUnhurried: true }
+    const { read, start, gap } = await use(async (session) => {
+      if (after === null) {
+        while ((await head.advance(session.run, true)).toNumber);
+        const read = await readPage(session, NOWHERE, { ...query, limit: 1 })
+        return { read: { ...read, isFresh: false }, start: read.last, gap: false }
+      }
+      let start = given?.place[1] ?? NOWHERE
+      let read = await readPage(session, start, query)
+      const isKnown =
+        given?.log === read.log &&
+        given.place[0] === read.timeline &&
+        start <= read.last &&
+        isKept(given, read.made, start === read.dropped)
+      if (read.isFresh) await head.advance(session.run, false)
+      if (!isKnown) start = await findStart(session, read, given)
+      if (read.isFresh || !isKnown) read = await readPage(session, start, query)
+      return { read, start, gap: !isKnown || start < read.dropped }
+    }, caller)
+    return toPage(read, start, gap, query)
+  }
+}
 
 /** The log of an adapter. */
 export interface PostgresLog {

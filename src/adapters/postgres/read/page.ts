@@ -1,5 +1,5 @@
 import type { Statement, Value } from '../../sql/dialect.js'
-import { typeOf } from '../postgres-dialect.js'
+import { typeOf } from '../postgres-engine.js'
 
 /** Selects a page as text. Only the rows of the page are converted: inside the sorted query, all rows would be. */
 export const writeAll = (page: string): string => `SELECT document::text AS document FROM (${page}) AS page`

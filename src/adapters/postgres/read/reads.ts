@@ -1,6 +1,8 @@
 import { bounds } from '../../../bounds.js'
-import type { Filter } from '../../../filter/filter.js'
+import type { Filter, Scalar } from '../../../filter/filter.js'
+import { compileJudge } from '../../../filter/matches.js'
 import { whenReady } from '../../../promises.js'
+import { runSliced } from '../../../slices.js'
 import type {
   IndexPlan,
   Listed,
@@ -9,21 +11,257 @@ import type {
   StorageAdapter,
   StoredDocument,
 } from '../../../storage.js'
-import type { CompileOptions, SqlDialect } from '../../sql/dialect.js'
+import type { CompileOptions, SqlDialect, Statement, Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'
+import { judgeTexts, type ReceiveMatch } from '../../sql/read/judge-texts.js'
 import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
 import { createStatements, type FilteredStatement, type Statements } from '../../sql/statements.js'
-import type { WorkCaller, WorkOptions } from '../connection/connections.js'
+import { canCancel } from '../connection/cancel.js'
+import type { Connections, WorkCaller, WorkOptions } from '../connection/connections.js'
 import type { DatabaseSession, RunStatement } from '../connection/session.js'
+import type { SharedStatement } from '../connection/shared-statement.js'
+import { inTransaction } from '../connection/transaction.js'
+import type { Watch } from '../connection/watch.js'
 import { explain, isInvalidRegex } from '../faults.js'
-import { type CountSource, createCountReader, type ReadCount } from './count-reader.js'
+import { createAskTogether } from './ask-together.js'
+import { readTexts } from './batch.js'
 import { mergeRanges } from './merge-ranges.js'
-import { pageOfIds, writeFirst } from './page.js'
-import { createPageReader, type ReadPage, readFirst } from './page-reader.js'
+import { pageOfIds, writeAll, writeFirst, writeJoined, writeList } from './page.js'
 import { parseListed, type TextList } from './parse-documents.js'
 import { createPlans, type PlanQuery } from './plans.js'
-import { type CoreReading, readInCore } from './read-in-core.js'
+
+/** A read whose statement selects more than its filter matches. */
+interface CoreReading {
+  readonly table: string
+  /** Selects all possible matches, in order. */
+  readonly page: Statement
+  readonly filter: Filter
+  readonly caller: WorkCaller
+}
+
+/**
+ * Reads with a statement that selects more than the filter matches, and filters in the process, in slices. It sees
+ * one snapshot, and its memory does not grow with the number of documents.
+ */
+const readInCore = (
+  run: RunStatement,
+  { table, page, filter, caller }: CoreReading,
+  take: ReceiveMatch,
+): Promise<void> =>
+  inTransaction(
+    run,
+    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+    async () => {
+      const judge = compileJudge(filter)
+      for await (const texts of readTexts(run, table, page)) {
+        caller.signal?.throwIfAborted()
+        const goesOn = await runSliced(
+          (slice) => judgeTexts(texts, judge, take, slice),
+          () => caller.signal,
+        )
+        if (!goesOn) return
+      }
+    },
+    () => false,
+  )
+
+/** A page of documents; its values come with each read. */
+interface PageQuery {
+  readonly text: string
+  /** Example values, for their number and types. */
+  readonly values: readonly Value[]
+  /** The most documents of the page. */
+  readonly most: number
+  /** The most bytes of text to read. */
+  readonly bytes: number | undefined
+  readonly mayBeLong: boolean
+  /** Whether it is read more than once. */
+  readonly isKept: boolean
+  /** Writes the text with the columns of `asked` as values, if several pages can be read at once. */
+  readonly join?: (() => string) | undefined
+}
+
+/** Reads a page with some values. The caller may override the options of a page that may be long. */
+type ReadPage = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<TextList>
+
+/**
+ * The fewest bytes per document for which a page is first read as a whole. A kept plan adapts, so its limit is lower.
+ */
+const MIN_SHARE = { once: 3200, kept: 256 }
+
+/** The largest document of a page that is read as a whole, as a multiple of its share of the bytes. */
+const MAX_SHARES = 4
+
+/** The number of reads that skip the whole-page attempt after one did not fit. */
+const PAGE_READER_PAUSE = 15
+
+/** The limits of pages that are read together: documents, bytes, and bytes of one document. */
+const JOINED = { most: 32, bytes: 65_536, size: 8192 }
+
+/** Creates the reader of a page. Small pages requested together share one statement. */
+function createPageReader(use: Connections['use'], watch: Watch, page: PageQuery): ReadPage {
+  const { values, most, mayBeLong, join } = page
+  const readAlone = createReadAlone(page)
+  const alone: ReadPage = (values, caller, manner) =>
+    use((session) => readAlone(session, values), caller, manner)
+  if (!join || mayBeLong || most > JOINED.most) return alone
+
+  const { bytes, size } = JOINED
+  const text = writeJoined(writeList(join(), String(bytes), String(Math.min(size, bytes / most))), values)
+  return createAskTogether<TextList>(watch, {
+    alone: (values, caller) => alone(values, caller, page),
+    async together(distinct, caller) {
+      const columns = values.map((_, i) => columnOf(distinct, i))
+      const rows = await use(({ readRows }) => readRows(text, columns), caller)
+      const lists = new Map(rows.map(([place, list]) => [Number(place) - 1, list]))
+      return distinct.map((_, i) => {
+        const list = lists.get(i)
+        return typeof list === 'string' ? { texts: [list] } : undefined
+      })
+    },
+  })
+}
+
+/** The values of all queries at one place. */
+const columnOf = (distinct: readonly (readonly Value[])[], place: number): readonly Scalar[] =>
+  distinct.map((values) => values[place] as Scalar)
+
+function createReadAlone(
+  page: PageQuery,
+): (session: DatabaseSession, values: readonly Value[]) => Promise<TextList> {
+  const { text, values, most, bytes } = page
+  if (most <= 1 || bytes === undefined) {
+    const all = writeAll(text)
+    return async ({ readRows }, values) => ({
+      texts: (await readRows(all, values)).map(([document]) => String(document)),
+    })
+  }
+  const place = `$${values.length + 1}::float8`
+  const readList = createReadList(page, bytes)
+  let first: string | undefined
+  let paused = 0
+  return async (session, values) => {
+    if (paused > 0) paused -= 1
+    else {
+      const found = await readList?.(session, values)
+      if (found) return found
+      paused = PAGE_READER_PAUSE
+    }
+    first ??= writeFirst(text, place)
+    return readFirst(session.readRows, first, [...values, bytes])
+  }
+}
+
+/** Reads a list as a whole; `undefined` if it does not fit. */
+type ReadList = (session: DatabaseSession, values: readonly Value[]) => Promise<TextList | undefined>
+
+/** A list is parsed at once: one MiB, the most that the service requests, takes less than a slice. */
+function createReadList(page: PageQuery, bytes: number): ReadList | undefined {
+  const { text, values, most, isKept } = page
+  const share = bytes / most
+  if (share < (isKept ? MIN_SHARE.kept : MIN_SHARE.once)) return undefined
+  const bounds = [bytes, MAX_SHARES * share] as const
+  const { length } = values
+  const list = writeList(text, `$${length + 1}::float8`, `$${length + 2}::float8`)
+  return async ({ readRows }, values) => {
+    const [[found] = []] = await readRows(list, [...values, ...bounds])
+    return typeof found === 'string' ? { texts: [found] } : undefined
+  }
+}
+
+/** Reads the first documents of a page. */
+async function readFirst(
+  readRows: DatabaseSession['readRows'],
+  text: string,
+  values: readonly Value[],
+): Promise<TextList> {
+  const [[list, rest] = []] = await readRows(text, values)
+  return { texts: [list ?? '[]'], rest }
+}
+
+/** A count by one statement; its values come with each read. */
+interface Count {
+  readonly text: string
+  readonly mayBeLong: boolean
+  /** Writes the text with its parameters numbered after this many others; absent if other values need another text. */
+  readonly writeBehind?: ((places: number) => string) | undefined
+}
+
+/** The dependencies of counts. */
+interface CountSource {
+  readonly use: Connections['use']
+  readonly watch: Watch
+  /** Whether the adapter is open. */
+  readonly isOpen: () => boolean
+}
+
+/** Counts with some values. The caller may override the options of a count that may be long. */
+type ReadCount = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<number>
+
+/** The most counts of one statement: PostgreSQL computes them one after another. */
+const MOST_TOGETHER = 4
+
+/** Milliseconds after which a shared statement is abandoned, so that one slow count does not delay the others. */
+const PATIENCE = 500
+
+/** The number of counts that are read alone after a shared statement took long. */
+const PAUSE = 64
+
+/**
+ * Creates the reader of a count. Counts requested together, or while others are under way, share one statement:
+ * sending a statement and receiving its result costs a process more than the rest of a request.
+ */
+function createCountReader({ use, watch, isOpen }: CountSource, count: Count): ReadCount {
+  const { text, mayBeLong, writeBehind } = count
+  const alone: ReadCount = (values, caller, manner) =>
+    use(async ({ readRows }) => Number((await readRows(text, values))[0]?.[0]), caller, manner)
+  if (!writeBehind) return alone
+
+  let paused = 0
+  const texts: string[] = []
+  /** Reads for a shared statement once it has a connection; before that, it waits in the queue. */
+  const readShared = async (
+    { client, readRows }: DatabaseSession,
+    distinct: readonly (readonly Value[])[],
+    shared: SharedStatement,
+  ): Promise<readonly number[]> => {
+    const { length } = distinct
+    const places = distinct[0]?.length ?? 0
+    texts[length] ??= writeColumns(length, (place) => writeBehind(place * places))
+    const abandon = (): void => {
+      if (!canCancel(client) || !isOpen()) return
+      paused = PAUSE
+      shared.abandon()
+    }
+    const timer = later(abandon, PATIENCE)
+    try {
+      const [totals = []] = await readRows(texts[length] ?? '', distinct.flat())
+      return totals.map(Number)
+    } finally {
+      clear(timer)
+    }
+  }
+  const ask = createAskTogether<number>(watch, {
+    alone: (values, caller) => alone(values, caller, { mayBeLong }),
+    most: MOST_TOGETHER,
+    together: (distinct, shared) =>
+      use((session) => readShared(session, distinct, shared), shared, { mayBeLong }),
+  })
+  return (values, caller, manner) => {
+    // Counts with the default options are shared, others are read alone.
+    const isBeside = manner.mayBeLong !== mayBeLong
+    if (!isBeside && paused === 0) return ask(values, caller)
+    if (!isBeside) paused -= 1
+    return alone(values, caller, manner)
+  }
+}
+
+const writeColumns = (length: number, write: (place: number) => string): string =>
+  `SELECT ${Array.from({ length }, (_, i) => `(${write(i)}) AS total${i}`).join(', ')}`
+
+// Captured on load: the fake timers of a test must not stop this module.
+const [later, clear] = [setTimeout, clearTimeout]
 
 /** The dependencies of reads. */
 export interface ReadSource extends CountSource {

@@ -1,7 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { quoteName, STRUCTURES } from '../../sql/dialect.js'
 import type { Connections } from '../connection/connections.js'
 import type { RunStatement } from '../connection/session.js'
-import { createLease } from './lease.js'
+import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
+import { isUndefined } from '../faults.js'
 import type { DatabaseSchema } from './place.js'
+
+/**
+ * The right to build indexes. It is a row that other processes poll: a process that waits for a lock holds a
+ * snapshot, and an index build would wait for that snapshot in turn.
+ */
+interface Lease {
+  /**
+   * Takes or renews the lease. False while another process holds it, or while an index build of another process is
+   * running.
+   */
+  take(run: RunStatement): Promise<boolean>
+  giveBack(run: RunStatement): Promise<void>
+}
+
+/** How long the lease lasts. A running index build, which the server reports, extends it. */
+const LASTS = '15 seconds'
+
+/**
+ * Begins a transaction that creates structures: each statement sees structures created before it, also if the
+ * server's default isolation is stricter.
+ */
+export const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_IDLE}`
+
+/** Takes the lock for creating structures without a lease; it is released with the transaction. */
+export const lockStructures = (run: RunStatement, { schema }: DatabaseSchema): Promise<unknown> =>
+  run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${schema}`])
+
+/** Creates a lease of a schema. */
+function createLease(place: DatabaseSchema): Lease {
+  const holder = randomUUID()
+  const table = `${quoteName(place.schema)}.${quoteName(`${STRUCTURES}_lease`)}`
+  const building = `SELECT FROM pg_stat_progress_create_index AS building JOIN pg_class AS indexed ON indexed.oid = building.relid WHERE building.datname = current_database() AND indexed.relnamespace = to_regnamespace($2)`
+  const take = `UPDATE ${table} SET holder = $1, until = clock_timestamp() + interval '${LASTS}' WHERE holder = $1 OR (until < clock_timestamp() AND NOT EXISTS (${building}))`
+  const create = (run: RunStatement): Promise<void> =>
+    inTransaction(run, BEGIN_STRUCTURES, async () => {
+      await lockStructures(run, place)
+      await run(`CREATE TABLE IF NOT EXISTS ${table} (holder text NOT NULL, until timestamptz NOT NULL)`)
+      await run(`INSERT INTO ${table} SELECT '', '-infinity' WHERE NOT EXISTS (SELECT FROM ${table})`)
+    })
+  const tryTake = async (run: RunStatement): Promise<boolean> =>
+    (await run(take, [holder, quoteName(place.schema)])).rowCount === 1
+  return {
+    async take(run) {
+      try {
+        return await tryTake(run)
+      } catch (thrown) {
+        if (!isUndefined(thrown)) throw thrown
+      }
+      await create(run)
+      return tryTake(run)
+    },
+    async giveBack(run) {
+      await run(`UPDATE ${table} SET until = '-infinity' WHERE holder = $1`, [holder])
+    },
+  }
+}
 
 /** Milliseconds between checks while another process holds the lease. */
 const LOOK = 200

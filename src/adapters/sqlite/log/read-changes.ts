@@ -4,7 +4,7 @@ import { isKept, type Position, parsePosition, printPosition } from '../../log/p
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
-import { BEHIND, type ChangeKey, comparePlaces, isPlace, readHead, readTime } from './place.js'
+import { BEHIND, type ChangeKey, comparePlaces, isPlace, readHead, readTime } from './log-writer.js'
 
 /** A query of the log: the changes after a position; `null` reads none and returns the last position. */
 export interface LogQuery extends ChangeQuery {

@@ -4,8 +4,8 @@ import type { Slice } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Seat } from '../connection/snapshot.js'
-import { divide, findCandidates } from './candidates.js'
 import type { CollectionPath, ReadPath } from './read-path.js'
+import { divide, findCandidates } from './read-statements.js'
 
 /** A matching document, and its text. */
 export interface MatchingDocument {

@@ -1,16 +1,86 @@
 import { bounds } from '../../../bounds.js'
 import { ServiceError } from '../../../errors.js'
 import { FairQueue } from '../../../fair-queue.js'
+import type { Filter } from '../../../filter/filter.js'
 import type { Slice, Sliced } from '../../../slices.js'
-import type { WriteResult, WriteStep } from '../../../storage.js'
-import type { Suspects } from '../../sql/apply-steps.js'
+import type { ListQuery, MaybePromise, WriteOptions, WriteResult, WriteStep } from '../../../storage.js'
+import { applySteps, type Suspects } from '../../sql/apply-steps.js'
 import type { SqlEngine } from '../../sql/engine.js'
+import { findTaken } from '../../sql/find-taken.js'
 import type { Connection } from '../connection/connection.js'
+import { readDataVersion } from '../connection/data-version.js'
+import { drive } from '../connection/drive.js'
 import type { OpenFiles } from '../connection/open-files.js'
 import { displaced, explain, isBeforeCommit, isBusy, unavailable } from '../faults.js'
 import type { LogWriter } from '../log/log-writer.js'
-import { createWatches, type Watch } from './watch.js'
-import { writeSteps } from './write-steps.js'
+
+/** The steps of a write, and the engine that applies them. */
+interface WriteWork {
+  readonly steps: readonly WriteStep[]
+  readonly suspects: Suspects
+  /** It records the write if its collections are logged. */
+  readonly engine: SqlEngine
+}
+
+/** Applies steps in turn, inside a transaction that the caller rolls back if the result is not ok. */
+function* writeSteps(
+  connection: Connection,
+  { steps, suspects, engine }: WriteWork,
+  slice: Slice,
+): Sliced<WriteResult> {
+  const isSpread = steps.some((step) => engine.isSpread?.(step.in) === true)
+  const outcome = yield* drive(connection, applySteps(engine, steps, suspects), slice, isSpread)
+  if (!('taken' in outcome)) return outcome
+  const { taken } = outcome
+  const fields = yield* drive(connection, findTaken(engine, taken), slice)
+  return { ok: false, step: taken.step, reason: 'unique', fields }
+}
+
+/** Records the writes of this process from a moment on. Writes of other processes are detected, but not their ids. */
+interface Watch {
+  /** The ids that were written to a collection, or may have been. */
+  written(collection: string): Iterable<string>
+  /** Whether no other process has written since. Called inside a transaction. */
+  holds(): boolean
+  end(): void
+}
+
+/** All current watches. */
+interface Watches {
+  /** Begins a watch. `running` has the steps of an open transaction. */
+  begin(running: Iterable<readonly WriteStep[]>): Watch
+  /** Called with all steps of a write before the first is applied. */
+  tell(steps: readonly WriteStep[]): void
+}
+
+/** Creates the watches of a connection. */
+function createWatches(connection: Connection): Watches {
+  const all = new Set<(steps: readonly WriteStep[]) => void>()
+  return {
+    begin(running) {
+      const ids = new Map<string, Set<string>>()
+      const note = (steps: readonly WriteStep[]): void => {
+        for (const step of steps) {
+          const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+          if (!document) continue
+          const known = ids.get(step.in) ?? new Set()
+          ids.set(step.in, known.add(document._id))
+        }
+      }
+      for (const steps of running) note(steps)
+      all.add(note)
+      const version = readDataVersion(connection)
+      return {
+        written: (collection) => ids.get(collection) ?? [],
+        holds: () => readDataVersion(connection) === version,
+        end: () => void all.delete(note),
+      }
+    },
+    tell(steps) {
+      for (const note of all) note(steps)
+    },
+  }
+}
 
 /**
  * Writes that arrive together share a transaction, and so one wait for the disk; each has its own savepoint. If more
@@ -26,7 +96,7 @@ export interface WriteQueue {
 }
 
 /** A write in the queue. */
-export interface QueuedWrite {
+interface QueuedWrite {
   readonly steps: readonly WriteStep[]
   readonly signal: AbortSignal | undefined
   readonly by: string | null
@@ -197,7 +267,7 @@ function takeShared(waiting: FairQueue<WaitingWrite>): readonly WaitingWrite[] {
 type WriteOutcome = readonly [write: WaitingWrite, result: WriteResult | { readonly thrown: unknown }]
 
 /** The connection of a queue, and the objects that its writes use. */
-export interface WriterResources {
+interface WriterResources {
   readonly connection: Connection
   readonly engine: SqlEngine
   readonly files: OpenFiles
@@ -305,4 +375,96 @@ function* runAlone(
     end(false)
     return { thrown: explain(thrown) }
   }
+}
+
+/** The reads of a write whose `refuse` steps no index answers. */
+export interface Surveyor {
+  readonly queue: WriteQueue
+  /** Whether the search for one match takes long. */
+  isLong(collection: string, filter: Filter): boolean
+  /** The ids of a list, from a snapshot taken between call and result. */
+  listIds(collection: string, query: ListQuery): MaybePromise<readonly string[]>
+}
+
+/** The most documents found in advance: one that still matches suffices. */
+const MAX_FOUND = 100
+
+/**
+ * The most attempts while other processes keep writing; the next one checks inside its transaction, without a pause.
+ */
+const MAX_ATTEMPTS = 4
+
+/** Thrown if the documents found in advance are out of date. */
+const OVERTAKEN = Symbol('overtaken')
+
+/**
+ * Writes. If no index answers the filter of a `refuse` step, its matches are searched before the transaction, in
+ * slices. In the transaction, only those and the documents written since can match; they are checked again.
+ */
+export function writeSurveyed(
+  surveyor: Surveyor,
+  steps: readonly WriteStep[],
+  { signal, by = null, caller }: WriteOptions,
+): Promise<WriteResult> {
+  const long = steps.filter((step) => 'refuse' in step && surveyor.isLong(step.in, step.refuse))
+  const plain: QueuedWrite = { steps, signal, by, caller, suspects: () => undefined, verify: () => {} }
+  return long.length === 0 ? surveyor.queue.write(plain) : writeLong(surveyor, plain, long)
+}
+
+async function writeLong(
+  { queue, listIds }: Surveyor,
+  plain: QueuedWrite,
+  long: readonly WriteStep[],
+): Promise<WriteResult> {
+  const { signal, caller } = plain
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const watch = queue.watch()
+    try {
+      const found = new Map<WriteStep, readonly string[]>()
+      for (const step of long) {
+        if (!('refuse' in step)) continue
+        const query = { filter: step.refuse, sort: [], skip: 0, limit: MAX_FOUND }
+        const listing = listIds(step.in, {
+          ...query,
+          ...(signal ? { signal } : {}),
+          ...(caller === undefined ? {} : { caller }),
+        })
+        found.set(step, await untilLeft(listing, signal))
+      }
+      return await queue.write({
+        ...plain,
+        verify() {
+          if (!watch.holds()) throw OVERTAKEN
+        },
+        suspects(step) {
+          const known = found.get(step)
+          return known && suspectsOf(known, watch.written(step.in))
+        },
+      })
+    } catch (thrown) {
+      if (thrown !== OVERTAKEN) throw explain(thrown)
+    } finally {
+      watch.end()
+    }
+  }
+  return queue.write(plain)
+}
+
+/** Rejects at once when the caller leaves: nothing was written yet. */
+function untilLeft<T>(work: MaybePromise<T>, signal: AbortSignal | undefined): MaybePromise<T> {
+  if (!signal || !(work instanceof Promise)) return work
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(unavailable(signal.reason))
+    const end = (): void => signal.removeEventListener('abort', leave)
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave, { once: true })
+    work.then(resolve, reject).finally(end)
+  })
+}
+
+/** If there were more than `MAX_FOUND` matches, one of those found must still match. */
+function* suspectsOf(found: readonly string[], written: Iterable<string>): Iterable<string> {
+  yield* found
+  if (found.length >= MAX_FOUND) throw OVERTAKEN
+  yield* written
 }

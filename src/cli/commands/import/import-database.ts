@@ -2,17 +2,247 @@ import { isPlainObject } from '../../../json/own-properties.js'
 import { COLLECTION_NAME, isFieldName, RESERVED_COLLECTION_NAMES } from '../../../schema/names.js'
 import { createIdSource } from '../../../service/start/id-source.js'
 import type { CollectionConfig, Config, FieldDefinition, JsonObject } from '../../../types.js'
-import {
-  type BrokenReference,
-  type FoundReference,
-  findTarget,
-  type ImportTarget,
-  isName,
-  toName,
-} from './find-targets.js'
-import { inferDefinition, toStored } from './infer-definition.js'
-import type { Database } from './read-database.js'
-import { type Naming, renameAll } from './rename.js'
+import { type Database, WrittenNumber } from './read-database.js'
+
+/** A collection of the file whose documents others may reference by `id`. */
+interface ImportTarget {
+  readonly name: string
+  /** The `_id` of each document, by its `id` as text: json-server finds `"1"` under `1`. */
+  readonly ids: ReadonlyMap<string, string>
+}
+
+/** A field whose values reference documents of another collection. */
+interface FoundReference {
+  readonly target: ImportTarget
+  /** Whether a value is an array of ids. */
+  readonly isMany: boolean
+}
+
+/** A field that is named like a reference, and one of its values that references no document. */
+interface BrokenReference {
+  readonly target: ImportTarget
+  readonly broken: unknown
+}
+
+const REFERENCE = /^(.+?)_?(Ids?|IDs?|ids?)$/
+
+/** Irregular plurals. */
+const PLURALS: { readonly [singular: string]: string } = {
+  child: 'children',
+  foot: 'feet',
+  goose: 'geese',
+  man: 'men',
+  mouse: 'mice',
+  person: 'people',
+  tooth: 'teeth',
+  woman: 'women',
+}
+
+/** The possible names of a collection, in lower case. */
+function pluralsOf(singular: string): readonly string[] {
+  const word = singular.toLowerCase()
+  const irregular = Object.entries(PLURALS).flatMap(([one, many]) =>
+    word.endsWith(one) ? [word.slice(0, word.length - one.length) + many] : [],
+  )
+  return [
+    ...irregular,
+    `${word}s`,
+    `${word}es`,
+    ...(word.endsWith('y') ? [`${word.slice(0, -1)}ies`] : []),
+    ...(word.endsWith('fe') ? [`${word.slice(0, -2)}ves`] : []),
+    ...(word.endsWith('f') ? [`${word.slice(0, -1)}ves`] : []),
+    word,
+  ]
+}
+
+/**
+ * The parts of a name like `postId`, `post_id` or `postIds`; `paid` and `grids` have the same ending, but are no
+ * references.
+ */
+function splitName(field: string): { readonly base: string; readonly isMany: boolean } | undefined {
+  const [, start = '', end = ''] = REFERENCE.exec(field) ?? []
+  const base = start.replace(/_$/, '')
+  if (base === '' || (/^i/.test(end) && !field.endsWith(`_${end}`))) return undefined
+  return { base, isMany: end.endsWith('s') }
+}
+
+/** Whether the values of a field with this name are ids: they are never counted or measured. */
+const isIdName = (field: string): boolean => /^_?id$/i.test(field) || splitName(field) !== undefined
+
+/**
+ * Finds the collection that the values of a field reference: `postId` or `post_id` one document of `posts`, `postIds`
+ * several. `undefined` if the field has no such name, or no value.
+ */
+function findTarget(
+  field: string,
+  documents: readonly JsonObject[],
+  targets: readonly ImportTarget[],
+): FoundReference | BrokenReference | undefined {
+  const split = splitName(field)
+  if (!split) return undefined
+  const { base, isMany } = split
+  const plurals = pluralsOf(base)
+  const target = targets.find(({ name }) => plurals.includes(name.toLowerCase()))
+  if (!target) return undefined
+  const given = documents.flatMap((one) =>
+    Object.hasOwn(one, field) && one[field] !== null ? [one[field]] : [],
+  )
+  if (given.length === 0) return undefined
+  const oddlyShaped = isMany ? given.find((value) => !Array.isArray(value)) : undefined
+  const named = isMany ? given.flat() : given
+  const broken = oddlyShaped ?? named.find((value) => !isName(value) || !target.ids.has(toName(value)))
+  if (broken !== undefined) return { target, broken }
+  return named.length > 0 ? { target, isMany } : undefined
+}
+
+/** Whether a value can reference a document. */
+const isName = (value: unknown): boolean =>
+  typeof value === 'string' || typeof value === 'number' || value instanceof WrittenNumber
+
+/** The text form of a reference: json-server finds `"1"` under `1`. */
+const toName = (value: unknown): string => (value instanceof WrittenNumber ? value.text : String(value))
+
+/** The rules for names. */
+interface Naming {
+  readonly isAllowed: (name: string) => boolean
+  /** The name to use if no character is allowed. */
+  readonly fallback: string
+}
+
+/** The most characters of a name. */
+const LENGTH = 63
+
+/**
+ * Allowed names for the given ones; they differ by more than letter case. Allowed names stay; the others lose their
+ * invalid characters, and get a number if the rest is taken.
+ */
+function renameAll(names: readonly string[], { isAllowed, fallback }: Naming): ReadonlyMap<string, string> {
+  const taken = new Set<string>()
+  const renamed = new Map<string, string>()
+  const take = (name: string, free: string): void => {
+    taken.add(free.toLowerCase())
+    renamed.set(name, free)
+  }
+  const isFree = (name: string): boolean => isAllowed(name) && !taken.has(name.toLowerCase())
+  for (const name of names) if (isFree(name)) take(name, name)
+  for (const name of names) {
+    if (renamed.has(name)) continue
+    const plain =
+      name
+        .replaceAll(/\W+/g, '_')
+        .replace(/^[^a-zA-Z]+/, '')
+        .slice(0, LENGTH) || fallback
+    let free = plain
+    for (let number = 2; !isFree(free); number++)
+      free = `${plain.slice(0, LENGTH - 1 - String(number).length)}_${number}`
+    take(name, free)
+  }
+  return renamed
+}
+
+/** The kind of all values of a field. `null` is not a kind: it is stored as a missing value. */
+type ValueKind =
+  | 'boolean'
+  | 'integer'
+  | 'number'
+  | 'long'
+  | 'string'
+  | 'timestamp'
+  | 'array'
+  | 'object'
+  | 'mixed'
+  | 'nothing'
+
+function kindOf(value: unknown): Exclude<ValueKind, 'mixed' | 'nothing'> {
+  if (Array.isArray(value)) return 'array'
+  if (value instanceof Date) return 'timestamp'
+  if (value instanceof WrittenNumber) return value.exact === undefined ? 'long' : kindOf(value.exact)
+  if (isPlainObject(value)) return 'object'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  return typeof value === 'boolean' ? 'boolean' : 'string'
+}
+
+function kindOfAll(values: readonly unknown[]): ValueKind {
+  const kinds = new Set<ValueKind>(values.map(kindOf))
+  if (kinds.has('number') || kinds.has('long')) kinds.delete('integer')
+  if (kinds.has('long')) kinds.delete('number')
+  const [kind = 'nothing', ...others] = kinds
+  return others.length > 0 ? 'mixed' : kind
+}
+
+/**
+ * The definition that accepts all given values of a field; `json` if they have no other type in common. Whole numbers
+ * are `number`, because the next value may have a fraction, unless the field has the name of an id. Numbers that JSON
+ * does not hold exactly are text.
+ */
+function inferDefinition(name: string, values: readonly unknown[]): FieldDefinition {
+  const given = values.filter((value) => value !== null)
+  const nullable = given.length < values.length ? { nullable: true } : {}
+  const kind = kindOfAll(given)
+  switch (kind) {
+    case 'boolean':
+    case 'number':
+    case 'string':
+    case 'timestamp':
+      return { type: kind, ...nullable }
+    case 'integer':
+      return { type: isIdName(name) ? 'integer' : 'number', ...nullable }
+    case 'long':
+      return { type: 'string', ...nullable }
+    case 'array':
+      return { type: 'array', items: inferItems(name, given.flat()), ...nullable }
+    case 'object':
+      return { ...inferObject(given.filter(isPlainObject)), ...nullable }
+    case 'mixed':
+    case 'nothing':
+      return { type: 'json', ...nullable }
+    default:
+      return kind satisfies never
+  }
+}
+
+/** Elements are stored unchanged, also `null`. */
+function inferItems(name: string, elements: readonly unknown[]): FieldDefinition {
+  return elements.includes(null) ? { type: 'json' } : inferDefinition(name, elements)
+}
+
+function inferObject(objects: readonly JsonObject[]): FieldDefinition {
+  const names = [...new Set(objects.flatMap((one) => Object.keys(one)))]
+  const folded = new Set(names.map((name) => name.toLowerCase()))
+  if (names.length === 0 || folded.size < names.length || !names.every(isFieldName)) return { type: 'json' }
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      names.map((name) => [
+        name,
+        inferDefinition(
+          name,
+          objects.flatMap((one) => (Object.hasOwn(one, name) ? [one[name]] : [])),
+        ),
+      ]),
+    ),
+  }
+}
+
+/** The stored JSON of a value under its definition: a number as text if the field is text. */
+function toStored(value: unknown, definition: FieldDefinition): unknown {
+  if (value instanceof Date) return value.toISOString()
+  if (value instanceof WrittenNumber)
+    return definition.type === 'string' ? value.text : (value.exact ?? value.text)
+  if (typeof value === 'number') return definition.type === 'string' ? String(value) : value
+  if (Array.isArray(value)) {
+    const items = definition.type === 'array' ? definition.items : ANY
+    return value.map((one) => toStored(one, items))
+  }
+  if (!isPlainObject(value)) return value
+  const properties: { readonly [name: string]: FieldDefinition } =
+    definition.type === 'object' ? definition.properties : {}
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, toStored(one, properties[name] ?? ANY)]),
+  )
+}
+
+const ANY: FieldDefinition = { type: 'json' }
 
 /** A collection as it was in the file, and as it is now. */
 export interface ImportedCollection {

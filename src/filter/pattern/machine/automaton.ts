@@ -1,10 +1,320 @@
 import { type Range, WORD_RANGES } from '../syntax/code-points.js'
 import type { Pattern } from '../syntax/pattern.js'
-import { toWords } from './bit-sets.js'
 import { type CharacterClasses, divide } from './character-classes.js'
-import { AT_START, bitOf, type Contexts, EDGE, NOWHERE, OTHER, SIDES, type Side, WORD } from './context.js'
-import { findPositions } from './positions.js'
-import { sortSteps } from './steps.js'
+
+/** The bits of a word. */
+const BITS = 32
+
+/** A set of small numbers as words of bits. */
+function toWords(members: Iterable<number>, width: number): Int32Array {
+  const words = new Int32Array(width)
+  for (const member of members) {
+    const word = Math.floor(member / BITS)
+    words[word] = (words[word] ?? 0) | (1 << (member % BITS))
+  }
+  return words
+}
+
+/** The words of a set that are not empty: `[word, bits, word, bits…]`. */
+const toSparse = (members: Iterable<number>, width: number): readonly number[] =>
+  [...toWords(members, width)].flatMap((bits, word) => (bits === 0 ? [] : [word, bits]))
+
+/** The sides of a place in a text: no character, a character of an ASCII word (`WORD`), or an `OTHER`. */
+const EDGE = 0
+/** See `EDGE`. */
+const OTHER = 1
+/** See `EDGE`. */
+const WORD = 2
+/** One side of a place. */
+type Side = typeof EDGE | typeof OTHER | typeof WORD
+
+/** A set of contexts, as bits. The context of a place is the pair of its sides. */
+type Contexts = number
+
+/** The bit of a context. */
+const bitOf = (before: Side, after: Side): number => 3 * before + after
+
+/** All sides, in the order of their bits. */
+const SIDES = [EDGE, OTHER, WORD] as const
+
+const gather = (holds: (before: Side, after: Side) => boolean): Contexts => {
+  let contexts = 0
+  for (const before of SIDES)
+    for (const after of SIDES) if (holds(before, after)) contexts |= 1 << bitOf(before, after)
+  return contexts
+}
+
+/** No context. */
+const NOWHERE: Contexts = 0
+/** Every context. */
+const ANYWHERE = gather(() => true)
+/** The start of the text. */
+const AT_START = gather((before) => before === EDGE)
+/** The end of the text. */
+const AT_END = gather((_, after) => after === EDGE)
+/** The boundary of an ASCII word. */
+const AT_BOUNDARY = gather((before, after) => (before === WORD) !== (after === WORD))
+/** Every place before a character. */
+const BEFORE_CHARACTER = ANYWHERE & ~AT_END
+/** Every place after a character. */
+const BEHIND_CHARACTER = ANYWHERE & ~AT_START
+
+/**
+ * A pattern as its positions (Glushkov): one for each character that it may match once its repeats are
+ * written out, and position 0 before all of them. Each step between positions carries the contexts that
+ * anchors and word boundaries allow for it.
+ */
+interface Positions {
+  /** The code points that each position accepts. Position 0 accepts none. */
+  readonly takes: readonly (readonly Range[])[]
+  /** For each position, those that can come next, and in which contexts. */
+  readonly follow: readonly ReadonlyMap<number, Contexts>[]
+  /** For each position, the contexts in which a match may end there. */
+  readonly ends: readonly Contexts[]
+  /** Whether a word boundary occurs in the pattern. */
+  readonly asksForWords: boolean
+}
+
+/** A position, and the contexts in which it can be the first or the last of a part. */
+type Reach = readonly [position: number, contexts: Contexts]
+
+interface PatternFragment {
+  readonly first: readonly Reach[]
+  readonly last: readonly Reach[]
+  /** The contexts in which it matches the empty text. */
+  readonly empty: Contexts
+  /** Whether each last position already leads to each first one, so that a loop adds nothing. */
+  readonly isLoop: boolean
+}
+
+const nothing = (empty: Contexts): PatternFragment => ({ first: [], last: [], empty, isLoop: true })
+
+const hasPositions = ({ first }: PatternFragment): boolean => first.length > 0
+
+/** Finds the positions of a pattern. `onPair` is called for each successive pair, and may throw. */
+export const findPositions = (pattern: Pattern, onPair: () => void = () => {}): Positions =>
+  new PositionFinder(onPair).find(pattern)
+
+class PositionFinder {
+  readonly #onPair: () => void
+  readonly #takes: (readonly Range[])[] = [[]]
+  readonly #follow: Map<number, Contexts>[] = [new Map()]
+  readonly #literals = new Map<number, readonly Range[]>()
+  #asksForWords = false
+
+  constructor(onPair: () => void) {
+    this.#onPair = onPair
+  }
+
+  find(pattern: Pattern): Positions {
+    const whole = this.#build(pattern)
+    this.#connect([[0, ANYWHERE]], whole.first)
+    const ends = this.#takes.map(() => NOWHERE)
+    for (const [position, contexts] of whole.last) ends[position] = contexts
+    ends[0] = whole.empty
+    return { takes: this.#takes, follow: this.#follow, ends, asksForWords: this.#asksForWords }
+  }
+
+  #build(pattern: Pattern): PatternFragment {
+    switch (pattern.kind) {
+      case 'text':
+        return this.#takeText(pattern.text)
+      case 'set':
+        return this.#take(pattern.ranges)
+      case 'start':
+        return nothing(AT_START)
+      case 'end':
+        return nothing(AT_END)
+      case 'boundary':
+        this.#asksForWords = true
+        return nothing(pattern.negated ? ANYWHERE & ~AT_BOUNDARY : AT_BOUNDARY)
+      case 'sequence': {
+        let whole = nothing(ANYWHERE)
+        for (const part of pattern.parts) whole = this.#join(whole, this.#build(part))
+        return whole
+      }
+      case 'choice': {
+        const parts = pattern.parts.map((part) => this.#build(part))
+        return {
+          first: parts.flatMap(({ first }) => first),
+          last: parts.flatMap(({ last }) => last),
+          empty: parts.reduce((contexts, { empty }) => contexts | empty, NOWHERE),
+          isLoop: parts.filter(hasPositions).length < 2 && parts.every(({ isLoop }) => isLoop),
+        }
+      }
+      case 'repeat':
+        return this.#repeat(pattern.part, pattern.min, pattern.max)
+      default:
+        return pattern satisfies never
+    }
+  }
+
+  #take(ranges: readonly Range[]): PatternFragment {
+    const position = this.#takes.push(ranges) - 1
+    this.#follow.push(new Map())
+    return {
+      first: [[position, BEFORE_CHARACTER]],
+      last: [[position, BEHIND_CHARACTER]],
+      empty: NOWHERE,
+      isLoop: false,
+    }
+  }
+
+  #takeText(text: string): PatternFragment {
+    let whole = nothing(ANYWHERE)
+    for (const character of text) {
+      const point = character.codePointAt(0) ?? 0
+      const ranges = this.#literals.get(point) ?? [[point, point]]
+      this.#literals.set(point, ranges)
+      whole = this.#join(whole, this.#take(ranges))
+    }
+    return whole
+  }
+
+  #connect(last: readonly Reach[], first: readonly Reach[]): void {
+    for (const [from, behind] of last) {
+      const next = this.#follow[from]
+      for (const [to, before] of first) {
+        const contexts = behind & before
+        if (contexts === NOWHERE) continue
+        const known = next?.get(to)
+        if (known === undefined && from > 0) this.#onPair()
+        next?.set(to, (known ?? NOWHERE) | contexts)
+      }
+    }
+  }
+
+  #join(a: PatternFragment, b: PatternFragment): PatternFragment {
+    this.#connect(a.last, b.first)
+    return {
+      first: a.empty === NOWHERE ? a.first : [...a.first, ...restrict(b.first, a.empty)],
+      last: b.empty === NOWHERE ? b.last : [...b.last, ...restrict(a.last, b.empty)],
+      empty: a.empty & b.empty,
+      isLoop: hasPositions(a) ? a.isLoop && !hasPositions(b) : b.isLoop,
+    }
+  }
+
+  #repeat(part: Pattern, min: number, max: number | null): PatternFragment {
+    if (max === 0) return nothing(ANYWHERE)
+    const copies = [this.#build(part)]
+    // A part that may be empty everywhere can be empty in each repeat: its copies are optional.
+    const required = copies[0]?.empty === ANYWHERE ? 0 : min
+    const count = max ?? Math.max(required, 1)
+    while (copies.length < count) copies.push(this.#build(part))
+    const final = copies.pop()
+    if (final) copies.push(max === null ? this.#loop(final) : final)
+    let whole = nothing(ANYWHERE)
+    for (const copy of copies.slice(0, required)) whole = this.#join(whole, copy)
+    return this.#joinOptional(whole, copies.slice(required))
+  }
+
+  /** `a(b(b(b)?)?)?`: each copy is entered only from the one before it, which keeps the pairs few. */
+  #joinOptional(a: PatternFragment, copies: readonly PatternFragment[]): PatternFragment {
+    if (copies.length === 0) return a
+    const first = [...a.first]
+    const last = [...a.last]
+    let before = a
+    for (const copy of copies) {
+      this.#connect(before.last, copy.first)
+      if (before === a) first.push(...restrict(copy.first, a.empty))
+      last.push(...copy.last)
+      before = copy
+    }
+    return { first, last, empty: a.empty, isLoop: copies.length === 1 && !hasPositions(a) && before.isLoop }
+  }
+
+  #loop(part: PatternFragment): PatternFragment {
+    if (!part.isLoop) this.#connect(part.last, part.first)
+    return { ...part, isLoop: true }
+  }
+}
+
+const restrict = (reaches: readonly Reach[], contexts: Contexts): readonly Reach[] =>
+  contexts === ANYWHERE
+    ? reaches
+    : reaches.flatMap(([position, own]): readonly Reach[] => {
+        const both = own & contexts
+        return both === NOWHERE ? [] : [[position, both]]
+      })
+
+/** The steps between positions, in a form that takes many at once. */
+interface Steps {
+  /** Positions that can be followed by themselves (`stay`) and by the next one (`shift`) in every context. */
+  readonly stay: Int32Array
+  readonly shift: Int32Array
+  /**
+   * All other steps, grouped by their targets: `[contexts, end of the sources, end of the targets, (word,
+   * bits) of the sources…, (word, bits) of the targets…]`.
+   */
+  readonly jumps: Int32Array
+}
+
+interface Jump {
+  readonly contexts: Contexts
+  readonly sources: number[]
+  readonly targets: readonly number[]
+}
+
+/** Sorts the steps of each position into stays, shifts and jumps. */
+function sortSteps(follow: readonly ReadonlyMap<number, Contexts>[], width: number): Steps {
+  const steps = follow.map((targets, from) => {
+    const possible = from === 0 ? BEFORE_CHARACTER : BEFORE_CHARACTER & BEHIND_CHARACTER
+    const all: number[] = []
+    const some = new Map<Contexts, number[]>()
+    for (const [to, contexts] of targets) {
+      const known = contexts === possible ? all : some.get(contexts)
+      if (known) known.push(to)
+      else some.set(contexts, [to])
+    }
+    const far = all.filter((to) => to !== from && to !== from + 1)
+    return { from, all: nameTargets(all), far: nameTargets(far), some }
+  })
+  const shared = new Map<string, number>()
+  for (const { all, far } of steps)
+    for (const { name } of [all, far]) shared.set(name, (shared.get(name) ?? 0) + 1)
+
+  const jumps = new Map<string, Jump>()
+  const addJump = (from: number, { targets, name }: Targets, contexts: Contexts): void => {
+    const key = `${contexts}:${name}`
+    const jump = jumps.get(key) ?? { contexts, sources: [], targets }
+    jump.sources.push(from)
+    jumps.set(key, jump)
+  }
+  for (const { from, all, far, some } of steps) {
+    // The targets with or without the near ones, whichever more positions share.
+    const isWholeShared = (shared.get(all.name) ?? 0) > (shared.get(far.name) ?? 0)
+    if (far.targets.length > 0) addJump(from, isWholeShared ? all : far, ANYWHERE)
+    for (const [contexts, targets] of some) addJump(from, nameTargets(targets), contexts)
+  }
+  const near = (distance: number): Int32Array =>
+    toWords(
+      steps.flatMap(({ from, all }) => (all.targets.includes(from + distance) ? [from] : [])),
+      width,
+    )
+  return { stay: near(0), shift: near(1), jumps: Int32Array.from(writeJumps([...jumps.values()], width)) }
+}
+
+/** The targets of steps, with a name that is the same for equal sets. */
+interface Targets {
+  readonly targets: readonly number[]
+  readonly name: string
+}
+
+function nameTargets(targets: number[]): Targets {
+  targets.sort((a, b) => a - b)
+  return { targets, name: String.fromCharCode(...targets) }
+}
+
+function writeJumps(jumps: readonly Jump[], width: number): readonly number[] {
+  const written: number[] = []
+  for (const { contexts, sources, targets } of jumps) {
+    const from = toSparse(sources, width)
+    const to = toSparse(targets, width)
+    const start = written.length + 3
+    written.push(contexts, start + from.length, start + from.length + to.length, ...from, ...to)
+  }
+  return written
+}
 
 /**
  * A pattern as bit sets over its positions. A search holds the set of its possible positions, with the kind

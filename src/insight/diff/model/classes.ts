@@ -2,7 +2,7 @@ import { SYSTEM_FIELD_PLANS } from '../../../fields/compile-fields.js'
 import type { Field } from '../../../fields/field-type.js'
 import { includesProperty, type Rule } from '../../../permissions/grants.js'
 import type { BoundParts, Where } from '../../../query/where.js'
-import { leavesOf } from './filters.js'
+import { leavesOf } from './conditions.js'
 import { findUndeclared, type Sides } from './universe.js'
 
 /** Names that no rule tells apart: each difference that one of them shows, the others show too. */

@@ -2,8 +2,7 @@ import type { Field } from '../../../fields/field-type.js'
 import { isObject, readOwn } from '../../../json/own-properties.js'
 import { findVariables, isVariable, NOW } from '../../../query/variable.js'
 import { normalise, normalisePatch } from '../../../schema/normalise.js'
-import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
-import type { Logic } from '../solver/logic.js'
+import { ALWAYS, type Diagram, type Logic, NEVER } from '../solver/logic.js'
 
 /** A variable of the question. */
 export interface VariableSource {

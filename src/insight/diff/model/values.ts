@@ -5,10 +5,9 @@ import { isEqualJson } from '../../../json/equality.js'
 import { isObject } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { isVariable } from '../../../query/variable.js'
-import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
-import type { Logic } from '../solver/logic.js'
+import { ALWAYS, type Diagram, type Logic, NEVER } from '../solver/logic.js'
 import { isList, isOpaque, type Value } from '../solver/variable.js'
-import { toDiagram } from './filters.js'
+import { toDiagram } from './conditions.js'
 import { type Cases, overCases, type Source, sourceOfVariable } from './sources.js'
 
 /** Holds if there is a value. */

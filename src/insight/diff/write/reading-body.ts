@@ -1,7 +1,6 @@
 import { topOf } from '../model/classes.js'
 import { bodyKey } from '../model/sources.js'
-import { type Diagram, NEVER } from '../solver/diagrams.js'
-import type { Logic } from '../solver/logic.js'
+import { type Diagram, type Logic, NEVER } from '../solver/logic.js'
 import { isOpaque } from '../solver/variable.js'
 
 /** The properties of a body. */

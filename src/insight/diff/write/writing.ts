@@ -2,7 +2,7 @@ import type { Rule } from '../../../permissions/grants.js'
 import { acceptsProperty } from '../../../permissions/write-rules.js'
 import type { Sight } from '../model/deciding.js'
 import type { Cases } from '../model/sources.js'
-import { ALWAYS, type Diagram } from '../solver/diagrams.js'
+import { ALWAYS, type Diagram } from '../solver/logic.js'
 import type { BodyReader } from './reading-body.js'
 
 /** The document that a granted request stores. */

@@ -1,14 +1,208 @@
+import type { Collection } from '../../../config/plan.js'
 import { ConfigError } from '../../../errors.js'
-import { readOwn } from '../../../json/own-properties.js'
-import { EVERYONE, isRole, OWNER, type RuleOperation, SIGNED_IN } from '../../../permissions/grants.js'
+import { compilePath, isObject, readOwn } from '../../../json/own-properties.js'
+import { toPointerPart, toPointerParts } from '../../../json/pointer.js'
+import {
+  EVERYONE,
+  isRole,
+  OPERATIONS,
+  OWNER,
+  type Rule,
+  type RuleOperation,
+  SIGNED_IN,
+} from '../../../permissions/grants.js'
+import { selectReadRules } from '../../../permissions/read-gate.js'
+import type { JsonObject, RuleConfig, WhereConfig } from '../../../types.js'
 import type { InsightOptions } from '../../options.js'
 import type { Suggestion } from '../explanation.js'
 import { findMissing, type Missing } from '../find-missing.js'
-import { findRule, grantsOf } from '../find-rule.js'
+import {
+  fieldsIn,
+  findRule,
+  grantPointer,
+  grantsOf,
+  isKeepable,
+  isPlain,
+  placeOfCheck,
+} from '../judge-operations.js'
 import { type ExplainedOperation, placesOf } from '../places.js'
+import type { RecordedAttempt, RecordedBody } from '../recorder.js'
 import { type ExplainedRun, runRequest } from '../run-request.js'
-import { applyPatch, patchOf, type Rules, shorten } from './apply-grant.js'
-import { findDecisive, freshRule, isWhole, type Repaired, repairRule } from './repairs.js'
+
+/** A rule that is closer to letting a request through. */
+interface Repaired {
+  readonly rule: RuleConfig
+  /** The additional names that it accepts. */
+  readonly names: readonly string[]
+  /** The added conditions. */
+  readonly conditions: number
+}
+
+/** A rule as written, and compiled. */
+interface Broken {
+  readonly operation: RuleOperation
+  readonly rule: RuleConfig
+  readonly compiled: Rule
+}
+
+/** The next forms of a rule under which an operation was rejected, or that dropped a property. */
+function* repairRule({ operation: recorded, id }: ExplainedOperation, broken: Broken): Generator<Repaired> {
+  const { operation, rule, compiled } = broken
+  const { collection } = recorded
+  if (operation === 'read') {
+    const look = recorded.looks.find(({ document }) => document._id === id)
+    if (look && !look.holds) yield* widen(rule, 'where', rule.where, look.document)
+    return
+  }
+  const fit = recorded.fits.findLast((one) => one.rule === compiled && !one.holds)
+  if (fit) yield* widen(rule, 'where', rule.where, fit.document)
+  for (const body of recorded.bodies) {
+    if (isWhole(collection, body)) continue
+    const attempt = body.attempts.find((one) => one.rule === compiled)
+    const names = attempt ? droppedBy(collection, body, attempt) : []
+    if (names.length > 0) yield { rule: acceptNames(collection, rule, names), names, conditions: 0 }
+    const checked = attempt?.checked
+    const check = placeOfCheck({ rule, pointer: '' }, operation)?.check
+    if (checked && !checked.holds) yield* widen(rule, 'check', check, checked.document)
+  }
+}
+
+/** Widens a condition by an alternative: a field that it names equals the value of the document. */
+function* widen(
+  rule: RuleConfig,
+  name: 'where' | 'check',
+  condition: WhereConfig | undefined,
+  document: JsonObject,
+): Generator<Repaired> {
+  for (const field of condition ? fieldsIn(condition) : []) {
+    const equality = { [field]: scalarOf(compilePath(field)(document)) }
+    yield { rule: { ...rule, [name]: either(condition ?? {}, equality) }, names: [], conditions: 1 }
+  }
+}
+
+/** A value that an equality can name: an element of an array, `null` for a missing value. */
+function scalarOf(value: unknown): unknown {
+  const one = Array.isArray(value) ? value[0] : value
+  return one === undefined || typeof one === 'object' ? null : one
+}
+
+function either(condition: WhereConfig, other: WhereConfig): WhereConfig {
+  const { $or, ...rest } = condition
+  return Array.isArray($or) && Object.keys(rest).length === 0
+    ? { $or: [...$or, other] }
+    : { $or: [condition, other] }
+}
+
+/** The names that a rule dropped from a body although a rule could keep them. */
+const droppedBy = (
+  collection: Collection,
+  { body }: RecordedBody,
+  attempt: RecordedAttempt,
+): readonly string[] =>
+  attempt.kept.isWhole
+    ? []
+    : Object.keys(body).filter(
+        (name) =>
+          !Object.hasOwn(attempt.kept.body, name) &&
+          !attempt.rule.set.has(name) &&
+          isKeepable(collection, name),
+      )
+
+/** Whether a body was accepted, and no property dropped that a rule could keep. */
+function isWhole(collection: Collection, body: RecordedBody): boolean {
+  const ran = body.attempts.find(({ outcome }) => outcome?.kind === 'fits')
+  return ran !== undefined && droppedBy(collection, body, ran).length === 0
+}
+
+/** The same rule, with more accepted names. */
+function acceptNames(
+  { fields, roleField }: Collection,
+  rule: RuleConfig,
+  names: readonly string[],
+): RuleConfig {
+  const { pick, omit, ...others } = rule
+  const left = omit?.filter((name) => !names.includes(name))
+  const needsPick = pick !== undefined || names.some((name) => name === roleField)
+  const known = pick ?? fields.map(({ name }) => name).filter((name) => !left?.includes(name))
+  return {
+    ...(needsPick ? { pick: [...new Set([...known, ...names])] } : {}),
+    ...(left && left.length > 0 ? { omit: left } : {}),
+    ...others,
+  }
+}
+
+/** The rule that decided: the first one that was tried, or would have been; `null` for none. */
+function findDecisive(
+  config: unknown,
+  { operation: recorded }: ExplainedOperation,
+  operation: RuleOperation,
+): RuleConfig | null {
+  const { collection, asking, rules } = recorded
+  const failed = recorded.bodies.find((body) => !isWhole(collection, body))
+  const decisive =
+    operation === 'read' && recorded.operation !== 'read'
+      ? selectReadRules(collection.permissions, asking.caller)[0]
+      : (failed?.attempts[0]?.rule ?? rules[0])
+  return decisive ? (findRule(config, collection.name, decisive.subject, operation)?.rule ?? null) : null
+}
+
+const FRESH: { readonly [operation in RuleOperation]: RuleConfig } = {
+  create: { pick: [] },
+  read: {},
+  update: { pick: [] },
+  delete: {},
+}
+
+/** A rule for a subject without one: it accepts no property of a body yet. */
+const freshRule = (operation: RuleOperation): RuleConfig => FRESH[operation]
+
+/** Rules of one subject, by operation, that replace its existing ones. */
+type Rules = { readonly [operation in RuleOperation]?: RuleConfig }
+
+/** The change of a configuration that gives a subject some rules and keeps its others. */
+function patchOf(config: unknown, collection: string, subject: string, rules: Rules): Suggestion['patch'] {
+  const grants = grantsOf(config, collection)
+  const grant = { ...expand(readOwn(grants, subject), subject), ...shorten(rules) }
+  const hasGrants = Object.keys(grants).length > 0
+  return [
+    hasGrants
+      ? { op: 'add', path: grantPointer(collection, subject), value: grant }
+      : {
+          op: 'add',
+          path: `/collections${toPointerPart(collection)}/permissions`,
+          value: { [subject]: grant },
+        },
+  ]
+}
+
+/** A grant in the form by operation. */
+function expand(grant: unknown, subject: string): JsonObject {
+  if (typeof grant === 'boolean') {
+    const operations = OPERATIONS.filter((operation) => subject !== OWNER || operation !== 'create')
+    return Object.fromEntries(operations.map((operation) => [operation, grant]))
+  }
+  if (!isObject(grant)) return {}
+  if (!isPlain(grant)) return grant
+  const { pick, omit, ...others } = grant
+  return { ...others, read: true, create: { ...(pick ? { pick } : {}), ...(omit ? { omit } : {}) } }
+}
+
+/** A rule without restrictions is `true`. */
+const shorten = (rules: Rules): Suggestion['rules'] =>
+  Object.fromEntries(
+    Object.entries(rules).map(([operation, rule]) => [operation, Object.keys(rule).length > 0 ? rule : true]),
+  )
+
+/** Applies the patch of a suggestion to a copy of a configuration. */
+function applyPatch(config: unknown, [{ path, value }]: Suggestion['patch']): unknown {
+  return put(config, toPointerParts(path), value)
+}
+
+function put(target: unknown, [name, ...rest]: readonly string[], value: JsonObject): unknown {
+  if (name === undefined) return value
+  const object = isObject(target) ? target : {}
+  return { ...object, [name]: put(readOwn(object, name), rest, value) }
+}
 
 /** Compares two configurations: `comparePermissions`. */
 export type CompareConfigs = (before: unknown, after: unknown, options: InsightOptions) => Suggestion['diff']

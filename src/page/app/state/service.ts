@@ -2,9 +2,22 @@ import { signal } from '@preact/signals'
 import { type Client, ClientError, createClient } from '../../../client/client.js'
 import { type ListQuery, writeFilter } from '../model/list-query.js'
 import type { Sent } from '../model/requests/request-lines.js'
-import { tellOthers } from './other-tabs.js'
 import { note } from './requests.js'
-import { loseSession, token } from './session.js'
+import { epoch, loseSession, lost, token } from './session.js'
+
+/**
+ * The other tabs of the admin UI. They are notified that something has changed, without any data: each reloads with its
+ * own session. So other scripts of this origin learn nothing here, and no tab uses the session of another.
+ */
+const others = new BroadcastChannel(`collection-service:${location.pathname.replace(/\/$/, '')}`)
+
+others.onmessage = () => {
+  // An expired session must sign in again first, with its input kept.
+  if (!lost.peek()) epoch.value++
+}
+
+/** Notifies other tabs of a change. */
+const tellOthers = (): void => others.postMessage(null)
 
 /** The path before the service's own paths. */
 export const prefix = location.pathname.replace(/\/_page\/?$/, '')

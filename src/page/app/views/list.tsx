@@ -1,30 +1,274 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { chooseColumns } from '../model/columns.js'
+import { allPaths, chooseColumns, countedFields, countedValues, type TableColumn } from '../model/columns.js'
+import { valueAt } from '../model/csv.js'
 import type { DescribedCollection } from '../model/description.js'
+import { labelField, labelOf } from '../model/labels.js'
 import {
+  hasEquality,
   joinPairs,
   type ListQuery,
   readListQuery,
   toFilter,
+  toggleEquality,
+  withEquality,
   writeFilter,
   writeListQuery,
   writeNext,
 } from '../model/list-query.js'
 import { writePlace } from '../model/place.js'
 import { count } from '../model/words.js'
+import { nameOf } from '../parts/field.js'
 import { Heading, useReturn } from '../parts/heading.js'
-import { Absent, Loading, Problem } from '../parts/notices.js'
+import { Menu } from '../parts/menu.js'
+import { Absent, Loading, Problem, say } from '../parts/notices.js'
+import { Text, Value } from '../parts/value.js'
 import { description } from '../state/description.js'
+import { download, type Format } from '../state/download.js'
 import { go, whyHere } from '../state/place.js'
 import { explain, isAborted } from '../state/problem.js'
 import { countAll, createPageClient, read } from '../state/service.js'
 import { epoch } from '../state/session.js'
-import { Columns } from './list/columns.js'
-import { Download } from './list/download.js'
-import { Facets } from './list/facets.js'
 import { Filters } from './list/filters.js'
-import { Table } from './list/table.js'
+
+interface DownloadProps {
+  readonly collection: DescribedCollection
+  readonly query: ListQuery
+  readonly columns: readonly string[]
+}
+
+/** The menu that downloads all matching documents as a file. */
+function Download({ collection, query, columns }: DownloadProps) {
+  const [done, problem] = [useSignal<number | undefined>(undefined), useSignal('')]
+  const ending = useRef<AbortController>(undefined)
+  const label = labelField(collection)?.name
+  const all = ['_id', ...(label ? [label] : []), ...columns]
+
+  async function begin(format: Format): Promise<void> {
+    if (done.value !== undefined) return
+    ending.current = new AbortController()
+    problem.value = ''
+    done.value = 0
+    try {
+      const { signal } = ending.current
+      const tell = (n: number): void => {
+        done.value = n
+      }
+      const n = await download(collection, { query, format, columns: all, signal, tell })
+      say(`${count(n, 'document')} downloaded.`)
+    } catch (thrown) {
+      if (!isAborted(thrown)) problem.value = `${explain(thrown)} The incomplete download was discarded.`
+    } finally {
+      done.value = undefined
+    }
+  }
+  return (
+    <Menu name="Download">
+      <p class="hint">All matching documents, on all pages.</p>
+      {done.value === undefined ? (
+        <div class="actions">
+          <button type="button" onClick={() => void begin('csv')}>
+            CSV, for spreadsheets
+          </button>
+          <button type="button" onClick={() => void begin('json')}>
+            JSON
+          </button>
+        </div>
+      ) : (
+        <div class="actions">
+          <p role="status">{count(done.value, 'document')}…</p>
+          <button type="button" class="quiet" onClick={() => ending.current?.abort()}>
+            Stop
+          </button>
+        </div>
+      )}
+      {problem.value && <Problem text={problem.value} />}
+    </Menu>
+  )
+}
+
+interface FacetsProps {
+  readonly collection: DescribedCollection
+  readonly query: ListQuery
+  /** Changes when the documents may have changed. */
+  readonly version: number
+  readonly onChange: (query: ListQuery) => void
+}
+
+/** The number of documents for each value of a field with few values, as bars that filter. */
+function Facets({ collection, query, version, onChange }: FacetsProps) {
+  const counts = useSignal<ReadonlyMap<string, number>>(new Map())
+  const fields = countedFields(collection)
+  const all = fields.flatMap((field) => countedValues(field).map((value) => ({ field, value })))
+  const filter = writeFilter(query)
+
+  useEffect(() => {
+    // The documents load first.
+    if (version === 0) return
+    const ending = new AbortController()
+    const { signal } = ending
+    const countEach = async (): Promise<void> => {
+      const found = new Map<string, number>()
+      for (const { field, value } of all) {
+        const mine = withEquality(query, field.name, value)
+        const n = await countAll(collection.name, mine, {
+          signal,
+          note: `number of documents by ${field.name}`,
+        })
+        found.set(keyOf(field.name, value), n)
+      }
+      counts.value = found
+    }
+    // Without the counts, there are no bars.
+    countEach().catch(() => {})
+    return () => ending.abort()
+  }, [filter, version])
+
+  // A filter that only the URL can express cannot be combined with another condition.
+  if (all.length === 0 || counts.value.size === 0 || query.filter.length > 0) return null
+  return (
+    <div class="facets">
+      {fields.map((field) => {
+        const values = countedValues(field)
+        const most = Math.max(1, ...values.map((value) => counts.value.get(keyOf(field.name, value)) ?? 0))
+        return (
+          <div key={field.name} class="facet" role="group" aria-label={`${field.name}: filter by value`}>
+            <h2>{field.name}</h2>
+            {values.map((value) => {
+              const n = counts.value.get(keyOf(field.name, value)) ?? 0
+              return (
+                <button
+                  key={String(value)}
+                  type="button"
+                  aria-pressed={hasEquality(query, field.name, value)}
+                  onClick={() => onChange(toggleEquality(query, field.name, value))}
+                >
+                  <span class="value">{nameOf(value)}</span>
+                  <span class="track" aria-hidden="true">
+                    <span class="fill" style={{ width: `${(100 * n) / most}%` }} />
+                  </span>
+                  <span class="number">{n.toLocaleString('en')}</span>
+                </button>
+              )
+            })}
+          </div>
+        )
+      })}
+    </div>
+  )
+}
+
+const keyOf = (name: string, value: unknown): string => `${name} ${JSON.stringify(value)}`
+
+interface ColumnsProps {
+  readonly collection: DescribedCollection
+  readonly query: ListQuery
+  readonly shown: readonly string[]
+  readonly onChange: (query: ListQuery) => void
+}
+
+/** The menu of columns: a list requests only the chosen ones. */
+function Columns({ collection, query, shown, onChange }: ColumnsProps) {
+  const label = labelField(collection)?.name
+  const paths = allPaths(collection).filter((path) => path !== label && path !== '_id')
+  const choose = (path: string, isOn: boolean): void => {
+    const chosen = paths.filter((one) => (one === path ? isOn : shown.includes(one)))
+    onChange({ ...query, project: label === undefined ? chosen : [label, ...chosen] })
+  }
+  return (
+    <Menu name="Columns">
+      {paths.map((path) => (
+        <label class="check" key={path}>
+          <input
+            type="checkbox"
+            checked={shown.includes(path)}
+            onChange={(event) => choose(path, event.currentTarget.checked)}
+          />
+          {path}
+        </label>
+      ))}
+      {query.project && (
+        <button type="button" class="quiet" onClick={() => onChange({ ...query, project: undefined })}>
+          Default columns
+        </button>
+      )}
+    </Menu>
+  )
+}
+
+interface TableProps {
+  readonly collection: DescribedCollection
+  readonly columns: readonly TableColumn[]
+  readonly query: ListQuery
+  readonly rows: readonly ListRow[]
+  readonly onSort: (query: ListQuery) => void
+}
+
+/** The documents as rows, first the label of each as a link. */
+function Table({ collection, columns, query, rows, onSort }: TableProps) {
+  const { name, operations } = collection
+  const label = labelField(collection)
+  const first = label?.name ?? '_id'
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the region must be scrollable by keyboard
+    <div class="scroll" role="region" aria-label={name} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {[first, ...columns.map(({ path }) => path)].map((path) => (
+              <HeadCell key={path} {...{ path, query, onSort }} canSort={collection.sortable.has(path)} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row._id}>
+              <th scope="row">
+                {operations.has('read') ? (
+                  <a href={writePlace({ view: 'document', collection: name, id: row._id })}>
+                    <Text text={labelOf(collection, row)} isShort />
+                  </a>
+                ) : (
+                  <Text text={labelOf(collection, row)} isShort />
+                )}
+              </th>
+              {columns.map(({ path, field }) => (
+                <td
+                  key={path}
+                  class={field.kind === 'number' || field.kind === 'integer' ? 'right' : undefined}
+                >
+                  <Value field={field} value={valueAt(row, path)} isShort />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+interface HeadProps {
+  readonly path: string
+  readonly canSort: boolean
+  readonly query: ListQuery
+  readonly onSort: (query: ListQuery) => void
+}
+
+function HeadCell({ path, canSort, query, onSort }: HeadProps) {
+  const key = query.sort.find((one) => one.path === path)
+  const order = key ? (key.descending ? 'descending' : 'ascending') : 'none'
+  if (!canSort) return <th scope="col">{path}</th>
+  const sort = key ? (key.descending ? [] : [{ path, descending: true }]) : [{ path, descending: false }]
+  return (
+    <th scope="col" aria-sort={order}>
+      <button type="button" class="sort" onClick={() => onSort({ ...query, sort })}>
+        {path}
+        <span aria-hidden="true" class={`arrow ${order}`} />
+      </button>
+    </th>
+  )
+}
 
 /** A document of a list. */
 export interface ListRow {

@@ -6,11 +6,10 @@ import { writePlace } from '../model/place.js'
 import { type Drafts, Form } from '../parts/form.js'
 import { Heading } from '../parts/heading.js'
 import { Absent, say } from '../parts/notices.js'
-import { collected } from '../state/collected.js'
+import { collected, createId, useRehearsal } from '../state/collected.js'
 import { description } from '../state/description.js'
 import { go } from '../state/place.js'
 import { explain, faultsOf } from '../state/problem.js'
-import { createId, useRehearsal } from '../state/rehearsal.js'
 import { ask } from '../state/service.js'
 
 interface Props {

@@ -11,7 +11,7 @@ import type { Call } from '../../call.js'
 import type { Store } from '../../store.js'
 import { readStamp } from '../../write/stored-document.js'
 import { showAccount } from '../account.js'
-import { takePlaces } from '../throttle/places.js'
+import { takePlaces } from '../throttle/throttle.js'
 
 const HOUR = 60 * 60 * 1000
 

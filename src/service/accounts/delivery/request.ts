@@ -6,7 +6,7 @@ import type { StoredDocument } from '../../../storage.js'
 import type { Call } from '../../call.js'
 import { behind, lineOf } from '../behind.js'
 import { findUser } from '../login.js'
-import { takePlaces } from '../throttle/places.js'
+import { takePlaces } from '../throttle/throttle.js'
 import { isVerified } from '../verified.js'
 import { deliverToken } from './deliver.js'
 

@@ -1,17 +1,110 @@
-import { useUp } from '../../../auth/deliveries.js'
+import {
+  DELIVERIES,
+  type DeliveredToken,
+  isBound,
+  readDelivered,
+  type TokenKind,
+  useUp,
+} from '../../../auth/deliveries.js'
+import { issueSession } from '../../../auth/sessions.js'
+import { createStamp, digestToken, isToken } from '../../../auth/token.js'
 import type { AuthPlan } from '../../../config/plan.js'
+import { ServiceError } from '../../../errors.js'
+import { isId } from '../../../filter/filter.js'
+import { readOwn } from '../../../json/own-properties.js'
 import { normalise } from '../../../schema/normalise.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
 import { type SettledWrite, whereHooked } from '../../hooks.js'
 import type { Attempt } from '../../store/attempt.js'
+import { hashSecrets } from '../../write/hash-secrets.js'
 import { readFields, readHash, readStamp, updateStoredDocument } from '../../write/stored-document.js'
 import { askUpdateHook, planReplace } from '../../write/update-document.js'
-import { identifierOf, verifySecret } from '../login.js'
+import { showAccount, showAgain } from '../account.js'
+import { endSessions } from '../end-sessions.js'
+import { identifierOf, type SignedIn, verifySecret } from '../login.js'
 import { isVerified, verifiedFields } from '../verified.js'
 import { judgeIdentifier } from './change-identifier.js'
-import { type Delivered, findDelivered, invalidDelivered } from './tokens.js'
+
+/** A token, and the secret that it sets. */
+interface Reset {
+  readonly token: string
+  readonly next: string
+}
+
+/**
+ * Sets a new secret for the holder of the token that was delivered to the present identifier, ends all sessions in the
+ * same write and opens one (CONTRACT.md §4, "Reset"). This also verifies the account. Throws `invalid_delivered_token`,
+ * and `overloaded`.
+ */
+export async function resetSecret(call: Call, auth: AuthPlan, { token, next }: Reset): Promise<SignedIn> {
+  const { users, secret } = auth
+  // An invalid token must not cost a hash.
+  await findDelivered(call, auth, token, ['reset'])
+  const hashes = await hashSecrets(call, [[secret.name, next]])
+  const run = (own: Call) => own.store.write(() => planReset(own, auth, token, hashes))
+  return whereHooked(call, users, run, showAgain(auth))
+}
+
+async function planReset(
+  call: Call,
+  auth: AuthPlan,
+  token: string,
+  hashes: ReadonlyMap<string, string | null>,
+): Promise<Attempt<SignedIn>> {
+  const { service } = call
+  const { users } = auth
+  const { delivered, user } = await findDelivered(call, auth, token, ['reset'])
+  const [stamp, now] = [createStamp(), service.clock()]
+  const planned = { fields: verifiedFields(auth, user, now), now }
+  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
+  const replace = updateStoredDocument(user, fields, now, { hashes, stamp })
+  const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
+  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  const ending = await endSessions(service, { auth, deadline: call.deadline }, [user._id])
+  return {
+    steps: [...steps, ...useUp(delivered), ...ending.steps, step],
+    after: ending.after,
+    agreements,
+    refuse,
+    done: { user: await showAccount(call, auth, replace), ...issued },
+    behind,
+  }
+}
+
+/** A valid token, and its account. */
+interface Delivered {
+  readonly delivered: DeliveredToken
+  readonly user: StoredDocument
+}
+
+/**
+ * Finds the account of a delivered token. Throws `invalid_delivered_token`, the same error for a token that is wrong,
+ * used, expired, or of another identifier, stamp or kind.
+ */
+export async function findDelivered(
+  { service, store }: Call,
+  auth: AuthPlan,
+  token: string,
+  kinds: readonly TokenKind[],
+): Promise<Delivered> {
+  if (!isToken(token)) throw invalidDelivered()
+  const stored = await store.own(DELIVERIES).first(isId(digestToken(token)))
+  const delivered = stored && readDelivered(stored, service.now())
+  if (!delivered || !kinds.includes(delivered.kind)) throw invalidDelivered()
+  const user = await store.own(auth.users.name).find(delivered.user)
+  const now = user && { identifier: readOwn(user, auth.identifier.name), stamp: readStamp(user) }
+  if (!now || !isBound(delivered, now)) throw invalidDelivered()
+  return { delivered, user }
+}
+
+/** The error of an invalid delivered token. */
+const invalidDelivered = (): ServiceError =>
+  new ServiceError(
+    'invalid_delivered_token',
+    'The token is wrong, used, expired or belongs to another account.',
+  )
 
 /** A token, and the secret of the account for which it was delivered. */
 export interface Verification {

@@ -3,8 +3,12 @@ import type { Fault } from '../../../errors.js'
 import { pickOwn } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import type { Rule } from '../../../permissions/grants.js'
-import { listIgnored } from '../../../permissions/ignored-properties.js'
-import { acceptsProperty, type KeptProperties, keepProperties } from '../../../permissions/write-rules.js'
+import {
+  acceptsProperty,
+  type KeptProperties,
+  keepProperties,
+  listIgnored,
+} from '../../../permissions/write-rules.js'
 import { findVariables } from '../../../query/variable.js'
 import { addNearNames } from '../../../schema/near-names.js'
 import { MAX_FAULTS } from '../../../schema/validator.js'

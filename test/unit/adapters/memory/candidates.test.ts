@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import {
   type CandidateList,
+  type Cursor,
   candidatesIn,
   candidatesInAll,
   candidatesMerged,
 } from '../../../../src/adapters/memory/plan/candidates.js'
-import type { Cursor } from '../../../../src/adapters/memory/plan/merge.js'
 import { createPlanner } from '../../../../src/adapters/memory/plan/plan-scan.js'
-import { createDatabase, createRows } from '../../../../src/adapters/memory/rows.js'
-import { createSortedIndex } from '../../../../src/adapters/memory/sorted-index.js'
+import { createDatabase, createRows, createSortedIndex } from '../../../../src/adapters/memory/rows.js'
 import { compare } from '../../../../src/filter/compare.js'
 import { and, type FieldRef, type Filter, ID, or, type Scalar } from '../../../../src/filter/filter.js'
 import type { StoredDocument } from '../../../../src/index.js'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { divide } from '../../../../src/adapters/sqlite/read/candidates.js'
+import { divide } from '../../../../src/adapters/sqlite/read/read-statements.js'
 import type { Filter } from '../../../../src/filter/filter.js'
 import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { divide } from '../../../../src/adapters/sqlite/read/candidates.js'
 import { createPathFinder } from '../../../../src/adapters/sqlite/read/path-finder.js'
 import { choosePath, type ReadPath, readIndexesOf } from '../../../../src/adapters/sqlite/read/read-path.js'
 import {
   countAllStatement,
   countStatement,
+  divide,
   idsStatement,
   pageStatement,
   walkStatement,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createVersionWarning } from '../../../../src/adapters/sqlite/connection/sqlite-version.js'
+import { createVersionWarning } from '../../../../src/adapters/sqlite/connection/connection.js'
 
 function warningsOf(...versions: readonly string[]): readonly string[] {
   const messages: string[] = []

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { WrittenNumber } from '../../../../src/cli/commands/import/extended-json.js'
 import { importDatabase } from '../../../../src/cli/commands/import/import-database.js'
+import { WrittenNumber } from '../../../../src/cli/commands/import/read-database.js'
 import { createCollectionService, createMemoryAdapter } from '../../../../src/index.js'
 import type { FieldDefinition, JsonObject } from '../../../../src/types.js'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createPatience, Outbox } from '../../../../src/service/changes/outbox.js'
-import { createPlaces } from '../../../../src/service/changes/places.js'
+import { createPlaces } from '../../../../src/service/changes/streams.js'
+import { createPatience, Outbox } from '../../../../src/service/changes/subscriber.js'
 
 const bytes = (length: number) => new Uint8Array(length)
 const MiB = 1024 * 1024

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLookAhead } from '../../../../src/service/read/look-ahead.js'
+import { createLookAhead } from '../../../../src/service/read/expand-documents.js'
 
 test('what is looked at is taken all the same, in order', () => {
   const numbers = createLookAhead([...Array(100).keys()][Symbol.iterator]())

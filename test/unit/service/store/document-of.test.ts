@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { and, everything, isId } from '../../../../src/filter/filter.js'
-import { documentOf, writtenBy } from '../../../../src/service/store/document-of.js'
+import { documentOf, writtenBy } from '../../../../src/service/store.js'
 import type { WriteStep } from '../../../../src/storage.js'
 
 const document = { _id: '1', _version: 2 }

@@ -2,8 +2,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { isServiceError } from '../../../../src/errors.js'
 import { UNHURRIED } from '../../../../src/service/deadline.js'
 import { Line, MAX_WAITING } from '../../../../src/service/store/line.js'
-import { LeftToOthers, Lost, tryInTurn } from '../../../../src/service/store/try-in-turn.js'
 import { type Turn, Turns } from '../../../../src/service/store/turns.js'
+import { LeftToOthers, Lost, tryInTurn } from '../../../../src/service/store.js'
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

@@ -7,7 +7,7 @@ import { documentOf, eq, fieldOf, ID, insertAll } from '../../check/documents.js
 import { edgeDocuments } from '../../check/edge-documents.js'
 import { checkLog, findEnd, type LoggingAdapter, readLog, recordPlainly } from '../../check/plain-log.js'
 import { createRandom } from '../../fuzz/random.js'
-import { drawStep } from '../../fuzz/random-write.js'
+import { drawStep } from '../../fuzz/random-store.js'
 import { LOGGED, logCase } from './with-log.js'
 
 const N = fieldOf('n', 'integer')

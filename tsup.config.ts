@@ -3,18 +3,18 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { defineConfig, type Options } from 'tsup'
 import ts from 'typescript'
 import manifest from './package.json' with { type: 'json' }
-import { publishedConfigSchema } from './src/config/shape/config-schema.js'
-import { bundleTexts } from './src/page/bundle-texts.js'
+import { publishedConfigSchema } from './src/core/config/shape/config-schema.js'
+import { bundleTexts } from './src/tools/page/bundle-texts.js'
 
 /** The entries that a server loads. */
 const SERVER = {
   index: 'src/index.ts',
   node: 'src/mounts/node.ts',
-  testing: 'src/testing/index.ts',
+  testing: 'src/tools/testing/index.ts',
   sqlite: 'src/adapters/sqlite/sqlite-adapter.ts',
   postgres: 'src/adapters/postgres/postgres-adapter.ts',
-  insight: 'src/insight/index.ts',
-  page: 'src/page/index.ts',
+  insight: 'src/tools/insight/index.ts',
+  page: 'src/tools/page/index.ts',
 }
 
 /** The entry that a browser loads. */
@@ -70,7 +70,7 @@ const types = TYPED.map(([name, file]) => [name, file.replace('src', LOOSE_TYPES
 
 export default defineConfig([
   // Not minified, so that a stack trace names the functions of `src` and each line can be read.
-  { ...common, entry: { ...SERVER, cli: 'src/cli/bin.ts' }, format: ['esm'] },
+  { ...common, entry: { ...SERVER, cli: 'src/tools/cli/bin.ts' }, format: ['esm'] },
   { ...common, entry: SERVER, format: ['cjs'], plugins: [requireLate] },
   { ...common, entry: CLIENT, format: ['esm', 'cjs'], minify: true },
   { entry: Object.fromEntries(types), format: ['cjs'], dts: { only: true }, silent: true },

@@ -1,7 +1,7 @@
 export { createMemoryAdapter, type MemoryAdapterOptions } from './adapters/memory/memory-adapter.js'
-export type { Consumer, ConsumerChange, ConsumerContext } from './consumers.js'
-export { createCollectionService } from './create-collection-service.js'
-export { defineConfig } from './define-config.js'
+export type { Consumer, ConsumerChange, ConsumerContext } from './core/consumers/types.js'
+export { createCollectionService } from './core/create-service.js'
+export { defineConfig } from './core/define-config.js'
 export {
   ConfigError,
   type ConfigFault,
@@ -9,10 +9,10 @@ export {
   type Fault,
   isServiceError,
   ServiceError,
-} from './errors.js'
-export { compare, compileField, type Ordered } from './filter/compare.js'
-export type { FieldRef, Filter, Scalar, ValueType } from './filter/filter.js'
-export { compileFilter, matches } from './filter/matches.js'
+} from './core/errors.js'
+export { compare, compileField, type Ordered } from './core/filter/compare.js'
+export type { FieldRef, Filter, Scalar, ValueType } from './core/filter/filter.js'
+export { compileFilter, matches } from './core/filter/matches.js'
 export {
   type CollectionHooks,
   type HookApi,
@@ -21,15 +21,7 @@ export {
   type HookResult,
   type OptionsFor,
   refuse,
-} from './hooks.js'
-export type {
-  CollectionName,
-  CollectionsOf,
-  CollectionTypes,
-  CreateBodyOf,
-  DocumentOf,
-  UpdateBodyOf,
-} from './infer/collections.js'
+} from './core/hooks/types.js'
 export type {
   CallOptions,
   Change,
@@ -48,7 +40,7 @@ export type {
   WriteOptions,
   WriteResult,
   WriteStep,
-} from './storage.js'
+} from './core/storage.js'
 export type {
   Deliver,
   Delivery,
@@ -58,7 +50,7 @@ export type {
   Page,
   RequestEvent,
   StorageCall,
-} from './types/host.js'
+} from './core/types/host.js'
 export type {
   AuthConfig,
   Caller,
@@ -71,4 +63,12 @@ export type {
   Limits,
   RuleConfig,
   ServiceOptions,
-} from './types.js'
+} from './core/types.js'
+export type {
+  CollectionName,
+  CollectionsOf,
+  CollectionTypes,
+  CreateBodyOf,
+  DocumentOf,
+  UpdateBodyOf,
+} from './infer/collections.js'

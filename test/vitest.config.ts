@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { bundlePage } from '../src/page/bundle-page.js'
+import { bundlePage } from '../src/tools/page/bundle-page.js'
 import { isLong, isQuick, TIER } from './support/tier.js'
 import { LEFT_TO_FULL, listChanged, listUnchangedMutants, readSeed } from './tiers.js'
 
@@ -79,8 +79,8 @@ const ALONE = [
   'test/packaging/way-of-a-request.test.ts',
   'test/property/growth.test.ts',
   'test/security/stored-hashes.test.ts',
-  'test/unit/http/kept-work.test.ts',
-  'test/unit/kept/heap.test.ts',
+  'test/unit/core/http/kept-work.test.ts',
+  'test/unit/core/kept/heap.test.ts',
 ]
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -109,7 +109,7 @@ const judgedAnswers = {
   name: 'judged-answers',
   enforce: 'pre' as const,
   resolveId: (source: string, importer: string | undefined) =>
-    source === './http/respond.js' && importer === join(root, 'src/create-collection-service.ts')
+    source === './http/respond.js' && importer === join(root, 'src/core/create-service.ts')
       ? join(root, 'test/support/judged-respond.ts')
       : undefined,
 }

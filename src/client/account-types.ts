@@ -1,5 +1,5 @@
+import type { JsonObject } from '../core/types.js'
 import type { CollectionTypes } from '../infer/collections.js'
-import type { JsonObject } from '../types.js'
 
 /** The options of every call. */
 export interface CallOptions {

@@ -1,4 +1,4 @@
-import type { ErrorCode, Fault } from '../errors.js'
+import type { ErrorCode, Fault } from '../core/errors.js'
 
 // A registered symbol also recognises an error of another copy of this package (ESM beside CommonJS).
 const CLIENT_ERROR = Symbol.for('collection-service.ClientError')

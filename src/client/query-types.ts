@@ -1,5 +1,5 @@
+import type { Document, OperatorName } from '../core/types.js'
 import type { CollectionTypes, Flat, LooseCollection } from '../infer/collections.js'
-import type { Document, OperatorName } from '../types.js'
 
 type Scalar = string | number | boolean
 

@@ -1,4 +1,4 @@
-import type { Document, FieldTypeName, JsonObject } from '../types.js'
+import type { Document, FieldTypeName, JsonObject } from '../core/types.js'
 
 /** The same type, written out: `infer` makes the compiler show its properties instead of its origin. */
 export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never

@@ -5,7 +5,7 @@ import type {
   Config,
   FieldDefinition,
   RuleConfig,
-} from '../types.js'
+} from '../core/types.js'
 import type { NameOf } from './collections.js'
 
 type SystemName = '_id' | 'createdAt' | 'updatedAt' | 'createdBy'

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { ServiceError } from '../errors.js'
-import type { IncomingRequest } from '../http/answer.js'
-import { createBodyBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
-import type { MaybePromise } from '../types.js'
+import { ServiceError } from '../core/errors.js'
+import type { IncomingRequest } from '../core/http/answer.js'
+import { createBodyBytes, tooLarge, tooSlow } from '../core/http/body-bytes.js'
+import type { MaybePromise } from '../core/types.js'
 
 /** A request of Node whose body a parser may have read already. */
 export type ParsedRequest = IncomingMessage & {

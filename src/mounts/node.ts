@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { bounds } from '../bounds.js'
+import { bounds } from '../core/bounds.js'
 import {
   type Answer,
   type IncomingRequest,
@@ -8,13 +8,13 @@ import {
   isStream,
   type Text,
   type TextStream,
-} from '../http/answer.js'
-import { type PlainEdge, RESPOND } from '../http/edge.js'
-import { IDLE_MILLISECONDS, piecesOf } from '../http/send-stream.js'
-import type { Bytes } from '../json/bytes.js'
-import { isPromise, whenReady } from '../promises.js'
-import { endOfTurn } from '../slices.js'
-import type { Handler, MaybePromise } from '../types.js'
+} from '../core/http/answer.js'
+import { type PlainEdge, RESPOND } from '../core/http/edge.js'
+import { IDLE_MILLISECONDS, piecesOf } from '../core/http/send-stream.js'
+import type { Bytes } from '../core/json/bytes.js'
+import { isPromise, whenReady } from '../core/promises.js'
+import { endOfTurn } from '../core/slices.js'
+import type { Handler, MaybePromise } from '../core/types.js'
 import { addToLists } from './list-headers.js'
 import { type ParsedRequest, readMessageBody, type Time } from './message-body.js'
 

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads'
-import { createHasherOn, MAX_COST, MAX_WAITING } from '../auth/hasher.js'
-import { createThreads } from '../auth/threads.js'
-import { createWorkQueue } from '../auth/work-queue.js'
-import { requireOptions, wholeNumber } from '../options.js'
-import type { Hasher } from '../types/host.js'
+import { createHasherOn, MAX_COST, MAX_WAITING } from '../core/accounts/auth/hasher.js'
+import { createThreads } from '../core/accounts/auth/threads.js'
+import { createWorkQueue } from '../core/accounts/auth/work-queue.js'
+import { requireOptions, wholeNumber } from '../core/options.js'
+import type { Hasher } from '../core/types/host.js'
 
 /** The options of `createWorkerHasher`. */
 export interface WorkerHasherOptions {

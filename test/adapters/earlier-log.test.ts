@@ -10,7 +10,7 @@ import type { SqlDialect } from '../../src/adapters/sql/dialect.js'
 import { structuresOf } from '../../src/adapters/sql/structures.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
-import type { Change, CollectionPlan, StorageAdapter } from '../../src/storage.js'
+import type { Change, CollectionPlan, StorageAdapter } from '../../src/core/storage.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 
 // CONTRACT.md §7, "Storage": a log that was made before changes were recorded with their caller

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { FieldRef } from '../../src/filter/filter.js'
-import type { CollectionPlan } from '../../src/storage.js'
+import type { FieldRef } from '../../src/core/filter/filter.js'
+import type { CollectionPlan } from '../../src/core/storage.js'
 import { createTestService, faultsOf } from '../support/service.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 

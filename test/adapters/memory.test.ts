@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createMemoryAdapter } from '../../src/adapters/memory/memory-adapter.js'
-import { fuzzAdapter } from '../../src/testing/index.js'
+import { fuzzAdapter } from '../../src/tools/testing/index.js'
 import { runKit } from '../support/run-kit.js'
 
 const createStorage = async () => {

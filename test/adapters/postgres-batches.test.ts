@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { createTestService } from '../support/service.js'

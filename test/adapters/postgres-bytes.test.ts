@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { and, everything, type FieldRef, type Filter, isId, or } from '../../src/filter/filter.js'
-import type { CollectionPlan, ListQuery, StorageAdapter, StoredDocument } from '../../src/storage.js'
+import { and, everything, type FieldRef, type Filter, isId, or } from '../../src/core/filter/filter.js'
+import type { CollectionPlan, ListQuery, StorageAdapter, StoredDocument } from '../../src/core/storage.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { type Sent, watchPool } from '../support/watched-pool.js'
 

@@ -5,9 +5,9 @@ import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adap
 import { createPostgresEngine } from '../../src/adapters/postgres/postgres-engine.js'
 import { mergeRanges } from '../../src/adapters/postgres/read/merge-ranges.js'
 import type { Statement } from '../../src/adapters/sql/dialect.js'
-import { compileDocumentOrder } from '../../src/filter/compare.js'
-import { and, type FieldRef, type Filter, ID, not, or, type Scalar } from '../../src/filter/filter.js'
-import { compileFilter } from '../../src/filter/matches.js'
+import { compileDocumentOrder } from '../../src/core/filter/compare.js'
+import { and, type FieldRef, type Filter, ID, not, or, type Scalar } from '../../src/core/filter/filter.js'
+import { compileFilter } from '../../src/core/filter/matches.js'
 import type {
   CollectionPlan,
   IndexPlan,
@@ -15,7 +15,7 @@ import type {
   StorageAdapter,
   StoredDocument,
   WriteStep,
-} from '../../src/storage.js'
+} from '../../src/core/storage.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { seedOf } from '../support/tier.js'
 import { until } from '../support/until.js'

@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { everything, isId } from '../../src/filter/filter.js'
-import type { CollectionPlan, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
+import { everything, isId } from '../../src/core/filter/filter.js'
+import type { CollectionPlan, StorageAdapter, StoredDocument, WriteStep } from '../../src/core/storage.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { type Sent, watchPool } from '../support/watched-pool.js'
 

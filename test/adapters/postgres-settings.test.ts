@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import type { StorageAdapter } from '../../src/storage.js'
-import { testAdapter } from '../../src/testing/index.js'
+import type { StorageAdapter } from '../../src/core/storage.js'
+import { testAdapter } from '../../src/tools/testing/index.js'
 import { readStream } from '../support/event-streams.js'
 import { useHostileDatabase } from '../support/hostile-database.js'
 import { newPool, newSchema } from '../support/postgres.js'
@@ -11,7 +11,7 @@ import { isQuick, seedOf } from '../support/tier.js'
 
 // CONTRACT.md §7, "Storage"
 
-vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
+vi.mock('../../src/tools/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
   return fewerOperands(await original(), 2)
 })

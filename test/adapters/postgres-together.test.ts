@@ -1,15 +1,15 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { everything, type FieldRef, isId, or } from '../../src/filter/filter.js'
+import { everything, type FieldRef, isId, or } from '../../src/core/filter/filter.js'
 import type {
   CollectionPlan,
   ListQuery,
   StorageAdapter,
   StoredDocument,
   WriteStep,
-} from '../../src/storage.js'
-import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
+} from '../../src/core/storage.js'
+import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { seedOf } from '../support/tier.js'
 import { until } from '../support/until.js'

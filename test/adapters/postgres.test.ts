@@ -5,7 +5,7 @@ import { backUpSchema } from '../support/backups.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 import { runKit } from '../support/run-kit.js'
 
-vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
+vi.mock('../../src/tools/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
   return fewerOperands(await original(), 1)
 })

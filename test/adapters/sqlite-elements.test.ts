@@ -18,12 +18,12 @@ import {
 } from '../../src/adapters/sqlite/read/read-statements.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
-import { compileField, holdsType } from '../../src/filter/compare.js'
-import { and, type FieldRef, type Filter, ID, isId, or, type Scalar } from '../../src/filter/filter.js'
-import { compilePath, isObject } from '../../src/json/own-properties.js'
-import type { CollectionPlan, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
-import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
-import type { JsonObject } from '../../src/types.js'
+import { compileField, holdsType } from '../../src/core/filter/compare.js'
+import { and, type FieldRef, type Filter, ID, isId, or, type Scalar } from '../../src/core/filter/filter.js'
+import { compilePath, isObject } from '../../src/core/json/own-properties.js'
+import type { CollectionPlan, StorageAdapter, StoredDocument, WriteStep } from '../../src/core/storage.js'
+import type { JsonObject } from '../../src/core/types.js'
+import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { seedOf } from '../support/tier.js'
 
 // CONTRACT.md §6, "Speed", §7, "Storage": the entries of indexes over the elements of arrays.

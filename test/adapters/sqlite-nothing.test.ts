@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import { nothing } from '../../src/filter/filter.js'
-import type { StorageAdapter } from '../../src/storage.js'
+import { nothing } from '../../src/core/filter/filter.js'
+import type { StorageAdapter } from '../../src/core/storage.js'
 import { documentsTo, insert, N } from '../support/things.js'
 
 // CONTRACT.md §6, "Speed"

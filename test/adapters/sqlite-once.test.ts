@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { everything, type FieldRef, type Filter, ID } from '../../src/filter/filter.js'
-import type { ListQuery, StorageAdapter, StoredDocument } from '../../src/storage.js'
+import { everything, type FieldRef, type Filter, ID } from '../../src/core/filter/filter.js'
+import type { ListQuery, StorageAdapter, StoredDocument } from '../../src/core/storage.js'
 import { createCountedSqlite } from '../support/counted-sqlite.js'
 
 // CONTRACT.md §6, "Speed": what a list or a count has looked at, it does not look at again.

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import { everything, type FieldRef, type Filter, ID, isId } from '../../src/filter/filter.js'
-import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
-import type { ListQuery, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
+import { everything, type FieldRef, type Filter, ID, isId } from '../../src/core/filter/filter.js'
+import { parsePattern } from '../../src/core/filter/pattern/parse-pattern.js'
+import type { ListQuery, StorageAdapter, StoredDocument, WriteStep } from '../../src/core/storage.js'
 
 /** No read and no write takes the process for long: counted in turns of the event loop, never in time. */
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFirstInOrder, createHeldKeys, HELD } from '../../src/adapters/sqlite/read/first-in-order.js'
 import type { MatchingDocument } from '../../src/adapters/sqlite/read/matches.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import { compare } from '../../src/filter/compare.js'
-import { type FieldRef, ID } from '../../src/filter/filter.js'
-import { runAtOnce } from '../../src/slices.js'
-import type { SortKey, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
+import { compare } from '../../src/core/filter/compare.js'
+import { type FieldRef, ID } from '../../src/core/filter/filter.js'
+import { runAtOnce } from '../../src/core/slices.js'
+import type { SortKey, StorageAdapter, StoredDocument, WriteStep } from '../../src/core/storage.js'
 
 /** Texts that are ordered by more of them than is held in memory. */
 

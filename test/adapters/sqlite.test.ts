@@ -6,7 +6,7 @@ import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js
 import { backUpFile } from '../support/backups.js'
 import { runKit } from '../support/run-kit.js'
 
-vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
+vi.mock('../../src/tools/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
   return fewerOperands(await original(), 0)
 })

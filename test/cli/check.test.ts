@@ -9,11 +9,11 @@ import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adap
 import { readExistingDatabase } from '../../src/adapters/postgres/read-existing.js'
 import { readExistingFile } from '../../src/adapters/sqlite/read-existing.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import { parseArguments } from '../../src/cli/arguments/parse-arguments.js'
-import { check } from '../../src/cli/commands/check.js'
 import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
-import { checkData } from '../../src/insight/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { parseArguments } from '../../src/tools/cli/arguments/parse-arguments.js'
+import { check } from '../../src/tools/cli/commands/check.js'
+import { checkData } from '../../src/tools/insight/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 
 // CONTRACT.md §8, "Check"

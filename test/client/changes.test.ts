@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { createClient, isClientError } from '../../src/client/client.js'
 import { createCollectionService, createMemoryAdapter, defineConfig, type Handler } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { settle } from '../contract/support/streams.js'
 import { until } from '../support/until.js'
 

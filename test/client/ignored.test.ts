@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createClient, type IgnoredContext } from '../../src/client/client.js'
 import { createCollectionService, createMemoryAdapter, defineConfig } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { caught } from './support/service.js'
 
 // CONTRACT.md §7, "The client"; §6, "Headers"

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.js'
-import { ROUTES } from '../../src/http/routes/table.js'
+import { ROUTES } from '../../src/core/http/routes/table.js'
 import type { LooseCollection } from '../../src/infer/collections.js'
 
 // CONTRACT.md §7: the client has a method for each route of the table.

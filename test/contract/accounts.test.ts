@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { createTestService, faultsOf } from '../support/service.js'
 import { ann, configOf, login, outcomeOf, register, watchWrites } from './support/accounts.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import type { Caller, ServiceOptions, StorageAdapter, WriteStep } from '../../src/index.js'
 import { scale, useSmallerBounds } from '../support/bounds.js'
 import { createTestService, faultsOf, type Sent, type TestService } from '../support/service.js'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
+import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 import { seedOf } from '../support/tier.js'

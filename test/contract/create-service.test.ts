@@ -5,7 +5,7 @@ import {
   createMemoryAdapter,
   type StorageAdapter,
 } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { ann, config } from './support/http.js'
 
 describe('creating a service', () => {

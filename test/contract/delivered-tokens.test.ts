@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { createBcryptHasher } from '../../src/auth/hasher.js'
+import { createBcryptHasher } from '../../src/core/accounts/auth/hasher.js'
 import {
   createCollectionService,
   createMemoryAdapter,
@@ -8,7 +8,7 @@ import {
   type Hasher,
   type StorageAdapter,
 } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { faultsOf } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { until } from '../support/until.js'

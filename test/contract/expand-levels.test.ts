@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { stepsTaken } from '../../src/core/slices.js'
 import type { StorageAdapter } from '../../src/index.js'
-import { stepsTaken } from '../../src/slices.js'
 import { scale, useSmallerBounds } from '../support/bounds.js'
 import { createTestService, faultsOf } from '../support/service.js'
 import { useStorages } from '../support/storages.js'

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError, createCollectionService, createMemoryAdapter, defineConfig } from '../../src/index.js'
-import { checkConfig, comparePermissions, describeApi, explainRequest } from '../../src/insight/index.js'
+import {
+  checkConfig,
+  comparePermissions,
+  describeApi,
+  explainRequest,
+} from '../../src/tools/insight/index.js'
 import { FILL_LAWS, FILLED, FILLS, opener } from '../support/fill-laws.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 

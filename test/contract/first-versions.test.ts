@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
 

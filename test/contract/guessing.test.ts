@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Hasher } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { createTestService } from '../support/service.js'
 
 // CONTRACT.md §4, "Login", "Throttle", "Sessions"

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isId, or } from '../../src/filter/filter.js'
+import { isId, or } from '../../src/core/filter/filter.js'
 import type { ListQuery, StorageAdapter } from '../../src/index.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { MIB, scale, useSmallerBounds } from '../support/bounds.js'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/index.js'
-import { type CallerMatrix, type InsightOptions, permissionMatrix } from '../../src/insight/index.js'
+import { type CallerMatrix, type InsightOptions, permissionMatrix } from '../../src/tools/insight/index.js'
 
 /** What a kind of caller may do in a collection. */
 function callerIn(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeApi } from '../../src/insight/index.js'
+import { describeApi } from '../../src/tools/insight/index.js'
 import { createJudge, findIn } from '../support/json-schema.js'
 import { createTestService } from '../support/service.js'
 

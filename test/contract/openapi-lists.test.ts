@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { describeApi } from '../../src/openapi/describe-api.js'
+import { describeApi } from '../../src/tools/openapi/describe-api.js'
 import { createJudge } from '../support/json-schema.js'
 import { createTestService } from '../support/service.js'
 

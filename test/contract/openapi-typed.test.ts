@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { describeApi } from '../../src/insight/index.js'
+import { describeApi } from '../../src/tools/insight/index.js'
 
 // CONTRACT.md §8, "OpenAPI": generators read a schema, and each branch of one, by itself
 

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { validate } from '@readme/openapi-parser'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { type ApiDocument, describeApi } from '../../src/insight/index.js'
-import type { Caller } from '../../src/types.js'
+import type { Caller } from '../../src/core/types.js'
+import { type ApiDocument, describeApi } from '../../src/tools/insight/index.js'
 
 // CONTRACT.md §8, "OpenAPI": two validators that know nothing of each other
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Caller, ServiceOptions } from '../../src/index.js'
-import { describeApi } from '../../src/openapi/describe-api.js'
+import { describeApi } from '../../src/tools/openapi/describe-api.js'
 import { type AnyConfig, createTestService, type SendOptions } from '../support/service.js'
 
 // CONTRACT.md §8, "OpenAPI"

@@ -9,7 +9,7 @@ import {
   type ServiceOptions,
   type StorageAdapter,
 } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { createTestService, type TestService } from '../support/service.js'
 
 // CONTRACT.md §7, "Options"

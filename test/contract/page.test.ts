@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createCollectionService } from '../../src/index.js'
-import { createPage } from '../../src/page/index.js'
+import { createPage } from '../../src/tools/page/index.js'
 
 const CONFIG = {
   collections: { notes: { schema: { text: { type: 'string' } }, permissions: { '*': { read: true } } } },

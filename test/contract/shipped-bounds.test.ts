@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bounds } from '../../src/bounds.js'
+import { bounds } from '../../src/core/bounds.js'
 import { createCuttingAdapter } from '../support/cutting-adapter.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach } from '../support/storages.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import { type AnyConfig, createTestService, type SendOptions, type TestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 

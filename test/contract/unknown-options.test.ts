@@ -7,6 +7,7 @@ import {
   createCollectionService,
   createMemoryAdapter,
 } from '../../src/index.js'
+import { createWorkerHasher } from '../../src/mounts/worker-hasher.js'
 import {
   checkConfig,
   checkData,
@@ -15,9 +16,8 @@ import {
   describeDifferences,
   explainRequest,
   permissionMatrix,
-} from '../../src/insight/index.js'
-import { createWorkerHasher } from '../../src/mounts/worker-hasher.js'
-import { expectAllowed, expectDenied, fuzzAdapter, testAdapter } from '../../src/testing/index.js'
+} from '../../src/tools/insight/index.js'
+import { expectAllowed, expectDenied, fuzzAdapter, testAdapter } from '../../src/tools/testing/index.js'
 
 // CONTRACT.md §7, "Options"
 

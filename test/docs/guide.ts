@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import ts from 'typescript'
 import { expect } from 'vitest'
+import type { Handler, ServiceOptions } from '../../src/core/types.js'
 import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
-import { checkConfig } from '../../src/insight/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
-import type { Handler, ServiceOptions } from '../../src/types.js'
+import { checkConfig } from '../../src/tools/insight/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { readCurl, readWords } from './curl.js'
 import type { Block } from './read-pages.js'
 import { fits, mask, readShown } from './shown.js'
@@ -151,7 +151,7 @@ export class Guide {
 
   /** What `init` writes: test/cli/init.test.ts runs the command. */
   async #init(template: string): Promise<void> {
-    const folder = template === 'teams' ? 'examples' : 'src/cli/commands/templates'
+    const folder = template === 'teams' ? 'examples' : 'src/tools/cli/commands/templates'
     this.#config = await readJson(`${folder}/${template}/config.json`)
     this.#documents = await readJson(`${folder}/${template}/documents.json`)
     await this.#store()

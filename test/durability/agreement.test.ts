@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import { type Config, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { idOf, LONG_AGO } from '../support/stored.js'
 import { rounds } from '../support/tier.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import { isLong } from '../support/tier.js'
 import { checkLogHistory, type LogHistory, type SentWrite } from './support/check-log.js'
 import { follow, plans, type ToldChange } from './support/log-clients.mjs'

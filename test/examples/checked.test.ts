@@ -1,14 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { checkConfig, type InsightOptions } from '../../src/insight/index.js'
+import { checkConfig, type InsightOptions } from '../../src/tools/insight/index.js'
 
 // CONTRACT.md §8, "Check"
 
 const root = new URL('../../', import.meta.url)
 const readText = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 
-const WITHIN = ['examples/', 'src/cli/commands/templates/']
+const WITHIN = ['examples/', 'src/tools/cli/commands/templates/']
 const GUIDE = (await readdir(new URL('docs/', root)))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`)

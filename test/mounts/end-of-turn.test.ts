@@ -62,7 +62,7 @@ describe.each([
 test('a fake clock that was there first is not asked', async () => {
   vi.resetModules()
   vi.useFakeTimers()
-  const { endOfTurn } = await import('../../src/slices.js').finally(() => vi.useRealTimers())
+  const { endOfTurn } = await import('../../src/core/slices.js').finally(() => vi.useRealTimers())
   // What is imported next has no part in this.
   vi.resetModules()
   expect(endOfTurn()).toBeUndefined()

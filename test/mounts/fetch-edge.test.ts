@@ -1,6 +1,6 @@
 import { getRequestListener } from '@hono/node-server'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import { type AnyConfig, createTestService, type TestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { idOf } from '../support/stored.js'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createWorkerHasher } from '../../src/mounts/node.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 
 // CONTRACT.md §4, "Secrets"
 

@@ -1,33 +1,33 @@
 import { expect, test } from 'vitest'
-import type * as Deliveries from '../../src/auth/deliveries.js'
-import type * as Ledger from '../../src/auth/ledger.js'
-import type * as AuthSessions from '../../src/auth/sessions.js'
-import type * as CompileClaims from '../../src/config/claims/compile-claims.js'
-import { not } from '../../src/filter/filter.js'
+import type * as Deliveries from '../../src/core/accounts/auth/deliveries.js'
+import type * as Ledger from '../../src/core/accounts/auth/ledger.js'
+import type * as AuthSessions from '../../src/core/accounts/auth/sessions.js'
+import type * as Deliver from '../../src/core/accounts/delivery/deliver.js'
+import type * as Request from '../../src/core/accounts/delivery/request.js'
+import type * as EndSessions from '../../src/core/accounts/end-sessions.js'
+import type * as Login from '../../src/core/accounts/login.js'
+import type * as Sessions from '../../src/core/accounts/sessions.js'
+import type * as Throttle from '../../src/core/accounts/throttle/throttle.js'
+import type * as CompileClaims from '../../src/core/claims/config/compile-claims.js'
+import { not } from '../../src/core/filter/filter.js'
+import type * as SessionPage from '../../src/core/query/paging/session-page.js'
 import { createCollectionService } from '../../src/index.js'
-import type * as SessionPage from '../../src/query/paging/session-page.js'
-import type * as Deliver from '../../src/service/accounts/delivery/deliver.js'
-import type * as Request from '../../src/service/accounts/delivery/request.js'
-import type * as EndSessions from '../../src/service/accounts/end-sessions.js'
-import type * as Login from '../../src/service/accounts/login.js'
-import type * as Sessions from '../../src/service/accounts/sessions.js'
-import type * as Throttle from '../../src/service/accounts/throttle/throttle.js'
 import { checkAccounts } from '../support/account-laws.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Accounts broken on purpose, each in a way in which services of this kind have been opened before. */
 
-const AUTH_SESSIONS = '../../src/auth/sessions.js'
-const SESSION_PAGE = '../../src/query/paging/session-page.js'
-const END_SESSIONS = '../../src/service/accounts/end-sessions.js'
-const DELIVERIES = '../../src/auth/deliveries.js'
-const LEDGER = '../../src/auth/ledger.js'
-const DELIVER = '../../src/service/accounts/delivery/deliver.js'
-const REQUEST = '../../src/service/accounts/delivery/request.js'
-const LOGIN = '../../src/service/accounts/login.js'
-const SESSIONS = '../../src/service/accounts/sessions.js'
-const THROTTLE = '../../src/service/accounts/throttle/throttle.js'
+const AUTH_SESSIONS = '../../src/core/accounts/auth/sessions.js'
+const SESSION_PAGE = '../../src/core/query/paging/session-page.js'
+const END_SESSIONS = '../../src/core/accounts/end-sessions.js'
+const DELIVERIES = '../../src/core/accounts/auth/deliveries.js'
+const LEDGER = '../../src/core/accounts/auth/ledger.js'
+const DELIVER = '../../src/core/accounts/delivery/deliver.js'
+const REQUEST = '../../src/core/accounts/delivery/request.js'
+const LOGIN = '../../src/core/accounts/login.js'
+const SESSIONS = '../../src/core/accounts/sessions.js'
+const THROTTLE = '../../src/core/accounts/throttle/throttle.js'
 
 /** A module of which some functions are others. */
 const breakModule =
@@ -144,12 +144,12 @@ const MUTANTS: readonly Mutant[] = [
   ],
   [
     'an account that is not verified is shown',
-    '../../src/query/where.js',
+    '../../src/core/query/where.js',
     breakModule<{ narrowWhere: (where: unknown) => unknown }>(() => ({ narrowWhere: (where) => where })),
   ],
   [
     'an account that is not verified gives a claim',
-    '../../src/config/claims/compile-claims.js',
+    '../../src/core/claims/config/compile-claims.js',
     breakModule<typeof CompileClaims>((real) => ({
       compileClaims: (written, scope, report) =>
         real.compileClaims(written, { ...scope, shownIf: null }, report),
@@ -157,7 +157,7 @@ const MUTANTS: readonly Mutant[] = [
   ],
   [
     'an account that is not verified counts',
-    '../../src/service/accounts/verified.js',
+    '../../src/core/accounts/verified.js',
     breakModule<{ counts: () => boolean }>(() => ({ counts: () => true })),
   ],
 ]

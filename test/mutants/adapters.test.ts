@@ -1,17 +1,17 @@
 import { describe, expect, test, vi } from 'vitest'
-import { holdsType, type Ordered } from '../../src/filter/compare.js'
-import type { FieldRef, Leaf } from '../../src/filter/filter.js'
-import { compileFilter } from '../../src/filter/matches.js'
-import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
-import type { Pattern } from '../../src/filter/pattern/syntax/pattern.js'
-import { compareText } from '../../src/json/compare-text.js'
-import { compilePath } from '../../src/json/own-properties.js'
-import { adapterCases, fuzzAdapter, runCase, testAdapter } from '../../src/testing/index.js'
-import type { JsonObject } from '../../src/types.js'
+import { holdsType, type Ordered } from '../../src/core/filter/compare.js'
+import type { FieldRef, Leaf } from '../../src/core/filter/filter.js'
+import { compileFilter } from '../../src/core/filter/matches.js'
+import { parsePattern } from '../../src/core/filter/pattern/parse-pattern.js'
+import type { Pattern } from '../../src/core/filter/pattern/syntax/pattern.js'
+import { compareText } from '../../src/core/json/compare-text.js'
+import { compilePath } from '../../src/core/json/own-properties.js'
+import type { JsonObject } from '../../src/core/types.js'
+import { adapterCases, fuzzAdapter, runCase, testAdapter } from '../../src/tools/testing/index.js'
 import { type ArrayAdapterParts, createArrayAdapter, once, soundParts } from './array-adapter.js'
 import { choose } from './choose.js'
 
-vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
+vi.mock('../../src/tools/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
   return fewerOperands(await original(), 2, 4)
 })

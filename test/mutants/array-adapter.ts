@@ -1,6 +1,6 @@
-import { compare, compileField, type Ordered } from '../../src/filter/compare.js'
-import type { FieldRef, Filter, Leaf } from '../../src/filter/filter.js'
-import { compileFilter, type Predicate } from '../../src/filter/matches.js'
+import { compare, compileField, type Ordered } from '../../src/core/filter/compare.js'
+import type { FieldRef, Filter, Leaf } from '../../src/core/filter/filter.js'
+import { compileFilter, type Predicate } from '../../src/core/filter/matches.js'
 import type {
   CollectionPlan,
   IndexPlan,
@@ -10,8 +10,8 @@ import type {
   StoredDocument,
   WriteResult,
   WriteStep,
-} from '../../src/storage.js'
-import type { JsonObject } from '../../src/types.js'
+} from '../../src/core/storage.js'
+import type { JsonObject } from '../../src/core/types.js'
 
 type Refusal = Omit<Extract<WriteResult, { readonly ok: false }>, 'ok' | 'step'>
 type Documents = readonly StoredDocument[]

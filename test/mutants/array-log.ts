@@ -1,7 +1,13 @@
-import { everything } from '../../src/filter/filter.js'
-import type { Change, CollectionPlan, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
-import { type PlainChange, recordPlainly } from '../../src/testing/adapter/check/plain-log.js'
-import type { TestStorage } from '../../src/testing/index.js'
+import { everything } from '../../src/core/filter/filter.js'
+import type {
+  Change,
+  CollectionPlan,
+  StorageAdapter,
+  StoredDocument,
+  WriteStep,
+} from '../../src/core/storage.js'
+import { type PlainChange, recordPlainly } from '../../src/tools/testing/adapter/check/plain-log.js'
+import type { TestStorage } from '../../src/tools/testing/index.js'
 import { createArrayAdapter } from './array-adapter.js'
 
 /** A change in the log; `place`: how many lie before it. */

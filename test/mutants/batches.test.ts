@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type * as Pending from '../../src/service/batch/pending-writes.js'
+import type * as Pending from '../../src/core/batch/pending-writes.js'
 import { checkBatches } from '../support/batch-laws.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Batches broken on purpose: what guards the real ones has to notice each of them. */
 
-const PENDING = '../../src/service/batch/pending-writes.js'
+const PENDING = '../../src/core/batch/pending-writes.js'
 
 const breakPending =
   (break_: (real: typeof Pending.PendingWrites) => typeof Pending.PendingWrites) =>

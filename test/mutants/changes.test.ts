@@ -1,28 +1,28 @@
 import { expect, test } from 'vitest'
-import type * as BurstsModule from '../../src/service/changes/bursts.js'
-import type * as JudgeChanges from '../../src/service/changes/judge-changes.js'
-import type * as SealedIds from '../../src/service/changes/sealed-ids.js'
-import type * as CheckStandings from '../../src/service/changes/standing/check-standings.js'
-import type * as ClaimHistory from '../../src/service/changes/standing/claim-history.js'
-import type * as WatchedClaims from '../../src/service/changes/standing/watched-claims.js'
-import type * as Subscribers from '../../src/service/changes/subscriber.js'
-import type * as Tell from '../../src/service/changes/tell.js'
-import type * as WatchedList from '../../src/service/changes/watched-list.js'
+import type * as BurstsModule from '../../src/core/changes/bursts.js'
+import type * as JudgeChanges from '../../src/core/changes/judge-changes.js'
+import type * as SealedIds from '../../src/core/changes/sealed-ids.js'
+import type * as CheckStandings from '../../src/core/changes/standing/check-standings.js'
+import type * as ClaimHistory from '../../src/core/changes/standing/claim-history.js'
+import type * as WatchedClaims from '../../src/core/changes/standing/watched-claims.js'
+import type * as Subscribers from '../../src/core/changes/subscriber.js'
+import type * as Tell from '../../src/core/changes/tell.js'
+import type * as WatchedList from '../../src/core/changes/watched-list.js'
 import { checkHistories } from '../support/change-laws.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Streams of changes broken on purpose: each is a way in which such streams have leaked elsewhere. */
 
-const BURSTS = '../../src/service/changes/bursts.js'
-const JUDGE_CHANGES = '../../src/service/changes/judge-changes.js'
-const CHECK_STANDINGS = '../../src/service/changes/standing/check-standings.js'
-const SUBSCRIBER = '../../src/service/changes/subscriber.js'
-const CLAIM_HISTORY = '../../src/service/changes/standing/claim-history.js'
-const SEALED_IDS = '../../src/service/changes/sealed-ids.js'
-const TELL = '../../src/service/changes/tell.js'
-const WATCHED_CLAIMS = '../../src/service/changes/standing/watched-claims.js'
-const WATCHED_LIST = '../../src/service/changes/watched-list.js'
+const BURSTS = '../../src/core/changes/bursts.js'
+const JUDGE_CHANGES = '../../src/core/changes/judge-changes.js'
+const CHECK_STANDINGS = '../../src/core/changes/standing/check-standings.js'
+const SUBSCRIBER = '../../src/core/changes/subscriber.js'
+const CLAIM_HISTORY = '../../src/core/changes/standing/claim-history.js'
+const SEALED_IDS = '../../src/core/changes/sealed-ids.js'
+const TELL = '../../src/core/changes/tell.js'
+const WATCHED_CLAIMS = '../../src/core/changes/standing/watched-claims.js'
+const WATCHED_LIST = '../../src/core/changes/watched-list.js'
 
 type Judge = typeof JudgeChanges.judgeChanges
 
@@ -147,7 +147,7 @@ const mutants: readonly Mutant[] = [
     BURSTS,
     async (original) => {
       const real = (await original()) as typeof BurstsModule
-      const { tellChanges } = await import('../../src/service/changes/tell.js')
+      const { tellChanges } = await import('../../src/core/changes/tell.js')
       return {
         ...real,
         Bursts: class extends real.Bursts {

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import type * as ReadGate from '../../src/permissions/read-gate.js'
-import type * as Authorize from '../../src/service/authorize.js'
-import type * as Conditions from '../../src/service/batch/conditions.js'
-import type * as Pending from '../../src/service/batch/pending-writes.js'
-import type * as Claims from '../../src/service/claims.js'
+import type * as Conditions from '../../src/core/batch/conditions.js'
+import type * as Pending from '../../src/core/batch/pending-writes.js'
+import type * as Claims from '../../src/core/claims/claims.js'
+import type * as ReadGate from '../../src/core/permissions/read-gate.js'
+import type * as Authorize from '../../src/core/request/authorize.js'
 import { checkClaims } from '../support/claim-laws.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Claims broken on purpose: what guards the real ones has to notice each of them. */
 
-const AUTHORIZE = '../../src/service/authorize.js'
-const CLAIMS = '../../src/service/claims.js'
+const AUTHORIZE = '../../src/core/request/authorize.js'
+const CLAIMS = '../../src/core/claims/claims.js'
 
 type Read = ReturnType<typeof Claims.createClaimReader>
 
@@ -88,7 +88,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what a caller may read is kept, whatever they are by now',
-    '../../src/permissions/read-gate.js',
+    '../../src/core/permissions/read-gate.js',
     async (original) => {
       const real = (await original()) as typeof ReadGate
       return {
@@ -108,7 +108,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what gave a claim its values may change before a batch takes effect',
-    '../../src/service/batch/conditions.js',
+    '../../src/core/batch/conditions.js',
     async (original) => {
       const real = (await original()) as typeof Conditions
       class Careless extends real.Conditions {
@@ -121,7 +121,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a caller stays what it was, whatever an operation of its batch has written',
-    '../../src/service/batch/pending-writes.js',
+    '../../src/core/batch/pending-writes.js',
     async (original) => {
       const real = (await original()) as typeof Pending
       class Forgetful extends real.PendingWrites {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type * as Queue from '../../src/service/consumers/document-queue.js'
-import type * as Lease from '../../src/service/consumers/lease.js'
-import type * as Records from '../../src/service/consumers/records.js'
-import type * as TellChange from '../../src/service/consumers/tell-change.js'
+import type * as Queue from '../../src/core/consumers/document-queue.js'
+import type * as Lease from '../../src/core/consumers/lease.js'
+import type * as Records from '../../src/core/consumers/records.js'
+import type * as TellChange from '../../src/core/consumers/tell-change.js'
 import { LEASE_LAWS } from '../support/consumers/lease-laws.js'
 import { ORDER_LAWS } from '../support/consumers/order-laws.js'
 import { worldsOf } from '../support/consumers/world.js'
@@ -36,7 +36,7 @@ let serial = 0
 const mutants: readonly Mutant[] = [
   [
     'the lease is taken without looking at who else has taken it',
-    '../../src/service/consumers/records.js',
+    '../../src/core/consumers/records.js',
     withRecords((real) => ({
       async replace(known, next) {
         const { version = 0 } = (await real.read()) ?? {}
@@ -46,14 +46,14 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'the lease does not grow',
-    '../../src/service/consumers/records.js',
+    '../../src/core/consumers/records.js',
     withRecords((real) => ({
       replace: (known, next) => real.replace({ ...known, lease: 0 }, next),
     })),
   ],
   [
     'a holder never doubts that it is the holder',
-    '../../src/service/consumers/lease.js',
+    '../../src/core/consumers/lease.js',
     replacing<typeof Lease>(({ Lease: Real }) => {
       class Certain extends Real {
         override get isHeld(): boolean {
@@ -79,7 +79,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'the lease is taken from its holder',
-    '../../src/service/consumers/records.js',
+    '../../src/core/consumers/records.js',
     withRecords((real) => ({
       async read() {
         const record = await real.read()
@@ -89,14 +89,14 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a process that ends keeps the lease',
-    '../../src/service/consumers/records.js',
+    '../../src/core/consumers/records.js',
     withRecords((real) => ({
       replace: (known, next) => real.replace(known, { ...next, holder: next.holder ?? known.holder }),
     })),
   ],
   [
     'the changes of a document are handled side by side',
-    '../../src/service/consumers/document-queue.js',
+    '../../src/core/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -108,7 +108,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a change counts before it was handled',
-    '../../src/service/consumers/document-queue.js',
+    '../../src/core/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -120,7 +120,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a change that could not be handled is forgotten',
-    '../../src/service/consumers/document-queue.js',
+    '../../src/core/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -132,7 +132,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'any number of changes may wait',
-    '../../src/service/consumers/document-queue.js',
+    '../../src/core/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -144,7 +144,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'the attempts of a process before do not count',
-    '../../src/service/consumers/document-queue.js',
+    '../../src/core/consumers/document-queue.js',
     withQueue(
       (Real) =>
         class extends Real {
@@ -156,7 +156,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a consumer begins at the beginning of the log',
-    '../../src/service/consumers/records.js',
+    '../../src/core/consumers/records.js',
     replacing<typeof Records>(({ createRecords }) => ({
       createRecords: (store, log, name) =>
         createRecords(store, async (after, query) => ({ ...(await log(after, query)), position: '' }), name),
@@ -164,7 +164,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'all changes of a document have one name',
-    '../../src/service/consumers/tell-change.js',
+    '../../src/core/consumers/tell-change.js',
     replacing<typeof TellChange>(() => ({ nameChange: ({ id }) => id })),
   ],
 ]
@@ -174,7 +174,7 @@ const LAWS = [...LEASE_LAWS, ...ORDER_LAWS]
 afterEach(() => void vi.useRealTimers())
 
 const worldsWith = async (mutant: Mutant) => {
-  const load = () => import('../../src/service/consumers/create-consumers.js')
+  const load = () => import('../../src/core/consumers/create-consumers.js')
   const { createConsumers } = await loadMutant(mutant, load)
   return worldsOf(createConsumers)
 }
@@ -190,7 +190,7 @@ describe('consumers', () => {
   test('the real ones, taken through the same hands, pass', async () => {
     const createWorld = await worldsWith([
       'nothing is broken',
-      '../../src/service/consumers/records.js',
+      '../../src/core/consumers/records.js',
       withRecords(() => ({})),
     ])
     for (const [, check] of LAWS) await check(createWorld)

@@ -1,6 +1,6 @@
 import { afterEach, vi } from 'vitest'
+import * as jsonSchema from '../../src/core/fields/schema/json-schema.js'
 import type { createCollectionService } from '../../src/index.js'
-import * as jsonSchema from '../../src/schema/json-schema.js'
 
 /** A module that is broken on purpose, named from this folder. */
 export type Mutant = readonly [
@@ -10,7 +10,7 @@ export type Mutant = readonly [
 ]
 
 /** Compiles schemas, which costs more than all else of a library: it is shared by all, and never broken. */
-const SHARED = '../../src/schema/json-schema.js'
+const SHARED = '../../src/core/fields/schema/json-schema.js'
 
 const replaced = new Set<string>()
 afterEach(() => {
@@ -25,7 +25,7 @@ export async function loadMutant<T>([, module, replace]: Mutant, load: () => Pro
   if (module === SHARED) throw new Error('what compiles schemas is shared by all')
   vi.doMock(SHARED, () => jsonSchema)
   // What a mutant answers is judged by others.
-  vi.doMock('../support/judged-respond.js', () => import('../../src/http/respond.js'))
+  vi.doMock('../support/judged-respond.js', () => import('../../src/core/http/respond.js'))
   replaced.add(module)
   vi.doMock(module, replace as never)
   return load()
@@ -35,7 +35,7 @@ export async function loadMutant<T>([, module, replace]: Mutant, load: () => Pro
 export async function createMutant(mutant: Mutant): Promise<typeof createCollectionService> {
   const { createCollectionService: create } = await loadMutant(
     mutant,
-    () => import('../../src/create-collection-service.js'),
+    () => import('../../src/core/create-service.js'),
   )
   return create
 }

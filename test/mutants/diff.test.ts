@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { comparePermissions } from '../../src/insight/diff/compare-permissions.js'
-import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
+import { comparePermissions } from '../../src/tools/insight/diff/compare-permissions.js'
+import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { checkPair } from '../support/insight/check-pair.js'
 import { pairOf } from '../support/insight/pairs.js'
 import { choose } from './choose.js'

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
+import type * as ChooseRule from '../../src/core/documents/write/rules/choose-rule.js'
+import type * as Redact from '../../src/core/documents/write/rules/redact.js'
 import { createMemoryAdapter } from '../../src/index.js'
-import type * as ChooseRule from '../../src/service/write/rules/choose-rule.js'
-import type * as Redact from '../../src/service/write/rules/redact.js'
 import { checkHiddenFaults, hiddenFaults } from '../support/hidden-faults.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Faults that tell of others which are hidden: what guards the real ones has to notice. */
 
-const CHOOSE_RULE = '../../src/service/write/rules/choose-rule.js'
-const REDACT = '../../src/service/write/rules/redact.js'
+const CHOOSE_RULE = '../../src/core/documents/write/rules/choose-rule.js'
+const REDACT = '../../src/core/documents/write/rules/redact.js'
 
 type FaultCollector = InstanceType<typeof ChooseRule.FaultCollector>
 

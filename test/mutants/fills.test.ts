@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import type * as Fills from '../../src/config/options/fills.js'
-import type { Collection } from '../../src/config/plan.js'
-import { ServiceError } from '../../src/errors.js'
-import type { JsonSchema } from '../../src/json/json-schema.js'
-import type * as Components from '../../src/openapi/components.js'
-import type { BodyValidator } from '../../src/schema/validator.js'
-import type * as ApplySet from '../../src/service/hooks/apply-set.js'
-import type * as OwnRight from '../../src/service/hooks/own-right.js'
-import type * as AskHook from '../../src/service/hooks.js'
-import type * as ApplyCreate from '../../src/service/write/rules/apply-create.js'
-import type * as ApplyUpdate from '../../src/service/write/rules/apply-update.js'
+import type * as Fills from '../../src/core/config/options/fills.js'
+import type { Collection } from '../../src/core/config/plan.js'
+import type * as ApplyCreate from '../../src/core/documents/write/rules/apply-create.js'
+import type * as ApplyUpdate from '../../src/core/documents/write/rules/apply-update.js'
+import { ServiceError } from '../../src/core/errors.js'
+import type { BodyValidator } from '../../src/core/fields/schema/validator.js'
+import type * as ApplySet from '../../src/core/hooks/apply-set.js'
+import type * as OwnRight from '../../src/core/hooks/own-right.js'
+import type * as AskHook from '../../src/core/hooks/where-hooked.js'
+import type { JsonSchema } from '../../src/core/json/json-schema.js'
+import type * as Components from '../../src/tools/openapi/components.js'
 import { FILL_LAWS, FILLS, opener } from '../support/fill-laws.js'
 import { IN_MEMORY } from '../support/hook-laws.js'
 import { choose } from './choose.js'
@@ -48,12 +48,12 @@ const describing = (change: (schema: JsonSchema, name: string) => JsonSchema) =>
     },
   }))
 
-const COMPONENTS = '../../src/openapi/components.js'
+const COMPONENTS = '../../src/tools/openapi/components.js'
 
 const mutants: readonly Mutant[] = [
   [
     'what a hook leaves out is stored without it',
-    '../../src/service/hooks/apply-set.js',
+    '../../src/core/hooks/apply-set.js',
     replacing<typeof ApplySet>((real) => ({
       applySet: (call, setting, set) =>
         real.applySet(
@@ -65,7 +65,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what a hook leaves out is a fault of the body',
-    '../../src/service/hooks.js',
+    '../../src/core/hooks/where-hooked.js',
     replacing<typeof AskHook>((real) => ({
       askHook: (call, write) =>
         real.askHook(call, write)?.catch(() => {
@@ -75,7 +75,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook that fills nothing is not looked at again',
-    '../../src/service/hooks.js',
+    '../../src/core/hooks/where-hooked.js',
     replacing<typeof AskHook>((real) => ({
       askHook: (call, write) =>
         real.askHook(call, { ...write, collection: { ...write.collection, fills: new Set() } }),
@@ -83,7 +83,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what hooks add is filled by nobody, and not required either',
-    '../../src/service/hooks/own-right.js',
+    '../../src/core/hooks/own-right.js',
     replacing<typeof OwnRight>((real) => ({
       createOwnRight(service) {
         const inOwnRight = real.createOwnRight(service)
@@ -98,7 +98,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'every required field counts as filled',
-    '../../src/config/options/fills.js',
+    '../../src/core/config/options/fills.js',
     replacing<typeof Fills>((real) => ({
       selectFills: (fields) =>
         real.selectFills(
@@ -109,7 +109,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'fields are filled in other collections alone',
-    '../../src/config/options/fills.js',
+    '../../src/core/config/options/fills.js',
     replacing<typeof Fills>((real) => ({
       selectFills: (fields, names) =>
         real.selectFills(fields, fields.some(({ name }) => name === 'email') ? [] : names),
@@ -117,7 +117,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'nobody may give what a hook fills',
-    '../../src/service/write/rules/apply-create.js',
+    '../../src/core/documents/write/rules/apply-create.js',
     replacing<typeof ApplyCreate>((real) => ({
       applyCreate(call, trial, draft) {
         const { fills } = trial.collection
@@ -128,7 +128,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what a writer gives of it is not judged',
-    '../../src/service/write/rules/apply-create.js',
+    '../../src/core/documents/write/rules/apply-create.js',
     replacing<typeof ApplyCreate>((real) => ({
       *applyCreate(call, trial, draft) {
         const applied = yield* real.applyCreate(call, trial, draft)
@@ -141,7 +141,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'an update may remove what a hook fills',
-    '../../src/service/write/rules/apply-update.js',
+    '../../src/core/documents/write/rules/apply-update.js',
     replacing<typeof ApplyUpdate>((real) => ({
       applyUpdate: (call, trial, draft) =>
         real.applyUpdate(
@@ -181,7 +181,7 @@ describe('what hooks fill', () => {
 
 test('the real hooks, taken through the same hands, pass', async () => {
   for (const mutant of [
-    ['nothing is broken', '../../src/service/hooks.js', replacing<typeof AskHook>(() => ({}))],
+    ['nothing is broken', '../../src/core/hooks/where-hooked.js', replacing<typeof AskHook>(() => ({}))],
     ['nothing is described otherwise', COMPONENTS, describing((schema) => schema)],
   ] satisfies readonly Mutant[]) {
     const create = await createMutant(mutant)

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import type * as HoldOrStream from '../../src/service/read/hold-or-stream.js'
+import type * as HoldOrStream from '../../src/core/documents/read/hold-or-stream.js'
 import { checkFraming, framedLists } from '../support/framing-laws.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Answers that are held or streamed by what is read, not by what is shown: what guards the real ones has to notice. */
 
-const HOLD_OR_STREAM = '../../src/service/read/hold-or-stream.js'
+const HOLD_OR_STREAM = '../../src/core/documents/read/hold-or-stream.js'
 
 const breakPieces =
   (documentsOf: (documents: number) => number) => async (original: () => Promise<unknown>) => {

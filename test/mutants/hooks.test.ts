@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import { isServiceError, ServiceError } from '../../src/errors.js'
-import { everything } from '../../src/filter/filter.js'
-import type * as ReadOnly from '../../src/http/hooks/read-only.js'
-import type * as PendingWrites from '../../src/service/batch/pending-writes.js'
-import { type Call, createCall } from '../../src/service/call.js'
-import type * as Claims from '../../src/service/claims.js'
-import type * as ApplySet from '../../src/service/hooks/apply-set.js'
-import type * as OwnRight from '../../src/service/hooks/own-right.js'
-import type * as Unchanged from '../../src/service/hooks/require-unchanged.js'
-import type * as RunTogether from '../../src/service/hooks/run-together.js'
-import type * as ShowChange from '../../src/service/hooks/show-change.js'
-import type * as AskHook from '../../src/service/hooks.js'
-import type { PlannedWrite } from '../../src/service/hooks.js'
-import type { Store } from '../../src/service/store.js'
-import type * as CreateBulk from '../../src/service/write/create-document.js'
-import type * as FindCascade from '../../src/service/write/find-cascade.js'
-import type * as References from '../../src/service/write/references.js'
-import type * as Written from '../../src/service/write/written.js'
+import type * as PendingWrites from '../../src/core/batch/pending-writes.js'
+import type * as Claims from '../../src/core/claims/claims.js'
+import type * as CreateBulk from '../../src/core/documents/write/create-document.js'
+import type * as Written from '../../src/core/documents/write/written.js'
+import { isServiceError, ServiceError } from '../../src/core/errors.js'
+import { everything } from '../../src/core/filter/filter.js'
+import type * as ApplySet from '../../src/core/hooks/apply-set.js'
+import type * as OwnRight from '../../src/core/hooks/own-right.js'
+import type * as Unchanged from '../../src/core/hooks/require-unchanged.js'
+import type * as ReadOnly from '../../src/core/hooks/routes/read-only.js'
+import type * as RunTogether from '../../src/core/hooks/run-together.js'
+import type * as ShowChange from '../../src/core/hooks/show-change.js'
+import type * as AskHook from '../../src/core/hooks/where-hooked.js'
+import type { PlannedWrite } from '../../src/core/hooks/where-hooked.js'
+import type * as FindCascade from '../../src/core/references/find-cascade.js'
+import type * as References from '../../src/core/references/references.js'
+import { type Call, createCall } from '../../src/core/request/call.js'
+import type { Store } from '../../src/core/request/store.js'
 import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
 import { FILLED_WRITES, HOOKED_WRITES } from '../support/hooked-writes.js'
 import { idOf } from '../support/stored.js'
@@ -69,7 +69,7 @@ const claiming = (break_: (read: Claims.ReadClaim) => Claims.ReadClaim) =>
 const mutants: readonly Mutant[] = [
   [
     'a hook reads with what its caller claimed before',
-    '../../src/service/claims.js',
+    '../../src/core/claims/claims.js',
     claiming((read) => {
       const kept = new Map<string, ReturnType<typeof read>>()
       return (claim, binding, store) => {
@@ -81,23 +81,27 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook reads as if its caller claimed nothing',
-    '../../src/service/claims.js',
+    '../../src/core/claims/claims.js',
     claiming(() => () => ({ values: [], isWhole: true })),
   ],
-  ['a hook is not asked in a batch', '../../src/service/hooks.js', askWhere((_, isBatch) => !isBatch)],
+  [
+    'a hook is not asked in a batch',
+    '../../src/core/hooks/where-hooked.js',
+    askWhere((_, isBatch) => !isBatch),
+  ],
   [
     'a hook is not asked about deletes',
-    '../../src/service/hooks.js',
+    '../../src/core/hooks/where-hooked.js',
     askWhere(({ after }) => after !== null),
   ],
   [
     'a hook is not asked about what is deleted with another',
-    '../../src/service/hooks.js',
+    '../../src/core/hooks/where-hooked.js',
     askWhere(({ collection, after }) => after !== null || collection.name === 'posts'),
   ],
   [
     'a hook is not asked about a bulk',
-    '../../src/service/write/create-document.js',
+    '../../src/core/documents/write/create-document.js',
     replacing<typeof CreateBulk>((real) => ({
       createBulk: ({ service: { hooks, ...service }, ...call }, ...more) =>
         real.createBulk(createCall(service, call), ...more),
@@ -105,12 +109,12 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a write is answered as it was before what belongs to it',
-    '../../src/service/write/written.js',
+    '../../src/core/documents/write/written.js',
     replacing<typeof Written>(() => ({ tellOneAgain: async (_, written) => written })),
   ],
   [
     'what belongs to a write is done in another step',
-    '../../src/service/hooks/run-together.js',
+    '../../src/core/hooks/run-together.js',
     replacing<typeof RunTogether>(() => ({
       runTogether: (call, run, asked = 1) =>
         run(
@@ -122,7 +126,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what belongs to a write is forgotten',
-    '../../src/service/hooks/own-right.js',
+    '../../src/core/hooks/own-right.js',
     replacing<typeof OwnRight>((real) => ({
       createOwnRight: (service) => {
         const inOwnRight = real.createOwnRight(service)
@@ -136,17 +140,17 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what belongs to a write is done with the rights of the caller',
-    '../../src/service/hooks/own-right.js',
+    '../../src/core/hooks/own-right.js',
     replacing<typeof OwnRight>(() => ({ createOwnRight: () => (call) => call })),
   ],
   [
     'what a hook sets is stored as it is',
-    '../../src/service/hooks/apply-set.js',
+    '../../src/core/hooks/apply-set.js',
     replacing<typeof ApplySet>(() => ({ applySet: async (_, { fields }, set) => ({ ...fields, ...set }) })),
   ],
   [
     'a hook is asked before the write is judged',
-    '../../src/service/write/references.js',
+    '../../src/core/references/references.js',
     replacing<typeof References>((real) => ({
       async findReferable(call, permit, bodies) {
         const [fields = {}] = bodies
@@ -159,7 +163,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook sees what its caller sees',
-    '../../src/service/hooks/show-change.js',
+    '../../src/core/hooks/show-change.js',
     replacing<typeof ShowChange>((real) => ({
       showChange(write) {
         const { before, ...change } = real.showChange(write)
@@ -170,7 +174,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook sees the writes of its request only once they have taken effect',
-    '../../src/service/batch/pending-writes.js',
+    '../../src/core/batch/pending-writes.js',
     replacing<typeof PendingWrites>(({ PendingWrites: Real }) => ({
       PendingWrites: class extends Real {
         override find(): undefined {
@@ -181,14 +185,14 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what goes with a delete goes, wherever a hook has led it',
-    '../../src/service/write/find-cascade.js',
+    '../../src/core/references/find-cascade.js',
     replacing<typeof FindCascade>(({ keyOf }) => ({
       findGoing: async (_, __, left) => new Set(left.map(keyOf)),
     })),
   ],
   [
     'a conflict is answered, though it was judged by what is overtaken',
-    '../../src/service/batch/pending-writes.js',
+    '../../src/core/batch/pending-writes.js',
     replacing<typeof PendingWrites>(({ PendingWrites: Real }) => ({
       PendingWrites: class extends Real {
         override findOvertaken(): Promise<undefined> {
@@ -199,12 +203,12 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'the api has methods that write',
-    '../../src/http/hooks/read-only.js',
+    '../../src/core/hooks/routes/read-only.js',
     replacing<typeof ReadOnly>(() => ({ readOnly: (routes) => routes })),
   ],
   [
     'a condition is not kept until the write takes effect',
-    '../../src/service/hooks/require-unchanged.js',
+    '../../src/core/hooks/require-unchanged.js',
     replacing<typeof Unchanged>(() => ({ requireUnchanged: async () => {} })),
   ],
 ]
@@ -222,7 +226,7 @@ const hiddenOf = (
 const leaks: readonly Mutant[] = [
   [
     'a refusal by a hook shows the document',
-    '../../src/service/hooks.js',
+    '../../src/core/hooks/where-hooked.js',
     replacing<typeof AskHook>((real) => ({
       askHook(call, write) {
         const asking = real.askHook(call, write)
@@ -239,7 +243,7 @@ const leaks: readonly Mutant[] = [
   ],
   [
     'a hook is not asked where something is hidden',
-    '../../src/service/hooks.js',
+    '../../src/core/hooks/where-hooked.js',
     replacing<typeof AskHook>((real) => ({
       askHook: (call, write) =>
         /"[dnstu]"/.test(JSON.stringify(hiddenOf(call, write))) ? undefined : real.askHook(call, write),
@@ -247,7 +251,7 @@ const leaks: readonly Mutant[] = [
   ],
   [
     'what a hook adds is as large as all that is stored',
-    '../../src/service/hooks/own-right.js',
+    '../../src/core/hooks/own-right.js',
     replacing<typeof OwnRight>((real) => ({
       createOwnRight: (service) => {
         const inOwnRight = real.createOwnRight(service)
@@ -266,7 +270,7 @@ const leaks: readonly Mutant[] = [
 const fillingLeaks: readonly Mutant[] = [
   [
     'what a hook fills is asked for where another document has what its writer may not see',
-    '../../src/service/hooks.js',
+    '../../src/core/hooks/where-hooked.js',
     replacing<typeof AskHook>((real) => ({
       async askHook(...[call, write]: Parameters<typeof real.askHook>) {
         const { collection, before, after } = write
@@ -305,6 +309,10 @@ describe('hooks', () => {
 })
 
 test('the real hooks, taken through the same hands, pass', async () => {
-  const create = await createMutant(['nothing is broken', '../../src/service/hooks.js', askWhere(() => true)])
+  const create = await createMutant([
+    'nothing is broken',
+    '../../src/core/hooks/where-hooked.js',
+    askWhere(() => true),
+  ])
   for (const [, check] of HOOK_LAWS) await check(opener({ ...IN_MEMORY, create }))
 })

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
+import type * as Sessions from '../../src/core/accounts/sessions.js'
+import type * as Pending from '../../src/core/batch/pending-writes.js'
 import { createMemoryAdapter } from '../../src/index.js'
-import type * as Sessions from '../../src/service/accounts/sessions.js'
-import type * as Pending from '../../src/service/batch/pending-writes.js'
 import { type Act, checkInterleaved, HELD } from '../support/interleaved.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** What makes writes behave as if one came after another, broken on purpose. */
 
-const SESSIONS = '../../src/service/accounts/sessions.js'
-const PENDING = '../../src/service/batch/pending-writes.js'
+const SESSIONS = '../../src/core/accounts/sessions.js'
+const PENDING = '../../src/core/batch/pending-writes.js'
 
 const heldBy = (what: string): Act => HELD[what] ?? expect.fail(what)
 

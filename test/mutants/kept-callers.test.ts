@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type * as BatchStore from '../../src/core/batch/batch-store.js'
+import type * as KeptSessions from '../../src/core/request/kept-sessions.js'
+import type { Linked, LinkedFound } from '../../src/core/storage.js'
 import type { StorageAdapter } from '../../src/index.js'
-import type * as BatchStore from '../../src/service/batch/batch-store.js'
-import type * as KeptSessions from '../../src/service/kept-sessions.js'
-import type { Linked, LinkedFound } from '../../src/storage.js'
 import { checkKept } from '../support/kept-callers.js'
 import { checkHistories, withoutState } from '../support/kept-histories.js'
 import { CLAIMING, checkNonInterference } from '../support/laws.js'
@@ -12,7 +12,7 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** What is kept of callers, broken on purpose. */
 
-const SESSIONS = '../../src/service/kept-sessions.js'
+const SESSIONS = '../../src/core/request/kept-sessions.js'
 const LATER = '9999-01-01T00:00:00.000Z'
 
 /** States that stay the same though something was written, by the collections that they are of. */
@@ -42,7 +42,7 @@ const mutants: readonly Mutant[] = [
 
 const inBatches: Mutant = [
   'a batch keeps what was read before its operations',
-  '../../src/service/batch/batch-store.js',
+  '../../src/core/batch/batch-store.js',
   async (original) => {
     const real = (await original()) as typeof BatchStore
     class Keeping extends real.BatchStore {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { PlainChange } from '../../src/testing/adapter/check/plain-log.js'
-import { adapterCases, runCase } from '../../src/testing/index.js'
+import type { PlainChange } from '../../src/tools/testing/adapter/check/plain-log.js'
+import { adapterCases, runCase } from '../../src/tools/testing/index.js'
 import { createLoggedAdapter, type Entry, type LogParts, soundLog } from './array-log.js'
 import { choose } from './choose.js'
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type * as Create from '../../src/openapi/create-describe.js'
-import type * as Scopes from '../../src/openapi/scope.js'
-import type * as Rights from '../../src/service/authorize.js'
-import type { Call } from '../../src/service/call.js'
+import type * as Rights from '../../src/core/request/authorize.js'
+import type { Call } from '../../src/core/request/call.js'
+import type * as Create from '../../src/tools/openapi/create-describe.js'
+import type * as Scopes from '../../src/tools/openapi/scope.js'
 import { checkDescriptions } from '../support/described-laws.js'
 import { checkTwins } from '../support/described-twins.js'
 import { choose } from './choose.js'
@@ -10,9 +10,9 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Descriptions broken on purpose: each tells a caller of what is not the caller's. */
 
-const RIGHTS = '../../src/service/authorize.js'
-const SCOPE = '../../src/openapi/scope.js'
-const CREATE_DESCRIBE = '../../src/openapi/create-describe.js'
+const RIGHTS = '../../src/core/request/authorize.js'
+const SCOPE = '../../src/tools/openapi/scope.js'
+const CREATE_DESCRIBE = '../../src/tools/openapi/create-describe.js'
 
 const breakRights =
   (break_: (all: Rights.Rights, own: Rights.Rights) => Rights.Rights) =>

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import type { Answer } from '../../src/http/answer.js'
-import type * as Root from '../../src/http/routes/root.js'
-import type { Exchange } from '../../src/http/routes/route.js'
+import type { Answer } from '../../src/core/http/answer.js'
+import type * as Root from '../../src/core/http/routes/root.js'
+import type { Exchange } from '../../src/core/http/routes/route.js'
 import { checkPage, PAGE } from '../support/page.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** The page broken on purpose: served where it should not be, or saying what it should not. */
 
-const ROOT = '../../src/http/routes/root.js'
+const ROOT = '../../src/core/http/routes/root.js'
 
 const breakPage =
   (break_: (real: typeof Root) => Partial<typeof Root>): Mutant[2] =>

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { ReadAccess } from '../../src/permissions/read-gate.js'
-import type * as CompileExpand from '../../src/query/compile-expand.js'
-import type { Call } from '../../src/service/call.js'
-import type * as ExpandDocuments from '../../src/service/read/expand-documents.js'
-import type * as ExpandLevels from '../../src/service/read/expand-levels.js'
-import type * as Matches from '../../src/service/write/matches.js'
-import type * as References from '../../src/service/write/references.js'
-import type * as ApplyUpdate from '../../src/service/write/rules/apply-update.js'
-import type * as UnsetReferences from '../../src/service/write/unset-references.js'
-import type { WriteStep } from '../../src/storage.js'
+import type * as ExpandDocuments from '../../src/core/documents/expand/expand-documents.js'
+import type * as ExpandLevels from '../../src/core/documents/expand/expand-levels.js'
+import type * as ApplyUpdate from '../../src/core/documents/write/rules/apply-update.js'
+import type { ReadAccess } from '../../src/core/permissions/read-gate.js'
+import type * as CompileExpand from '../../src/core/query/compile-expand.js'
+import type * as Matches from '../../src/core/references/matches.js'
+import type * as References from '../../src/core/references/references.js'
+import type * as UnsetReferences from '../../src/core/references/unset-references.js'
+import type { Call } from '../../src/core/request/call.js'
+import type { WriteStep } from '../../src/core/storage.js'
 import { checkNonInterference, RELATED } from '../support/laws.js'
 import { RELATED_WRITES } from '../support/related-writes.js'
 import { checkWrites } from '../support/write-laws.js'
@@ -77,27 +77,27 @@ const breakNames =
 const expandMutants: readonly Mutant[] = [
   [
     'from the second level on, hidden documents are shown',
-    '../../src/service/read/expand-levels.js',
+    '../../src/core/documents/expand/expand-levels.js',
     breakLevels((access, question) => (question > 1 ? everyRow(access) : access)),
   ],
   [
     'on the third level, hidden fields are shown',
-    '../../src/service/read/expand-levels.js',
+    '../../src/core/documents/expand/expand-levels.js',
     breakLevels((access, question) => (question > 2 ? everyField(access) : access)),
   ],
   [
     'who created something is shown past the gate of users',
-    '../../src/service/read/expand-documents.js',
+    '../../src/core/documents/expand/expand-documents.js',
     breakOneLevel((access, _, name) => (name === 'users' ? everyRow(access) : access)),
   ],
   [
     'who created something is shown past the gate of users, behind another reference',
-    '../../src/service/read/expand-levels.js',
+    '../../src/core/documents/expand/expand-levels.js',
     breakLevels((access, _, name) => (name === 'users' ? everyField(everyRow(access)) : access)),
   ],
   [
     'a name behind a reference is judged where it does not lie',
-    '../../src/query/compile-expand.js',
+    '../../src/core/query/compile-expand.js',
     breakNames(({ readable, ...following }) => ({
       targetOf: (field) => following.targetOf(field),
       readable: (name) => readable(name === 'users' ? 'people' : name),
@@ -136,7 +136,7 @@ const merged = ({ after, renewed = new Map() }: Parameters<typeof Matches.judgeM
 const writeMutants: readonly Mutant[] = [
   [
     'a match is left out of updates',
-    '../../src/service/write/matches.js',
+    '../../src/core/references/matches.js',
     replacing<typeof Matches>((real) => ({
       judgeMatches: (plan, collection, change, options) =>
         change.before ? [] : real.judgeMatches(plan, collection, change, options),
@@ -146,7 +146,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'what is stored beside what is named counts as new',
-    '../../src/service/write/matches.js',
+    '../../src/core/references/matches.js',
     replacing<typeof Matches>((real) => ({
       judgeMatches: (plan, collection, change, options) =>
         real.judgeMatches(plan, collection, { ...change, renewed: merged(change) }, options),
@@ -154,7 +154,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'a match is judged on the document as its caller sees it',
-    '../../src/service/write/rules/apply-update.js',
+    '../../src/core/documents/write/rules/apply-update.js',
     replacing<typeof ApplyUpdate>((real) => ({
       applyUpdate: (call, trial, draft) => {
         const judgeMatches: Draft['judgeMatches'] = ({ after, unseen }, ...rest) => {
@@ -167,7 +167,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'a match is judged on the target as its caller sees it',
-    '../../src/service/write/references.js',
+    '../../src/core/references/references.js',
     replacing<typeof References>((real) => ({
       async findReferable(call, permit, bodies, updating) {
         const find = await real.findReferable(call, permit, bodies, updating)
@@ -181,7 +181,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'a mismatch says what the target holds',
-    '../../src/service/write/matches.js',
+    '../../src/core/references/matches.js',
     replacing<typeof Matches>((real) => ({
       judgeMatches(plan, collection, change, { findTarget, isLater }) {
         let held: unknown
@@ -198,7 +198,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'a change of a target forgets who refers to it',
-    '../../src/service/write/matches.js',
+    '../../src/core/references/matches.js',
     replacing<typeof Matches>((real) => ({
       planAgreements: (plan, collection, written) =>
         real.planAgreements(plan, collection, written).filter(({ key }) => !key.includes('"<"')),
@@ -206,14 +206,14 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'what may not be read keeps its references',
-    '../../src/service/write/unset-references.js',
+    '../../src/core/references/unset-references.js',
     breakUnset((steps, call) =>
       steps.filter((step) => !isReplace(step) || call.access({ name: step.in })?.isReadable(step.replace)),
     ),
   ],
   [
     'what loses a reference keeps its time',
-    '../../src/service/write/unset-references.js',
+    '../../src/core/references/unset-references.js',
     breakUnset((steps) =>
       steps.map((step) =>
         isReplace(step)
@@ -224,7 +224,7 @@ const writeMutants: readonly Mutant[] = [
   ],
   [
     'what loses nothing is a new version too',
-    '../../src/service/write/unset-references.js',
+    '../../src/core/references/unset-references.js',
     breakUnset(async (steps, call) => {
       const all = await call.store.own('things').list({})
       const others = all.filter(({ _id }) =>
@@ -242,13 +242,13 @@ const writeMutants: readonly Mutant[] = [
 test('the real ones pass, taken through the same hands', async () => {
   const create = await createMutant([
     'nothing is broken',
-    '../../src/service/read/expand-levels.js',
+    '../../src/core/documents/expand/expand-levels.js',
     breakLevels((access) => ({ ...access })),
   ])
   await checkNonInterference(8, create, undefined, RELATED)
   const unbroken = await createMutant([
     'nothing is broken',
-    '../../src/service/write/unset-references.js',
+    '../../src/core/references/unset-references.js',
     breakUnset((steps) => steps),
   ])
   await checkWrites(10, { create: unbroken }, RELATED_WRITES)

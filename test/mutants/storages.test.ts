@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Ordered } from '../../src/filter/compare.js'
+import type { Ordered } from '../../src/core/filter/compare.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { type CreateAdapter, PLAIN } from '../support/laws.js'
 import { RELATED_WRITES } from '../support/related-writes.js'

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import type * as Queues from '../../src/fair-queue.js'
-import type * as Callers from '../../src/http/queue-caller.js'
+import type * as Queues from '../../src/core/fair-queue.js'
+import type * as Callers from '../../src/core/http/queue-caller.js'
 import { checkFloodOfLogins } from '../support/fairness-laws.js'
 import { choose } from './choose.js'
 import { fails, loadMutant, type Mutant } from './create-mutant.js'
 
 /** What serves callers in turn, broken on purpose. */
 
-const QUEUE = '../../src/fair-queue.js'
-const CALLER = '../../src/http/queue-caller.js'
+const QUEUE = '../../src/core/fair-queue.js'
+const CALLER = '../../src/core/http/queue-caller.js'
 
 type Break = (real: typeof Queues.FairQueue) => typeof Queues.FairQueue
 
@@ -76,9 +76,9 @@ const mutants: readonly Mutant[] = [
 
 const check = async (mutant: Mutant): Promise<void> => {
   const loaded = await loadMutant(mutant, async () => ({
-    ...(await import('../../src/create-collection-service.js')),
-    ...(await import('../../src/auth/hasher.js')),
-    ...(await import('../../src/auth/work-queue.js')),
+    ...(await import('../../src/core/create-service.js')),
+    ...(await import('../../src/core/accounts/auth/hasher.js')),
+    ...(await import('../../src/core/accounts/auth/work-queue.js')),
   }))
   await checkFloodOfLogins({ create: loaded.createCollectionService, hashing: loaded })
 }

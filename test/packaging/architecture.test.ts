@@ -4,7 +4,7 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { LAYERS } from './layers.js'
+import { FOLDERS, LAYERS, ROOM_FOLDERS } from './layers.js'
 
 interface Import {
   readonly from: string
@@ -32,18 +32,26 @@ const TYPE_ARROWS: readonly (readonly [layer: string, target: string])[] = [
   ['service', 'config'],
   ['service', 'hooks'],
   ['http', 'hooks'],
-  ['create-collection-service', 'hooks'],
+  ['create-service', 'hooks'],
   ['http', 'config'],
   // What the client needs at run time is counted in bytes.
   ['client', 'errors'],
 ]
 
 /** Arrows that only `import()` may take: a service that describes nothing does not load them. */
-const LATE_ARROWS: readonly (readonly [layer: string, target: string])[] = [
-  ['create-collection-service', 'openapi'],
-]
+const LATE_ARROWS: readonly (readonly [layer: string, target: string])[] = [['create-service', 'openapi']]
 
-const layerOf = (path: string): string => path.replace(/\.ts$/, '').split('/')[0] ?? ''
+/** What a table says of the longest beginning of a path. */
+function findLongest(path: string, table: { readonly [beginning: string]: string }): string {
+  const bare = path.replace(/\.ts$/, '')
+  const found = Object.keys(table).filter(
+    (beginning) => bare === beginning || bare.startsWith(`${beginning}/`),
+  )
+  const [longest = ''] = found.sort((a, b) => b.length - a.length)
+  return table[longest] ?? bare
+}
+
+const layerOf = (path: string): string => findLongest(path, FOLDERS)
 
 const isRelative = (from: string): boolean => from.startsWith('.')
 
@@ -79,6 +87,17 @@ function findWrongArrows(files: readonly SourceFile[]): readonly string[] {
   )
 }
 
+/** Imports of tools in what answers requests, types or not. */
+const findTools = (files: readonly SourceFile[]): readonly string[] =>
+  files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ from, isLate = false }) => {
+      const target = isRelative(from) ? resolve(path, from) : ''
+      return path.startsWith('tools/') || !target.startsWith('tools/') || isLate
+        ? []
+        : [`${path} → ${target}`]
+    }),
+  )
+
 /** What the rooms of the service may import of each other, beside the floor on which they stand. */
 const ROOMS: { readonly [room: string]: readonly string[] } = {
   service: ['service/store'],
@@ -101,11 +120,7 @@ const ROOMS: { readonly [room: string]: readonly string[] } = {
 }
 
 const roomOf = (path: string): string =>
-  path
-    .split('/')
-    .slice(0, 2)
-    .join('/')
-    .replace(/\/[^/]*\.ts$/, '')
+  path === 'core/request/store.ts' ? 'service' : findLongest(path, ROOM_FOLDERS)
 
 /** Arrows between rooms that `ROOMS` does not draw. */
 const findWrongRooms = (files: readonly SourceFile[]): readonly string[] =>
@@ -121,14 +136,14 @@ const findWrongRooms = (files: readonly SourceFile[]): readonly string[] =>
 
 /** Who may know that there is a storage: what makes one, starts one, tests one, or is the door to it. */
 const DOORS: readonly string[] = [
-  'storage.ts',
+  'core/storage.ts',
   'index.ts',
-  'create-collection-service.ts',
-  'service/store.ts',
-  'service/observe/observed-storage.ts',
-  'service/start/',
-  'cli/',
-  'testing/',
+  'core/create-service.ts',
+  'core/request/store.ts',
+  'core/request/observe/observed-storage.ts',
+  'core/start/',
+  'tools/cli/',
+  'tools/testing/',
   'adapters/',
 ]
 
@@ -137,7 +152,7 @@ const findBackDoors = (files: readonly SourceFile[]): readonly string[] =>
   files.flatMap(({ path, names }) => {
     const isDoor = DOORS.some((door) => path.startsWith(door))
     const past = !isDoor && names.has('StorageAdapter') ? [`${path}: StorageAdapter`] : []
-    const isShown = path.startsWith('service/read/') || path.startsWith('http/')
+    const isShown = /^core\/documents\/(?:read|expand)\//.test(path) || layerOf(path) === 'http'
     const own = [...names].filter((name) => isShown && /\.own$/.test(name))
     return [...past, ...own.map((name) => `${path}: ${name}`)]
   })
@@ -170,7 +185,7 @@ function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
   const users = new Map<string, Set<string>>()
   for (const { path, imports } of files) {
     // What the page is made with is everywhere in it, and nowhere else.
-    if (path.startsWith('page/app/')) continue
+    if (path.startsWith('tools/page/app/')) continue
     for (const { from } of imports) {
       if (isRelative(from) || from.startsWith('node:')) continue
       const name = from
@@ -187,9 +202,9 @@ function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
 
 /** Where only node and those like it go. */
 const NODE_FOLDERS = [
-  ...['mounts/', 'cli/', 'adapters/sql/', 'adapters/sqlite/', 'adapters/postgres/'],
+  ...['mounts/', 'tools/cli/', 'adapters/sql/', 'adapters/sqlite/', 'adapters/postgres/'],
   // The build runs these.
-  'page/bundle-page.ts',
+  'tools/page/bundle-page.ts',
   'page/bundle-texts.ts',
 ]
 const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediate']
@@ -197,11 +212,11 @@ const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediat
 /** Files that ask `globalThis` whether it is there, and do without where it is not. */
 const ASKED_FOR: { readonly [path: string]: string } = {
   'adapters/log/warn-of-held.ts': 'process',
-  'auth/default-hasher.ts': 'process',
-  'auth/token.ts': 'process',
-  'create-collection-service.ts': 'process',
-  'json/bytes.ts': 'Buffer',
-  'slices.ts': 'setImmediate',
+  'core/accounts/auth/default-hasher.ts': 'process',
+  'core/accounts/auth/token.ts': 'process',
+  'core/create-service.ts': 'process',
+  'core/json/bytes.ts': 'Buffer',
+  'core/slices.ts': 'setImmediate',
 }
 
 /** What only node has, in a layer that also runs elsewhere. */
@@ -214,16 +229,7 @@ function findNodeOnly(files: readonly SourceFile[]): readonly string[] {
   })
 }
 
-const WEB_LAYERS = [
-  'http',
-  'mounts',
-  'types',
-  'hooks',
-  'create-collection-service',
-  'client',
-  'insight',
-  'page',
-]
+const WEB_LAYERS = ['http', 'mounts', 'types', 'hooks', 'create-service', 'client', 'insight', 'page']
 
 /** Requests and answers of the web below the layer of HTTP. */
 const findWebObjects = (files: readonly SourceFile[]): readonly string[] =>
@@ -354,135 +360,148 @@ const RULES: readonly Rule[] = [
     'arrows between layers point one way',
     findWrongArrows,
     {
-      'filter/matches.ts': `import { parse } from '../query/parse.js'`,
-      'query/parse.ts': `import { type Filter, not } from '../filter/filter.js'\nimport './operand.js'`,
-      'query/operand.ts': `const { findRoute } = await import('../http/router.js')`,
-      'schema/field.ts': `export { list } from '../service/list.js'`,
-      'types.ts': `import type { JsonObject } from './filter/read-path.js'`,
-      'service/list.ts': `let answer: import('../http/answer.js').Answer\nimport { plan } from '../config/plan.js'`,
-      'adapters/memory/rows.ts': `import '../sqlite/rows.js'\nimport './order.js'\nimport type {} from '../../storage.js'\nimport type {} from '../../types.js'`,
+      'core/filter/matches.ts': `import { parse } from '../query/parse.js'`,
+      'core/query/parse.ts': `import { type Filter, not } from '../filter/filter.js'\nimport './operand.js'`,
+      'core/query/operand.ts': `const { findRoute } = await import('../http/router.js')`,
+      'core/fields/schema/field.ts': `export { list } from '../../request/list.js'`,
+      'core/types.ts': `import type { JsonObject } from './filter/read-path.js'`,
+      'core/request/list.ts': `let answer: import('../http/answer.js').Answer\nimport { plan } from '../config/plan.js'`,
+      'adapters/memory/rows.ts': `import '../sqlite/rows.js'\nimport './order.js'\nimport type {} from '../../core/storage.js'\nimport type {} from '../../core/types.js'`,
       'adapters/sqlite/rows.ts': `import '../sql/dialect.js'`,
       'adapters/sqlite/read/rows.ts': `import '../rows.js'\nimport '../../sql/dialect.js'\nimport '../../memory/rows.js'`,
       'adapters/sql/dialect.ts': `import '../sqlite/rows.js'`,
-      'mounts/node.ts': `import { list } from '../service/list.js'\nimport { answer } from '../http/answer.js'`,
-      'cli/main.ts': `import '../testing/index.js'`,
-      'create-collection-service.ts': `import { createDescribe } from './openapi/create-describe.js'\nconst late = () => import('./openapi/create-describe.js')`,
-      'elsewhere/file.ts': `import { ServiceError } from '../errors.js'`,
+      'mounts/node.ts': `import { list } from '../core/request/list.js'\nimport { answer } from '../core/http/answer.js'`,
+      'tools/cli/main.ts': `import '../testing/index.js'`,
+      'core/create-service.ts': `import { createDescribe } from '../tools/openapi/create-describe.js'\nconst late = () => import('../tools/openapi/create-describe.js')`,
+      'elsewhere/file.ts': `import { ServiceError } from '../core/errors.js'`,
     },
     [
-      'filter/matches.ts → query/parse.ts',
-      'query/operand.ts → http/router.ts',
-      'schema/field.ts → service/list.ts',
-      'types.ts → filter/read-path.ts',
-      'service/list.ts → http/answer.ts',
-      'service/list.ts → config/plan.ts',
+      'core/filter/matches.ts → core/query/parse.ts',
+      'core/query/operand.ts → core/http/router.ts',
+      'core/fields/schema/field.ts → core/request/list.ts',
+      'core/types.ts → core/filter/read-path.ts',
+      'core/request/list.ts → core/http/answer.ts',
+      'core/request/list.ts → core/config/plan.ts',
       'adapters/memory/rows.ts → adapters/sqlite/rows.ts',
-      'adapters/memory/rows.ts → types.ts',
+      'adapters/memory/rows.ts → core/types.ts',
       'adapters/sqlite/read/rows.ts → adapters/memory/rows.ts',
       'adapters/sql/dialect.ts → adapters/sqlite/rows.ts',
-      'mounts/node.ts → service/list.ts',
-      'cli/main.ts → testing/index.ts',
-      'create-collection-service.ts → openapi/create-describe.ts',
-      'elsewhere/file.ts → errors.ts',
+      'mounts/node.ts → core/request/list.ts',
+      'tools/cli/main.ts → tools/testing/index.ts',
+      'core/create-service.ts → tools/openapi/create-describe.ts',
+      'elsewhere/file.ts → core/errors.ts',
     ],
+  ],
+  [
+    'the server imports no tools, but for those that it loads late',
+    findTools,
+    {
+      'core/http/respond.ts': `import type { ApiDocument } from '../../tools/openapi/describe-service.js'`,
+      'core/create-service.ts': `const late = () => import('../tools/openapi/create-describe.js')`,
+      'tools/cli/main.ts': `import { explain } from '../insight/index.js'`,
+    },
+    ['core/http/respond.ts → tools/openapi/describe-service.ts'],
   ],
   [
     'arrows between the rooms of the service point one way',
     findWrongRooms,
     {
-      'service/store.ts': `import './read/read-page.js'\nimport './deadline.js'`,
-      'service/read/list.ts': `import '../store.js'\nimport { write } from '../write/written.js'`,
-      'service/write/rules/choose-rule.ts': `import '../../call.js'\nimport '../../accounts/login.js'`,
-      'service/accounts/login.ts': `import '../write/stored-document.js'\nimport '../start/seed.js'`,
+      'core/request/store.ts': `import '../documents/read/read-page.js'\nimport './deadline.js'`,
+      'core/documents/read/list.ts': `import '../../request/store.js'\nimport { write } from '../write/written.js'`,
+      'core/documents/write/rules/choose-rule.ts': `import '../../../request/call.js'\nimport '../../../accounts/login.js'`,
+      'core/accounts/login.ts': `import '../documents/write/stored-document.js'\nimport '../start/seed.js'`,
     },
     [
-      'service/store.ts → service/read/read-page.ts',
-      'service/read/list.ts → service/write/written.ts',
-      'service/write/rules/choose-rule.ts → service/accounts/login.ts',
-      'service/accounts/login.ts → service/start/seed.ts',
+      'core/request/store.ts → core/documents/read/read-page.ts',
+      'core/documents/read/list.ts → core/documents/write/written.ts',
+      'core/documents/write/rules/choose-rule.ts → core/accounts/login.ts',
+      'core/accounts/login.ts → core/start/seed.ts',
     ],
   ],
   [
     'storage has one door, and what a caller gets to see is read with an access',
     findBackDoors,
     {
-      'service/store.ts': `export const createStore = (adapter: StorageAdapter) => adapter.list`,
-      'service/read/list.ts': `const { list }: StorageAdapter = call.store.own('users')`,
-      'service/write/delete.ts': `call.store.own('users')`,
-      'http/respond.ts': `import type { StorageAdapter } from '../storage.js'`,
+      'core/request/store.ts': `export const createStore = (adapter: StorageAdapter) => adapter.list`,
+      'core/documents/read/list.ts': `const { list }: StorageAdapter = call.store.own('users')`,
+      'core/documents/write/delete.ts': `call.store.own('users')`,
+      'core/http/respond.ts': `import type { StorageAdapter } from '../storage.js'`,
     },
     [
-      'service/read/list.ts: StorageAdapter',
-      'service/read/list.ts: call.store.own',
-      'http/respond.ts: StorageAdapter',
+      'core/documents/read/list.ts: StorageAdapter',
+      'core/documents/read/list.ts: call.store.own',
+      'core/http/respond.ts: StorageAdapter',
     ],
   ],
   [
     'files do not import each other in a circle',
     findCycles,
     {
-      'filter/a.ts': `import { b } from './b.js'`,
-      'filter/b.ts': `import { c } from './c.js'`,
-      'filter/c.ts': `import type { A } from './a.js'`,
-      'filter/d.ts': `import { a } from './a.js'`,
-      'filter/self.ts': `export { own } from './self.js'`,
+      'core/filter/a.ts': `import { b } from './b.js'`,
+      'core/filter/b.ts': `import { c } from './c.js'`,
+      'core/filter/c.ts': `import type { A } from './a.js'`,
+      'core/filter/d.ts': `import { a } from './a.js'`,
+      'core/filter/self.ts': `export { own } from './self.js'`,
     },
-    ['filter/a.ts → filter/b.ts → filter/c.ts → filter/a.ts', 'filter/self.ts → filter/self.ts'],
+    [
+      'core/filter/a.ts → core/filter/b.ts → core/filter/c.ts → core/filter/a.ts',
+      'core/filter/self.ts → core/filter/self.ts',
+    ],
   ],
   [
     'a package is imported in one file',
     findSharedPackages,
     {
-      'filter/a.ts': `import { sha256 } from '@noble/hashes/sha2.js'\nimport Loki from 'lokijs'`,
-      'filter/b.ts': `import { bytesToHex } from '@noble/hashes/utils.js'\nimport addFormats from 'ajv-formats'`,
-      'filter/c.ts': `import type { Ajv } from 'ajv'\nimport 'node:fs'`,
-      'filter/d.ts': `import 'node:fs'\n// import Loki from 'lokijs'`,
+      'core/filter/a.ts': `import { sha256 } from '@noble/hashes/sha2.js'\nimport Loki from 'lokijs'`,
+      'core/filter/b.ts': `import { bytesToHex } from '@noble/hashes/utils.js'\nimport addFormats from 'ajv-formats'`,
+      'core/filter/c.ts': `import type { Ajv } from 'ajv'\nimport 'node:fs'`,
+      'core/filter/d.ts': `import 'node:fs'\n// import Loki from 'lokijs'`,
     },
-    ['@noble/hashes: filter/a.ts, filter/b.ts'],
+    ['@noble/hashes: core/filter/a.ts, core/filter/b.ts'],
   ],
   [
     'what only node has stays in the mounts, the command and the databases',
     findNodeOnly,
     {
-      'auth/token.ts': `import { randomBytes } from 'node:crypto'\nexport const token = Buffer.from(randomBytes(32))`,
-      'http/body.ts': `// a Buffer would do\nexport const text = 'process'\nexport const env = globalThis.process`,
-      'create-collection-service.ts': `const env = globalThis.process?.env\nsetImmediate(env)`,
+      'core/accounts/auth/token.ts': `import { randomBytes } from 'node:crypto'\nexport const token = Buffer.from(randomBytes(32))`,
+      'core/http/body.ts': `// a Buffer would do\nexport const text = 'process'\nexport const env = globalThis.process`,
+      'core/create-service.ts': `const env = globalThis.process?.env\nsetImmediate(env)`,
       'mounts/node.ts': `import { createServer } from 'node:http'\nBuffer.from('')`,
     },
     [
-      'auth/token.ts: node:crypto',
-      'auth/token.ts: Buffer',
-      'http/body.ts: process',
-      'create-collection-service.ts: setImmediate',
+      'core/accounts/auth/token.ts: node:crypto',
+      'core/accounts/auth/token.ts: Buffer',
+      'core/http/body.ts: process',
+      'core/create-service.ts: setImmediate',
     ],
   ],
   [
     'below HTTP nothing knows a request or an answer of the web',
     findWebObjects,
     {
-      'service/list.ts': `export const list = (request: Request): Response => Response.json([])`,
-      'http/respond.ts': `export const respond = (request: Request) => new Response()`,
+      'core/request/list.ts': `export const list = (request: Request): Response => Response.json([])`,
+      'core/http/respond.ts': `export const respond = (request: Request) => new Response()`,
     },
-    ['service/list.ts: Request', 'service/list.ts: Response'],
+    ['core/request/list.ts: Request', 'core/request/list.ts: Response'],
   ],
   [
     'what is computed from a configuration or a query has no clock and no chance',
     findImpure,
-    { 'query/now.ts': 'export const now = () => Date.now()', 'service/now.ts': 'Date.now()' },
-    ['query/now.ts: Date.now'],
+    { 'core/query/now.ts': 'export const now = () => Date.now()', 'core/request/now.ts': 'Date.now()' },
+    ['core/query/now.ts: Date.now'],
   ],
   [
     'nothing is exported by default',
     findDefaultExports,
     {
-      'filter/a.ts': `export default function a() {}`,
-      'filter/b.ts': `const b = 1\nexport { b as default }`,
-      'filter/c.ts': `export default 3`,
-      'filter/d.ts': `export { default } from './c.js'`,
-      'filter/e.ts': `switch (1) { default: }\nexport const text = 'export default'`,
-      'filter/f.ts': `import c from './c.js'\nexport { c }`,
+      'core/filter/a.ts': `export default function a() {}`,
+      'core/filter/b.ts': `const b = 1\nexport { b as default }`,
+      'core/filter/c.ts': `export default 3`,
+      'core/filter/d.ts': `export { default } from './c.js'`,
+      'core/filter/e.ts': `switch (1) { default: }\nexport const text = 'export default'`,
+      'core/filter/f.ts': `import c from './c.js'\nexport { c }`,
     },
-    ['filter/a.ts', 'filter/b.ts', 'filter/c.ts', 'filter/d.ts'],
+    ['core/filter/a.ts', 'core/filter/b.ts', 'core/filter/c.ts', 'core/filter/d.ts'],
   ],
 ]
 

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { compileConfig } from '../../src/config/compile-config.js'
+import { compileConfig } from '../../src/core/config/compile-config.js'
+import { fromHost, type KnownCaller } from '../../src/core/permissions/caller.js'
 import {
   createCollectionService,
   createMemoryAdapter,
@@ -13,9 +14,8 @@ import {
   type ServiceOptions,
 } from '../../src/index.js'
 import { toNodeHandler } from '../../src/mounts/node.js'
-import { describeService } from '../../src/openapi/describe-service.js'
-import type { DescribedService } from '../../src/openapi/scope.js'
-import { fromHost, type KnownCaller } from '../../src/permissions/caller.js'
+import { describeService } from '../../src/tools/openapi/describe-service.js'
+import type { DescribedService } from '../../src/tools/openapi/scope.js'
 import { createDescription } from '../support/described.js'
 import { findIn } from '../support/json-schema.js'
 import { holdOthers, judged, takeFaults } from '../support/judged.js'

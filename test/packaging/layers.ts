@@ -1,4 +1,82 @@
-/** What each layer may import beside itself; it is a layer of its own where it is a file. */
+/**
+ * The layer of each folder or file: the longest beginning of a path decides. A feature is one folder with parts in several layers: what
+ * compiles it, what does it, and its routes.
+ */
+export const FOLDERS: { readonly [beginning: string]: string } = {
+  'core/errors': 'errors',
+  'core/bounds': 'bounds',
+  'core/field-definition': 'field-definition',
+  'core/types': 'types',
+  'core/slices': 'slices',
+  'core/promises': 'promises',
+  'core/first-version': 'first-version',
+  'core/fair-queue': 'fair-queue',
+  'core/kept': 'kept',
+  infer: 'infer',
+  'core/consumers/types': 'consumers',
+  'core/hooks/types': 'hooks',
+  'core/define-config': 'define-config',
+  client: 'client',
+  'core/json': 'json',
+  'core/filter': 'filter',
+  'core/storage': 'storage',
+  'core/fields': 'fields',
+  'core/fields/schema': 'schema',
+  'core/options': 'options',
+  'core/query': 'query',
+  'core/claims/query': 'query',
+  'core/permissions': 'permissions',
+  'core/config': 'config',
+  'core/claims/config': 'config',
+  'core/references/config': 'config',
+  'core/accounts/config': 'config',
+  'core/accounts/auth': 'auth',
+  'core/request': 'service',
+  'core/documents': 'service',
+  'core/references': 'service',
+  'core/claims': 'service',
+  'core/accounts': 'service',
+  'core/changes': 'service',
+  'core/hooks': 'service',
+  'core/consumers': 'service',
+  'core/batch': 'service',
+  'core/start': 'service',
+  'core/http': 'http',
+  'core/accounts/routes': 'http',
+  'core/changes/routes': 'http',
+  'core/hooks/routes': 'http',
+  'core/batch/routes': 'http',
+  adapters: 'adapters',
+  mounts: 'mounts',
+  'core/create-service': 'create-service',
+  'tools/openapi': 'openapi',
+  'tools/insight': 'insight',
+  'tools/page': 'page',
+  'tools/testing': 'testing',
+  'tools/cli': 'cli',
+  index: 'index',
+}
+
+/** The rooms of the layer `service`: the longest beginning of a path decides. */
+export const ROOM_FOLDERS: { readonly [beginning: string]: string } = {
+  'core/request': 'service',
+  'core/claims': 'service',
+  'core/hooks/where-hooked': 'service',
+  'core/request/store': 'service/store',
+  'core/request/observe': 'service/observe',
+  'core/documents/read': 'service/read',
+  'core/documents/expand': 'service/read',
+  'core/documents/write': 'service/write',
+  'core/references': 'service/write',
+  'core/accounts': 'service/accounts',
+  'core/batch': 'service/batch',
+  'core/changes': 'service/changes',
+  'core/hooks': 'service/hooks',
+  'core/consumers': 'service/consumers',
+  'core/start': 'service/start',
+}
+
+/** What each layer may import beside itself. */
 export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   errors: [],
   bounds: [],
@@ -85,7 +163,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'storage',
   ],
   mounts: ['bounds', 'json', 'errors', 'options', 'types', 'slices', 'promises', 'auth', 'http'],
-  'create-collection-service': [
+  'create-service': [
     'errors',
     'types',
     'hooks',
@@ -135,7 +213,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'http',
     'openapi',
     'adapters',
-    'create-collection-service',
+    'create-service',
     // How a body is written.
     'client',
   ],
@@ -181,6 +259,6 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'storage',
     'adapters',
     'define-config',
-    'create-collection-service',
+    'create-service',
   ],
 }

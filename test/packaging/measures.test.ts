@@ -55,10 +55,10 @@ const MADE_ONCE: readonly string[] = [
   'src/adapters/memory/sorted-list.ts',
   'src/adapters/postgres/connection/hosts/hosts.ts',
   'src/adapters/sqlite/connection/connection.ts',
-  'src/filter/pattern/pattern-store.ts',
-  'src/filter/pattern/value-cache.ts',
-  'src/service/changes/streams.ts',
-  'src/service/start/seed-when-empty.ts',
+  'src/core/filter/pattern/pattern-store.ts',
+  'src/core/filter/pattern/value-cache.ts',
+  'src/core/changes/streams.ts',
+  'src/core/start/seed-when-empty.ts',
 ]
 
 /**

@@ -109,7 +109,7 @@ test('the package holds what is built and what describes it, nothing else', asyn
     (file) =>
       !/^dist(\/[\w-]+(\.d-[\w-]+)?\.(js|cjs|d\.ts|d\.cts|schema\.json))?$/.test(file) &&
       !/^(docs|examples)(\/|$)/.test(file) &&
-      !/^(package\.json|LICENSE|(README|CHANGELOG)\.md|\.github(\/page\.png)?|src|src\/storage\.ts|test|test\/contract|test\/contract\/CONTRACT\.md)$/.test(
+      !/^(package\.json|LICENSE|(README|CHANGELOG)\.md|\.github(\/page\.png)?|src|src\/core|src\/core\/storage\.ts|test|test\/contract|test\/contract\/CONTRACT\.md)$/.test(
         file,
       ),
   )

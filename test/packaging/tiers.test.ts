@@ -20,11 +20,11 @@ test.each(MUTANTS)('the areas that %s names are there, so that it is not left ou
 
 describe('the area of a mutant has changed', () => {
   test.each([
-    ['../../src/service/claims.js', 'src/service/claims.ts', true],
-    ['../../src/service/claims.js', 'src/service/call.ts', true],
-    ['../../src/service/claims.js', 'src/service/batch/conditions.ts', false],
-    ['../../src/service/claims.js', 'src/service/README.md', false],
-    ['../../src/service/claims.js', 'src/services/call.ts', false],
+    ['../../src/core/claims/claims.js', 'src/core/claims/claims.ts', true],
+    ['../../src/core/claims/claims.js', 'src/core/request/call.ts', true],
+    ['../../src/core/claims/claims.js', 'src/core/batch/conditions.ts', false],
+    ['../../src/core/claims/claims.js', 'src/service/README.md', false],
+    ['../../src/core/claims/claims.js', 'src/services/call.ts', false],
     ['../../src/insight/', 'src/insight/diff/compare.ts', true],
     ['../../src/insight/', 'src/insights.ts', false],
     ['../../examples/teams/', 'examples/teams/config.json', true],
@@ -35,7 +35,7 @@ describe('the area of a mutant has changed', () => {
   test('and its file is run, by itself or by the folder that it names in a constant', () => {
     const runs = (file: string) =>
       MUTANTS.filter((name) => !listUnchangedMutants([file]).includes(`test/mutants/${name}`))
-    expect(runs('src/service/consumers/lease.ts')).toEqual(['consumers.test.ts'])
+    expect(runs('src/core/consumers/lease.ts')).toEqual(['consumers.test.ts'])
     expect(runs('test/mutants/page.test.ts')).toEqual(['page.test.ts'])
     expect(runs('README.md')).toEqual([])
     expect(listUnchangedMutants(undefined)).toEqual([])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import type { Config, StorageAdapter, StoredDocument } from '../../src/index.js'
 import fc from '../support/fast-check.js'
 import type { Sent, TestService } from '../support/service.js'

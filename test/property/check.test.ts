@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkConfig, type Finding } from '../../src/insight/index.js'
-import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
+import { checkConfig, type Finding } from '../../src/tools/insight/index.js'
+import { createRandom, type Random } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { fillAll, markFilled } from '../support/insight/filled.js'
 import { createJudge, type Judge } from '../support/insight/judge.js'
 import { randomConfig } from '../support/insight/random-config.js'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Caller, HookChange } from '../../src/index.js'
-import { type ApiDocument, describeApi } from '../../src/insight/index.js'
+import { type ApiDocument, describeApi } from '../../src/tools/insight/index.js'
 import fc from '../support/fast-check.js'
 import { createFromSchema } from '../support/from-schema.js'
 import { createTestService } from '../support/service.js'

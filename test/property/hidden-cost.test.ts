@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compileJudge } from '../../src/filter/matches.js'
+import { compileJudge } from '../../src/core/filter/matches.js'
 import { createMemoryAdapter, type Filter, type StorageAdapter } from '../../src/index.js'
 import { idOf, openStored } from '../support/stored.js'
 

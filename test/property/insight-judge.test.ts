@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
+import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { createSmallHandler } from '../support/insight/ask-handler.js'
 import { findApart } from '../support/insight/check-pair.js'
 import { type CollectionJudge, createJudge, judgeCollection } from '../support/insight/judge.js'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { permissionMatrix } from '../../src/insight/index.js'
-import type { CallerMatrix, MatrixFields, MatrixRule } from '../../src/insight/matrix/types.js'
-import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
+import { permissionMatrix } from '../../src/tools/insight/index.js'
+import type { CallerMatrix, MatrixFields, MatrixRule } from '../../src/tools/insight/matrix/types.js'
+import { createRandom, type Random } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { createJudge, type Judge, type SmallAnswer } from '../support/insight/judge.js'
 import { type RuleOperation, randomPart, randomRule, randomSchema } from '../support/insight/random-config.js'
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import fc from '../support/fast-check.js'
 import { newSchema, usePostgres } from '../support/postgres.js'

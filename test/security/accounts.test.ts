@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Hasher, StoredDocument } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { faultsOf, type SendOptions } from '../support/service.js'
 import {
   ALL,

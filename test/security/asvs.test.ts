@@ -124,15 +124,19 @@ test('the configurations that ship ask for secrets of eight characters or more',
     'examples',
     'examples/team',
     'examples/teams',
-    'src/cli/commands/templates/notes',
-    'src/cli/commands/templates/blog',
+    'src/tools/cli/commands/templates/notes',
+    'src/tools/cli/commands/templates/blog',
   ]
   for (const folder of folders) {
     const { collections } = JSON.parse(await readFile(join(root, folder, 'config.json'), 'utf8'))
     expect(collections.users.schema.password.minLength, folder).toBeGreaterThanOrEqual(8)
   }
   // No other one is there.
-  expect((await readdir(join(root, 'src/cli/commands/templates'))).sort()).toEqual(['blog', 'notes', 'teams'])
+  expect((await readdir(join(root, 'src/tools/cli/commands/templates'))).sort()).toEqual([
+    'blog',
+    'notes',
+    'teams',
+  ])
 })
 
 test('a secret of any characters is taken, and compared exactly, in NFC', async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createMemoryAdapter } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { faultsOf, type SendOptions } from '../support/service.js'
 import {
   ANN,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/index.js'
-import { describeApi } from '../../src/openapi/describe-api.js'
+import { describeApi } from '../../src/tools/openapi/describe-api.js'
 import { REWRITES } from '../support/rewritten-tags.js'
 import { type AnyConfig, createTestService, type SendOptions, type Sent } from '../support/service.js'
 import { rounds } from '../support/tier.js'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { LEDGERS_PLAN } from '../../src/auth/ledger.js'
+import { LEDGERS_PLAN } from '../../src/core/accounts/auth/ledger.js'
+import { createThrottle } from '../../src/core/accounts/throttle/throttle.js'
+import type { Deadline } from '../../src/core/request/deadline.js'
+import { createStore } from '../../src/core/request/store.js'
 import { createMemoryAdapter, type Hasher, ServiceError, type StorageAdapter } from '../../src/index.js'
-import { createThrottle } from '../../src/service/accounts/throttle/throttle.js'
-import type { Deadline } from '../../src/service/deadline.js'
-import { createStore } from '../../src/service/store.js'
 import { createTestService, type Sent, type TestService } from '../support/service.js'
 
 const TEXT = { type: 'string' }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { DELIVERIES } from '../../src/auth/deliveries.js'
-import { LEDGERS } from '../../src/auth/ledger.js'
-import { SESSIONS } from '../../src/auth/sessions.js'
-import { everything } from '../../src/filter/filter.js'
+import { DELIVERIES } from '../../src/core/accounts/auth/deliveries.js'
+import { LEDGERS } from '../../src/core/accounts/auth/ledger.js'
+import { SESSIONS } from '../../src/core/accounts/auth/sessions.js'
+import { everything } from '../../src/core/filter/filter.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 

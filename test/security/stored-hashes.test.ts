@@ -1,6 +1,6 @@
 import bcrypt from 'bcryptjs'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { createBcryptHasher } from '../../src/auth/hasher.js'
+import { createBcryptHasher } from '../../src/core/accounts/auth/hasher.js'
 import { createTestService } from '../support/service.js'
 
 // CONTRACT.md §4, "Secrets"

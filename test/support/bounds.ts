@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import { type Bounds, bounds, replaceBounds, SHIPPED } from '../../src/bounds.js'
+import { type Bounds, bounds, replaceBounds, SHIPPED } from '../../src/core/bounds.js'
 
 /** What sizes are divided by, so that tests of large documents need none that are large. */
 const SCALE = 32

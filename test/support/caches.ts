@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import { CACHES } from '../../src/kept/caches.js'
+import { CACHES } from '../../src/core/kept/caches.js'
 
 const all = Object.values(CACHES)
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { issueSession } from '../../src/auth/sessions.js'
-import { isId } from '../../src/filter/filter.js'
+import { issueSession } from '../../src/core/accounts/auth/sessions.js'
+import { isId } from '../../src/core/filter/filter.js'
 import {
   type createCollectionService,
   createMemoryAdapter,
@@ -8,7 +8,7 @@ import {
   type StoredDocument,
   type WriteStep,
 } from '../../src/index.js'
-import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
+import { createRandom, type Random } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { CLAIMS, MEMBERSHIPS, withTeams } from './claim-worlds.js'
 import { type OpenStream, readStream, told, watchLog } from './event-streams.js'
 import { inPages } from './log-pages.js'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, vi } from 'vitest'
-import { main } from '../../src/cli/main.js'
+import { main } from '../../src/tools/cli/main.js'
 
 /** This repository. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))

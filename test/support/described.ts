@@ -1,12 +1,12 @@
-import type { JsonSchema } from '../../src/json/json-schema.js'
+import type { JsonSchema } from '../../src/core/json/json-schema.js'
+import type { RightsHolder } from '../../src/core/request/authorize.js'
 import {
   type ApiDocument,
   describeResponses,
   pathsOf,
   type Spot,
-} from '../../src/openapi/describe-service.js'
-import { createScope, type DescribedService } from '../../src/openapi/scope.js'
-import type { RightsHolder } from '../../src/service/authorize.js'
+} from '../../src/tools/openapi/describe-service.js'
+import { createScope, type DescribedService } from '../../src/tools/openapi/scope.js'
 import { createJudge, findIn, type Judge } from './json-schema.js'
 
 /** An answer. */

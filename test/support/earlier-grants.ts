@@ -1,5 +1,5 @@
-import { explainWith } from '../../src/insight/explain/explain-request.js'
-import type { Explanation, JudgedRule, Suggestion } from '../../src/insight/explain/explanation.js'
+import { explainWith } from '../../src/tools/insight/explain/explain-request.js'
+import type { Explanation, JudgedRule, Suggestion } from '../../src/tools/insight/explain/explanation.js'
 import type { Asked } from './explained-requests.js'
 
 type Json = { readonly [name: string]: unknown }

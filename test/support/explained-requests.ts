@@ -1,4 +1,4 @@
-import type { ExplainedRequest } from '../../src/insight/explain/explanation.js'
+import type { ExplainedRequest } from '../../src/tools/insight/explain/explanation.js'
 import fc from './fast-check.js'
 
 type Json = { readonly [name: string]: unknown }

@@ -1,4 +1,4 @@
-import type * as EdgeValues from '../../src/testing/adapter/check/edge-values.js'
+import type * as EdgeValues from '../../src/tools/testing/adapter/check/edge-values.js'
 import { isLong, isQuick } from './tier.js'
 
 type Values = typeof EdgeValues

@@ -1,4 +1,4 @@
-import type { ApiDocument } from '../../src/openapi/describe-service.js'
+import type { ApiDocument } from '../../src/tools/openapi/describe-service.js'
 import { judgeAnswer, readDescription } from './described.js'
 import { judged, noteFault } from './judged.js'
 

@@ -1,18 +1,18 @@
-import { type Answer, type IncomingRequest, isStream, type Respond } from '../../src/http/answer.js'
-import { createRespond as create, type RespondOptions } from '../../src/http/respond.js'
-import { joinPrefix, splitTarget } from '../../src/http/target.js'
-import type { DescribedService } from '../../src/openapi/scope.js'
-import { whenReady } from '../../src/promises.js'
-import type { RightsHolder } from '../../src/service/authorize.js'
-import type { Service } from '../../src/service/call.js'
-import type { TextStream } from '../../src/service/read/text-stream.js'
+import type { TextStream } from '../../src/core/documents/read/text-stream.js'
+import { type Answer, type IncomingRequest, isStream, type Respond } from '../../src/core/http/answer.js'
+import { createRespond as create, type RespondOptions } from '../../src/core/http/respond.js'
+import { joinPrefix, splitTarget } from '../../src/core/http/target.js'
+import { whenReady } from '../../src/core/promises.js'
+import type { RightsHolder } from '../../src/core/request/authorize.js'
+import type { Service } from '../../src/core/request/call.js'
+import type { DescribedService } from '../../src/tools/openapi/scope.js'
 import { createDescription, type Description, judgeAnswer, type Responses } from './described.js'
 import { holdsOthers, isUnjudged, judged, noteFault } from './judged.js'
 import { findUnknownName } from './named-faults.js'
 import { judgePlace } from './page-headers.js'
 
 /**
- * Stands in every test for `createRespond` of `src/http/respond.ts`: each answer of each service is held against the
+ * Stands in every test for `createRespond` of `src/core/http/respond.ts`: each answer of each service is held against the
  * description of the service (CONTRACT.md §8, "OpenAPI"), whichever way it leaves, and is given on as it is.
  */
 export function createRespond(service: Service, options: RespondOptions): Respond {

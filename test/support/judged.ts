@@ -1,4 +1,4 @@
-import type { ServiceOptions } from '../../src/types.js'
+import type { ServiceOptions } from '../../src/core/types.js'
 
 const faults: string[] = []
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import {
   type createCollectionService,
   createMemoryAdapter,

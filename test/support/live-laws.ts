@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { createClient } from '../../src/client/client.js'
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
-import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
+import { createRandom, type Random } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { watchLog } from './event-streams.js'
 import { createTestService } from './service.js'
 import { seedOf } from './tier.js'

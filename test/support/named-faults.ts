@@ -1,7 +1,7 @@
-import type { Collection } from '../../src/config/plan.js'
-import type { KnownCaller } from '../../src/permissions/caller.js'
-import { USERS } from '../../src/schema/names.js'
-import type { Service } from '../../src/service/call.js'
+import type { Collection } from '../../src/core/config/plan.js'
+import { USERS } from '../../src/core/fields/schema/names.js'
+import type { KnownCaller } from '../../src/core/permissions/caller.js'
+import type { Service } from '../../src/core/request/call.js'
 
 /**
  * CONTRACT.md §6, "Problems": no fault of a write names a declared property that no rule of its caller's subjects

@@ -1,10 +1,10 @@
-import { compileDocumentOrder } from '../../src/filter/compare.js'
-import { and, type FieldRef, type Filter, ID, not, or, type Scalar } from '../../src/filter/filter.js'
-import { compileFilter } from '../../src/filter/matches.js'
-import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
-import { simplify } from '../../src/filter/simplify.js'
+import { compileDocumentOrder } from '../../src/core/filter/compare.js'
+import { and, type FieldRef, type Filter, ID, not, or, type Scalar } from '../../src/core/filter/filter.js'
+import { compileFilter } from '../../src/core/filter/matches.js'
+import { parsePattern } from '../../src/core/filter/pattern/parse-pattern.js'
+import { simplify } from '../../src/core/filter/simplify.js'
+import { endless } from '../../src/core/slices.js'
 import type { ListQuery, StorageAdapter, StoredDocument } from '../../src/index.js'
-import { endless } from '../../src/slices.js'
 import fc from './fast-check.js'
 
 /**

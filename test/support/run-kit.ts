@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type FuzzCoverage, type TestStorage, testAdapter } from '../../src/testing/index.js'
+import { type FuzzCoverage, type TestStorage, testAdapter } from '../../src/tools/testing/index.js'
 import { isEnough, isLong, isQuick, rounds, seedOf } from './tier.js'
 
 /** Many more questions, for `npm run test:long`. */

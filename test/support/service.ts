@@ -8,7 +8,7 @@ import {
   type OptionsFor,
   type StorageAdapter,
 } from '../../src/index.js'
-import { createTestHasher } from '../../src/testing/index.js'
+import { createTestHasher } from '../../src/tools/testing/index.js'
 import { holdOthers, takeFaults } from './judged.js'
 
 /** A configuration as a test writes it down, or a wrong one. */

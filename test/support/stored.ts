@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
+import { everything } from '../../src/core/filter/filter.js'
 import type { createCollectionService, OptionsFor, StorageAdapter, StoredDocument } from '../../src/index.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { type AnyConfig, createTestService, type TestService } from './service.js'

@@ -1,6 +1,6 @@
-import type { FieldRef, Filter } from '../../src/filter/filter.js'
-import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
-import type { StoredDocument, WriteStep } from '../../src/storage.js'
+import type { FieldRef, Filter } from '../../src/core/filter/filter.js'
+import { parsePattern } from '../../src/core/filter/pattern/parse-pattern.js'
+import type { StoredDocument, WriteStep } from '../../src/core/storage.js'
 
 /** Documents of a collection `things`, and steps on it. */
 

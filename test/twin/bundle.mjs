@@ -7,7 +7,7 @@ import { root } from '../support/packed.mjs'
 const TAKEN = {
   'src/index.ts': '.',
   'src/adapters/sqlite/sqlite-adapter.ts': './sqlite',
-  'src/testing/index.ts': './testing',
+  'src/tools/testing/index.ts': './testing',
 }
 
 /** Bundles into a file. Throws where the scenes do not import what is under test, as when a module has moved. */
@@ -56,6 +56,6 @@ export async function bundleScenes(outfile) {
   const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([name, { bytesInOutput }]) => (bytesInOutput > 0 ? [name] : [])),
   )
-  const wrong = used.filter((name) => /create-collection-service|sqlite-adapter/.test(name))
+  const wrong = used.filter((name) => /create-service|sqlite-adapter/.test(name))
   if (wrong.length > 0) throw new Error(`the scenes bring a service of their own: ${wrong.join(', ')}`)
 }

@@ -9,8 +9,8 @@ import {
   type Handler,
   type HookChange,
 } from '../../src/index.js'
-import { describeApi } from '../../src/insight/index.js'
-import { expectAllowed } from '../../src/testing/index.js'
+import { describeApi } from '../../src/tools/insight/index.js'
+import { expectAllowed } from '../../src/tools/testing/index.js'
 
 const config = defineConfig({
   collections: {

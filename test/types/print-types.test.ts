@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseArguments } from '../../src/cli/arguments/parse-arguments.js'
-import { UsageError } from '../../src/cli/arguments/usage-error.js'
-import { printTypes, writeTypes } from '../../src/cli/commands/print-types.js'
-import { FileError } from '../../src/cli/read-json-file.js'
 import { type Config, ConfigError } from '../../src/index.js'
+import { parseArguments } from '../../src/tools/cli/arguments/parse-arguments.js'
+import { UsageError } from '../../src/tools/cli/arguments/usage-error.js'
+import { printTypes, writeTypes } from '../../src/tools/cli/commands/print-types.js'
+import { FileError } from '../../src/tools/cli/read-json-file.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const example = `${root}examples/config.json`

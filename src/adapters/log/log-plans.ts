@@ -1,4 +1,4 @@
-import type { CollectionPlan, LogPlan, WriteStep } from '../../storage.js'
+import type { CollectionPlan, LogPlan, WriteStep } from '../../core/storage.js'
 
 /** The log options of an adapter's plans. */
 export interface LogPlans {

@@ -1,4 +1,4 @@
-import type { ChangePage, ChangeQuery } from '../../storage.js'
+import type { ChangePage, ChangeQuery } from '../../core/storage.js'
 
 /** Notifies waiting readers of the log that there may be changes. */
 export interface Notifier {

@@ -1,11 +1,11 @@
-import { compileDocumentOrder, createSorter } from '../../filter/compare.js'
-import type { Filter } from '../../filter/filter.js'
-import { compileFilter } from '../../filter/matches.js'
-import { compareText } from '../../json/compare-text.js'
-import { freezeCopy, freezeNext } from '../../json/freeze-deep.js'
-import { CACHES } from '../../kept/caches.js'
-import { ANY, requireOptions } from '../../options.js'
-import { runAtOnce, runSliced, type Slice, type Sliced } from '../../slices.js'
+import { compileDocumentOrder, createSorter } from '../../core/filter/compare.js'
+import type { Filter } from '../../core/filter/filter.js'
+import { compileFilter } from '../../core/filter/matches.js'
+import { compareText } from '../../core/json/compare-text.js'
+import { freezeCopy, freezeNext } from '../../core/json/freeze-deep.js'
+import { CACHES } from '../../core/kept/caches.js'
+import { ANY, requireOptions } from '../../core/options.js'
+import { runAtOnce, runSliced, type Slice, type Sliced } from '../../core/slices.js'
 import type {
   Change,
   ChangePage,
@@ -17,7 +17,7 @@ import type {
   StoredDocument,
   WriteResult,
   WriteStep,
-} from '../../storage.js'
+} from '../../core/storage.js'
 import { createLogPlans, type LogPlans } from '../log/log-plans.js'
 import { createNotifier } from '../log/notifier.js'
 import { isWhole, parsePosition, printPosition } from '../log/position.js'

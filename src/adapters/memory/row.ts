@@ -1,4 +1,4 @@
-import type { StoredDocument } from '../../storage.js'
+import type { StoredDocument } from '../../core/storage.js'
 
 /** A row in LokiJS. LokiJS writes its `$loki` into the row and never touches the frozen document. */
 export interface DocumentRow {

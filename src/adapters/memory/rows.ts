@@ -1,8 +1,8 @@
 import Loki from 'lokijs'
-import { compileField, holdsType, type Ordered } from '../../filter/compare.js'
-import type { FieldRef, Scalar } from '../../filter/filter.js'
-import { compilePath, isObject, thaw } from '../../json/own-properties.js'
-import type { StoredDocument } from '../../storage.js'
+import { compileField, holdsType, type Ordered } from '../../core/filter/compare.js'
+import type { FieldRef, Scalar } from '../../core/filter/filter.js'
+import { compilePath, isObject, thaw } from '../../core/json/own-properties.js'
+import type { StoredDocument } from '../../core/storage.js'
 import type { DocumentRow } from './row.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
 

@@ -1,4 +1,4 @@
-import { compare, type Ordered } from '../../filter/compare.js'
+import { compare, type Ordered } from '../../core/filter/compare.js'
 
 /** A chunk of twice this length is split. */
 const CHUNK = 256

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FieldRef } from '../../filter/filter.js'
+import type { FieldRef } from '../../core/filter/filter.js'
 import { type ElementsIndex, quoteName } from '../sql/dialect.js'
 import { columnTypeOf, elementsAt, jsonAt, quoteText, valueAt, valueOfElement } from './values.js'
 

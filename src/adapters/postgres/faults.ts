@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors.js'
+import { ServiceError } from '../../core/errors.js'
 import { textOf } from '../sql/faults.js'
 
 /** The code of a server error (SQLSTATE); empty for any other error. */

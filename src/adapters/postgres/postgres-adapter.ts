@@ -1,6 +1,6 @@
-import { ConfigError } from '../../errors.js'
-import { isObject } from '../../json/own-properties.js'
-import { BOOLEAN, type Expectations, judgeOptions } from '../../options.js'
+import { ConfigError } from '../../core/errors.js'
+import { isObject } from '../../core/json/own-properties.js'
+import { BOOLEAN, type Expectations, judgeOptions } from '../../core/options.js'
 import type {
   CollectionPlan,
   IndexPlan,
@@ -8,7 +8,7 @@ import type {
   WriteOptions,
   WriteResult,
   WriteStep,
-} from '../../storage.js'
+} from '../../core/storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import type { StepsOutcome } from '../sql/apply-steps.js'
 import { isOfElements, soughtIndexes } from '../sql/structures.js'

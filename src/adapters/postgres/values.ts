@@ -1,4 +1,4 @@
-import type { FieldRef, ValueType } from '../../filter/filter.js'
+import type { FieldRef, ValueType } from '../../core/filter/filter.js'
 
 /** Quotes a text as in the SQL standard. */
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`

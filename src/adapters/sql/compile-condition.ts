@@ -1,4 +1,4 @@
-import { canHold, isComparable } from '../../filter/compare.js'
+import { canHold, isComparable } from '../../core/filter/compare.js'
 import type {
   ComparableType,
   ComparisonKind,
@@ -6,8 +6,8 @@ import type {
   Filter,
   Leaf,
   ValueType,
-} from '../../filter/filter.js'
-import { type Equalities, joinEqualities } from '../../filter/join-equalities.js'
+} from '../../core/filter/filter.js'
+import { type Equalities, joinEqualities } from '../../core/filter/join-equalities.js'
 import type { Bind, PresentKind, SqlDialect } from './dialect.js'
 
 /** A condition in SQL. If it is not exact, it selects more than the filter, never less. */

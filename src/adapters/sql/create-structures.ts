@@ -1,4 +1,4 @@
-import type { FieldRef } from '../../filter/filter.js'
+import type { FieldRef } from '../../core/filter/filter.js'
 import { type Bind, quoteName, type SqlDialect } from './dialect.js'
 import type { DatabaseWork, SqlEngine } from './engine.js'
 import { UnusableStorage } from './faults.js'

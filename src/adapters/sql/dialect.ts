@@ -1,5 +1,5 @@
-import type { ComparableType, FieldRef, Filter, Scalar } from '../../filter/filter.js'
-import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
+import type { ComparableType, FieldRef, Filter, Scalar } from '../../core/filter/filter.js'
+import type { Pattern } from '../../core/filter/pattern/syntax/pattern.js'
 
 /** The value of a parameter; a list only in dialects that bind one. */
 export type Value = Scalar | readonly Scalar[]

@@ -1,5 +1,5 @@
-import type { Filter } from '../../filter/filter.js'
-import type { Listed, ListQuery, WriteStep } from '../../storage.js'
+import type { Filter } from '../../core/filter/filter.js'
+import type { Listed, ListQuery, WriteStep } from '../../core/storage.js'
 import type { SqlDialect, Statement } from './dialect.js'
 import type { Recording } from './log/recorder.js'
 import type { Statements } from './statements.js'

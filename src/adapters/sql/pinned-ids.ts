@@ -1,4 +1,4 @@
-import type { Filter } from '../../filter/filter.js'
+import type { Filter } from '../../core/filter/filter.js'
 
 /** The `_id`s of the only documents that a filter can match; `undefined` if it does not name them. */
 export function pinnedIds(filter: Filter): readonly string[] | undefined {

@@ -1,5 +1,5 @@
-import type { Filter } from '../../filter/filter.js'
-import type { ListQuery, StoredDocument } from '../../storage.js'
+import type { Filter } from '../../core/filter/filter.js'
+import type { ListQuery, StoredDocument } from '../../core/storage.js'
 import { compileCondition } from './compile-condition.js'
 import type { Bind, CompileOptions, LockUse, SqlDialect, Statement, Value } from './dialect.js'
 import { pinnedIds } from './pinned-ids.js'

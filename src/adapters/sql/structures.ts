@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { FieldRef } from '../../filter/filter.js'
-import type { CollectionPlan, IndexPlan } from '../../storage.js'
+import type { FieldRef } from '../../core/filter/filter.js'
+import type { CollectionPlan, IndexPlan } from '../../core/storage.js'
 import { quoteName, type SqlDialect } from './dialect.js'
 import { LOG } from './log/recorder.js'
 

@@ -1,4 +1,4 @@
-import type { FieldRef } from '../../filter/filter.js'
+import type { FieldRef } from '../../core/filter/filter.js'
 import { nameWhileBuilt } from './create-structures.js'
 import { isIndex, type Structure } from './structures.js'
 

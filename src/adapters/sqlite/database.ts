@@ -1,7 +1,7 @@
-import { bounds } from '../../bounds.js'
-import { type Filter, isNothing } from '../../filter/filter.js'
-import { CACHES } from '../../kept/caches.js'
-import { runAtOnce, runSliced, type Slice, type Sliced } from '../../slices.js'
+import { bounds } from '../../core/bounds.js'
+import { type Filter, isNothing } from '../../core/filter/filter.js'
+import { CACHES } from '../../core/kept/caches.js'
+import { runAtOnce, runSliced, type Slice, type Sliced } from '../../core/slices.js'
 import type {
   ChangePage,
   CollectionPlan,
@@ -11,7 +11,7 @@ import type {
   WriteOptions,
   WriteResult,
   WriteStep,
-} from '../../storage.js'
+} from '../../core/storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import { createNotifier } from '../log/notifier.js'
 import { createStructures, explainRecorded } from '../sql/create-structures.js'

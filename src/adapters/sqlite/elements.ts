@@ -1,4 +1,4 @@
-import { type FieldRef, ID } from '../../filter/filter.js'
+import { type FieldRef, ID } from '../../core/filter/filter.js'
 import { type ElementsIndex, quoteName } from '../sql/dialect.js'
 import { tableNameOf } from './table-names.js'
 import { elementsAt, isArray, pathOf, valueAt, valueOfElement } from './values.js'

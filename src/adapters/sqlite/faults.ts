@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors.js'
+import { ServiceError } from '../../core/errors.js'
 import { messageOf, textOf } from '../sql/faults.js'
 
 /** SQLite's own code, like `SQLITE_BUSY`; empty for any other error. */

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import type { StoredDocument } from '../../storage.js'
+import type { StoredDocument } from '../../core/storage.js'
 import type { ExistingDocuments } from '../sql/engine.js'
 import { openExisting } from './connection/connection.js'
 import { explain } from './faults.js'

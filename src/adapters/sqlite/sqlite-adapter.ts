@@ -1,9 +1,15 @@
-import { bounds } from '../../bounds.js'
-import { isServiceError } from '../../errors.js'
-import { isObject, isPlainObject } from '../../json/own-properties.js'
-import { type Expectation, requireOptions, wholeNumber } from '../../options.js'
-import { whenReady } from '../../promises.js'
-import type { ChangePage, ChangeQuery, CollectionPlan, MaybePromise, StorageAdapter } from '../../storage.js'
+import { bounds } from '../../core/bounds.js'
+import { isServiceError } from '../../core/errors.js'
+import { isObject, isPlainObject } from '../../core/json/own-properties.js'
+import { type Expectation, requireOptions, wholeNumber } from '../../core/options.js'
+import { whenReady } from '../../core/promises.js'
+import type {
+  ChangePage,
+  ChangeQuery,
+  CollectionPlan,
+  MaybePromise,
+  StorageAdapter,
+} from '../../core/storage.js'
 import { CACHE } from './connection/connection.js'
 import { type Database, openDatabase } from './database.js'
 import { explain, explainOpening, unavailable } from './faults.js'

@@ -1,4 +1,4 @@
-import type { ComparableType, FieldRef } from '../../filter/filter.js'
+import type { ComparableType, FieldRef } from '../../core/filter/filter.js'
 import { quoteName, type SqlDialect, STRUCTURES } from '../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
 import { columnOf, createElements } from './elements.js'

@@ -1,4 +1,4 @@
-import type { FieldRef, ValueType } from '../../filter/filter.js'
+import type { FieldRef, ValueType } from '../../core/filter/filter.js'
 import { quoteName } from '../sql/dialect.js'
 
 /** A path in SQLite's JSON syntax. */

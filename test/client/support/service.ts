@@ -5,7 +5,7 @@ import {
   defineConfig,
   type ServiceOptions,
 } from '../../../src/index.js'
-import { createTestHasher } from '../../../src/testing/index.js'
+import { createTestHasher } from '../../../src/tools/testing/index.js'
 
 /** A configuration with everything that a client meets. */
 export const config = defineConfig({

@@ -1,4 +1,4 @@
-import { everything } from '../../../src/filter/filter.js'
+import { everything } from '../../../src/core/filter/filter.js'
 import type { Caller, ServiceOptions, StorageAdapter } from '../../../src/index.js'
 import type { Sent, TestService } from '../../support/service.js'
 import { closeAfterEach } from '../../support/storages.js'

@@ -5,7 +5,7 @@ import {
   type Handler,
   type StorageAdapter,
 } from '../../../src/index.js'
-import { createTestHasher } from '../../../src/testing/index.js'
+import { createTestHasher } from '../../../src/tools/testing/index.js'
 
 /** Accounts with everything that delivers. */
 export const config = {

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../src/errors.js'
+import { ServiceError } from '../../../src/core/errors.js'
 import type { StorageAdapter } from '../../../src/index.js'
 
 /**

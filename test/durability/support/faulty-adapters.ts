@@ -1,4 +1,4 @@
-import { isId } from '../../../src/filter/filter.js'
+import { isId } from '../../../src/core/filter/filter.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../../../src/index.js'
 
 /** An adapter over another that does not look at the versions that a write requires. */

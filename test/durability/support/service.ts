@@ -7,7 +7,7 @@ import {
   type StorageAdapter,
   type StoredDocument,
 } from '../../../src/index.js'
-import { createTestHasher } from '../../../src/testing/index.js'
+import { createTestHasher } from '../../../src/tools/testing/index.js'
 import { connect, type Store } from './stores.js'
 
 export const config = {

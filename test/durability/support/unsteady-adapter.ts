@@ -1,5 +1,5 @@
 import type { StorageAdapter } from '../../../src/index.js'
-import { createRandom } from '../../../src/testing/adapter/fuzz/random.js'
+import { createRandom } from '../../../src/tools/testing/adapter/fuzz/random.js'
 
 /** An adapter over another that takes its time, now more, now less, so that requests come between each other's steps. */
 export function createUnsteadyAdapter(inner: StorageAdapter, seed: number): StorageAdapter {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createMemoryAdapter } from '../../../src/index.js'
-import { createRandom } from '../../../src/testing/adapter/fuzz/random.js'
+import { createRandom } from '../../../src/tools/testing/adapter/fuzz/random.js'
 import { ALL } from '../../security/fixture.js'
 import type { AnyConfig, Sent } from '../../support/service.js'
 import { openTeams, PEOPLE } from './teams.js'

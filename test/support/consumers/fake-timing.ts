@@ -1,4 +1,4 @@
-import type { Timing } from '../../../src/service/consumers/timing.js'
+import type { Timing } from '../../../src/core/consumers/timing.js'
 
 /** Clocks that a test moves. */
 export interface FakeTiming extends Timing {

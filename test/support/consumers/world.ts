@@ -1,11 +1,11 @@
-import { compileConfig } from '../../../src/config/compile-config.js'
+import { plansOf } from '../../../src/core/changes/log/log-plans.js'
+import { compileConfig } from '../../../src/core/config/compile-config.js'
+import type { Consumers, createConsumers } from '../../../src/core/consumers/create-consumers.js'
+import type { Timing } from '../../../src/core/consumers/timing.js'
+import { UNHURRIED } from '../../../src/core/request/deadline.js'
+import { createLog, createStore } from '../../../src/core/request/store.js'
 import type { Consumer, ConsumerContext, StorageAdapter } from '../../../src/index.js'
 import { createMemoryAdapter } from '../../../src/index.js'
-import { plansOf } from '../../../src/service/changes/log/log-plans.js'
-import type { Consumers, createConsumers } from '../../../src/service/consumers/create-consumers.js'
-import type { Timing } from '../../../src/service/consumers/timing.js'
-import { UNHURRIED } from '../../../src/service/deadline.js'
-import { createLog, createStore } from '../../../src/service/store.js'
 import type { FakeTiming } from './fake-timing.js'
 
 const plan = compileConfig(

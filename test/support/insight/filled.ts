@@ -1,4 +1,4 @@
-import type { AnyHooks } from '../../../src/hooks.js'
+import type { AnyHooks } from '../../../src/core/hooks/types.js'
 import { COLLECTIONS, FIELDS, type SmallCollection, type SmallConfig } from './universe.js'
 
 const requiredIn = ({ schema }: SmallCollection) => FIELDS.filter((name) => schema[name].required)

@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/testing/adapter/fuzz/random.js'
+import type { Random } from '../../../src/tools/testing/adapter/fuzz/random.js'
 import {
   COLLECTIONS,
   type CollectionName,

@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/testing/adapter/fuzz/random.js'
+import type { Random } from '../../../src/tools/testing/adapter/fuzz/random.js'
 import { FIELDS, type Json, type SmallCollection, type SmallSchema } from './universe.js'
 
 /** Says the same in other words: what it means for one document is the same for every caller and request. */

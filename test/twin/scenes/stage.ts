@@ -9,7 +9,7 @@ import {
   type StorageAdapter,
   type StoredDocument,
 } from '../../../src/index.js'
-import { createTestHasher } from '../../../src/testing/index.js'
+import { createTestHasher } from '../../../src/tools/testing/index.js'
 import { type OpenStream, readStream } from '../../support/event-streams.js'
 
 export type Json = { readonly [name: string]: unknown }

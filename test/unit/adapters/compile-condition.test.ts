@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createPostgresDialect } from '../../../src/adapters/postgres/postgres-engine.js'
 import { compileCondition } from '../../../src/adapters/sql/compile-condition.js'
-import { and, type Filter, or } from '../../../src/filter/filter.js'
-import { parsePattern } from '../../../src/filter/pattern/parse-pattern.js'
+import { and, type Filter, or } from '../../../src/core/filter/filter.js'
+import { parsePattern } from '../../../src/core/filter/pattern/parse-pattern.js'
 
 const eq = (path: string): Filter => ({
   kind: 'eq',

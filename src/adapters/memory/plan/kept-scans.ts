@@ -1,4 +1,4 @@
-import { CACHES } from '../../../kept/caches.js'
+import { CACHES } from '../../../core/kept/caches.js'
 import type { Rows } from '../rows.js'
 
 /** The most cached scans. */

@@ -1,4 +1,4 @@
-import { canHold, type Ordered } from '../../../filter/compare.js'
+import { canHold, type Ordered } from '../../../core/filter/compare.js'
 import {
   and,
   conditionsOf,
@@ -10,7 +10,7 @@ import {
   isNothing,
   nothing,
   type Scalar,
-} from '../../../filter/filter.js'
+} from '../../../core/filter/filter.js'
 import {
   combine,
   type IndexUse,
@@ -19,11 +19,11 @@ import {
   MAX_RANGES,
   splitAlternatives,
   useIndex,
-} from '../../../filter/index-order.js'
-import { simplify } from '../../../filter/simplify.js'
-import { createBoundedMap } from '../../../kept/bounded-map.js'
-import { CACHES } from '../../../kept/caches.js'
-import type { SortKey, StoredDocument } from '../../../storage.js'
+} from '../../../core/filter/index-order.js'
+import { simplify } from '../../../core/filter/simplify.js'
+import { createBoundedMap } from '../../../core/kept/bounded-map.js'
+import { CACHES } from '../../../core/kept/caches.js'
+import type { SortKey, StoredDocument } from '../../../core/storage.js'
 import type { DocumentRow } from '../row.js'
 import type { Rows, SortedIndex } from '../rows.js'
 import type { Range } from '../sorted-list.js'

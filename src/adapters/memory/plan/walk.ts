@@ -1,6 +1,6 @@
-import { compileJudge, type Judge } from '../../../filter/matches.js'
-import type { Slice, Sliced } from '../../../slices.js'
-import type { StoredDocument } from '../../../storage.js'
+import { compileJudge, type Judge } from '../../../core/filter/matches.js'
+import type { Slice, Sliced } from '../../../core/slices.js'
+import type { StoredDocument } from '../../../core/storage.js'
 import type { Cursor } from './candidates.js'
 import type { Scan } from './plan-scan.js'
 

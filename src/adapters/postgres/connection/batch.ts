@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../errors.js'
-import { FairQueue } from '../../../fair-queue.js'
+import { ServiceError } from '../../../core/errors.js'
+import { FairQueue } from '../../../core/fair-queue.js'
 import { overloaded } from '../faults.js'
 import { MAX_WAITING, type WorkCaller } from './connections.js'
 import { type Leaving, SharedStatement } from './shared-statement.js'

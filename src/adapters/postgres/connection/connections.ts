@@ -1,4 +1,4 @@
-import { FairQueue } from '../../../fair-queue.js'
+import { FairQueue } from '../../../core/fair-queue.js'
 import {
   classify,
   explain,

@@ -1,4 +1,4 @@
-import { runSliced } from '../../../slices.js'
+import { runSliced } from '../../../core/slices.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { DatabaseQuery, DatabaseResult, DatabaseWork } from '../../sql/engine.js'
 import { findMatching } from '../../sql/read/judge-texts.js'

@@ -1,4 +1,4 @@
-import type { ServiceError } from '../../../errors.js'
+import type { ServiceError } from '../../../core/errors.js'
 import { isUnhurried, type WorkCaller } from './connections.js'
 
 /** A caller of a shared statement. */

@@ -1,4 +1,4 @@
-import { runSliced } from '../../../slices.js'
+import { runSliced } from '../../../core/slices.js'
 import type {
   Change,
   ChangePage,
@@ -6,7 +6,7 @@ import type {
   StorageAdapter,
   StoredDocument,
   WriteStep,
-} from '../../../storage.js'
+} from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { createNotifier } from '../../log/notifier.js'
 import { isKept, parsePosition, printPosition } from '../../log/position.js'

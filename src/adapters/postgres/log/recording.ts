@@ -1,4 +1,4 @@
-import type { LogPlan } from '../../../storage.js'
+import type { LogPlan } from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import type { Bind, SqlDialect, Statement } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'

@@ -1,4 +1,4 @@
-import { bounds } from '../../../bounds.js'
+import { bounds } from '../../../core/bounds.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { RunStatement } from '../connection/session.js'
 import { pageOfIds, TEXTS, writeFirst, writeSmall } from './page.js'

@@ -1,5 +1,5 @@
-import { createBoundedMap } from '../../../kept/bounded-map.js'
-import { CACHES } from '../../../kept/caches.js'
+import { createBoundedMap } from '../../../core/kept/bounded-map.js'
+import { CACHES } from '../../../core/kept/caches.js'
 import type {
   IndexPlan,
   Linked,
@@ -7,7 +7,7 @@ import type {
   LinkedList,
   StorageAdapter,
   StoredDocument,
-} from '../../../storage.js'
+} from '../../../core/storage.js'
 import type { SqlDialect, Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { isShort } from '../../sql/read/is-short.js'

@@ -1,4 +1,4 @@
-import { conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
+import { conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../core/filter/filter.js'
 import {
   type Alternative,
   type IndexUse,
@@ -7,8 +7,8 @@ import {
   splitAlternatives,
   splitRanges,
   useIndex,
-} from '../../../filter/index-order.js'
-import type { IndexPlan, ListQuery } from '../../../storage.js'
+} from '../../../core/filter/index-order.js'
+import type { IndexPlan, ListQuery } from '../../../core/storage.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import type { Bind, SqlDialect } from '../../sql/dialect.js'
 import { type FilteredStatement, writeOrder, writeStatement } from '../../sql/statements.js'

@@ -1,5 +1,5 @@
-import { runSliced, type Slice, type Sliced } from '../../../slices.js'
-import type { Listed, MaybePromise, StoredDocument } from '../../../storage.js'
+import { runSliced, type Slice, type Sliced } from '../../../core/slices.js'
+import type { Listed, MaybePromise, StoredDocument } from '../../../core/storage.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { WorkCaller } from '../connection/connections.js'
 

@@ -1,8 +1,8 @@
-import { bounds } from '../../../bounds.js'
-import type { Filter, Scalar } from '../../../filter/filter.js'
-import { compileJudge } from '../../../filter/matches.js'
-import { whenReady } from '../../../promises.js'
-import { runSliced } from '../../../slices.js'
+import { bounds } from '../../../core/bounds.js'
+import type { Filter, Scalar } from '../../../core/filter/filter.js'
+import { compileJudge } from '../../../core/filter/matches.js'
+import { whenReady } from '../../../core/promises.js'
+import { runSliced } from '../../../core/slices.js'
 import type {
   IndexPlan,
   Listed,
@@ -10,7 +10,7 @@ import type {
   MaybePromise,
   StorageAdapter,
   StoredDocument,
-} from '../../../storage.js'
+} from '../../../core/storage.js'
 import type { CompileOptions, SqlDialect, Statement, Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'

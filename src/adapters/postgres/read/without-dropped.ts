@@ -1,4 +1,4 @@
-import type { StorageAdapter } from '../../../storage.js'
+import type { StorageAdapter } from '../../../core/storage.js'
 import { isUndefined } from '../faults.js'
 
 /** The calls whose statements use tables of elements. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { isServiceError } from '../../../errors.js'
-import type { FieldRef } from '../../../filter/filter.js'
-import type { CollectionPlan, WriteStep } from '../../../storage.js'
+import { isServiceError } from '../../../core/errors.js'
+import type { FieldRef } from '../../../core/filter/filter.js'
+import type { CollectionPlan, WriteStep } from '../../../core/storage.js'
 import {
   createStructures,
   explainRecorded,

@@ -1,5 +1,5 @@
-import { bounds } from '../../../bounds.js'
-import type { WriteStep } from '../../../storage.js'
+import { bounds } from '../../../core/bounds.js'
+import type { WriteStep } from '../../../core/storage.js'
 
 /** The cost of a step without its document. */
 const STEP = 64

@@ -1,4 +1,4 @@
-import type { StoredDocument, WriteStep } from '../../../storage.js'
+import type { StoredDocument, WriteStep } from '../../../core/storage.js'
 import type { Statement } from '../dialect.js'
 
 /** The table of all changes, and the table of the log's state. */

@@ -1,4 +1,4 @@
-import type { StoredDocument } from '../../../storage.js'
+import type { StoredDocument } from '../../../core/storage.js'
 
 /** A document, the bytes of its text, and those that it takes in memory. */
 export interface CachedDocument {

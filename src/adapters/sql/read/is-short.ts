@@ -1,6 +1,6 @@
-import { and, conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '../../../filter/filter.js'
-import { isOn, isRange, splitAlternatives, splitRanges, useIndex } from '../../../filter/index-order.js'
-import type { IndexPlan, ListQuery, SortKey } from '../../../storage.js'
+import { and, conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '../../../core/filter/filter.js'
+import { isOn, isRange, splitAlternatives, splitRanges, useIndex } from '../../../core/filter/index-order.js'
+import type { IndexPlan, ListQuery, SortKey } from '../../../core/storage.js'
 
 /** The most documents that a short read visits. */
 const MAX_SHORT = 256

@@ -1,7 +1,7 @@
-import type { Filter } from '../../../filter/filter.js'
-import { compileJudge, type Judge } from '../../../filter/matches.js'
-import type { Slice, Sliced } from '../../../slices.js'
-import type { StoredDocument } from '../../../storage.js'
+import type { Filter } from '../../../core/filter/filter.js'
+import { compileJudge, type Judge } from '../../../core/filter/matches.js'
+import type { Slice, Sliced } from '../../../core/slices.js'
+import type { StoredDocument } from '../../../core/storage.js'
 
 /** The characters of JSON that are parsed in about one step. */
 export const CHARACTERS = 6

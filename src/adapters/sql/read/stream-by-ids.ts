@@ -1,6 +1,6 @@
-import { compileJudge, type Judge } from '../../../filter/matches.js'
-import { runSliced, type Slice, type Sliced } from '../../../slices.js'
-import type { Listed, ListQuery, StoredDocument } from '../../../storage.js'
+import { compileJudge, type Judge } from '../../../core/filter/matches.js'
+import { runSliced, type Slice, type Sliced } from '../../../core/slices.js'
+import type { Listed, ListQuery, StoredDocument } from '../../../core/storage.js'
 
 /** The number of documents of one batch. */
 const BATCH = 500

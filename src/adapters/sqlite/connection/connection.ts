@@ -1,6 +1,6 @@
 import type BetterSqlite3 from 'better-sqlite3'
-import { createBoundedMap } from '../../../kept/bounded-map.js'
-import { CACHES } from '../../../kept/caches.js'
+import { createBoundedMap } from '../../../core/kept/bounded-map.js'
+import { CACHES } from '../../../core/kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
 import type { DatabaseResult } from '../../sql/engine.js'
 import { UnusableStorage } from '../../sql/faults.js'

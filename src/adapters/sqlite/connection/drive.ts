@@ -1,4 +1,4 @@
-import type { Slice, Sliced } from '../../../slices.js'
+import type { Slice, Sliced } from '../../../core/slices.js'
 import type { DatabaseQuery, DatabaseResult, DatabaseWork } from '../../sql/engine.js'
 import { findMatching } from '../../sql/read/judge-texts.js'
 import type { Connection } from './connection.js'

@@ -1,6 +1,6 @@
-import { FairQueue } from '../../../fair-queue.js'
-import { runSliced, type Slice, type Sliced } from '../../../slices.js'
-import type { MaybePromise } from '../../../storage.js'
+import { FairQueue } from '../../../core/fair-queue.js'
+import { runSliced, type Slice, type Sliced } from '../../../core/slices.js'
+import type { MaybePromise } from '../../../core/storage.js'
 import { unavailable } from '../faults.js'
 import { type Connection, openReader } from './connection.js'
 

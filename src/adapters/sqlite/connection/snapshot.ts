@@ -1,4 +1,4 @@
-import type { Slice, Sliced } from '../../../slices.js'
+import type { Slice, Sliced } from '../../../core/slices.js'
 import type { Connection } from './connection.js'
 import { readDataVersion } from './data-version.js'
 

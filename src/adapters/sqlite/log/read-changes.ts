@@ -1,5 +1,5 @@
-import type { Slice, Sliced } from '../../../slices.js'
-import type { Change, ChangePage, ChangeQuery, StoredDocument } from '../../../storage.js'
+import type { Slice, Sliced } from '../../../core/slices.js'
+import type { Change, ChangePage, ChangeQuery, StoredDocument } from '../../../core/storage.js'
 import { isKept, type Position, parsePosition, printPosition } from '../../log/position.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'

@@ -1,4 +1,4 @@
-import { bounds } from '../../../bounds.js'
+import { bounds } from '../../../core/bounds.js'
 import {
   type CompareItems,
   compileDocumentOrder,
@@ -6,9 +6,9 @@ import {
   compileOrder,
   mergeSort,
   type Ordered,
-} from '../../../filter/compare.js'
-import type { Slice, Sliced } from '../../../slices.js'
-import type { SortKey, StoredDocument } from '../../../storage.js'
+} from '../../../core/filter/compare.js'
+import type { Slice, Sliced } from '../../../core/slices.js'
+import type { SortKey, StoredDocument } from '../../../core/storage.js'
 import type { MatchingDocument } from './matches.js'
 
 /**

@@ -1,4 +1,4 @@
-import type { WriteStep } from '../../../storage.js'
+import type { WriteStep } from '../../../core/storage.js'
 import { type CachedDocument, Generations } from '../../sql/read/generations.js'
 import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'

@@ -1,8 +1,8 @@
-import { canHold } from '../../../filter/compare.js'
-import { conditionsOf, type FieldRef, type Filter, or, type Scalar } from '../../../filter/filter.js'
-import { MAX_RANGES } from '../../../filter/index-order.js'
-import { createBoundedMap } from '../../../kept/bounded-map.js'
-import { CACHES } from '../../../kept/caches.js'
+import { canHold } from '../../../core/filter/compare.js'
+import { conditionsOf, type FieldRef, type Filter, or, type Scalar } from '../../../core/filter/filter.js'
+import { MAX_RANGES } from '../../../core/filter/index-order.js'
+import { createBoundedMap } from '../../../core/kept/bounded-map.js'
+import { CACHES } from '../../../core/kept/caches.js'
 import {
   type Choice,
   type CountUpTo,

@@ -1,4 +1,4 @@
-import { conditionsOf, type FieldRef, type Filter, ID, or } from '../../../filter/filter.js'
+import { conditionsOf, type FieldRef, type Filter, ID, or } from '../../../core/filter/filter.js'
 import {
   type Alternative,
   isInOrder,
@@ -8,9 +8,9 @@ import {
   splitAlternatives,
   splitRanges,
   useIndex,
-} from '../../../filter/index-order.js'
-import { joinEqualities } from '../../../filter/join-equalities.js'
-import type { CollectionPlan, ListQuery, SortKey } from '../../../storage.js'
+} from '../../../core/filter/index-order.js'
+import { joinEqualities } from '../../../core/filter/join-equalities.js'
+import type { CollectionPlan, ListQuery, SortKey } from '../../../core/storage.js'
 import { quoteName } from '../../sql/dialect.js'
 import { isIndex, isOfElements, isServedByFormer, structuresOf } from '../../sql/structures.js'
 import { indexNameOf } from '../elements.js'

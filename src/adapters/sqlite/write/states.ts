@@ -1,4 +1,4 @@
-import type { WriteStep } from '../../../storage.js'
+import type { WriteStep } from '../../../core/storage.js'
 import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
 import type { WriteListener } from './write-queue.js'

@@ -8,8 +8,8 @@ import {
 } from '../../../../src/adapters/memory/plan/candidates.js'
 import { createPlanner } from '../../../../src/adapters/memory/plan/plan-scan.js'
 import { createDatabase, createRows, createSortedIndex } from '../../../../src/adapters/memory/rows.js'
-import { compare } from '../../../../src/filter/compare.js'
-import { and, type FieldRef, type Filter, ID, or, type Scalar } from '../../../../src/filter/filter.js'
+import { compare } from '../../../../src/core/filter/compare.js'
+import { and, type FieldRef, type Filter, ID, or, type Scalar } from '../../../../src/core/filter/filter.js'
 import type { StoredDocument } from '../../../../src/index.js'
 import fc from '../../../support/fast-check.js'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { createDatabase, createRows } from '../../../../src/adapters/memory/rows.js'
 import { createSortedList, type SortedList } from '../../../../src/adapters/memory/sorted-list.js'
-import { compare, type Ordered } from '../../../../src/filter/compare.js'
-import type { FieldRef, Filter, Scalar } from '../../../../src/filter/filter.js'
-import { matches } from '../../../../src/filter/matches.js'
+import { compare, type Ordered } from '../../../../src/core/filter/compare.js'
+import type { FieldRef, Filter, Scalar } from '../../../../src/core/filter/filter.js'
+import { matches } from '../../../../src/core/filter/matches.js'
 import { createMemoryAdapter, type SortKey, type StoredDocument } from '../../../../src/index.js'
 import fc from '../../../support/fast-check.js'
 

@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { and, everything, type FieldRef, type Filter, ID, isId, or } from '../../../../src/filter/filter.js'
+import {
+  and,
+  everything,
+  type FieldRef,
+  type Filter,
+  ID,
+  isId,
+  or,
+} from '../../../../src/core/filter/filter.js'
+import type { SortKey } from '../../../../src/core/storage.js'
 import { createMemoryAdapter, type StorageAdapter } from '../../../../src/index.js'
-import type { SortKey } from '../../../../src/storage.js'
 
 const COUNT = 20_000
 const N: FieldRef = { path: 'n', type: 'integer', each: false }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { LostConnection } from '../../../../src/adapters/postgres/faults.js'
 import { createPostgresEngine } from '../../../../src/adapters/postgres/postgres-engine.js'
 import { createReads } from '../../../../src/adapters/postgres/read/reads.js'
-import type { FieldRef } from '../../../../src/filter/filter.js'
+import type { FieldRef } from '../../../../src/core/filter/filter.js'
 
 const team: FieldRef = { path: 'team', type: 'string', each: false }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { splitHosts } from '../../../../src/adapters/postgres/connection/hosts/hosts.js'
 import { createPostgresAdapter } from '../../../../src/adapters/postgres/postgres-adapter.js'
-import { ConfigError } from '../../../../src/errors.js'
+import { ConfigError } from '../../../../src/core/errors.js'
 
 describe('a connection string', () => {
   test.each<[string, readonly string[], boolean]>([

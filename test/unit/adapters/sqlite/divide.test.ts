@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { divide } from '../../../../src/adapters/sqlite/read/read-statements.js'
-import type { Filter } from '../../../../src/filter/filter.js'
-import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
+import type { Filter } from '../../../../src/core/filter/filter.js'
+import { parsePattern } from '../../../../src/core/filter/pattern/parse-pattern.js'
 
 const eq = (path: string): Filter => ({
   kind: 'eq',

@@ -9,10 +9,10 @@ import {
   pageStatement,
   walkStatement,
 } from '../../../../src/adapters/sqlite/read/read-statements.js'
-import type { FieldRef, Filter } from '../../../../src/filter/filter.js'
-import { createRandom } from '../../../../src/testing/adapter/fuzz/random.js'
-import { drawQuery } from '../../../../src/testing/adapter/fuzz/random-query.js'
-import { drawStore } from '../../../../src/testing/adapter/fuzz/random-store.js'
+import type { FieldRef, Filter } from '../../../../src/core/filter/filter.js'
+import { createRandom } from '../../../../src/tools/testing/adapter/fuzz/random.js'
+import { drawQuery } from '../../../../src/tools/testing/adapter/fuzz/random-query.js'
+import { drawStore } from '../../../../src/tools/testing/adapter/fuzz/random-store.js'
 import { useCaches } from '../../../support/caches.js'
 import { seedOf } from '../../../support/tier.js'
 

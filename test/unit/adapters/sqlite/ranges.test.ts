@@ -15,10 +15,10 @@ import {
   walkStatement,
 } from '../../../../src/adapters/sqlite/read/read-statements.js'
 import { sqliteDialect } from '../../../../src/adapters/sqlite/sqlite-dialect.js'
-import { compileDocumentOrder } from '../../../../src/filter/compare.js'
-import { and, type FieldRef, type Filter, ID, or } from '../../../../src/filter/filter.js'
-import { matches } from '../../../../src/filter/matches.js'
-import type { CollectionPlan, StoredDocument } from '../../../../src/storage.js'
+import { compileDocumentOrder } from '../../../../src/core/filter/compare.js'
+import { and, type FieldRef, type Filter, ID, or } from '../../../../src/core/filter/filter.js'
+import { matches } from '../../../../src/core/filter/matches.js'
+import type { CollectionPlan, StoredDocument } from '../../../../src/core/storage.js'
 
 // CONTRACT.md §6, "Speed"
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../../../src/adapters/sqlite/connection/connection.js'
 import { createStates } from '../../../../src/adapters/sqlite/write/states.js'
-import { nothing } from '../../../../src/filter/filter.js'
+import { nothing } from '../../../../src/core/filter/filter.js'
 
 /** A connection that reads the number of commits of others. */
 const connectionOf = (read: () => unknown): Connection => ({ first: read }) as unknown as Connection

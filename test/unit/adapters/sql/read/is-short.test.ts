@@ -9,9 +9,9 @@ import {
   not,
   nothing,
   or,
-} from '../../../../../src/filter/filter.js'
-import { rangesAfter } from '../../../../../src/query/paging/cursor.js'
-import type { IndexPlan, SortKey } from '../../../../../src/storage.js'
+} from '../../../../../src/core/filter/filter.js'
+import { rangesAfter } from '../../../../../src/core/query/paging/cursor.js'
+import type { IndexPlan, SortKey } from '../../../../../src/core/storage.js'
 
 const ref = (path: string, type: FieldRef['type'] = 'string', each = false): FieldRef => ({
   path,

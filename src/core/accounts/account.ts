@@ -1,0 +1,52 @@
+import type { AuthPlan } from '../config/plan.js'
+import { findAgain } from '../documents/write/written.js'
+import { isSystemField, SYSTEM_FIELDS } from '../fields/schema/names.js'
+import { readOwn } from '../json/own-properties.js'
+import type { KnownCaller } from '../permissions/caller.js'
+import { type Call, createCall } from '../request/call.js'
+import type { StoredDocument } from '../storage.js'
+import type { Document, JsonObject, MaybePromise } from '../types.js'
+
+/** A user as a caller: its roles come from the role field. */
+export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller {
+  const held = users.roleField === null ? undefined : readOwn(user, users.roleField)
+  // A value that is not of the declared type counts as missing, above all in the role field.
+  const isList = users.fields.some(({ name, type }) => name === users.roleField && type === 'array')
+  const roles = isList ? (Array.isArray(held) ? held : []) : [held]
+  const fields: { [name: string]: unknown } = {}
+  for (const { type, name } of users.fields)
+    if (type !== 'hash' && Object.hasOwn(user, name)) fields[name] = user[name]
+  for (const name of SYSTEM_FIELDS) fields[name] = user[name]
+  return { id: user._id, roles: roles.filter((role) => typeof role === 'string'), fields }
+}
+
+/** A user document as its owner may read it, but always with `_id`, the identifier and the system fields. */
+export function showAccount(call: Call, auth: AuthPlan, user: StoredDocument): MaybePromise<Document> {
+  const { service, deadline, store, binding } = call
+  const parts = { deadline, store, session: undefined, now: binding.now }
+  const own = createCall(service, { caller: callerOf(auth, user), ...parts })
+  const learning = own.learnToRead(auth.users)
+  return learning ? learning.then(() => showTo(own, auth, user)) : showTo(own, auth, user)
+}
+
+/** The same result with the account read again, after the operations that hooks have added to its write. */
+export const showAgain =
+  (auth: AuthPlan) =>
+  async <T extends { readonly user: Document }>(call: Call, shown: T): Promise<T> => ({
+    ...shown,
+    user: await showAccount(call, auth, await findAgain(call, auth.users, shown.user._id)),
+  })
+
+function showTo(own: Call, auth: AuthPlan, user: StoredDocument): Document {
+  const access = own.access(auth.users)
+  const shown: JsonObject = access?.isReadable(user) ? access.show(user) : {}
+  const always = [auth.identifier.name, ...SYSTEM_FIELDS]
+  const declared = auth.users.fields.map(({ name }) => name)
+  const others = Object.keys(shown).filter((name) => !isSystemField(name))
+  const order = ['_id', ...declared, ...others, ...SYSTEM_FIELDS]
+  const entries = [...new Set(order)].flatMap((name): [string, unknown][] => {
+    if (Object.hasOwn(shown, name)) return [[name, shown[name]]]
+    return always.includes(name) && Object.hasOwn(user, name) ? [[name, user[name]]] : []
+  })
+  return { _id: user._id, ...Object.fromEntries(entries) }
+}

@@ -1,0 +1,97 @@
+import { formatTimestamp } from '../../fields/timestamp.js'
+import { and, type FieldRef, type Filter, isId } from '../../filter/filter.js'
+import { drawFirstVersion } from '../../first-version.js'
+import { readOwn } from '../../json/own-properties.js'
+import type { CollectionPlan, StoredDocument, WriteStep } from '../../storage.js'
+import { EXPIRES_AT, LAST_TIME } from './sessions.js'
+import { createToken, digestToken } from './token.js'
+
+/** The internal collection of delivered tokens. */
+export const DELIVERIES = '_deliveries'
+
+const USER: FieldRef = { path: 'user', type: 'string', each: false }
+const KIND: FieldRef = { path: 'kind', type: 'string', each: false }
+
+/** A delivered token: `_id` is its digest. */
+export const DELIVERIES_PLAN: CollectionPlan = {
+  name: DELIVERIES,
+  indexes: [
+    { fields: [USER], unique: false },
+    { fields: [EXPIRES_AT], unique: false },
+  ],
+}
+
+/** The purpose of a delivered token. */
+export type TokenKind = 'reset' | 'verification' | 'new-identifier'
+
+const KINDS: readonly string[] = ['reset', 'verification', 'new-identifier'] satisfies TokenKind[]
+
+/** A delivered token as it is stored. */
+export interface DeliveredToken {
+  /** The digest of the token. */
+  readonly _id: string
+  readonly kind: TokenKind
+  readonly user: string
+  /** The identifier to which it went, in stored form. */
+  readonly to: string
+  /** The user's stamp when it was delivered. */
+  readonly stamp: string
+}
+
+/** Creates a token, and the step that stores it. Times: milliseconds since 1970. */
+export function issueToken(
+  told: Omit<DeliveredToken, '_id'>,
+  now: number,
+  lifetime: number,
+): { readonly token: string; readonly expiresAt: string; readonly step: WriteStep } {
+  const token = createToken()
+  const expiresAt = formatTimestamp(now + lifetime) ?? LAST_TIME
+  const { kind, user, to, stamp } = told
+  const marks = { _id: digestToken(token), _version: drawFirstVersion() }
+  return {
+    token,
+    expiresAt,
+    step: { in: DELIVERIES, insert: { ...marks, kind, user, to, stamp, expiresAt } },
+  }
+}
+
+/** Reads a stored token; `undefined` where it has expired at `now`. */
+export function readDelivered(stored: StoredDocument, now: number): DeliveredToken | undefined {
+  const { _id } = stored
+  const [kind, user, to, stamp, expiresAt] = ['kind', 'user', 'to', 'stamp', 'expiresAt'].map((name) =>
+    readOwn(stored, name),
+  )
+  const lives = typeof expiresAt === 'string' && Date.parse(expiresAt) > now
+  if (!lives || !isKind(kind)) return undefined
+  return typeof user === 'string' && typeof to === 'string' && typeof stamp === 'string'
+    ? { _id, kind, user, to, stamp }
+    : undefined
+}
+
+const isKind = (kind: unknown): kind is TokenKind => typeof kind === 'string' && KINDS.includes(kind)
+
+/** Whether a token is still valid for the present state of an account (CONTRACT.md §4, "Delivery"). */
+export function isBound(
+  { kind, to, stamp }: DeliveredToken,
+  account: { readonly identifier: unknown; readonly stamp: string },
+): boolean {
+  switch (kind) {
+    case 'reset':
+      return account.identifier === to && account.stamp === stamp
+    case 'verification':
+      return account.identifier === to
+    case 'new-identifier':
+      return account.stamp === stamp
+    default:
+      return kind satisfies never
+  }
+}
+
+/** The steps that delete a used token and the others of its kind for that account. */
+export const useUp = ({ _id, kind, user }: DeliveredToken): readonly WriteStep[] => [
+  { in: DELIVERIES, remove: isId(_id), expect: 1 },
+  { in: DELIVERIES, remove: and([deliveredTo(user), { kind: 'eq', field: KIND, value: kind }]) },
+]
+
+/** Matches the tokens of an account. */
+export const deliveredTo = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })

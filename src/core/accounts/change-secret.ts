@@ -1,0 +1,82 @@
+import type { AuthPlan } from '../config/plan.js'
+import { hashSecrets } from '../documents/write/hash-secrets.js'
+import { readFields, readStamp, updateStoredDocument } from '../documents/write/stored-document.js'
+import { askUpdateHook, planReplace } from '../documents/write/update-document.js'
+import type { Fault } from '../errors.js'
+import { normalise } from '../fields/schema/normalise.js'
+import { type SettledWrite, whereHooked } from '../hooks/where-hooked.js'
+import { toPointerPart } from '../json/pointer.js'
+import { steadily } from '../request/authorize.js'
+import type { Call } from '../request/call.js'
+import { invalidToken } from '../request/refusals.js'
+import type { Attempt } from '../request/store/attempt.js'
+import { showAccount, showAgain } from './account.js'
+import { issueSession, SESSIONS, type Session } from './auth/sessions.js'
+import { createStamp } from './auth/token.js'
+import { endSessions } from './end-sessions.js'
+import { invalidCredentials, type SignedIn, verifyOwn } from './login.js'
+
+/** The validation errors of a new secret, whose path in the body is `/new`. */
+export function judgeSecret({ users, secret }: AuthPlan, value: string): readonly Fault[] {
+  const at = toPointerPart(secret.name)
+  return users
+    .validate({ [secret.name]: normalise(secret, value) }, { isRelevant: ({ path }) => path === at })
+    .map((fault) => ({ ...fault, path: '/new' }))
+}
+
+/** A change of the caller's own secret. */
+export interface SecretChange {
+  readonly current: string
+  readonly next: string
+  /** The client's address; `undefined` if unknown. */
+  readonly client: string | undefined
+}
+
+/**
+ * Changes the secret of a caller who knows the present one, ends all sessions in the same write and opens a new one
+ * (CONTRACT.md §4, "Changing the secret"). Throws `invalid_credentials` for a wrong present secret, which counts as a
+ * failed login, or if a concurrent change of the secret came first; `too_many_attempts`; `invalid_token` if the session
+ * has ended meanwhile; and `overloaded`.
+ */
+export async function changeSecret(
+  call: Call,
+  auth: AuthPlan,
+  session: Session,
+  { current, next, client }: SecretChange,
+): Promise<SignedIn> {
+  const { users, secret } = auth
+  await verifyOwn(call, auth, { session, current, client })
+  const hashes = await hashSecrets(call, [[secret.name, next]])
+  const plan = (own: Call) => planChange(own, auth, session, hashes)
+  const run = (own: Call) => own.store.write(() => steadily(own, plan))
+  return whereHooked(call, users, run, showAgain(auth))
+}
+
+async function planChange(
+  call: Call,
+  auth: AuthPlan,
+  session: Session,
+  hashes: ReadonlyMap<string, string | null>,
+): Promise<Attempt<SignedIn>> {
+  const { service, store, deadline } = call
+  const { users } = auth
+  const user = await store.own(users.name).find(session.user._id)
+  if (!user) throw invalidToken()
+  // The secret was changed concurrently: in another session, which ended this one, or in this session.
+  if (readStamp(user) !== readStamp(session.user)) throw invalidCredentials()
+  const planned = { fields: readFields(user), now: service.clock() }
+  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
+  const stamp = createStamp()
+  const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
+  const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
+  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  const ending = await endSessions(service, { auth, deadline }, [user._id])
+  return {
+    steps: [{ in: SESSIONS, require: session.id }, ...steps, ...ending.steps, step],
+    after: ending.after,
+    agreements,
+    refuse,
+    done: { user: await showAccount(call, auth, replace), ...issued },
+    behind,
+  }
+}

@@ -1,0 +1,287 @@
+import { describeType } from '../../config/can-hold.js'
+import { DEFAULT_AUTH } from '../../config/defaults.js'
+import type { AuthPlan, Collection, ServicePlan } from '../../config/plan.js'
+import type { IsUnsure } from '../../config/shape/check-shape.js'
+import { UNSURE } from '../../config/shape/settle-shape.js'
+import type { ConfigFault } from '../../errors.js'
+import type { Field } from '../../fields/field-type.js'
+import { suggest, USERS } from '../../fields/schema/names.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { ConfigReport } from '../../json/report.js'
+import { EVERYONE, OWNER, type Rule, SIGNED_IN } from '../../permissions/grants.js'
+import { acceptsProperty } from '../../permissions/write-rules.js'
+import type { AuthConfig, FieldDefinition } from '../../types.js'
+
+/** Attributes that would conflict with a field that only the service sets and removes. */
+const FOREIGN_ATTRIBUTES = ['default', 'required', 'immutable', 'unique'] as const
+
+/** Finds the field of the verification time of an account; `null` for none. */
+function findVerifiedField(
+  { verifiedField }: AuthConfig,
+  users: Collection | undefined,
+  isUnsure: IsUnsure,
+  report: ConfigReport,
+): Field | null {
+  if (verifiedField === undefined || verifiedField === null || isUnsure(`/collections/${USERS}/schema`))
+    return null
+  const place = report.at('verifiedField')
+  const fields = users?.fields ?? []
+  const field = fields.find(({ name }) => name === verifiedField)
+  if (!field) {
+    const names = fields.map(({ name }) => name)
+    place.fault(`"${USERS}" has no field ${JSON.stringify(verifiedField)}${suggest(verifiedField, names)}`)
+    return null
+  }
+  if (field.definition === UNSURE) return null
+  if (field.type !== 'timestamp') {
+    place.fault(`must name a timestamp, and ${JSON.stringify(verifiedField)} is ${describeType(field)}`)
+    return null
+  }
+  for (const attribute of FOREIGN_ATTRIBUTES) {
+    const written = new Map<string, unknown>(Object.entries(field.definition)).get(attribute)
+    if (written === undefined || written === false) continue
+    place.fault(
+      `must name a field without "${attribute}", and ${JSON.stringify(verifiedField)} has ${JSON.stringify(written)}: only the service sets and removes it`,
+    )
+  }
+  if (users && isInUniqueIndex(users, field) && !('unique' in field.definition && field.definition.unique))
+    place.fault(`must name a field without a unique index, and ${JSON.stringify(verifiedField)} is in one`)
+  return field
+}
+
+const isInUniqueIndex = ({ storage }: Collection, { name }: Field): boolean =>
+  storage.indexes.some(({ unique, fields }) => unique && fields.some(({ path }) => path === name))
+
+/** The parts of a configuration that `auth.requireVerified` depends on. */
+interface Requirement {
+  readonly config: AuthConfig
+  /** `null` if there are no accounts, or if they have a fault. */
+  readonly auth: AuthPlan | null
+  /** The references between collections. */
+  readonly references: Pick<ServicePlan, 'referrers' | 'matches'>
+  readonly isUnsure: IsUnsure
+  /** Whether the host can deliver. */
+  readonly hasDeliver: boolean
+  /** The faults so far: a consequence of one of them is not reported. */
+  readonly faults: readonly ConfigFault[]
+}
+
+/** Checks the requirements of `auth.requireVerified`, and that no rule reveals whether an identifier is taken. */
+export function checkRequireVerified(
+  { config, auth, references, isUnsure, hasDeliver, faults }: Requirement,
+  report: ConfigReport,
+): void {
+  if (config.requireVerified !== true) return
+  const place = report.at('auth').at('requireVerified')
+  if ((config.verifiedField ?? null) === null && !isUnsure('/auth/verifiedField'))
+    place.fault('needs auth.verifiedField')
+  if (!hasDeliver)
+    place.fault('needs options.deliver (the command: --deliver): otherwise no account can be verified')
+  const isFaulty = (at: string): boolean =>
+    faults.some(({ path }) => path === at || path.startsWith(`${at}/`))
+  const at = `/collections/${USERS}`
+  if (!auth) {
+    if (!isFaulty('/auth') && !isFaulty(at) && !isUnsure(at)) place.fault(`"${USERS}" keeps no accounts`)
+    return
+  }
+  if (isFaulty(`${at}/schema`) || isFaulty(`${at}/indexes`)) return
+  const permissions = report.at('collections').at(USERS).at('permissions')
+  const judge = (subject: string, find: () => Iterable<string>): void => {
+    if (isFaulty(`${at}/permissions${toPointerPart(subject)}`)) return
+    for (const message of find()) permissions.at(subject).fault(`with auth.requireVerified, ${message}`)
+  }
+  judge(SIGNED_IN, () => judgeCreate(auth))
+  for (const subject of [EVERYONE, SIGNED_IN, OWNER]) judge(subject, () => judgeIdentifier(auth, subject))
+  if (!auth.register) return
+  const telling = findTelling(auth, references)
+  judge(EVERYONE, () => judgeRegistration(auth, telling))
+  for (const { field, what } of telling) {
+    const { name, definition } = field
+    if (!('default' in definition) || definition.default === undefined) continue
+    const message = `with auth.requireVerified, a default would tell ${what}`
+    report.at('collections').at(USERS).at('schema').at(name).at('default').fault(message)
+  }
+}
+
+const writes = (rule: Rule, name: string, { users }: AuthPlan): boolean =>
+  rule.set.has(name) || acceptsProperty(rule, name, users)
+
+const judgeCreate = ({ users }: AuthPlan): readonly string[] =>
+  users.permissions.create.get(SIGNED_IN) ? ['accounts come from registration and from roles alone'] : []
+
+function judgeIdentifier(auth: AuthPlan, subject: string): readonly string[] {
+  const { users, identifier } = auth
+  const rule = users.permissions.update.get(subject)
+  return rule && writes(rule, identifier.name, auth)
+    ? [`only roles may write ${identifier.name}: it would tell whether a value is taken`]
+    : []
+}
+
+/** A field whose value would reveal accounts, and what it reveals. */
+interface RevealingField {
+  readonly field: Field
+  readonly what: string
+}
+
+/**
+ * The fields besides the identifier that would reveal accounts: a unique field reveals other accounts; a document that
+ * cannot be deleted or changed because an account refers to it reveals that account.
+ */
+function findTelling(
+  { users, identifier }: AuthPlan,
+  { referrers, matches }: Requirement['references'],
+): readonly RevealingField[] {
+  const holding = new Set(
+    [
+      ...[...referrers.values()]
+        .flat()
+        .filter((one) => one.collection === USERS && one.onDelete === 'restrict'),
+      ...(matches.from.get(USERS) ?? []).map(({ ref }) => ({ field: ref })),
+    ].map(({ field }) => field.path.split('.', 1)[0]),
+  )
+  return users.fields.flatMap((field) => {
+    if (holding.has(field.name))
+      return [{ field, what: `whether there is an account, for what it refers to is held` }]
+    const isTelling = field.name !== identifier.name && isInUniqueIndex(users, field)
+    return isTelling ? [{ field, what: 'whether its value is taken' }] : []
+  })
+}
+
+function judgeRegistration(auth: AuthPlan, telling: readonly RevealingField[]): readonly string[] {
+  const rule = auth.users.permissions.create.get(EVERYONE)
+  return telling
+    .filter(({ field }) => rule && writes(rule, field.name, auth))
+    .map(({ field, what }) => `registration may not give ${field.name}: it would tell ${what}`)
+}
+
+const MINUTE = 60 * 1000
+const DAY = 24 * 60 * MINUTE
+
+const isUniqueText = ({ definition }: Field): boolean =>
+  definition.type === 'string' && definition.unique === true
+const isHash = ({ type }: Field): boolean => type === 'hash'
+
+const SCHEMA = `/collections/${USERS}/schema`
+
+/** A field that accounts need, and the attribute of `auth` that names it. */
+interface Credential {
+  readonly attribute: 'identifier' | 'secret'
+  readonly isCandidate: (field: Field) => boolean
+  readonly kind: string
+  readonly needs: string
+}
+
+const CREDENTIALS: readonly Credential[] = [
+  { attribute: 'identifier', isCandidate: isUniqueText, kind: 'unique string field', needs: 'unique' },
+  { attribute: 'secret', isCandidate: isHash, kind: 'hash field', needs: 'type' },
+]
+
+/**
+ * Finds the fields that accounts use (CONTRACT.md §4, "Registration"). `null` if `users` has no hash field and `auth`
+ * names neither field: the service then keeps no accounts.
+ */
+export function compileAuth(
+  auth: AuthConfig,
+  users: Collection | undefined,
+  isUnsure: IsUnsure,
+  report: ConfigReport,
+): AuthPlan | null {
+  const fields = users?.fields ?? []
+  if (!fields.some(isHash) && auth.identifier === undefined && auth.secret === undefined) {
+    if ((auth.verifiedField ?? null) !== null && !isUnsure(`/collections/${USERS}`))
+      report.at('verifiedField').fault(`"${USERS}" keeps no accounts: it has no hash field`)
+    return null
+  }
+  const [identifier, secret] = CREDENTIALS.map((credential) => {
+    if (isUnsure(`/auth/${credential.attribute}`) || isUnsure(SCHEMA)) return undefined
+    const unsure = fields.filter(
+      ({ definition, name }) =>
+        definition === UNSURE || isUnsure(`${SCHEMA}${toPointerPart(name)}/${credential.needs}`),
+    )
+    return findField(credential, auth[credential.attribute], { fields, unsure }, report)
+  })
+  if (identifier && identifier.name === auth.roleField) {
+    report
+      .at('roleField')
+      .fault(`${JSON.stringify(identifier.name)} is the identifier: anyone who registers could choose a role`)
+  }
+  const verified = findVerifiedField(auth, users, isUnsure, report)
+  if (!users || !identifier || !secret) return null
+  const { register, sessionDays, sessions, cost, requireVerified, resetMinutes } = {
+    ...DEFAULT_AUTH,
+    ...auth,
+  }
+  return {
+    users,
+    identifier,
+    secret,
+    register,
+    sessionMilliseconds: sessionDays * DAY,
+    sessions,
+    cost,
+    verified,
+    requiresVerified: requireVerified,
+    resetMilliseconds: resetMinutes * MINUTE,
+  }
+}
+
+function findField(
+  { attribute, isCandidate, kind }: Credential,
+  name: string | undefined,
+  { fields, unsure }: { readonly fields: readonly Field[]; readonly unsure: readonly Field[] },
+  report: ConfigReport,
+): Field | undefined {
+  const place = report.at(attribute)
+  const candidates = fields.filter(isCandidate)
+  const names = candidates.map((field) => field.name)
+  if (name !== undefined) {
+    const found = candidates.find((field) => field.name === name)
+    if (!found && !unsure.some((field) => field.name === name)) {
+      const allowed = names.length > 0 ? `one of ${names.join(', ')}` : `a ${kind}, but there is none`
+      const field = fields.find((one) => one.name === name)
+      place.fault(
+        `must name a ${kind} of "${USERS}", and ${JSON.stringify(name)} is ${field ? describeField(field) : 'none'}: ${allowed}${suggest(name, names)}`,
+      )
+    }
+    return found
+  }
+  if (candidates.length === 1) return candidates[0]
+  if (candidates.length === 0 && unsure.length > 0) return undefined
+  place.fault(
+    candidates.length === 0
+      ? `"${USERS}" has no ${kind}, which accounts need`
+      : `"${USERS}" has several: name one of ${names.join(', ')} as auth.${attribute}`,
+  )
+  return undefined
+}
+
+/** The type of a field that does not fit, in words. */
+const describeField = (field: Field): string =>
+  field.definition.type === 'string' ? 'a string without "unique": true' : describeType(field)
+
+/** Checks that `auth.roleField` can hold a role. */
+export function checkRoleField(
+  auth: AuthConfig,
+  schema: { readonly [field: string]: FieldDefinition } | undefined,
+  isUnsure: IsUnsure,
+  report: ConfigReport,
+): void {
+  const { roleField } = auth
+  if (roleField === undefined || isUnsure(SCHEMA)) return
+  const names = Object.keys(schema ?? {})
+  const definition = schema && Object.hasOwn(schema, roleField) ? schema[roleField] : undefined
+  if (definition === UNSURE) return
+  const place = report.at('roleField')
+  if (!definition) {
+    place.fault(`"${USERS}" has no field ${JSON.stringify(roleField)}${suggest(roleField, names)}`)
+  } else if (
+    definition.type === 'array' &&
+    (definition.items.type === 'string' || definition.items === UNSURE)
+  ) {
+    return
+  } else if (definition.type !== 'string') {
+    place.fault(
+      `must name a field of type string, or an array of strings, and ${JSON.stringify(roleField)} is ${definition.type === 'array' ? `an array of ${definition.items.type}` : `of type ${definition.type}`}`,
+    )
+  }
+}

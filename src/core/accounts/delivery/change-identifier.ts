@@ -1,0 +1,65 @@
+import type { AuthPlan } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { immutable } from '../../fields/schema/changes.js'
+import { normalise } from '../../fields/schema/normalise.js'
+import { readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { Call } from '../../request/call.js'
+import type { Session } from '../auth/sessions.js'
+import { behind } from '../behind.js'
+import { findUser, identifierOf, verifyOwn } from '../login.js'
+import { hasPlace, sendNotice, sendToken } from './deliver.js'
+
+const PATH = '/new'
+
+/** The validation errors of a new identifier, whose path in the body is `/new`. */
+export function judgeIdentifier({ users, identifier }: AuthPlan, value: string): readonly Fault[] {
+  if (identifier.definition.immutable) return [immutable(PATH)]
+  const at = toPointerPart(identifier.name)
+  return users
+    .validate({ [identifier.name]: normalise(identifier, value) }, { isRelevant: ({ path }) => path === at })
+    .map((fault) => ({ ...fault, path: PATH }))
+}
+
+/** A request for another identifier. */
+export interface IdentifierChange {
+  readonly current: string
+  readonly next: string
+  /** The client's address; `undefined` if unknown. */
+  readonly client: string | undefined
+}
+
+/**
+ * Delivers a token to a new identifier, which `verify` stores, and a notice to the present one (CONTRACT.md §4,
+ * "Changing the identifier"). No response reveals whether the new one is taken. Throws `invalid_credentials` for a
+ * wrong present secret, which counts as a failed login, `too_many_attempts`, and `invalid_token` if the session has
+ * ended meanwhile.
+ */
+export async function changeIdentifier(
+  call: Call,
+  auth: AuthPlan,
+  session: Session,
+  { current, next, client }: IdentifierChange,
+): Promise<void> {
+  const { user } = session
+  const identifier = readOwn(user, auth.identifier.name)
+  const present = identifierOf(auth, user)
+  await verifyOwn(call, auth, { session, current, client })
+  const to = String(normalise(auth.identifier, next))
+  behind(call, async (own) => {
+    // The notice comes first: whether it gets a place must not depend on the owner of the new identifier. Both take
+    // their places at one time: otherwise the next deliveries would reveal the owner once the older place expires.
+    const at = own.service.now()
+    const notice = { kind: 'identifier-changing', to: present, user } as const
+    if (!(await hasPlace(own, notice, at))) return
+    const owner = await findUser(own.store, auth, to)
+    const taken = owner && ({ kind: 'already-registered', to, user: owner } as const)
+    const token = { kind: 'new-identifier', to, user } as const
+    const isDelivered = await hasPlace(own, taken ?? token, at)
+    // A user without an identifier gets no notice.
+    if (identifier !== undefined) await sendNotice(own, auth, notice)
+    if (!isDelivered) return
+    if (taken) await sendNotice(own, auth, taken)
+    else await sendToken(own, auth, token)
+  })
+}

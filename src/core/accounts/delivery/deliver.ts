@@ -1,0 +1,107 @@
+import type { AuthPlan } from '../../config/plan.js'
+import { readStamp } from '../../documents/write/stored-document.js'
+import { isServiceError } from '../../errors.js'
+import { isId, or } from '../../filter/filter.js'
+import { readOwn } from '../../json/own-properties.js'
+import type { Call } from '../../request/call.js'
+import type { Store } from '../../request/store.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { Delivery } from '../../types/host.js'
+import { showAccount } from '../account.js'
+import { DELIVERIES, issueToken, type TokenKind } from '../auth/deliveries.js'
+import { type Ledger, nameLedger } from '../auth/ledger.js'
+import { expiredAt } from '../auth/sessions.js'
+import { takePlaces } from '../throttle/throttle.js'
+
+const HOUR = 60 * 60 * 1000
+
+/** The most deliveries of a kind per hour, to an account and to an identifier. */
+const MAX_DELIVERIES = 3
+
+/** A message to an identifier in stored form. */
+export interface Message<Kind extends Delivery['kind']> {
+  readonly kind: Kind
+  readonly to: string
+  readonly user: StoredDocument
+}
+
+/** A message without a token. */
+export type Notice = Message<'already-registered' | 'identifier-changing'>
+
+/** Delivers a message without a token, within the limits. */
+export async function deliverNotice(call: Call, auth: AuthPlan, notice: Notice): Promise<void> {
+  if (await hasPlace(call, notice)) await sendNotice(call, auth, notice)
+}
+
+/** Delivers a message without a token that already has its place. */
+export const sendNotice = async (call: Call, auth: AuthPlan, { kind, to, user }: Notice): Promise<void> =>
+  send(call, { kind, to, user: await showAccount(call, auth, user) })
+
+/** Delivers a token, within the limits: it is stored first. */
+export async function deliverToken(call: Call, auth: AuthPlan, message: Message<TokenKind>): Promise<void> {
+  if (await hasPlace(call, message)) await sendToken(call, auth, message)
+}
+
+/**
+ * Delivers a token that already has its place. The token is stored first, unless the account has been deleted meanwhile
+ * or its secret or identifier has changed, which invalidates earlier requests.
+ */
+export async function sendToken(
+  call: Call,
+  auth: AuthPlan,
+  { kind, to, user }: Message<TokenKind>,
+): Promise<void> {
+  const { service, store } = call
+  const lifetime = kind === 'reset' ? auth.resetMilliseconds : 24 * HOUR
+  const told = { kind, user: user._id, to, stamp: readStamp(user) }
+  const { token, expiresAt, step } = issueToken(told, service.now(), lifetime)
+  const expired = await removeExpiredTokens(store, service.clock())
+  const isStored = await store.write(async () => {
+    const present = await store.own(auth.users.name).find(user._id)
+    if (!present || !isSame(auth, present, user)) return { steps: [], done: false }
+    const required = { in: auth.users.name, require: user._id, version: present._version }
+    return { steps: [required, step, ...expired], done: true }
+  })
+  if (!isStored) return
+  await send(call, { kind, to, user: await showAccount(call, auth, user), token, expiresAt })
+}
+
+const isSame = ({ identifier: { name } }: AuthPlan, one: StoredDocument, other: StoredDocument): boolean =>
+  readStamp(one) === readStamp(other) && readOwn(one, name) === readOwn(other, name)
+
+/** Takes the places of a delivery; false if none is left. `at`: the time from which they count. Default: now. */
+export async function hasPlace(
+  call: Call,
+  { kind, to, user }: Message<Delivery['kind']>,
+  at?: number,
+): Promise<boolean> {
+  const ledgerOf = (whose: string, name: string): Ledger => ({
+    _id: nameLedger('deliveries', kind, whose, name),
+    window: HOUR,
+    most: MAX_DELIVERIES,
+  })
+  try {
+    await takePlaces(call, [ledgerOf('account', user._id), ledgerOf('to', to)], at)
+    return true
+  } catch (thrown) {
+    if (isServiceError(thrown) && thrown.code === 'too_many_attempts') return false
+    throw thrown
+  }
+}
+
+async function send({ service, deadline }: Call, delivery: Delivery): Promise<void> {
+  deadline.enter('deliver')
+  try {
+    await service.deliver?.(delivery)
+  } catch (cause) {
+    service.logger.error('options.deliver failed', { kind: delivery.kind, cause })
+  }
+}
+
+/** The most expired tokens that are removed when one is delivered. */
+const MAX_EXPIRED = 100
+
+async function removeExpiredTokens(store: Store, now: string): Promise<readonly WriteStep[]> {
+  const expired = await store.own(DELIVERIES).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
+  return expired.length === 0 ? [] : [{ in: DELIVERIES, remove: or(expired.map(({ _id }) => isId(_id))) }]
+}

@@ -1,0 +1,198 @@
+import type { AuthPlan } from '../../config/plan.js'
+import { hashSecrets } from '../../documents/write/hash-secrets.js'
+import {
+  readFields,
+  readHash,
+  readStamp,
+  updateStoredDocument,
+} from '../../documents/write/stored-document.js'
+import { askUpdateHook, planReplace } from '../../documents/write/update-document.js'
+import { ServiceError } from '../../errors.js'
+import { normalise } from '../../fields/schema/normalise.js'
+import { isId } from '../../filter/filter.js'
+import { type SettledWrite, whereHooked } from '../../hooks/where-hooked.js'
+import { readOwn } from '../../json/own-properties.js'
+import type { Call } from '../../request/call.js'
+import type { Attempt } from '../../request/store/attempt.js'
+import type { StoredDocument } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+import { showAccount, showAgain } from '../account.js'
+import {
+  DELIVERIES,
+  type DeliveredToken,
+  isBound,
+  readDelivered,
+  type TokenKind,
+  useUp,
+} from '../auth/deliveries.js'
+import { issueSession } from '../auth/sessions.js'
+import { createStamp, digestToken, isToken } from '../auth/token.js'
+import { endSessions } from '../end-sessions.js'
+import { identifierOf, type SignedIn, verifySecret } from '../login.js'
+import { isVerified, verifiedFields } from '../verified.js'
+import { judgeIdentifier } from './change-identifier.js'
+
+/** A token, and the secret that it sets. */
+interface Reset {
+  readonly token: string
+  readonly next: string
+}
+
+/**
+ * Sets a new secret for the holder of the token that was delivered to the present identifier, ends all sessions in the
+ * same write and opens one (CONTRACT.md §4, "Reset"). This also verifies the account. Throws `invalid_delivered_token`,
+ * and `overloaded`.
+ */
+export async function resetSecret(call: Call, auth: AuthPlan, { token, next }: Reset): Promise<SignedIn> {
+  const { users, secret } = auth
+  // An invalid token must not cost a hash.
+  await findDelivered(call, auth, token, ['reset'])
+  const hashes = await hashSecrets(call, [[secret.name, next]])
+  const run = (own: Call) => own.store.write(() => planReset(own, auth, token, hashes))
+  return whereHooked(call, users, run, showAgain(auth))
+}
+
+async function planReset(
+  call: Call,
+  auth: AuthPlan,
+  token: string,
+  hashes: ReadonlyMap<string, string | null>,
+): Promise<Attempt<SignedIn>> {
+  const { service } = call
+  const { users } = auth
+  const { delivered, user } = await findDelivered(call, auth, token, ['reset'])
+  const [stamp, now] = [createStamp(), service.clock()]
+  const planned = { fields: verifiedFields(auth, user, now), now }
+  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
+  const replace = updateStoredDocument(user, fields, now, { hashes, stamp })
+  const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
+  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  const ending = await endSessions(service, { auth, deadline: call.deadline }, [user._id])
+  return {
+    steps: [...steps, ...useUp(delivered), ...ending.steps, step],
+    after: ending.after,
+    agreements,
+    refuse,
+    done: { user: await showAccount(call, auth, replace), ...issued },
+    behind,
+  }
+}
+
+/** A valid token, and its account. */
+interface Delivered {
+  readonly delivered: DeliveredToken
+  readonly user: StoredDocument
+}
+
+/**
+ * Finds the account of a delivered token. Throws `invalid_delivered_token`, the same error for a token that is wrong,
+ * used, expired, or of another identifier, stamp or kind.
+ */
+export async function findDelivered(
+  { service, store }: Call,
+  auth: AuthPlan,
+  token: string,
+  kinds: readonly TokenKind[],
+): Promise<Delivered> {
+  if (!isToken(token)) throw invalidDelivered()
+  const stored = await store.own(DELIVERIES).first(isId(digestToken(token)))
+  const delivered = stored && readDelivered(stored, service.now())
+  if (!delivered || !kinds.includes(delivered.kind)) throw invalidDelivered()
+  const user = await store.own(auth.users.name).find(delivered.user)
+  const now = user && { identifier: readOwn(user, auth.identifier.name), stamp: readStamp(user) }
+  if (!now || !isBound(delivered, now)) throw invalidDelivered()
+  return { delivered, user }
+}
+
+/** The error of an invalid delivered token. */
+const invalidDelivered = (): ServiceError =>
+  new ServiceError(
+    'invalid_delivered_token',
+    'The token is wrong, used, expired or belongs to another account.',
+  )
+
+/** A token, and the secret of the account for which it was delivered. */
+export interface Verification {
+  readonly token: string
+  readonly current: string
+  /** The client's address; `undefined` if unknown. */
+  readonly client: string | undefined
+}
+
+const KINDS = ['verification', 'new-identifier'] as const
+
+/**
+ * Verifies the identifier to which a token was delivered; a token for a new identifier also stores it (CONTRACT.md §4,
+ * "Verification"). Throws `invalid_delivered_token`, also if the new identifier is taken meanwhile,
+ * `invalid_credentials` for a wrong secret, which does not use up the token, `too_many_attempts`, and the errors of a
+ * change of the account.
+ */
+export async function verify(
+  call: Call,
+  auth: AuthPlan,
+  { token, current, client }: Verification,
+): Promise<void> {
+  const { service } = call
+  const { user: asked } = await findDelivered(call, auth, token, KINDS)
+  const from = { identifier: identifierOf(auth, asked), client }
+  await service.throttle.run(call, from, () => verifySecret(call, auth, asked, current))
+  await whereHooked(call, auth.users, (own) =>
+    own.store.write(async () => {
+      const found = await findDelivered(own, auth, token, KINDS)
+      if (hasOtherSecret(auth, found.user, asked)) await verifySecret(own, auth, found.user, current)
+      return planVerification(own, auth, found)
+    }),
+  )
+}
+
+/** Whether the secret may have changed meanwhile. A hash that was only renewed keeps its stamp. */
+const hasOtherSecret = ({ secret }: AuthPlan, now: StoredDocument, before: StoredDocument): boolean =>
+  readStamp(now) !== readStamp(before) && readHash(now, secret.name) !== readHash(before, secret.name)
+
+async function planVerification(
+  call: Call,
+  auth: AuthPlan,
+  { delivered, user }: Delivered,
+): Promise<Attempt<void>> {
+  const { users } = auth
+  const now = call.service.clock()
+  if (delivered.kind === 'verification' && isVerified(auth, user))
+    return { steps: useUp(delivered), done: undefined }
+  if (delivered.kind === 'new-identifier' && !isFitting(auth, delivered.to)) throw invalidDelivered()
+  const verified =
+    delivered.kind === 'verification'
+      ? verifiedFields(auth, user, now)
+      : renamed(auth, user, delivered.to, now)
+  const planned = { fields: verified, now }
+  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
+  const replace = updateStoredDocument(user, fields, now, { hashes: new Map() })
+  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  return {
+    steps: [...steps, ...useUp(delivered)],
+    agreements,
+    done: undefined,
+    behind,
+    refuse(failure) {
+      const { reason, fields: taken = [] } = failure
+      const isIdentifier = taken.length === 0 || taken.includes(auth.identifier.name)
+      if (reason === 'unique' && isIdentifier && delivered.kind !== 'verification') throw invalidDelivered()
+      return refuse(failure)
+    },
+  }
+}
+
+/** Whether the configuration, which may have changed, still accepts an identifier unchanged. */
+const isFitting = (auth: AuthPlan, to: string): boolean =>
+  normalise(auth.identifier, to) === to && judgeIdentifier(auth, to).length === 0
+
+/** The fields of an account with another identifier, verified now. */
+const renamed = (
+  { identifier, verified }: AuthPlan,
+  user: StoredDocument,
+  to: string,
+  now: string,
+): JsonObject => ({
+  ...readFields(user),
+  [identifier.name]: to,
+  ...(verified ? { [verified.name]: now } : {}),
+})

@@ -1,0 +1,133 @@
+import type { AuthPlan } from '../config/plan.js'
+import { readStamp } from '../documents/write/stored-document.js'
+import { and, type Filter, isId, not, or } from '../filter/filter.js'
+import { whenReady } from '../promises.js'
+import type { BackgroundScope, Call, Service } from '../request/call.js'
+import type { Deadline } from '../request/deadline.js'
+import { nextTurn } from '../slices.js'
+import type { StoredDocument, WriteStep } from '../storage.js'
+import type { MaybePromise } from '../types.js'
+import {
+  countingSessions,
+  NEWEST_FIRST,
+  otherStamps,
+  SESSIONS,
+  sessionFilter,
+  sessionsOf,
+} from './auth/sessions.js'
+
+/** The most sessions that a write removes besides its other steps: about 20 ms in memory. */
+const MOST_AT_ONCE = 500
+
+/** The sessions that one read finds, and those that a write without other steps removes. */
+const FOUND_AT_ONCE = 2000
+const SLICE = 200
+
+/** The reads of one background task: the rest becomes another task. */
+const ROUNDS = 5
+
+/** The parts of a service that ending sessions needs. */
+type Ender = Pick<Service, 'beside' | 'background' | 'clock'>
+
+/** The part of a write that ends sessions. */
+export interface EndedSessions {
+  readonly steps: readonly WriteStep[]
+  /** Called once the write has taken effect. */
+  readonly after?: (() => void) | undefined
+}
+
+/**
+ * Ends all sessions of accounts with a write that changes the stamp of these accounts, or deletes them: that alone
+ * invalidates the sessions. The same write removes a few session documents; more are removed after it, in slices.
+ * `kept`: one that stays.
+ */
+export function endSessions(
+  by: Ender,
+  { auth, deadline }: { readonly auth: AuthPlan; readonly deadline: Deadline },
+  ids: readonly string[],
+  kept?: string,
+): MaybePromise<EndedSessions> {
+  const all = or(ids.map(sessionsOf))
+  // A batch does not require that their number is unchanged: it is read from the storage directly.
+  return whenReady(by.beside.within(deadline).own(SESSIONS).count(all), (count) =>
+    count > MOST_AT_ONCE
+      ? { steps: [], after: () => tidyAll(by, auth, ids) }
+      : { steps: [{ in: SESSIONS, remove: kept ? and([all, not(sessionFilter(kept))]) : all }] },
+  )
+}
+
+/**
+ * Makes room for one more session of an account: the oldest end in the write that stores it (CONTRACT.md §4,
+ * "Sessions"). An account from before the limit may have more than one slice; the rest end after the write.
+ */
+export const makeRoom = (
+  { service, store }: Pick<Call, 'service' | 'store'>,
+  auth: AuthPlan,
+  user: StoredDocument,
+): MaybePromise<EndedSessions> =>
+  whenReady(
+    store.own(SESSIONS).list({
+      filter: countingSessions(user._id, readStamp(user), service.clock()),
+      sort: NEWEST_FIRST,
+      skip: auth.sessions - 1,
+      limit: SLICE,
+    }),
+    (found) => ({
+      steps: removeSessions(found),
+      after: found.length < SLICE ? undefined : () => tidySessions(service, auth, user._id),
+    }),
+  )
+
+const removeSessions = (found: readonly StoredDocument[]): readonly WriteStep[] =>
+  found.length === 0 ? [] : [{ in: SESSIONS, remove: or(found.map(({ _id }) => sessionFilter(_id))) }]
+
+function tidyAll(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, ids: readonly string[]): void {
+  for (const id of ids) tidySessions(by, auth, id)
+}
+
+/** Removes the sessions of an account that are no longer valid, and those beyond `auth.sessions`, in the background. */
+function tidySessions(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, id: string): void {
+  const line = JSON.stringify(['sessions', id])
+  by.background.begin(async (scope) => {
+    for (let round = 0; round < ROUNDS; round += 1) if (!(await tidySome(scope, auth, id, by.clock()))) return
+    tidySessions(by, auth, id)
+  }, line)
+}
+
+/** Removes one batch of them; false if none were left. */
+async function tidySome(
+  { store }: BackgroundScope,
+  auth: AuthPlan,
+  id: string,
+  now: string,
+): Promise<boolean> {
+  const users = store.own(auth.users.name)
+  const sessions = store.own(SESSIONS)
+  const user = await users.find(id)
+  const over: Filter = user ? and([sessionsOf(id), otherStamps(readStamp(user))]) : sessionsOf(id)
+  let found = await sessions.list({ filter: over, limit: FOUND_AT_ONCE })
+  if (found.length === 0 && user) {
+    const filter = countingSessions(id, readStamp(user), now)
+    found = await sessions.list({
+      filter,
+      sort: NEWEST_FIRST,
+      skip: auth.sessions,
+      limit: FOUND_AT_ONCE,
+    })
+  }
+  for (let i = 0; i < found.length; i += SLICE) {
+    await nextTurn()
+    await store.write(async () => {
+      const present = await users.find(id)
+      // If the stamp has changed, the next round reads again which sessions have ended.
+      if (present && user ? readStamp(present) !== readStamp(user) : present !== user)
+        return { steps: [], done: undefined }
+      // A session that changes its own secret gets its new stamp in the same write as the account.
+      const unchanged: WriteStep = present
+        ? { in: auth.users.name, require: id, version: present._version }
+        : { in: auth.users.name, refuse: isId(id) }
+      return { steps: [unchanged, ...removeSessions(found.slice(i, i + SLICE))], done: undefined }
+    })
+  }
+  return found.length > 0
+}

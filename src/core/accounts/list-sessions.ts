@@ -1,0 +1,108 @@
+import type { AuthPlan } from '../config/plan.js'
+import { readStamp } from '../documents/write/stored-document.js'
+import { and } from '../filter/filter.js'
+import { type SessionPage, type SessionPlace, START } from '../query/paging/session-page.js'
+import type { Call } from '../request/call.js'
+import { notFound } from '../request/refusals.js'
+import { nextTurn } from '../slices.js'
+import type { StoredDocument } from '../storage.js'
+import {
+  beginningOf,
+  begunSince,
+  countingSessions,
+  nameSession,
+  SESSION_ORDER,
+  SESSIONS,
+  type Session,
+  storedBeginning,
+} from './auth/sessions.js'
+import { endSession } from './sessions.js'
+
+/** A session as its user sees it. */
+export interface SessionView {
+  /** A name, which is of no use as a token. */
+  readonly _id: string
+  readonly createdAt: string
+  readonly expiresAt: unknown
+  /** Whether the request was sent in it. */
+  readonly isCurrent: boolean
+}
+
+/** A page of sessions, and the position of the next page; absent on the last page. */
+export interface SessionsPage {
+  readonly shown: readonly SessionView[]
+  readonly next?: SessionPlace
+}
+
+/** The valid sessions of an account, in the order in which they began (CONTRACT.md §4, "Sessions"). */
+export async function listSessions(
+  call: Call,
+  { sessionMilliseconds }: AuthPlan,
+  own: Session,
+  { after, limit }: SessionPage,
+): Promise<SessionsPage> {
+  const { found, passed } = limit === 0 ? NONE : await readSessions(call, own, after, limit + 1)
+  const page = found.slice(0, limit)
+  const shown = page.map((session) => ({
+    _id: nameSession(session._id),
+    createdAt: beginningOf(session, sessionMilliseconds),
+    expiresAt: session.expiresAt,
+    isCurrent: session._id === own.id,
+  }))
+  return found.length > limit ? { shown, next: placeBehind(page, after.began, passed) } : { shown }
+}
+
+/** Sessions after a position. */
+interface FoundSessions {
+  readonly found: readonly StoredDocument[]
+  /** The number of sessions before them with the same beginning as the last one before them. */
+  readonly passed: number
+}
+
+const NONE: FoundSessions = { found: [], passed: 0 }
+
+/** The position after the found sessions. */
+function placeBehind(found: readonly StoredDocument[], before: string, passed: number): SessionPlace {
+  const times = found.map(storedBeginning)
+  const began = times.at(-1) ?? before
+  const same = times.filter((time) => time === began).length
+  return {
+    began,
+    passed: began === before ? passed + same : same,
+    name: nameSession(found.at(-1)?._id ?? ''),
+  }
+}
+
+/** The sessions per read while searching for one by its name. */
+const LOOKED_AT = 500
+
+/** Ends the session with a name. Throws `not_found` for a name that is not one of the account's sessions. */
+export async function endNamedSession(call: Call, own: Session, name: string): Promise<void> {
+  for (let after = START; ; await nextTurn()) {
+    const { found, passed } = await readSessions(call, own, after, LOOKED_AT)
+    const named = found.find(({ _id }) => nameSession(_id) === name)
+    if (named) return endSession(call.store, { id: named._id })
+    if (found.length < LOOKED_AT) throw notFound()
+    after = placeBehind(found, after.began, passed)
+  }
+}
+
+/** The valid sessions of an account after a position. */
+async function readSessions(
+  { store, service }: Call,
+  { user }: Session,
+  { began, passed, name }: SessionPlace,
+  limit: number,
+): Promise<FoundSessions> {
+  const counting = countingSessions(user._id, readStamp(user), service.clock())
+  const filter = began === '' ? counting : and([counting, begunSince(began)])
+  // The last session before the position, or another one with the same beginning, may have ended: then the next one is
+  // at its offset.
+  const skip = Math.max(0, passed - 1)
+  const sessions = await store
+    .own(SESSIONS)
+    .list({ filter, sort: SESSION_ORDER, skip, limit: limit + passed - skip })
+  const [first] = sessions
+  const isThere = passed > 0 && first !== undefined && nameSession(first._id) === name
+  return isThere ? { found: sessions.slice(1), passed } : { found: sessions.slice(0, limit), passed: skip }
+}

@@ -1,0 +1,157 @@
+import type { AuthPlan } from '../config/plan.js'
+import { buildDocument, createSystemFields, planInsert } from '../documents/write/new-document.js'
+import { applyCreate } from '../documents/write/rules/apply-create.js'
+import { explain, type Ignoring, type Tells, takeIgnored } from '../documents/write/rules/choose-rule.js'
+import { invalidFor } from '../documents/write/rules/redact.js'
+import { readStamp } from '../documents/write/stored-document.js'
+import { checkDocumentSize, findAgain } from '../documents/write/written.js'
+import { askHook, whereHooked } from '../hooks/where-hooked.js'
+import { readOwn } from '../json/own-properties.js'
+import { toPointerPart } from '../json/pointer.js'
+import { acceptsProperty, keepProperties } from '../permissions/write-rules.js'
+import { findReferable, judgeAll } from '../references/references.js'
+import { attempt, ruleToRegister } from '../request/authorize.js'
+import { type Call, createCall } from '../request/call.js'
+import { isBeside, isRefusal, refused } from '../request/refusals.js'
+import type { Attempt } from '../request/store/attempt.js'
+import { runWithin } from '../slices.js'
+import type { StoredDocument } from '../storage.js'
+import type { JsonObject, MaybePromise } from '../types.js'
+import { showAccount, showAgain } from './account.js'
+import { issueSession } from './auth/sessions.js'
+import { behind as doBehind, lineOf } from './behind.js'
+import { deliverNotice, deliverToken } from './delivery/deliver.js'
+import { findUser, type SignedIn } from './login.js'
+
+/** A new account, signed in; `null` if the response must not reveal whether it was created. */
+export interface Registered extends Ignoring {
+  readonly account: SignedIn | null
+}
+
+/**
+ * Creates an account with the rights of an anonymous caller, also for a caller who is signed in (CONTRACT.md §4,
+ * "Registration"). Throws `validation_failed`, `forbidden` if a `check` fails, `document_too_large`, `overloaded`, and
+ * `unique_violation` unless accounts must be verified: then only the reader of the messages to the identifier learns
+ * that it was taken.
+ */
+export async function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
+  const store = call.store.by(null)
+  const stranger = createCall(call.service, { ...call, store, caller: null, session: undefined })
+  const { user, isTaken, registered } = auth.requiresVerified
+    ? await registerQuietly(stranger, auth, body)
+    : { ...(await write(stranger, auth, (own) => planAnew(own, auth, body))), isTaken: false }
+  if (auth.verified && call.service.deliver) tellOwner(call, auth, user, isTaken)
+  return registered
+}
+
+/** Writes an account, and the operations that its hook adds. */
+const write = (
+  stranger: Call,
+  auth: AuthPlan,
+  plan: (own: Call) => MaybePromise<PlannedAttempt>,
+): MaybePromise<Planned> =>
+  whereHooked(
+    stranger,
+    auth.users,
+    (own) => own.store.write(() => plan(own)),
+    async (own, { user, registered: { account, ignored } }) => ({
+      user: await findAgain(own, auth.users, user._id),
+      registered: { account: account && (await showAgain(auth)(own, account)), ignored },
+    }),
+  )
+
+/** The same steps, and the same result, whether the identifier is taken or not. */
+async function registerQuietly(
+  call: Call,
+  auth: AuthPlan,
+  body: JsonObject,
+): Promise<Planned & { isTaken: boolean }> {
+  let planned: Planned | undefined
+  try {
+    const written = await write(call, auth, async (own) => {
+      planned = undefined
+      const attempt = await planAnew(own, auth, body)
+      planned = attempt.done
+      return attempt
+    })
+    return { ...written, isTaken: false }
+  } catch (thrown) {
+    // A planned registration always gets the same response: if the identifier is taken, no other error is known.
+    if (!planned || !(isRefusal(thrown) || isBeside(thrown))) throw thrown
+    // The configuration allows no other unique field here, but a hook may set one.
+    const at = toPointerPart(auth.identifier.name)
+    const isTaken = isRefusal(thrown) && !isBeside(thrown) && thrown.errors.some(({ path }) => path === at)
+    if (!isTaken) call.service.logger.error('a registration was refused', { cause: thrown })
+    return { ...planned, isTaken: true }
+  }
+}
+
+/** Notifies the owner of an identifier in the background that a client registered with it. */
+function tellOwner(call: Call, auth: AuthPlan, user: StoredDocument, isTaken: boolean): void {
+  const to = String(readOwn(user, auth.identifier.name))
+  const deliver = async (own: Call): Promise<void> => {
+    if (!isTaken) return deliverToken(own, auth, { kind: 'verification', to, user })
+    const owner = await findUser(own.store, auth, to)
+    if (owner) await deliverNotice(own, auth, { kind: 'already-registered', to, user: owner })
+  }
+  doBehind(call, deliver, lineOf('register', to))
+}
+
+/** An account that will be stored next. */
+interface Planned {
+  readonly user: StoredDocument
+  readonly registered: Registered
+}
+
+/** Plans a registration in one attempt of its write. */
+function planAnew(stranger: Call, auth: AuthPlan, body: JsonObject): MaybePromise<PlannedAttempt> {
+  const rules = [ruleToRegister(auth)]
+  return attempt(stranger, { collection: auth.users, rules }, (own) => planRegistration(own, auth, body))
+}
+
+type PlannedAttempt = Attempt<Planned>
+
+async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): Promise<PlannedAttempt> {
+  const { service } = call
+  const { users } = auth
+  const required = [auth.identifier.name, auth.secret.name]
+  const rule = ruleToRegister(auth)
+  // The caller may not choose a role at registration, even if `pick` names the role field.
+  const accepts = (name: string): boolean =>
+    required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users))
+  const kept = keepProperties(body, accepts, rule.set, users.verifiedField)
+  const system = createSystemFields(call, users, service.createId())
+  const referable = await findReferable(call, { collection: users, rules: [rule] }, [body])
+  const draft = {
+    system,
+    required,
+    judgeReferences: (fields: JsonObject, tells: Tells) =>
+      judgeAll(call, users, fields, { referable, tells }),
+  }
+  const trial = { collection: users, rule, kept }
+  const applied = await runWithin(call, (slice) => applyCreate(call, trial, { ...draft, slice }))
+  if (applied.kind === 'invalid') throw invalidFor(call, users, explain(trial, applied.faults))
+  if (applied.kind === 'refused') throw refused()
+  const ignored = takeIgnored(call, body, kept)
+  const asking = askHook(call, { collection: users, before: null, after: { fields: applied.fields, system } })
+  const settled = asking && (await asking)
+  const fields = settled?.fields ?? applied.fields
+  const user = await buildDocument(call, users, { system, fields })
+  const shown = await showAccount(call, auth, user)
+  const unread = Object.entries(applied.given).filter(([name]) => !Object.hasOwn(shown, name))
+  checkDocumentSize(call, { text: JSON.stringify(shown), unread: Object.fromEntries(unread) })
+  const behind = settled?.behind
+  if (auth.requiresVerified)
+    return {
+      ...planInsert(call, users, user),
+      behind,
+      done: { user, registered: { account: null, ignored } },
+    }
+  const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
+  const account = { user: shown, ...session.issued }
+  return {
+    ...planInsert(call, users, user, { others: [session.step] }),
+    behind,
+    done: { user, registered: { account, ignored } },
+  }
+}

@@ -1,0 +1,114 @@
+import { envelope } from '../../fields/schema/envelope.js'
+import { answerJson, NO_STORE, NOTHING, tellIgnored } from '../../http/routes/answers.js'
+import type { Endpoint } from '../../http/routes/route.js'
+import { whenReady } from '../../promises.js'
+import { PARAMETERS, readSessionPage, writePlace } from '../../query/paging/session-page.js'
+import { authorizeRegistration } from '../../request/authorize.js'
+import type { Call } from '../../request/call.js'
+import { denied } from '../../request/refusals.js'
+import { showAccount } from '../account.js'
+import type { Session } from '../auth/sessions.js'
+import { judgeSecret, changeSecret as renewSecret } from '../change-secret.js'
+import { endNamedSession, listSessions } from '../list-sessions.js'
+import { login as signIn } from '../login.js'
+import { register as signUp } from '../register.js'
+import { endAllSessions, endSession } from '../sessions.js'
+
+/** The session of a caller who signed in by a token. Throws `unauthenticated`. */
+export function requireSession({ session }: Call): Session {
+  if (!session) throw denied(null)
+  return session
+}
+
+/** `POST /auth/register`. */
+export const register: Endpoint<'auth'> = {
+  mayIgnore: true,
+  async run(exchange, { auth }) {
+    const { call } = exchange
+    authorizeRegistration(call)
+    const { account, ignored } = await signUp(call, auth, await exchange.readBody())
+    const headers = tellIgnored(ignored)
+    return account ? answerJson(201, account, { ...NO_STORE, ...headers }) : answerJson(202, {}, headers)
+  },
+}
+
+/** `POST /auth/login`. */
+export const login: Endpoint<'auth'> = {
+  envelope({ accounts }) {
+    const names = accounts ? [accounts.identifier.name, accounts.secret.name] : []
+    return envelope(Object.fromEntries(names.map((name) => [name, { type: 'string' }])))
+  },
+  async run(exchange, { auth }) {
+    const body = await exchange.readBody()
+    const [identifier, secret] = [auth.identifier, auth.secret].map(({ name }) => String(body[name]))
+    const credentials = { identifier: identifier ?? '', secret: secret ?? '', client: exchange.client() }
+    return answerJson(200, await signIn(exchange.call, auth, credentials), NO_STORE)
+  },
+}
+
+/** `POST /auth/change-secret`. */
+export const changeSecret: Endpoint<'auth'> = {
+  envelope: () => envelope({ current: { type: 'string' }, new: { type: 'string' } }),
+  judge: ({ new: next }, { accounts }) =>
+    accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
+  async run(exchange, { auth }) {
+    const { call } = exchange
+    const session = requireSession(call)
+    const { current, new: next } = await exchange.readBody()
+    const change = { current: String(current), next: String(next), client: exchange.client() }
+    return answerJson(200, await renewSecret(call, auth, session, change), NO_STORE)
+  },
+}
+
+/** `POST /auth/logout`. */
+export const logout: Endpoint = {
+  async run(exchange) {
+    const session = requireSession(exchange.call)
+    exchange.refuseQuery()
+    await endSession(exchange.call.store, session)
+    return NOTHING
+  },
+}
+
+/** `POST /auth/logout-all`. */
+export const logoutAll: Endpoint<'auth'> = {
+  async run(exchange, { auth }) {
+    const session = requireSession(exchange.call)
+    exchange.refuseQuery()
+    await endAllSessions(exchange.call, auth, session)
+    return NOTHING
+  },
+}
+
+/** `GET /auth/sessions`. */
+export const sessions: Endpoint<'auth'> = {
+  parameters: PARAMETERS,
+  async run(exchange, { auth }) {
+    const session = requireSession(exchange.call)
+    const page = readSessionPage(exchange.readRaw())
+    const { shown, next } = await listSessions(exchange.call, auth, session, page)
+    if (!next) return answerJson(200, shown)
+    const place = writePlace(next)
+    const link = `<${exchange.prefix}/auth/sessions?limit=${page.limit}&after=${place}>; rel="next"`
+    return answerJson(200, shown, { 'next-cursor': place, link })
+  },
+}
+
+/** `DELETE /auth/sessions/:id`. */
+export const endOne: Endpoint<'auth' | 'id'> = {
+  async run(exchange, { id }) {
+    const session = requireSession(exchange.call)
+    exchange.refuseQuery()
+    await endNamedSession(exchange.call, session, id)
+    return NOTHING
+  },
+}
+
+/** `GET /auth/me`. */
+export const me: Endpoint<'auth'> = {
+  run(exchange, { auth }) {
+    const { user } = requireSession(exchange.call)
+    exchange.refuseQuery()
+    return whenReady(showAccount(exchange.call, auth, user), (shown) => answerJson(200, shown))
+  },
+}

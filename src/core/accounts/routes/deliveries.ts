@@ -1,0 +1,72 @@
+import { envelope } from '../../fields/schema/envelope.js'
+import { answerJson, NO_STORE, NOTHING } from '../../http/routes/answers.js'
+import type { Endpoint } from '../../http/routes/route.js'
+import type { Service } from '../../request/call.js'
+import { judgeSecret } from '../change-secret.js'
+import { judgeIdentifier, changeIdentifier as requestIdentifier } from '../delivery/change-identifier.js'
+import { requestToken, type TokenRequest } from '../delivery/request.js'
+import { resetSecret, verify as verifyIdentifier } from '../delivery/verify.js'
+import { requireSession } from './accounts.js'
+
+const TEXT = { type: 'string' } as const
+
+/** Requests a token: the response is always the same, and is sent before any lookup of the account. */
+const requesting = (kind: TokenRequest['kind']): Endpoint<'auth'> => ({
+  envelope: ({ accounts }) => envelope(accounts ? { [accounts.identifier.name]: TEXT } : {}),
+  async run(exchange, { auth }) {
+    const body = await exchange.readBody()
+    const identifier = String(body[auth.identifier.name])
+    await requestToken(exchange.call, auth, { kind, identifier, client: exchange.client() })
+    return answerJson(202, {})
+  },
+})
+
+/** `POST /auth/request-reset`. */
+export const requestReset = requesting('reset')
+
+/** `POST /auth/request-verification`. */
+export const requestVerification = requesting('verification')
+
+/** `POST /auth/reset`. */
+export const reset: Endpoint<'auth'> = {
+  envelope: () => envelope({ token: TEXT, new: TEXT }),
+  judge: ({ new: next }, { accounts }) =>
+    accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
+  async run(exchange, { auth }) {
+    const { token, new: next } = await exchange.readBody()
+    const signedIn = await resetSecret(exchange.call, auth, { token: String(token), next: String(next) })
+    return answerJson(200, signedIn, NO_STORE)
+  },
+}
+
+/** `POST /auth/verify`. */
+export const verify: Endpoint<'auth'> = {
+  envelope: () => envelope({ token: TEXT, current: TEXT }),
+  async run(exchange, { auth }) {
+    const { token, current } = await exchange.readBody()
+    const verification = { token: String(token), current: String(current), client: exchange.client() }
+    await verifyIdentifier(exchange.call, auth, verification)
+    return NOTHING
+  },
+}
+
+/** `POST /auth/change-identifier`. */
+export const changeIdentifier: Endpoint<'auth'> = {
+  envelope: () => envelope({ current: TEXT, new: TEXT }),
+  judge: ({ new: next }, { accounts }) =>
+    accounts && typeof next === 'string' ? judgeIdentifier(accounts, next) : [],
+  async run(exchange, { auth }) {
+    const session = requireSession(exchange.call)
+    const { current, new: next } = await exchange.readBody()
+    const change = { current: String(current), next: String(next), client: exchange.client() }
+    await requestIdentifier(exchange.call, auth, session, change)
+    return answerJson(202, {})
+  },
+}
+
+/** Whether the host delivers tokens. */
+export const canDeliver = ({ deliver }: Pick<Service, 'deliver'>): boolean => deliver !== undefined
+
+/** Whether identifiers can be verified. */
+export const canVerify = ({ deliver, accounts }: Pick<Service, 'deliver' | 'accounts'>): boolean =>
+  canDeliver({ deliver }) && (accounts?.verified ?? null) !== null

@@ -1,0 +1,245 @@
+import { bounds } from '../bounds.js'
+import type { Along } from '../claims/claims-along.js'
+import type { AuthPlan } from '../config/plan.js'
+import { readStamp, renewStamp } from '../documents/write/stored-document.js'
+import { isId, or } from '../filter/filter.js'
+import { readOwn } from '../json/own-properties.js'
+import { ignoreFailure, whenReady } from '../promises.js'
+import type { Attachment } from '../request/attachment.js'
+import { boundBytes } from '../request/byte-budget.js'
+import type { Call, Service } from '../request/call.js'
+import type { InSession, SessionSources } from '../request/kept-sessions.js'
+import { invalidToken, isRefusal } from '../request/refusals.js'
+import type { Store } from '../request/store.js'
+import type { LinkedList, StoredDocument, WriteStep } from '../storage.js'
+import type { MaybePromise } from '../types.js'
+import { callerOf } from './account.js'
+import { DELIVERIES, deliveredTo } from './auth/deliveries.js'
+import { expiredAt, readSession, SESSIONS, type Session, sessionFilter } from './auth/sessions.js'
+import { createStamp, digestToken, isToken } from './auth/token.js'
+import { endSessions } from './end-sessions.js'
+import { counts } from './verified.js'
+
+/**
+ * The session of a token. Throws `invalid_token` if it has expired, or unless it holds the stamp of an existing user. A
+ * new secret changes the stamp, which ends all earlier sessions.
+ */
+export function findSession(
+  service: Service,
+  store: Store,
+  auth: AuthPlan,
+  { token, along }: { readonly token: string; readonly along?: Along | undefined },
+): MaybePromise<InSession> {
+  if (!isToken(token)) throw invalidToken()
+  return findHeld({ by: service, store, auth, id: digestToken(token), along })
+}
+
+/** The same for the session with an id. */
+export const resumeSession = (
+  by: SessionSources,
+  store: Store,
+  auth: AuthPlan,
+  id: string,
+): MaybePromise<InSession> => findHeld({ by, store, auth, id })
+
+interface SoughtSession {
+  readonly by: SessionSources
+  readonly store: Store
+  readonly auth: AuthPlan
+  readonly id: string
+  /** The user, if known: both are then read concurrently. */
+  readonly userId?: string
+  /** Claims to read with them if the storage supports linked reads. */
+  readonly along?: Along | undefined
+}
+
+/** `known` is the version of the session that was read with a stamp other than its user's. */
+function findHeld(sought: SoughtSession, known?: number): MaybePromise<InSession> {
+  const { by, store, auth, id } = sought
+  const state = store.state([SESSIONS, auth.users.name])
+  const kept = state === undefined ? undefined : by.sessions.get(id)
+  if (kept && kept.state === state) {
+    if (!readSession(kept.stored, by.now())) throw invalidToken()
+    return kept.found
+  }
+  const linked = known === undefined ? findLinked(sought) : undefined
+  return linked
+    ? whenReady(linked, (found) => found ?? findInTurn(sought, state))
+    : findInTurn(sought, state, known)
+}
+
+/** The same if the storage can read a session, its user and claims in one snapshot; `undefined` if it cannot. */
+function findLinked({
+  by,
+  store,
+  auth,
+  id,
+  along,
+}: SoughtSession): MaybePromise<InSession | undefined> | undefined {
+  const { link, lists, take } = along ?? by.along.none()
+  const own: LinkedList = { in: auth.users.name, filter: isId(link), limit: 1 }
+  const reading = store.linked({ in: SESSIONS, id, field: 'user', link, lists: [own, ...lists] })
+  if (!reading) return undefined
+  return whenReady(reading, ({ document, lists: [users, ...claimed] }) => {
+    const held = document && readSession(document, by.now())
+    if (!held) throw invalidToken()
+    if (!users) return undefined
+    const [user] = users
+    if (!user || !holds(auth, held, user)) throw invalidToken()
+    return { session: { id, user }, caller: callerOf(auth, user), claims: take(claimed) }
+  })
+}
+
+function findInTurn(
+  sought: SoughtSession,
+  state: string | undefined,
+  known?: number,
+): MaybePromise<InSession> {
+  const { by, store, auth, id, userId } = sought
+  const users = store.own(auth.users.name)
+  const finding = userId === undefined ? undefined : users.find(userId)
+  // If the session has ended, the result is not awaited.
+  ignoreFailure(finding)
+  return whenReady(store.own(SESSIONS).first(sessionFilter(id)), (stored) => {
+    const held = stored && readSession(stored, by.now())
+    if (!held) throw invalidToken()
+    return whenReady(userId === held.userId ? finding : users.find(held.userId), (user) => {
+      if (user && holds(auth, held, user)) {
+        const found = { session: { id, user }, caller: callerOf(auth, user) }
+        if (state !== undefined)
+          by.sessions.set(id, { state, stored, found, size: boundBytes(stored) + 2 * boundBytes(user) })
+        return found
+      }
+      // Between the two reads the session may have changed its own secret, and got the new stamp.
+      if (!user || stored._version === known) throw invalidToken()
+      return findHeld(sought, stored._version)
+    })
+  })
+}
+
+/** The same for many sessions, by their ids; ended ones are left out. */
+export async function resumeSessions(
+  by: Service,
+  store: Store,
+  auth: AuthPlan,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Session>> {
+  const stored = await readAll(store, SESSIONS, ids)
+  const held = stored.map((session) => [session._id, readSession(session, by.now())] as const)
+  const owners = new Set(held.flatMap(([, session]) => session?.userId ?? []))
+  const known = new Map((await readAll(store, auth.users.name, [...owners])).map((user) => [user._id, user]))
+  const found = new Map<string, Session>()
+  for (const [id, session] of held) {
+    const user = session && known.get(session.userId)
+    const isHeld = user && holds(auth, session, user)
+    const own = isHeld ? { id, user } : user && (await findAlone({ by, store, auth, id }))
+    if (own) found.set(id, own)
+  }
+  return found
+}
+
+/** A session that did not hold the stamp of its user, unless it was read before its stamp changed. */
+async function findAlone(sought: SoughtSession): Promise<Session | undefined> {
+  try {
+    return (await findHeld(sought)).session
+  } catch (thrown) {
+    if (isRefusal(thrown)) return undefined
+    throw thrown
+  }
+}
+
+/** A session is valid while it holds the stamp of its user, and the user counts. */
+const holds = (auth: AuthPlan, { stamp }: { readonly stamp: string }, user: StoredDocument): boolean =>
+  readStamp(user) === stamp && counts(auth, user)
+
+/** The most documents per read. */
+const AT_ONCE = 500
+
+async function readAll(
+  store: Store,
+  collection: string,
+  ids: readonly string[],
+): Promise<readonly StoredDocument[]> {
+  const found: StoredDocument[] = []
+  for (let left = ids; left.length > 0; ) {
+    const filter = or(left.slice(0, AT_ONCE).map(isId))
+    const listed = await store.own(collection).list({ filter, bytes: bounds.readBytes })
+    found.push(...listed)
+    left = [...(listed.rest ?? []), ...left.slice(AT_ONCE)]
+  }
+  return found
+}
+
+/** Ends one session immediately. */
+export const endSession = (store: Store, { id }: Pick<Session, 'id'>): MaybePromise<void> =>
+  store.write(() => ({ steps: [{ in: SESSIONS, remove: sessionFilter(id) }], done: undefined }))
+
+/**
+ * Ends all sessions of a user immediately. The same write renews the stamp, so that a concurrent login, which has read
+ * the old one, opens no valid session. Throws `invalid_token` if the session has ended meanwhile, and `overloaded` if
+ * concurrent writes to the user keep coming first.
+ */
+export const endAllSessions = (
+  { service, store, deadline }: Pick<Call, 'service' | 'store' | 'deadline'>,
+  auth: AuthPlan,
+  { id }: Pick<Session, 'id'>,
+): MaybePromise<void> =>
+  store.write(async () => {
+    // A session that has ended may not end those that began after it.
+    const { user } = (await resumeSession(service, store, auth, id)).session
+    const { steps, after } = await endSessions(service, { auth, deadline }, [user._id])
+    return {
+      steps: [
+        { in: SESSIONS, require: id },
+        { in: auth.users.name, replace: renewStamp(user, createStamp()), version: user._version },
+        ...steps,
+      ],
+      done: undefined,
+      after,
+    }
+  })
+
+/** The most expired sessions that are removed when one is opened. */
+const MAX_EXPIRED = 100
+
+/** The steps that remove expired sessions. `now` is in stored form. */
+export async function removeExpired(store: Store, now: string): Promise<readonly WriteStep[]> {
+  const expired = await store.own(SESSIONS).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
+  if (expired.length === 0) return []
+  return [{ in: SESSIONS, remove: or(expired.map(({ _id }) => sessionFilter(_id))) }]
+}
+
+/**
+ * Ends the sessions of an account when it is deleted or its secret changes, removes its delivered tokens when it is
+ * deleted, and its verification when its identifier changes.
+ */
+export const attachSessions = (
+  auth: AuthPlan,
+  by: Pick<Service, 'beside' | 'background' | 'clock' | 'deliver'>,
+): Attachment => ({
+  createStamp,
+  resume: (by, store, { id, user }) => findHeld({ by, store, auth, id, userId: user._id }),
+  settle(before, fields, renewed) {
+    const { identifier, verified } = auth
+    const { name } = identifier
+    const isSame = !renewed?.has(name) && readOwn(before, name) === readOwn(fields, name)
+    if (isSame || !verified || !Object.hasOwn(fields, verified.name)) return fields
+    return Object.fromEntries(Object.entries(fields).filter(([field]) => field !== verified.name))
+  },
+  async takeWithUpdate({ store, deadline, session }, { _id }, hashes) {
+    if (!hashes.has(auth.secret.name)) return { steps: [] }
+    const stamp = createStamp()
+    if (session?.user._id !== _id) return { stamp, ...(await endSessions(by, { auth, deadline }, [_id])) }
+    // A session that changes its own secret stays, with the new stamp.
+    const own = await store.own(SESSIONS).first(sessionFilter(session.id))
+    if (!own) throw invalidToken()
+    const { steps, after } = await endSessions(by, { auth, deadline }, [_id], session.id)
+    const replace = { ...own, stamp, _version: own._version + 1 }
+    return { stamp, steps: [{ in: SESSIONS, replace, version: own._version }, ...steps], after }
+  },
+  takeWithDelete: ({ deadline }, ids) =>
+    whenReady(endSessions(by, { auth, deadline }, ids), ({ steps, after }) => ({
+      steps: by.deliver ? [...steps, { in: DELIVERIES, remove: or(ids.map(deliveredTo)) }] : steps,
+      after,
+    })),
+})

@@ -1,0 +1,156 @@
+import { isServiceError } from '../../errors.js'
+import { textOf } from '../../fair-queue.js'
+import { and, isId, or } from '../../filter/filter.js'
+import { createOrder } from '../../promises.js'
+import type { Call } from '../../request/call.js'
+import { createClock } from '../../request/clock.js'
+import type { Store } from '../../request/store.js'
+import type { AttemptContext, AttemptOrigin, Throttle } from '../../request/throttle.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { Logger } from '../../types/host.js'
+import type { MaybePromise } from '../../types.js'
+import {
+  LEDGERS,
+  type Ledger,
+  type LedgerWrite,
+  liftPlaces,
+  nameLedger,
+  takePlace,
+  waitForPlace,
+} from '../auth/ledger.js'
+import { expiredAt } from '../auth/sessions.js'
+import { createTurns, refuseFull, tooMany } from '../auth/turns.js'
+
+/** The attempts at a write of a ledger, which many processes may write at once. */
+const PATIENCE = 50
+
+/** A ledger as it is stored. */
+const readLedger = (store: Store, { _id }: Ledger): MaybePromise<StoredDocument | undefined> =>
+  store.own(LEDGERS).first(isId(_id))
+
+/** The most expired ledgers that one write removes. */
+const MAX_EXPIRED = 20
+
+/** The steps that remove ledgers without places that still count. `now` is in stored form. */
+async function removeExpiredLedgers(store: Store, now: string): Promise<readonly WriteStep[]> {
+  const filter = expiredAt(now)
+  const expired = await store.own(LEDGERS).list({ filter, limit: MAX_EXPIRED })
+  // A ledger that gets a new place meanwhile stays.
+  return expired.map(({ _id }) => ({ in: LEDGERS, remove: and([isId(_id), filter]) }))
+}
+
+/**
+ * Takes a place in each of some ledgers, or in none. Throws `too_many_attempts` if one of them has none left; nothing
+ * is written then. `at`: the time from which the places count, in milliseconds since 1970. Default: now.
+ */
+export async function takePlaces(
+  { store, service }: Call,
+  ledgers: readonly Ledger[],
+  at?: number,
+): Promise<void> {
+  await store.write(async () => {
+    const now = at ?? service.now()
+    // All writers use the same order, so that two writes do not deadlock.
+    const sorted = [...ledgers].sort((a, b) => (a._id < b._id ? -1 : 1))
+    const stored = await store.own(LEDGERS).list({ filter: or(sorted.map(({ _id }) => isId(_id))) })
+    const byId = new Map(stored.map((one) => [one._id, one]))
+    const taken = sorted.map((ledger) => ({ ledger, before: byId.get(ledger._id) }))
+    const wait = Math.max(...taken.map(({ ledger, before }) => waitForPlace(before, ledger, now)))
+    if (wait > 0) throw tooMany(wait)
+    const expired = await removeExpiredLedgers(store, service.clock())
+    return {
+      steps: [...taken.map(({ ledger, before }) => takePlace(before, ledger, now).step), ...expired],
+      done: undefined,
+      refuse() {},
+    }
+  }, PATIENCE)
+}
+
+const WINDOW = 15 * 60 * 1000
+const MAX_FROM_ONE_CLIENT = 10
+const MAX_FROM_ANYWHERE = 100
+
+/** Creates the throttle of a service. The first attempt without a known client logs a warning. */
+export function createThrottle({ now, logger }: { now: () => number; logger: Logger }): Throttle {
+  const clock = createClock(now)
+  const turns = createTurns(now)
+  // The writes of attempts in one process are queued, so that they do not conflict.
+  const settling = createOrder()
+  let hasWarned = false
+
+  const ledgerOf = ({ identifier, client }: AttemptOrigin): Ledger => {
+    if (client === undefined && !hasWarned) {
+      hasWarned = true
+      logger.warn(UNKNOWN_CLIENT)
+    }
+    // The keys are digests of fixed length, because they are kept.
+    const taker = client === undefined ? undefined : { name: nameLedger(client), most: MAX_FROM_ONE_CLIENT }
+    return { _id: nameLedger('attempts', identifier), window: WINDOW, most: MAX_FROM_ANYWHERE, taker }
+  }
+
+  /** Begins an attempt in its turn. */
+  const begin = async (
+    { store, deadline }: AttemptContext,
+    ledger: Ledger,
+  ): Promise<StoredDocument | undefined> => {
+    const stored = await readLedger(store, ledger)
+    deadline.enter('hash')
+    if (turns.tryBegin(ledger, stored)) return stored
+    await turns.wait(ledger, { signal: deadline.signal, caller: textOf(deadline.caller) })
+    return stored
+  }
+
+  /** Writes the outcome of an attempt, unless the last place is taken meanwhile; returns the ledger afterwards. */
+  const settle = (store: Store, ledger: Ledger, change: ChangeLedger) =>
+    store.write(async () => {
+      const stored = await readLedger(store, ledger)
+      refuseFull(ledger, stored, now())
+      const write = change(stored, ledger, now())
+      if (!write) return { steps: [], done: stored }
+      const expired = await removeExpiredLedgers(store, clock())
+      return { steps: [write.step, ...expired], done: write.after, refuse: tryAgain }
+    }, PATIENCE)
+  const settleInTurn = (store: Store, ledger: Ledger, change: ChangeLedger) =>
+    settling(ledger._id, async () => settle(store, ledger, change))
+
+  return {
+    async run(by, from, attempt) {
+      const ledger = ledgerOf(from)
+      let known = await begin(by, ledger)
+      let isUnderWay = true
+      const end = (): void => {
+        if (isUnderWay) turns.end(ledger, known)
+        isUnderWay = false
+      }
+      // An attempt that never ends must not keep its turn.
+      const stopListening = by.deadline.onOver(end)
+      const finish = async (change: ChangeLedger): Promise<void> => {
+        known = await settleInTurn(by.store, ledger, change)
+      }
+      try {
+        const result = await attempt()
+        await finish(liftPlaces)
+        return result
+      } catch (thrown) {
+        if (isServiceError(thrown) && thrown.code === 'invalid_credentials') await finish(takePlace)
+        throw thrown
+      } finally {
+        stopListening()
+        end()
+      }
+    },
+  }
+}
+
+/** The change that an attempt makes to its ledger. */
+type ChangeLedger = (
+  stored: StoredDocument | undefined,
+  ledger: Ledger,
+  now: number,
+) => LedgerWrite | undefined
+
+const UNKNOWN_CLIENT =
+  'the address of a client that signs in is unknown, so failed logins are counted per identifier, not per client: set options.clientAddress'
+
+/** After a failed write of a ledger, nothing is thrown, so that it is retried. */
+const tryAgain = (): void => {}

@@ -1,0 +1,437 @@
+import { bounds } from '../bounds.js'
+import { compileDocumentOrder, type OrderKey } from '../filter/compare.js'
+import { and, everything, type Filter, isId, not, or } from '../filter/filter.js'
+import { compileFilter } from '../filter/matches.js'
+import { pickOwn } from '../json/own-properties.js'
+import { isUuid } from '../json/uuid.js'
+import type { ReadAccess } from '../permissions/read-gate.js'
+import { whenReady } from '../promises.js'
+import { type ByteBudget, boundBytes } from '../request/byte-budget.js'
+import { readByIds } from '../request/read-by-ids.js'
+import type { Attempt, WriteFailure } from '../request/store/attempt.js'
+import { type Reader, refuseTaken, type Store, type StoreQuery } from '../request/store.js'
+import { endless } from '../slices.js'
+import type { Listed, StoredDocument } from '../storage.js'
+import type { JsonObject, MaybePromise } from '../types.js'
+import { Conditions } from './conditions.js'
+import { type FindStored, idsIn, PendingWrites } from './pending-writes.js'
+
+/** Holds the documents of a list up to some bytes, counted roughly; of the rest only ids and sort fields. */
+interface Hold {
+  take(document: StoredDocument): StoredDocument
+  /** The list in its order: documents up to the first that is not held, and the ids of the rest. */
+  page(listed: readonly StoredDocument[]): Listed
+}
+
+/** Creates a hold. The first document is held regardless of its size. `bytes`: default no limit. */
+function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY): Hold {
+  const ordering = sort.map(({ field: { path } }) => path.split('.')[0] ?? path)
+  const cut = new Set<StoredDocument>()
+  let left = bytes
+  let isFirst = true
+  return {
+    take(document) {
+      if (left < Number.POSITIVE_INFINITY) left -= boundBytes(document)
+      if (left >= 0 || isFirst) {
+        isFirst = false
+        return document
+      }
+      const { _id, _version } = document
+      const stub = Object.assign({}, pickOwn(document, ordering), { _id, _version })
+      cut.add(stub)
+      return stub
+    },
+    page(listed) {
+      const end = listed.findIndex((document) => cut.has(document))
+      if (end < 0) return listed
+      return Object.assign(listed.slice(0, end), { rest: listed.slice(end).map(({ _id }) => _id) })
+    },
+  }
+}
+
+/**
+ * Limits the documents that a batch remembers: each shown document counts once for the budget of the batch; of the
+ * others a bounded amount is kept.
+ */
+class ReadBudget {
+  readonly #budget: ByteBudget
+  readonly #counted = new WeakSet<StoredDocument>()
+  #kept = 0
+
+  constructor(budget: ByteBudget) {
+    this.#budget = budget
+  }
+
+  /** Counts a document as it is shown, unless it was already counted; false if it is not shown. */
+  count(document: StoredDocument, show: ((document: StoredDocument) => JsonObject) | undefined): boolean {
+    if (!show) return false
+    if (!this.#counted.has(document)) this.#budget.take(show(document))
+    this.#counted.add(document)
+    return true
+  }
+
+  /** Whether a document that counts for no budget can be remembered. */
+  hasRoom(document: StoredDocument): boolean {
+    this.#kept += boundBytes(document)
+    return this.#kept <= bounds.rememberedBytes
+  }
+}
+
+/** The read access of a reader; reads with the service's own authority have no `show`. */
+type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAccess, 'show'>>
+
+/** A query that is defined by its filter. */
+type BatchQuery = Pick<StoreQuery, 'sort' | 'skip' | 'limit' | 'bytes'> & { readonly filter: Filter }
+
+/** The storage as it is after the pending writes. */
+interface Stage {
+  /** The readable documents with some ids, in the order of `ids`. */
+  find(collection: string, ids: readonly string[], allowed: Allowed): MaybePromise<readonly StoredDocument[]>
+  /** The documents that match, in order. */
+  list(collection: string, asked: BatchQuery): MaybePromise<Listed>
+  /** Whether lists of a collection can be read directly from the storage. */
+  isAside(collection: string): boolean
+}
+
+/** The same with its collection. */
+type AllowedIn = Allowed & { readonly storage: Pick<ReadAccess['storage'], 'name'> }
+
+/** The documents found at once if they may be large. */
+const AT_ONCE = 16
+
+const UNRESTRICTED: Allowed = { restrict: (filter) => filter, isReadable: () => true }
+
+/** Reads for one operation. */
+class BatchReader implements Reader {
+  readonly #store: Stage
+  readonly #allowed: AllowedIn
+  readonly #readBase: () => Reader
+
+  constructor(store: Stage, allowed: AllowedIn, readBase: () => Reader) {
+    this.#store = store
+    this.#allowed = allowed
+    this.#readBase = readBase
+  }
+
+  find(id: string): MaybePromise<StoredDocument | undefined> {
+    if (!isUuid(id)) return undefined
+    const { storage } = this.#allowed
+    return whenReady(this.#store.find(storage.name, [id], this.#allowed), ([document]) => document)
+  }
+
+  first(filter: Filter): MaybePromise<StoredDocument | undefined> {
+    return whenReady(this.list({ filter, limit: 1 }), ([document]) => document)
+  }
+
+  list(query: StoreQuery): MaybePromise<Listed> {
+    const { filter = everything, range = everything, ...others } = query
+    const asked = and([range, filter])
+    const ids = query.sort || query.skip ? undefined : idsIn(asked)
+    const collection = this.#allowed.storage.name
+    // With a byte limit the query is about existence: the documents may be many, and large.
+    if (ids && !(this.#isAside && query.bytes !== undefined)) {
+      if (query.bytes !== undefined && !this.#allowed.show) return this.#findUpTo(query.bytes, ids)
+      const finding = this.#store.find(collection, ids, this.#allowed)
+      return whenReady(finding, (found) => found.slice(0, query.limit ?? undefined))
+    }
+    if (this.#isAside) return this.#readBase().list(query)
+    return this.#store.list(collection, { filter: this.#allowed.restrict(asked), ...others })
+  }
+
+  /** Finds documents until they exceed `bytes`, counted roughly; returns the ids of the rest. */
+  async #findUpTo(bytes: number, ids: readonly string[]): Promise<Listed> {
+    const found: StoredDocument[] = []
+    let left = bytes
+    for (let i = 0; i < ids.length; i += AT_ONCE) {
+      if (left < 0) return Object.assign(found, { rest: ids.slice(i) })
+      const some = ids.slice(i, i + AT_ONCE)
+      for (const document of await this.#store.find(this.#allowed.storage.name, some, this.#allowed)) {
+        left -= boundBytes(document)
+        found.push(document)
+      }
+    }
+    return found
+  }
+
+  async count(filter: Filter): Promise<number> {
+    if (this.#isAside) return this.#readBase().count(filter)
+    // Only existence matters, not the content.
+    const asked = { filter: this.#allowed.restrict(filter), bytes: 1 }
+    const { length, rest = [] } = await this.#store.list(this.#allowed.storage.name, asked)
+    return length + rest.length
+  }
+
+  isOrdered(query: StoreQuery): boolean {
+    return !this.#isAside || this.#readBase().isOrdered(query)
+  }
+
+  async *stream(query: StoreQuery): AsyncGenerator<readonly StoredDocument[], void, undefined> {
+    if (this.#isAside) yield* this.#readBase().stream(query)
+    else {
+      const { bytes: _, ...whole } = query
+      yield await this.list(whole)
+    }
+  }
+
+  get #isAside(): boolean {
+    return this.#store.isAside(this.#allowed.storage.name)
+  }
+}
+
+/** Returns the error of an operation as the error of the write that it is a part of. */
+type BlameOperation = (operation: number, thrown: unknown) => unknown
+
+/** The read options of a store. */
+interface BatchReadOptions {
+  /** Whether it records everything that is read, so that the write can require it unchanged. */
+  readonly isWatchful: boolean
+  /**
+   * The collections that claims are read from: their lists are serialized, so that no concurrent write adds to them.
+   * Default: none.
+   */
+  readonly turnsIn?: ReadonlySet<string>
+}
+
+/**
+ * The storage as the operations of a batch, or a hook, see it: after the pending writes of earlier operations.
+ * Documents that were read by their `_id` are remembered as read; the write that relies on them fails if they have
+ * changed.
+ */
+export class BatchStore implements Store, Stage {
+  readonly pending = new PendingWrites()
+  /** The conditions on everything that was read. */
+  readonly conditions: Conditions
+  /** The index of the operation that is evaluated. */
+  operation = 0
+  readonly #base: Store
+  readonly #budget: ByteBudget
+  readonly #reads: ReadBudget
+  readonly #isWatchful: boolean
+  /** The readable documents that were read, by collection and `_id`. */
+  readonly #known = new Map<string, Map<string, StoredDocument>>()
+  /**
+   * The `_id`s at which the storage had no document, by collection; only a watchful store has conditions on them. A
+   * write that creates such a document fails if a concurrent write has created it meanwhile.
+   */
+  readonly #absent = new Map<string, ReadonlySet<string>>()
+  #isOver = false
+  #work = 0
+
+  constructor(base: Store, budget: ByteBudget, { isWatchful, turnsIn = new Set() }: BatchReadOptions) {
+    this.#base = base
+    this.#budget = budget
+    this.#reads = new ReadBudget(budget)
+    this.#isWatchful = isWatchful
+    this.conditions = new Conditions(turnsIn)
+  }
+
+  /** An upper bound of the bytes of documents that were read or written since the last call. */
+  takeWork(): number {
+    const work = this.#work
+    this.#work = 0
+    return work
+  }
+
+  /** Takes back the writes of an operation and of those after it; later reads read the storage again. */
+  rewind(operation: number): void {
+    this.pending.rewind(operation)
+    this.#known.clear()
+    this.#absent.clear()
+    this.#isOver = true
+  }
+
+  /** Lets the operation of a failed step reject the write; if it does not, the write is evaluated again. */
+  async refuse(failure: WriteFailure, blame: BlameOperation): Promise<void> {
+    const write = this.pending.writeOf(failure.step)
+    if (!write) return
+    this.rewind(write.operation)
+    try {
+      await (write.refuse ?? refuseTaken)({ ...failure, step: failure.step - write.start })
+    } catch (thrown) {
+      throw blame(write.operation, thrown)
+    }
+  }
+
+  read(access: ReadAccess, use: 'show' | 'compare' = 'show'): Reader {
+    const { storage, restrict, isReadable } = access
+    const allowed = use === 'show' ? access : { storage, restrict, isReadable }
+    return new BatchReader(this, allowed, () => this.#base.read(access))
+  }
+
+  own(collection: string): Reader {
+    const unrestricted = { storage: { name: collection }, ...UNRESTRICTED }
+    return new BatchReader(this, unrestricted, () => this.#base.own(collection))
+  }
+
+  /** Reads are required unchanged, and earlier operations have written: nothing may be cached. */
+  state(): undefined {
+    return undefined
+  }
+
+  /** Earlier operations may have written the linked documents. */
+  linked(): undefined {
+    return undefined
+  }
+
+  isAside(collection: string): boolean {
+    return !this.#isWatchful && !this.pending.hasTouched(collection)
+  }
+
+  /** The write becomes pending: it is retried with the whole batch. */
+  write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
+    return whenReady(attempt(), (write) => {
+      for (const step of write.steps) {
+        const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+        if (document) this.#work += this.#budget.take(document)
+      }
+      if (write.steps.length > 0) this.pending.add(this.operation, write)
+      return write.behind ? write.behind().then(() => write.done) : write.done
+    })
+  }
+
+  /** See `PendingWrites.findOvertaken`. */
+  findOvertaken(stored: FindStored): Promise<string | undefined> {
+    return this.pending.findOvertaken(
+      stored,
+      (collection, id) => this.#absent.get(collection)?.has(id) === true,
+    )
+  }
+
+  /** All operations of a batch share its deadline, and the caller of its writes. */
+  within(): Store {
+    return this
+  }
+
+  by(): Store {
+    return this
+  }
+
+  find(
+    collection: string,
+    ids: readonly string[],
+    allowed: Allowed,
+  ): MaybePromise<readonly StoredDocument[]> {
+    const known = entryOf(this.#known, collection)
+    const absent = this.#absent.get(collection)
+    const unknown = ids.filter(
+      (id) => !known.has(id) && !absent?.has(id) && this.pending.find(collection, id) === undefined,
+    )
+    const learning = unknown.length > 0 ? this.#learn(collection, unknown, allowed) : known
+    return whenReady(learning, (learned) => {
+      const found: StoredDocument[] = []
+      for (const id of ids) {
+        const document = this.#standing(collection, id, known.get(id) ?? learned.get(id), allowed)
+        if (!document) continue
+        this.#work += boundBytes(document)
+        if (allowed.isReadable(document)) found.push(document)
+      }
+      return found
+    })
+  }
+
+  /** A document as it was written, or else as stored; stored documents that are shown count for the budget. */
+  #standing(
+    collection: string,
+    id: string,
+    stored: StoredDocument | undefined,
+    allowed: Allowed,
+  ): StoredDocument | undefined {
+    const written = this.pending.find(collection, id)
+    if (written !== undefined) return written ?? undefined
+    if (!stored || this.pending.isRemoved(collection, stored)) return undefined
+    if (allowed.isReadable(stored)) this.#count(stored, allowed)
+    return stored
+  }
+
+  list(
+    collection: string,
+    { filter, sort = [], skip = 0, limit = null, bytes }: BatchQuery,
+  ): MaybePromise<Listed> {
+    const end = limit === null ? null : skip + limit
+    const touched = this.pending.touched(collection)
+    const untouched = and([filter, ...this.pending.untouched(collection)])
+    const stored: StoredDocument[] = []
+    const most = end === null ? null : end + touched.size
+    const hold = createHold(sort, bytes)
+    let read = 0
+    const take = (batch: readonly StoredDocument[]): void => {
+      read += batch.length
+      for (const document of batch) {
+        if (touched.has(document._id)) continue
+        stored.push(hold.take(document))
+        this.#require(collection, document)
+      }
+    }
+    return whenReady(this.#readAll(collection, { filter: untouched, sort, limit: most }, take), () => {
+      // After a partial read there may be more documents.
+      if (this.#isWatchful && read !== most && !this.conditions.areRequired(collection, filter)) {
+        const known = [...stored.map(({ _id }) => _id), ...touched.keys()]
+        this.conditions.close(collection, filter, [untouched, not(or(known.map(isId)))])
+      }
+      const written = this.pending.written(collection).filter(compileFilter(filter))
+      if (written.length === 0) return hold.page(stored.slice(skip, end ?? undefined))
+      const [order, slice] = [compileDocumentOrder(sort), endless()]
+      const all = [...stored, ...written].sort((a, b) => order(a, b, slice))
+      return hold.page(all.slice(skip, end ?? undefined))
+    })
+  }
+
+  /** Reads documents that are not known yet. Unreadable documents count as absent, and are not kept. */
+  #learn(
+    collection: string,
+    ids: readonly string[],
+    allowed: Allowed,
+  ): MaybePromise<ReadonlyMap<string, StoredDocument>> {
+    const known = entryOf(this.#known, collection)
+    const learned = new Map<string, StoredDocument>()
+    const [absent, missing] = [new Set(ids), new Set(ids)]
+    const take = (batch: readonly StoredDocument[]): void => {
+      for (const document of batch) {
+        missing.delete(document._id)
+        if (!allowed.isReadable(document)) continue
+        absent.delete(document._id)
+        learned.set(document._id, document)
+        if (this.#count(document, allowed) || this.#reads.hasRoom(document)) known.set(document._id, document)
+        this.#require(collection, document)
+      }
+    }
+    return whenReady(this.#readAll(collection, { filter: or(ids.map(isId)) }, take), () => {
+      if (missing.size > 0 && !this.#isWatchful)
+        this.#absent.set(collection, new Set([...missing, ...(this.#absent.get(collection) ?? [])]))
+      if (absent.size > 0 && this.#isWatchful)
+        this.conditions.miss(collection, absent, allowed.restrict(or(Array.from(absent, isId))))
+      return learned
+    })
+  }
+
+  #count(document: StoredDocument, { show }: Allowed): boolean {
+    return this.#reads.count(document, this.#isWatchful && !this.#isOver ? show : undefined)
+  }
+
+  /** Reads stored documents, and passes them on in batches. */
+  #readAll(
+    collection: string,
+    asked: BatchQuery,
+    take: (batch: readonly StoredDocument[]) => void,
+  ): MaybePromise<void> {
+    const base = this.#base.own(collection)
+    return whenReady(base.list({ ...asked, bytes: bounds.readBytes }), (first) => {
+      take(first)
+      return first.rest && takeAll(readByIds(base, asked, first.rest), take)
+    })
+  }
+
+  #require(collection: string, document: StoredDocument): void {
+    if (this.#isWatchful) this.conditions.require(collection, document)
+  }
+}
+
+async function takeAll<T>(batches: AsyncIterable<T>, take: (batch: T) => void): Promise<void> {
+  for await (const batch of batches) take(batch)
+}
+
+function entryOf<V>(maps: Map<string, Map<string, V>>, collection: string): Map<string, V> {
+  const known = maps.get(collection) ?? new Map<string, V>()
+  maps.set(collection, known)
+  return known
+}

@@ -1,0 +1,80 @@
+import { and, type Filter, nothing, or } from '../filter/filter.js'
+import { requireFound } from '../references/find-cascade.js'
+import type { StoredDocument, WriteStep } from '../storage.js'
+import { idsIn, type PendingWrites } from './pending-writes.js'
+
+/**
+ * Serializes two batches that each list what the other writes, in the collections of `turnsIn`: a batch cannot require
+ * that a document which does not exist yet stays absent.
+ */
+function takeTurns(
+  lists: readonly WriteStep[],
+  turnsIn: ReadonlySet<string>,
+  pending: Pick<PendingWrites, 'hasTouched'>,
+): readonly WriteStep[] {
+  const listed = new Set(lists.map((step) => step.in).filter((name) => turnsIn.has(name)))
+  if (listed.size === 0) return []
+  return [...turnsIn].flatMap((name): readonly WriteStep[] => {
+    const turn = pending.hasTouched(name) ? 'alone' : 'shared'
+    return turn === 'alone' || listed.has(name) ? [{ in: name, refuse: nothing, turn }] : []
+  })
+}
+
+/** The conditions of a batch on everything that it has read: it must be unchanged when the batch takes effect. */
+export class Conditions {
+  readonly #turnsIn: ReadonlySet<string>
+  /** The versions of the documents, by collection and `_id`. */
+  readonly #versions = new Map<string, Map<string, number>>()
+  /** The steps that require that lists have no further documents, by their query. */
+  readonly #lists = new Map<string, WriteStep>()
+  /** The filters of documents that the reader did not find, by collection. */
+  readonly #absences = new Map<string, readonly Filter[]>()
+
+  /** In the collections of `turnsIn`, no concurrent write adds to a list. */
+  constructor(turnsIn: ReadonlySet<string>) {
+    this.#turnsIn = turnsIn
+  }
+
+  /** Whether nothing was read. */
+  get isEmpty(): boolean {
+    return this.#versions.size + this.#lists.size + this.#absences.size === 0
+  }
+
+  /** The steps that require that everything read is unchanged. */
+  steps(pending: PendingWrites): readonly WriteStep[] {
+    const lists = [...this.#lists.values()]
+    return [...requireFound(this.#versions), ...lists, ...takeTurns(lists, this.#turnsIn, pending)]
+  }
+
+  /** The steps that require that documents which were not found are still absent, one per collection. */
+  get absences(): readonly WriteStep[] {
+    return Array.from(this.#absences, ([name, filters]) => ({ in: name, refuse: or(filters) }))
+  }
+
+  /** The first version counts: if it has changed meanwhile, the batch is evaluated again. */
+  require(collection: string, { _id, _version }: StoredDocument): void {
+    const versions = this.#versions.get(collection) ?? new Map<string, number>()
+    this.#versions.set(collection, versions)
+    if (!versions.has(_id)) versions.set(_id, _version)
+  }
+
+  /** Whether a filter selects documents only by `_id`s, all of which are already required as read. */
+  areRequired(collection: string, filter: Filter): boolean {
+    const versions = this.#versions.get(collection)
+    const ids = filter.kind === 'and' ? filter.filters.map(idsIn).find(Boolean) : idsIn(filter)
+    return ids?.every((id) => versions?.has(id)) ?? false
+  }
+
+  /** Requires that a list has no further documents, that is none that match all filters. */
+  close(collection: string, asked: unknown, filters: readonly Filter[]): void {
+    const key = JSON.stringify([collection, asked])
+    if (!this.#lists.has(key)) this.#lists.set(key, { in: collection, refuse: and(filters) })
+  }
+
+  /** Requires that absent documents remain absent. */
+  miss(collection: string, ids: Iterable<string>, filter: Filter): void {
+    this.#absences.set(collection, [...(this.#absences.get(collection) ?? []), filter])
+    // Absent documents also decide a caller's claims.
+    if (this.#turnsIn.has(collection)) this.close(collection, [...ids], [filter])
+  }
+}

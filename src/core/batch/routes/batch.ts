@@ -1,0 +1,262 @@
+import type { Collection, ServicePlan } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { type EnvelopeSchema, envelope } from '../../fields/schema/envelope.js'
+import { MAX_FAULTS, MAX_PATH } from '../../fields/schema/validator.js'
+import { type Answer, isStream } from '../../http/answer.js'
+import { findProto, forbidProto } from '../../http/body.js'
+import { isTags } from '../../http/etag.js'
+import { answerText } from '../../http/routes/answers.js'
+import { create } from '../../http/routes/collection.js'
+import { patch, put, read, remove } from '../../http/routes/document.js'
+import type { Endpoint, Exchange } from '../../http/routes/route.js'
+import { decodePart } from '../../http/target.js'
+import { isObject } from '../../json/own-properties.js'
+import { lowerUuid } from '../../json/uuid.js'
+import type { ReadAccess } from '../../permissions/read-access.js'
+import { whenReady } from '../../promises.js'
+import type { LinkedQuery } from '../../query/query-reader.js'
+import { parseQueryString } from '../../query/query-string.js'
+import type { RawQuery } from '../../query/raw-query.js'
+import type { Call, Service } from '../../request/call.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
+import { runBatch } from '../run-batch.js'
+
+/** The kind of path of each method's operation, and its other properties. */
+const METHODS = {
+  GET: { names: 'document', takesBody: false, takesConditions: true },
+  POST: { names: 'collection', takesBody: true, takesConditions: false },
+  PUT: { names: 'document', takesBody: true, takesConditions: true },
+  PATCH: { names: 'document', takesBody: true, takesConditions: true },
+  DELETE: { names: 'document', takesBody: false, takesConditions: true },
+} as const
+
+type MethodName = keyof typeof METHODS
+
+/** The operation of a batch: a method on a path, with its conditions and its body. */
+export interface BatchOperation {
+  readonly method: MethodName
+  readonly collection: Collection
+  /** Empty for a POST. */
+  readonly id: string
+  readonly ifMatch: string | undefined
+  readonly ifNoneMatch: string | undefined
+  readonly body: JsonObject
+}
+
+/** The JSON Schema of an operation. */
+const OPERATION_SCHEMA = {
+  type: 'object',
+  properties: {
+    method: { type: 'string', enum: Object.keys(METHODS) },
+    path: { type: 'string' },
+    ifMatch: { type: 'string' },
+    ifNoneMatch: { type: 'string' },
+    body: { type: 'object' },
+  },
+  required: ['method', 'path'],
+  additionalProperties: false,
+} as const satisfies EnvelopeSchema
+
+/** The validation errors of operations that their schema cannot express (CONTRACT.md §2, "Batch"). */
+function judgeOperations({ operations }: JsonObject, service: Service): readonly Fault[] {
+  const faults: Fault[] = []
+  if (!Array.isArray(operations) || operations.length > service.plan.limits.bulk) return faults
+  for (const [i, operation] of operations.entries()) {
+    if (faults.length >= MAX_FAULTS) break
+    if (!isObject(operation)) continue
+    for (const fault of judgeOperation(operation, service))
+      faults.push({ ...fault, path: `/operations/${i}${fault.path}`.slice(0, MAX_PATH) })
+  }
+  return faults
+}
+
+function judgeOperation(operation: JsonObject, service: Service): readonly Fault[] {
+  const { method, path, body } = operation
+  const known = isMethod(method) ? METHODS[method] : undefined
+  const faults: Fault[] = []
+  if (typeof path === 'string') faults.push(...judgePath(path, known?.names, service))
+  if (known?.takesBody && body === undefined) faults.push(fault('/body', 'required', 'is required'))
+  if (known && !known.takesBody && body !== undefined)
+    faults.push(fault('/body', 'not_allowed', `is not allowed with ${String(method)}`))
+  for (const name of ['ifMatch', 'ifNoneMatch'] as const) {
+    const text = operation[name]
+    if (text === undefined) continue
+    if (known && !known.takesConditions)
+      faults.push(fault(`/${name}`, 'not_allowed', 'is not allowed with POST'))
+    else if (typeof text === 'string' && !isTags(text))
+      faults.push(fault(`/${name}`, 'wrong_format', 'must be entity tags, or *'))
+  }
+  const proto = findProto(body)
+  if (proto !== undefined) faults.push(forbidProto(`/body${proto}`))
+  return faults
+}
+
+const fault = (path: string, code: string, message: string): Fault => ({ path, code, message })
+
+const isMethod = (method: unknown): method is MethodName =>
+  typeof method === 'string' && Object.hasOwn(METHODS, method)
+
+const FORMS = 'must be /<collection> with POST, or /<collection>/<id> with another method'
+
+function judgePath(
+  path: string,
+  names: 'collection' | 'document' | undefined,
+  { plan }: Service,
+): readonly Fault[] {
+  const parts = readPath(path, plan)
+  if (!parts) return [fault('/path', 'wrong_format', FORMS)]
+  const [collection, id] = parts
+  if (!plan.collections.has(collection)) {
+    // The names of collections are not public.
+    return [fault('/path', 'not_allowed', 'must name a collection')]
+  }
+  if (id !== undefined && NO_IDS.includes(id))
+    return [fault('/path', 'not_allowed', `must not end in /${id}: a batch takes operations on one document`)]
+  const found = id === undefined ? 'collection' : 'document'
+  return names === undefined || names === found ? [] : [fault('/path', 'not_allowed', FORMS)]
+}
+
+/** Route names that take the place of an id in paths. */
+const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
+
+/**
+ * The most parts of a path that are read: the empty one before the first slash, a collection, an id, and one too many.
+ */
+const MAX_PARTS = 4
+
+/** A collection and an id without encoded characters. */
+const PLAIN = /^\/([\w-]+)\/([\w-]+)$/
+
+/** The parts of a path, decoded once; `undefined` unless it is a collection, or a collection and an id. */
+function readPath(
+  path: string,
+  { collections }: ServicePlan,
+): readonly [collection: string, id?: string] | undefined {
+  // Fast path: the name of a collection needs no decoding.
+  const name = path.slice(1)
+  if (path.startsWith('/') && collections.has(name)) return [name]
+  const [, plain, named] = PLAIN.exec(path) ?? []
+  if (plain !== undefined && named !== undefined) return [plain, named]
+  const [first, ...written] = (path.endsWith('/') ? path.slice(0, -1) : path).split('/', MAX_PARTS)
+  if (first !== '' || /[?#]/.test(path)) return undefined
+  const parts = written.map(decodePart)
+  const areNames = parts.every((part) => part && part !== '.' && part !== '..' && !part.includes('/'))
+  const [collection, id, ...rest] = parts
+  if (!areNames || collection === undefined || rest.length > 0) return undefined
+  return id === undefined ? [collection] : [collection, id]
+}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+/** Reads an operation without validation errors. */
+export function readOperation(operation: JsonObject, { plan }: Service): BatchOperation {
+  const { method, path, body, ifMatch, ifNoneMatch } = operation
+  const [name = '', id = ''] = readPath(String(path), plan) ?? []
+  const collection = plan.collections.get(name)
+  if (!collection || !isMethod(method)) throw new Error('an operation was not checked')
+  return {
+    method,
+    collection,
+    id: lowerUuid(id),
+    ifMatch: text(ifMatch),
+    ifNoneMatch: text(ifNoneMatch),
+    body: isObject(body) ? body : {},
+  }
+}
+
+/** The endpoints that run operations: those that would answer each of them alone. */
+const ENDPOINTS: { readonly [method in BatchOperation['method']]: Endpoint<'collection' | 'id'> } = {
+  GET: read,
+  POST: create,
+  PUT: put,
+  PATCH: patch,
+  DELETE: remove,
+}
+
+/** `POST /_batch` (CONTRACT.md §2, "Batch"). */
+export const batch: Endpoint = {
+  mayIgnore: true,
+  // Levels: the body, `operations`, an operation.
+  depth: 3,
+  envelope: ({ plan }) =>
+    envelope({
+      operations: { type: 'array', minItems: 1, maxItems: plan.limits.bulk, items: OPERATION_SCHEMA },
+    }),
+  judge: judgeOperations,
+  async run(exchange) {
+    const { operations } = await exchange.readBody()
+    const { call, prefix } = exchange
+    // The envelope has checked that these are objects.
+    const read = (operations as readonly JsonObject[]).map((one) => readOperation(one, call.service))
+    const results = await runBatch(
+      call,
+      read.map((operation) => (own) => answerOperation(own, prefix, operation)),
+    )
+    // The joined text is encoded once, when it is sent.
+    const all = results.reduce((text, result) => `${text},${result}`)
+    return answerText(200, `{"results":[${all}]}`)
+  },
+}
+
+const answerOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<string> =>
+  whenReady(runOperation(call, prefix, operation), printResult)
+
+/** Runs an operation by the endpoint that would answer it alone. */
+export const runOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<Answer> =>
+  ENDPOINTS[operation.method].run(new OperationExchange(call, prefix, operation), operation)
+
+/** An answer as a part of the batch's response. */
+function printResult({ status, headers, body }: Answer): string {
+  if (isStream(body)) throw new Error('the answer to an operation is not a stream')
+  const { etag, location, 'ignored-properties': ignored } = headers
+  const text = typeof body === 'string' || body === null ? body : decoder.decode(body)
+  let result = `{"status":${status}`
+  // In a tag only the quotes need escapes, in a location nothing does (`joinPrefix`).
+  if (etag !== undefined) result += `,"etag":"\\${etag.slice(0, -1)}\\""`
+  if (location !== undefined) result += `,"location":"${location}"`
+  // The header's list of strings is also valid JSON: names need no escapes.
+  if (ignored !== undefined) result += `,"ignored":[${ignored}]`
+  if (text !== null) result += `,"body":${text}`
+  return `${result}}`
+}
+
+const decoder = new TextDecoder()
+
+const NO_PARAMETERS: readonly never[] = []
+
+/** An operation as its endpoint sees it: without a query, with its own body and conditions. */
+class OperationExchange implements Exchange {
+  readonly call: Call
+  readonly prefix: string
+  readonly accountPaths: readonly string[] = NO_PARAMETERS
+  readonly #operation: BatchOperation
+
+  constructor(call: Call, prefix: string, operation: BatchOperation) {
+    this.call = call
+    this.prefix = prefix
+    this.#operation = operation
+  }
+
+  header(name: string): string | undefined {
+    const { ifMatch, ifNoneMatch } = this.#operation
+    return name === 'if-match' ? ifMatch : name === 'if-none-match' ? ifNoneMatch : undefined
+  }
+
+  client(): undefined {
+    return undefined
+  }
+
+  readQuery(access: ReadAccess): LinkedQuery {
+    return this.call.service.readQuery('', NO_PARAMETERS, access, this.call)
+  }
+
+  readRaw(): RawQuery {
+    return parseQueryString('', NO_PARAMETERS, this.call.service.plan.limits)
+  }
+
+  refuseQuery(): void {}
+
+  readBody(): JsonObject {
+    return this.#operation.body
+  }
+}

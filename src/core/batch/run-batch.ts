@@ -1,0 +1,169 @@
+import { SESSIONS } from '../accounts/auth/sessions.js'
+import { resumeSession } from '../accounts/sessions.js'
+import { bounds } from '../bounds.js'
+import type { ServiceError } from '../errors.js'
+import { USERS } from '../fields/schema/names.js'
+import { nothing } from '../filter/filter.js'
+import type { Shared } from '../hooks/where-hooked.js'
+import { isPromise, whenReady } from '../promises.js'
+import { createByteBudget } from '../request/byte-budget.js'
+import { type Call, createCall, type Service } from '../request/call.js'
+import { createClock } from '../request/clock.js'
+import { createPace } from '../request/pace.js'
+import { isRefusal, relocate } from '../request/refusals.js'
+import type { Attempt } from '../request/store/attempt.js'
+import { stepsTaken, takeFirstSlice } from '../slices.js'
+import type { WriteStep } from '../storage.js'
+import type { MaybePromise } from '../types.js'
+import { BatchStore } from './batch-store.js'
+import type { PendingAgreement } from './pending-writes.js'
+
+/** One operation of a batch; resolves to the JSON text of its response. */
+export type RunOperation = (call: Call) => MaybePromise<string>
+
+/** The steps of an operation besides those that are counted: about 10 µs. */
+const STEPS_AN_OPERATION = 200
+
+/** The approximate bytes of documents that are evaluated, serialized and hashed in one step. */
+const BYTES_A_STEP = 24
+
+/**
+ * Runs operations one after another, each on the state that those before it have left, and commits all of them, or none
+ * (CONTRACT.md §2, "Batch"). Returns their responses. Throws the error of the first rejected operation, with its index,
+ * and `overloaded` if concurrent writes keep changing what was read.
+ */
+export function runBatch(call: Call, operations: readonly RunOperation[]): MaybePromise<readonly string[]> {
+  const now = call.service.now()
+  const service: Service = { ...call.service, now: () => now, clock: createClock(() => now) }
+  return call.store.write(() => judgeAll(call, service, operations))
+}
+
+async function judgeAll(
+  call: Call,
+  service: Service,
+  operations: readonly RunOperation[],
+): Promise<Attempt<readonly string[]>> {
+  const budget = createByteBudget(
+    bounds.writtenBytes,
+    'The reads, writes and responses of a batch must not exceed 16 MiB in total.',
+  )
+  const store = new BatchStore(call.store, budget, {
+    isWatchful: true,
+    turnsIn: service.plan.claimed,
+  })
+  const pace = createPace(() => call.deadline.signal, takeFirstSlice(operations.length))
+  const shared: Shared = { cascaded: 0, asked: operations.length, added: 0, chosen: new Set() }
+  const telling = [SESSIONS, USERS, ...service.plan.claimed]
+  const answers: string[] = []
+  let own = call
+  for (const operation of operations) {
+    const i = answers.length
+    store.operation = i
+    const before = stepsTaken()
+    try {
+      const present = callNow(own, { service, store, shared, telling })
+      own = isPromise(present) ? await present : present
+      const answering = operation(own)
+      const answer = isPromise(answering) ? await answering : answering
+      budget.take(answer)
+      answers.push(answer)
+    } catch (thrown) {
+      if (!isRefusal(thrown)) throw thrown
+      // A decision without any read is valid at any moment.
+      if (i === 0 && store.conditions.isEmpty) throw at(i, thrown)
+      // The writes of the rejected operation, its own and those of its hook, are not tried.
+      store.rewind(i)
+      return planRefusal(store, call, at(i, thrown))
+    }
+    const pause = pace(STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP, stepsTaken() - before)
+    if (pause) await pause
+  }
+  return plan(store, answers, {
+    absences: store.conditions.absences,
+    agreements: store.pending.agreements,
+  })
+}
+
+/** State that the operations of a batch share. */
+interface InBatch {
+  readonly service: Service
+  readonly store: BatchStore
+  readonly shared: Shared
+  /** The collections that determine the caller and its claims. */
+  readonly telling: readonly string[]
+}
+
+/** A call whose caller is read as the earlier operations have left it. */
+function callNow(last: Call, { service, store, shared, telling }: InBatch): MaybePromise<Call> {
+  const { pending, operation } = store
+  if (last.shared && telling.every((name) => pending.lastIn(name) < operation - 1)) return last
+  const { deadline, session, caller, isStrict } = last
+  const parts = { deadline, store, shared, isInBatch: true, isStrict }
+  const { accounts } = service
+  if (!session || !accounts) {
+    return last.shared ? last.renew() : createCall(service, { ...parts, caller, session })
+  }
+  return whenReady(resumeSession(service, store, accounts, session.id), (present) => {
+    if (last.shared && present.session.user === session.user) return last.renew()
+    return createCall(service, { ...parts, ...present })
+  })
+}
+
+/** The error of an operation as the error of its batch. */
+const at = (operation: number, refusal: ServiceError): ServiceError =>
+  relocate(refusal, `/operations/${operation}/body`, operation)
+
+/** The requirements of a batch on the storage besides its own writes. */
+interface BatchRequirements {
+  readonly absences?: readonly WriteStep[]
+  readonly agreements?: readonly PendingAgreement[]
+}
+
+/** Plans the write of a batch whose operations were all granted. */
+function plan(
+  store: BatchStore,
+  answers: readonly string[],
+  { absences = [], agreements = [] }: BatchRequirements = {},
+): Attempt<readonly string[]> {
+  const first = [...store.conditions.steps(store.pending), ...absences]
+  const { steps } = store.pending
+  const own = [...first, ...steps]
+  return {
+    steps: [...own, ...agreements.flatMap(({ step }) => step ?? [])],
+    done: answers,
+    isTrial: steps.length === 0,
+    after: store.pending.after,
+    refuse(failure) {
+      const broken = agreements[failure.step - own.length]
+      // The documents of the agreement were required as read, so a retry would find the same.
+      if (broken?.refuse) throw blame(broken.operation, broken.refuse())
+      return store.refuse({ ...failure, step: failure.step - first.length }, blame)
+    },
+  }
+}
+
+/**
+ * Plans the rejection of a batch. It is valid if the writes before it would take effect and absent documents are still
+ * absent, which only the storage knows. So these steps are tried, with a last step that always fails.
+ */
+function planRefusal(
+  store: BatchStore,
+  { service }: Call,
+  refusal: ServiceError,
+): Attempt<readonly string[]> {
+  const { steps, done, refuse } = plan(store, [], { absences: store.conditions.absences })
+  const [collection = ''] = service.plan.collections.keys()
+  const last: WriteStep = { in: collection, remove: nothing, expect: 1 }
+  return {
+    steps: [...steps, last],
+    done,
+    isTrial: true,
+    refuse(failure) {
+      if (failure.step === steps.length) throw refusal
+      return refuse?.(failure)
+    },
+  }
+}
+
+const blame = (operation: number, thrown: unknown): unknown =>
+  isRefusal(thrown) ? at(operation, thrown) : thrown

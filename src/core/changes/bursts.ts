@@ -1,0 +1,112 @@
+import { createEachPace } from '../request/pace.js'
+import type { ChangePage } from '../storage.js'
+import { pageOfLog } from './log/log-reader.js'
+import { changesOfUsers, checkStandings, type IsKnown } from './standing/check-standings.js'
+import { StandingReview } from './standing/standing-review.js'
+import type { Subscriber, SubscriberOutcome } from './subscriber.js'
+import { END, type EventSources, tellChanges, writeReset } from './tell.js'
+
+/**
+ * The events of subscribers for the log, page by page. All changes that are written by the time of a read count as one
+ * burst, on any number of pages: a subscriber whose standing changes within the burst restarts after it. So the number
+ * of hidden changes does not decide which events a `reset` replaces (CONTRACT.md §9, "Hidden changes").
+ */
+export class Bursts {
+  /** The number of changes of the burst that were looked at, but not sent yet. */
+  #left = 0
+  /** The subscribers that have already restarted after the burst. */
+  #ahead: ReadonlySet<Subscriber> = new Set()
+  /** The least milliseconds by which the clock of the storage is ahead of this process. */
+  #lead = 0
+
+  /** The same page, cut at the end of the burst. */
+  cut(page: ChangePage): ChangePage {
+    const last = page.changes[this.#left - 1]
+    if (!last || this.#left === page.changes.length) return page
+    return { ...page, changes: page.changes.slice(0, this.#left), position: last.position, more: true }
+  }
+
+  /** Computes the outcome of a page for each subscriber. Can be retried after an error. */
+  async tell(
+    telling: EventSources,
+    subscribers: ReadonlySet<Subscriber>,
+    page: ChangePage,
+  ): Promise<ReadonlyMap<Subscriber, SubscriberOutcome>> {
+    const newest = page.changes.at(-1)
+    if (newest) this.#lead = Math.max(this.#lead, newest.time - Date.now())
+    const { length, anew, ahead, isKnown } =
+      this.#left > 0
+        ? { length: this.#left, anew: [], ahead: this.#ahead, isKnown: () => false }
+        : await lookAhead(telling, subscribers, page, Date.now() + this.#lead + SLACK)
+    const others = [...subscribers].filter((subscriber) => !ahead.has(subscriber))
+    const outcomes = await tellChanges(telling, others, page, isKnown)
+    this.#left = length - page.changes.length
+    this.#ahead = ahead
+    return new Map([...anew, ...outcomes])
+  }
+}
+
+/** A burst, and the outcomes of subscribers whose standing changed within it, or has ended. */
+interface BurstOutcome {
+  /** The number of its changes. */
+  readonly length: number
+  readonly anew: readonly (readonly [Subscriber, SubscriberOutcome])[]
+  readonly ahead: ReadonlySet<Subscriber>
+  readonly isKnown: IsKnown
+}
+
+/** The milliseconds by which the clock of the storage may be ahead of the observed lead. */
+const SLACK = 100
+
+/** The steps of looking at a page for one subscriber, besides those that are counted inside. */
+const STEPS_A_LOOK = 50
+
+/**
+ * Reads on to the end of the log, or to the changes written when this began, by the clock of the storage: a client may
+ * write as fast as this reads.
+ */
+async function lookAhead(
+  telling: EventSources,
+  subscribers: ReadonlySet<Subscriber>,
+  first: ChangePage,
+  until: number,
+): Promise<BurstOutcome> {
+  const looks = Array.from(subscribers, (one) => new StandingReview(one)).filter(({ isOpen }) => isOpen)
+  let page = first
+  let { length } = first.changes
+  let isEnd = false
+  const pace = createEachPace()
+  while (looks.length > 0) {
+    const ofUsers = changesOfUsers(telling.service, page.changes)
+    for (const look of looks) {
+      await look.read(telling, page, ofUsers)
+      const pause = pace(STEPS_A_LOOK)
+      if (pause) await pause
+    }
+    if ((page.changes.at(-1)?.time ?? 0) > until) break
+    // Also after the last page: since that read, a caller may have changed and changed back.
+    const next = await telling.log(page.position, pageOfLog())
+    isEnd = next.changes.length === 0 && !next.gap
+    // The regular read finds the gap, too, and restarts all subscribers.
+    if (isEnd || next.gap) break
+    page = next
+    length += page.changes.length
+  }
+  const asked = new Map(looks.filter(({ hasClues }) => hasClues).map((look) => [look.subscriber, look.clues]))
+  const anew: (readonly [Subscriber, SubscriberOutcome])[] = []
+  for (const [subscriber, verdict] of await checkStandings(telling, asked)) {
+    if (verdict.kind === 'over') anew.push([subscriber, { kind: 'over', text: END }])
+    if (verdict.kind !== 'another') continue
+    const text = await writeReset(telling, verdict.as.list, page.position)
+    anew.push([subscriber, { kind: 'anew', ...verdict.as, text }])
+  }
+  const known = new Set(
+    looks.filter(({ hasClues }) => isEnd && !hasClues).map(({ subscriber }) => subscriber),
+  )
+  return {
+    length,
+    anew,
+    ahead: new Set(anew.map(([subscriber]) => subscriber)),
+    isKnown: (subscriber) => known.has(subscriber),
+  }
+}

@@ -1,0 +1,98 @@
+import { type ListRequest, printOne } from '../documents/read/hold-or-stream.js'
+import { formatTimestamp } from '../fields/timestamp.js'
+import { compileJudge, type Judge } from '../filter/matches.js'
+import { readOwn } from '../json/own-properties.js'
+import type { Service } from '../request/call.js'
+import { type Slice, type Sliced, stepsToWrite } from '../slices.js'
+import type { Change, StoredDocument } from '../storage.js'
+import type { EventName } from './frames.js'
+import type { WatchedList } from './watched-list.js'
+
+/** An event that a change causes in a list. */
+export interface ListEvent {
+  readonly name: EventName
+  /** JSON. */
+  readonly data: string
+  readonly change: Change
+}
+
+/** The view of a list: its documents, as they are shown. */
+interface View {
+  readonly reading: ListRequest
+  readonly judge: Judge
+}
+
+/**
+ * The events that changes cause in a list: they depend only on what the caller sees of each document before and after
+ * (CONTRACT.md §9, "Events").
+ */
+export function* judgeChanges(
+  { collection }: Pick<WatchedList, 'collection'>,
+  reading: ListRequest,
+  changes: readonly Change[],
+  slice: Slice,
+): Sliced<readonly ListEvent[]> {
+  const events: ListEvent[] = []
+  let view: View | undefined
+  for (const change of changes) {
+    slice.left -= 1
+    if (change.in !== collection) continue
+    view ??= openView(reading)
+    const before = yield* see(change.before, view, slice)
+    const after = yield* see(change.after, view, slice)
+    const event = compareViews(before, after, change)
+    if (event) events.push(event)
+  }
+  return events
+}
+
+const openView = (reading: ListRequest): View => ({
+  reading,
+  judge: compileJudge(reading.access.restrict(reading.query.filter)),
+})
+
+/** The document as the list shows it; `undefined` if the list does not contain it. */
+function* see(
+  document: StoredDocument | null,
+  { reading, judge }: View,
+  slice: Slice,
+): Sliced<string | undefined> {
+  if (document === null) return undefined
+  if (slice.left <= 0) yield
+  let isThere = judge(document, slice)
+  while (isThere === undefined) {
+    yield
+    isThere = judge(document, slice)
+  }
+  if (!isThere) return undefined
+  const text = printOne(document, reading)
+  slice.left -= stepsToWrite(text.length)
+  return text
+}
+
+/** A `leave` does not reveal whether the document was deleted, is hidden or no longer matches. */
+function compareViews(
+  before: string | undefined,
+  after: string | undefined,
+  change: Change,
+): ListEvent | undefined {
+  if (before === after) return undefined
+  if (after === undefined) return { name: 'leave', data: JSON.stringify({ _id: change.id }), change }
+  return { name: before === undefined ? 'enter' : 'change', data: after, change }
+}
+
+/**
+ * The time at which a change is evaluated: `updatedAt` of the written document. For a delete it is the time of the
+ * storage, or the `updatedAt` of the deleted document if the clock of the storage lags; with a clock of the host, the
+ * current time.
+ */
+export function timeOf(
+  { before, after, time }: Change,
+  { now, clock }: Pick<Service, 'now' | 'clock'>,
+): string {
+  const [was, is] = [before, after].map((one) => one && readOwn(one, 'updatedAt'))
+  if (typeof is === 'string') return is
+  const made = now === Date.now ? formatTimestamp(Math.min(time, now())) : undefined
+  if (made === undefined) return clock()
+  return typeof was === 'string' && was > made ? was : made
+}

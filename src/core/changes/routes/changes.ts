@@ -1,0 +1,35 @@
+import type { Endpoint } from '../../http/routes/route.js'
+import { authorizeList } from '../../request/authorize.js'
+import { notFound } from '../../request/refusals.js'
+
+/**
+ * The stream must reach its client event by event: proxies must not cache it, or buffer it for compression
+ * (RFC 9111 §5.2.2.6).
+ */
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+} as const
+
+/** `GET /:collection/changes`. */
+export const changes: Endpoint<'collection'> = {
+  parameters: ['q', 'project', 'after', 'lastEventId'],
+  async run(exchange, { collection }) {
+    const { call, streams, askHost } = exchange
+    await call.learnToRead(collection)
+    const { event } = exchange.readQuery(authorizeList(call, collection))
+    if (!streams) throw notFound()
+    const body = await streams.open({
+      collection,
+      caller: call.caller,
+      session: call.session,
+      client: exchange.client(),
+      // A browser that reconnects sends the header, with the URL of the first request.
+      after: exchange.header('last-event-id') || event,
+      readQuery: (access) => exchange.readQuery(access),
+      askHost,
+    })
+    return { status: 200, headers: HEADERS, body }
+  },
+}

@@ -1,0 +1,200 @@
+import { callerOf } from '../../accounts/account.js'
+import { resumeSessions } from '../../accounts/sessions.js'
+import type { AuthPlan, Collection } from '../../config/plan.js'
+import { isServiceError } from '../../errors.js'
+import type { KnownCaller } from '../../permissions/caller.js'
+import type { Service } from '../../request/call.js'
+import { createEachPace } from '../../request/pace.js'
+import type { Change, StoredDocument } from '../../storage.js'
+import type { Subscriber, SubscriberStanding } from '../subscriber.js'
+import { hasStanding, type WatchedList, watchList } from '../watched-list.js'
+import type { ClaimHistory, ClaimsAtWrite } from './claim-history.js'
+import { type AskedClaim, claimsToRead, type Sources, type WatchedClaim } from './watched-claims.js'
+
+/**
+ * The current standing of a subscriber. If it is the same, `as` is set when its claims read other documents from now
+ * on.
+ */
+export type Verdict =
+  | { readonly kind: 'over' }
+  | { readonly kind: 'same'; readonly as?: SubscriberStanding | undefined }
+  | { readonly kind: 'another'; readonly as: SubscriberStanding }
+
+export const OVER: Verdict = { kind: 'over' }
+const SAME: Verdict = { kind: 'same' }
+
+/** The changes of user documents in a part of the log, by `_id`. */
+export function changesOfUsers(
+  { accounts }: Pick<Service, 'accounts'>,
+  changes: readonly Change[],
+): ReadonlyMap<string, readonly Change[]> {
+  const byId = new Map<string, Change[]>()
+  for (const change of changes) {
+    if (change.in !== accounts?.users.name) continue
+    const known = byId.get(change.id)
+    if (known) known.push(change)
+    else byId.set(change.id, [change])
+  }
+  return byId
+}
+
+/** The changes in a part of the log that may affect the standing of a subscriber. */
+export interface Clues {
+  /** The changes of the user document. */
+  readonly own: readonly Change[]
+  /** The claims whose values may have changed. */
+  readonly touched: readonly ClaimHistory[]
+}
+
+/** No changes are known; only time has passed. */
+export const NO_CLUES: Clues = { own: [], touched: [] }
+
+/** The requests of a user's claims after each change that was not evaluated yet. */
+export function findAskings(
+  { service }: Sources,
+  { collection, version }: Pick<KnownStanding, 'collection' | 'version'>,
+  own: readonly Change[],
+): readonly ClaimsAtWrite[] {
+  const { accounts } = service
+  if (!accounts) return []
+  return own.flatMap(({ write, after }) => {
+    if (!after || after._version <= version) return []
+    return [{ write, claims: claimsToRead(service, collection, callerOf(accounts, after)) }]
+  })
+}
+
+/** Whether the values of a subscriber's claims are still current, because the log was read to its end. */
+export type IsKnown = (subscriber: Subscriber) => boolean
+
+/** The standing in a collection, and the version of the user document up to which it is known. */
+export interface KnownStanding extends Pick<Subscriber, 'list' | 'version'> {
+  readonly collection: Collection
+}
+
+export const knownOf = ({ subscription, list, version }: Subscriber): KnownStanding => ({
+  collection: subscription.collection,
+  list,
+  version,
+})
+
+/** Whether changes of a user resulted in another standing than the known one, even briefly. */
+export function hasChanged(
+  { service }: Sources,
+  auth: AuthPlan,
+  { collection, list, version }: KnownStanding,
+  changes: readonly Change[],
+): boolean {
+  const isSame = (user: StoredDocument | null): boolean =>
+    user === null || user._version <= version || hasStanding(service, collection, list, callerOf(auth, user))
+  return changes.some(({ before, after }) => !isSame(before) || !isSame(after))
+}
+
+/** The steps of checking a standing, besides those that are counted inside. */
+const STEPS_A_STANDING = 1000
+
+/**
+ * Checks the current standing of subscribers, after everything that was read of the log, so that no event is sent with
+ * outdated rights (CONTRACT.md §9, "Standing").
+ */
+export async function checkStandings(
+  sources: Sources,
+  asked: ReadonlyMap<Subscriber, Clues>,
+  isKnown: IsKnown = () => false,
+): Promise<ReadonlyMap<Subscriber, Verdict>> {
+  const { service, store } = sources
+  const { accounts } = service
+  const ids = new Set([...asked.keys()].flatMap(({ subscription }) => subscription.session?.id ?? []))
+  const sessions = accounts && ids.size > 0 ? await resumeSessions(service, store, accounts, [...ids]) : null
+  const verdicts = new Map<Subscriber, Verdict>()
+  const pace = createEachPace()
+  for (const [subscriber, clues] of asked) {
+    const { caller, subscription, list } = subscriber
+    const known = isKnown(subscriber) ? list.claims : []
+    const session = subscription.session && sessions?.get(subscription.session.id)
+    // A caller identified by the host stays the same until the host is asked again.
+    if (!subscription.session && list.claims.length === 0) verdicts.set(subscriber, SAME)
+    else if (subscription.session && !session) verdicts.set(subscriber, OVER)
+    else if (session && accounts) {
+      const present = { caller: callerOf(accounts, session.user), known }
+      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, present))
+    } else {
+      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { caller, known }))
+    }
+    const pause = pace(STEPS_A_STANDING)
+    if (pause) await pause
+  }
+  return verdicts
+}
+
+/** The current caller of a subscriber, and its known claims. */
+interface Present extends Pick<Subscriber, 'caller'> {
+  readonly known: readonly WatchedClaim[]
+}
+
+/** Checks the standing of a subscriber with its current caller. */
+export async function checkStanding(
+  sources: Sources,
+  subscriber: Subscriber,
+  clues: Clues,
+  { caller, known }: Present,
+): Promise<Verdict> {
+  const list = await listFor(sources, subscriber, caller, known)
+  if (!list) return OVER
+  const { accounts } = sources.service
+  const told = knownOf(subscriber)
+  const { own, touched } = clues
+  const version = own.at(-1)?.after?._version ?? told.version
+  const another = { kind: 'another', as: { list, caller, version } } as const
+  if (list.key !== told.list.key) return another
+  if (accounts && hasChanged(sources, accounts, told, own)) return another
+  for (const history of touched) if (await history.wasAnother(sources)) return another
+  // After a part of the log the caller is the one as of that part: later changes are evaluated in their turn.
+  if (clues !== NO_CLUES) return { kind: 'same', as: await follow(sources, subscriber, own) }
+  return asksSame(list.claims, told.list.claims) ? SAME : { kind: 'same', as: another.as }
+}
+
+const asksSame = (some: readonly AskedClaim[], others: readonly AskedClaim[]): boolean =>
+  some.every(({ asked }, i) => asked === others[i]?.asked)
+
+/** A subscriber as of the last of some changes of the user document, if its claims read other documents since. */
+async function follow(
+  sources: Sources,
+  { subscription, list, version }: Subscriber,
+  own: readonly Change[],
+): Promise<SubscriberStanding | undefined> {
+  const { accounts } = sources.service
+  const last = own.at(-1)?.after
+  if (!accounts || !last || last._version <= version || list.claims.length === 0) return undefined
+  const caller = callerOf(accounts, last)
+  const present = await listAs(sources, { subscription, list }, caller)
+  return asksSame(present.claims, list.claims) ? undefined : { list: present, caller, version: last._version }
+}
+
+/** A list as another caller with the same standing requests it. */
+export function listAs(
+  sources: Sources,
+  { subscription, list }: Pick<Subscriber, 'subscription' | 'list'>,
+  caller: KnownCaller,
+): Promise<WatchedList> {
+  const told = new Map(list.claims.map(({ claim, values }) => [claim, values]))
+  const asked = claimsToRead(sources.service, subscription.collection, caller)
+  const known = asked.map((one) => ({ ...one, values: told.get(one.claim) }))
+  return watchList(sources, subscription, caller, known)
+}
+
+/** The list of a subscriber for another caller; `undefined` if it is now rejected. */
+async function listFor(
+  sources: Sources,
+  { subscription }: Subscriber,
+  caller: KnownCaller | null,
+  known: readonly WatchedClaim[],
+): Promise<WatchedList | undefined> {
+  try {
+    return await watchList(sources, subscription, caller, known)
+  } catch (thrown) {
+    if (isServiceError(thrown) && REFUSED.includes(thrown.code)) return undefined
+    throw thrown
+  }
+}
+
+const REFUSED: readonly string[] = ['unauthenticated', 'forbidden', 'invalid_query']

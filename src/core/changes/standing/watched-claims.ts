@@ -1,0 +1,154 @@
+import { bindClaim, type Claimed, claimFrom, ReadClaims } from '../../claims/claims.js'
+import type { Claim, Collection } from '../../config/plan.js'
+import type { Filter } from '../../filter/filter.js'
+import { compileJudge, type Judge } from '../../filter/matches.js'
+import { bindVariables, type KnownCaller } from '../../permissions/caller.js'
+import { selectReadRules } from '../../permissions/read-gate.js'
+import { type ClaimValues, type HeldClaims, NOW } from '../../query/variable.js'
+import type { Service } from '../../request/call.js'
+import type { ReadLog, Store } from '../../request/store.js'
+import type { Slice, Sliced } from '../../slices.js'
+import type { Change, StoredDocument } from '../../storage.js'
+
+/** The sources that decide what a subscriber may see. */
+export interface Sources {
+  readonly service: Service
+  readonly store: Store
+  readonly log: ReadLog
+}
+
+/** A claim that read rules use, with its request for one caller. */
+export interface AskedClaim {
+  readonly claim: Claim
+  /** The filter of its documents, at a time in stored form; `undefined` if the caller lacks it. */
+  filterAt(now: string): Filter | undefined
+  /** The same as text, independent of the time. */
+  readonly asked: string
+  readonly isTimed: boolean
+}
+
+/** The same with its values, sorted independent of document ages; `undefined` for one that depends on the time. */
+export interface WatchedClaim extends AskedClaim {
+  readonly values: ClaimValues | undefined
+}
+
+/** A placeholder for any time. */
+const SOME_TIME = '2026-01-01T00:00:00.000Z'
+
+/** The claims of the rules that let a caller read a collection. */
+export function claimsToRead(
+  { plan }: Pick<Service, 'plan'>,
+  { permissions }: Collection,
+  caller: KnownCaller | null,
+): readonly AskedClaim[] {
+  if (plan.claims.size === 0) return []
+  const names = new Set(selectReadRules(permissions, caller).flatMap(({ claims }) => claims))
+  return [...names].flatMap((name) => {
+    const claim = plan.claims.get(name)
+    if (!claim) return []
+    const filterAt = (now: string) => bindAt(claim, caller, now)
+    const asked = JSON.stringify([name, filterAt(SOME_TIME) ?? null])
+    const isTimed = claim.where.kind === 'bound' && claim.where.variables.includes(NOW)
+    return [{ claim, filterAt, asked, isTimed }]
+  })
+}
+
+const bindAt = (claim: Claim, caller: KnownCaller | null, now: string) =>
+  bindClaim(
+    claim,
+    bindVariables(caller, () => now),
+  )
+
+/** Reads the current values of claims. Those in `known` are not read again, unless they depend on the time. */
+export async function readClaims(
+  { service, store }: Sources,
+  caller: KnownCaller | null,
+  asked: readonly AskedClaim[],
+  known: readonly WatchedClaim[],
+): Promise<readonly WatchedClaim[]> {
+  const watched: WatchedClaim[] = []
+  for (const one of asked) {
+    const before = known.find((other) => other.asked === one.asked)
+    const binding = bindVariables(caller, service.clock)
+    const read = async () => sort(await service.readClaim(one.claim, binding, store))
+    watched.push({ ...one, values: one.isTimed ? undefined : before ? before.values : await read() })
+  }
+  return watched
+}
+
+const sort = (read: ClaimValues | undefined): ClaimValues | undefined =>
+  read && { values: [...read.values].sort(), isWhole: read.isWhole }
+
+/** Claims in the form that rules use. Those that depend on the time are absent, unless `timed` has them. */
+export function holdClaims(
+  { plan }: Pick<Service, 'plan'>,
+  watched: readonly WatchedClaim[],
+  timed: ReadonlyMap<string, ClaimValues | undefined> = new Map(),
+): HeldClaims {
+  const held = new ReadClaims(plan.claims)
+  const values = new Map(watched.map(({ claim, values }) => [claim.name, values]))
+  held.learn(values.keys(), ({ name }) => timed.get(name) ?? values.get(name))
+  return held
+}
+
+/** Reads the claims that depend on the time, at a time in stored form. */
+export async function readTimed(
+  { service, store }: Sources,
+  caller: KnownCaller | null,
+  watched: readonly WatchedClaim[],
+  now: string,
+): Promise<ReadonlyMap<string, ClaimValues | undefined>> {
+  const values = new Map<string, ClaimValues | undefined>()
+  for (const { claim, isTimed } of watched)
+    if (isTimed)
+      values.set(
+        claim.name,
+        await service.readClaim(
+          claim,
+          bindVariables(caller, () => now),
+          store,
+        ),
+      )
+  return values
+}
+
+/** The effect of a write on a document of a claim. */
+export interface ClaimChange {
+  readonly write: number
+  readonly id: string
+  readonly before: Claimed | undefined
+  readonly after: Claimed | undefined
+}
+
+/** Finds the changes that may change the value of a claim, that is those that change a value or its order. */
+export function* findTouches(
+  { claim }: Pick<AskedClaim, 'claim'>,
+  filter: Filter | undefined,
+  changes: readonly Change[],
+  slice: Slice,
+): Sliced<readonly ClaimChange[]> {
+  const touches: ClaimChange[] = []
+  if (!filter) return touches
+  const read = claimFrom(claim)
+  let judge: Judge | undefined
+  const see = function* (document: StoredDocument | null): Sliced<Claimed | undefined> {
+    if (document === null) return undefined
+    judge ??= compileJudge(filter)
+    let isThere = judge(document, slice)
+    while (isThere === undefined) {
+      yield
+      isThere = judge(document, slice)
+    }
+    return isThere ? read(document) : undefined
+  }
+  for (const change of changes) {
+    slice.left -= 1
+    if (slice.left <= 0) yield
+    if (change.in !== claim.from) continue
+    const before = yield* see(change.before)
+    const after = yield* see(change.after)
+    if (before?.value === after?.value && before?.createdAt === after?.createdAt) continue
+    touches.push({ write: change.write, id: change.id, before, after })
+  }
+  return touches
+}

@@ -1,0 +1,540 @@
+import { callerOf } from '../accounts/account.js'
+import { digest } from '../accounts/auth/token.js'
+import { resumeSession } from '../accounts/sessions.js'
+import type { TextStream } from '../documents/read/text-stream.js'
+import { ServiceError } from '../errors.js'
+import type { KnownCaller } from '../permissions/caller.js'
+import type { Service } from '../request/call.js'
+import { createEachPace } from '../request/pace.js'
+import type { ReadLog, Store } from '../request/store.js'
+import type { Change, ChangePage, StoredDocument } from '../storage.js'
+import { Bursts } from './bursts.js'
+import { findEventKey } from './log/log-plans.js'
+import { LogReader, pageOfLog } from './log/log-reader.js'
+import { createSealedIds, type SealedPosition } from './sealed-ids.js'
+import {
+  changesOfUsers,
+  checkStanding,
+  checkStandings,
+  findAskings,
+  hasChanged,
+  knownOf,
+  listAs,
+  NO_CLUES,
+  OVER,
+  type Verdict,
+} from './standing/check-standings.js'
+import { ClaimHistory } from './standing/claim-history.js'
+import { createPatience, type Outbox, Subscriber, type SubscriberOutcome } from './subscriber.js'
+import { END, type EventSources, writeReset } from './tell.js'
+import { type Subscription, type WatchedList, watchList } from './watched-list.js'
+
+/** The stream places of subscribers in one process. */
+interface Places {
+  /** The number of taken places. */
+  readonly taken: number
+  /**
+   * Takes a place for its holders, such as a caller and an address; the returned function releases it. Throws
+   * `overloaded` if all are taken, or if one of the holders has a tenth of all (CONTRACT.md §9, "Bounds of streams").
+   */
+  take(holders: readonly string[]): () => void
+}
+
+/** Creates `most` places. */
+export function createPlaces(most: number): Places {
+  const share = Math.max(1, Math.floor(most / 10))
+  const held = new Map<string, number>()
+  const add = (holders: readonly string[], count: number): void => {
+    for (const holder of holders) {
+      const now = (held.get(holder) ?? 0) + count
+      if (now === 0) held.delete(holder)
+      else held.set(holder, now)
+    }
+  }
+  let taken = 0
+  return {
+    get taken() {
+      return taken
+    },
+    take(holders) {
+      if (taken >= most || holders.some((holder) => (held.get(holder) ?? 0) >= share))
+        throw new ServiceError('overloaded', 'Too many streams are open. Try again in a moment.')
+      taken += 1
+      add(holders, 1)
+      let isBack = false
+      return () => {
+        if (isBack) return
+        isBack = true
+        taken -= 1
+        add(holders, -1)
+      }
+    },
+  }
+}
+
+/** The most pages of one write that are joined: a delete may cascade to any number of documents. */
+const MAX_JOINED = 64
+
+/**
+ * Reads the log in pages that end between two writes. Changes that are read together are evaluated together, so the
+ * number of hidden changes in a write, and their size, must not decide where a page ends (CONTRACT.md §9, "Hidden changes").
+ */
+const inWholeWrites =
+  (log: ReadLog): ReadLog =>
+  async (after, query) => {
+    const page = await log(after, query)
+    const last = page.changes.at(-1)
+    if (!last || !page.more) return page
+    const others = page.changes.findLastIndex(({ write }) => write !== last.write) + 1
+    if (others > 0) return endAt(page, page.changes.slice(0, others))
+    const { wait: _, ...asked } = query
+    return joinWrite(page, last.write, (position) => log(position, asked))
+  }
+
+/** The same page up to some changes of it. */
+function endAt(page: ChangePage, changes: readonly Change[]): ChangePage {
+  return { ...page, changes, position: changes.at(-1)?.position ?? page.position, more: true }
+}
+
+/** Reads on to the end of a write that exceeds a page on its own. */
+async function joinWrite(
+  page: ChangePage,
+  write: number,
+  readOn: (position: string) => Promise<ChangePage>,
+): Promise<ChangePage> {
+  const changes = [...page.changes]
+  let { position } = page
+  for (let joined = 1; joined < MAX_JOINED; joined++) {
+    const next = await readOn(position)
+    // The next read finds changes that are no longer retained.
+    if (next.gap) break
+    const end = next.changes.findIndex((change) => change.write !== write)
+    changes.push(...next.changes.slice(0, end < 0 ? undefined : end))
+    if (end >= 0) return endAt(page, changes)
+    ;({ position } = next)
+    if (!next.more) return { ...page, changes, position, more: false }
+  }
+  return { ...page, changes, position, more: true }
+}
+
+/** The milliseconds after which the standing of a slow client is checked again before the next event. */
+const FRESH = 1000
+
+/** A returning subscriber, and the event after which its stream resumes. */
+interface CatchUpRequest {
+  readonly telling: EventSources
+  readonly reader: LogReader
+  readonly subscriber: Subscriber
+  readonly mark: SealedPosition
+  /** Subscribes to the changes that the reader takes from now on. */
+  readonly join: () => void
+}
+
+/**
+ * Sends a subscriber the missed events, as fast as the client takes them, until it has caught up with the others.
+ * Restarts it with a `reset` if the mark is too old, its position is no longer retained, or the standing has changed
+ * since.
+ */
+async function catchUp(missed: CatchUpRequest): Promise<void> {
+  const { telling, reader, subscriber, join } = missed
+  const isWhole = (await isUnbroken(missed)) && (await tellMissed(missed))
+  if (isWhole) return
+  await reader.alone(async () => {
+    // The caller may have changed meanwhile.
+    const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
+    const verdict = verdicts.get(subscriber) ?? OVER
+    if (verdict.kind === 'over') return subscriber.apply({ kind: 'over', text: END })
+    if (verdict.as) subscriber.become(verdict.as)
+    subscriber.outbox.send(await writeReset(telling, subscriber.list, reader.position))
+    join()
+  })
+}
+
+/**
+ * Whether the standing is unchanged since the mark, and the mark has not expired. Resets the subscriber to the caller
+ * at the mark, whose claims may have read other documents.
+ */
+async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promise<boolean> {
+  const { service, log } = telling
+  const { accounts, plan } = service
+  if (service.now() - mark.time > plan.limits.changesHours * 3_600_000) return false
+  const { list, subscription, outbox } = subscriber
+  const auth = subscription.session ? accounts : null
+  /** Reads on from the mark; false if that is no longer retained, or if `take` returns false. */
+  const readOn = async (take: (page: ChangePage, own: readonly Change[]) => Promise<boolean>) => {
+    for (let [position, more] = [mark.position, true]; more && !outbox.isOver; ) {
+      const page = await log(position, pageOfLog())
+      const own = changesOfUsers(service, page.changes).get(subscription.session?.user._id ?? '') ?? []
+      if (page.gap || !(await take(page, own))) return false
+      ;({ position, more } = page)
+    }
+    return true
+  }
+  // The user's version at the time of the event is unknown: every change counts.
+  const known = { ...knownOf(subscriber), version: -1 }
+  if (auth) {
+    let first: StoredDocument | undefined
+    const isSame = await readOn(async (_, own) => {
+      // An account created meanwhile is not the account of the mark.
+      if (own[0]?.before === null) return false
+      first ??= own[0]?.before
+      return !hasChanged(telling, auth, known, own)
+    })
+    if (!isSame) return false
+    if (first) {
+      const caller = callerOf(auth, first)
+      subscriber.become({
+        list: await listAs(telling, subscriber, caller),
+        caller,
+        version: first._version,
+      })
+    }
+  }
+  if (list.claims.length === 0) return true
+  const histories = subscriber.list.claims.map((claim) => new ClaimHistory(claim))
+  const isKept = await readOn(async (page, own) => {
+    const askings = findAskings(telling, known, own)
+    for (const history of histories) await history.read(telling, page, askings)
+    return true
+  })
+  if (!isKept) return false
+  for (const history of histories) if (await history.wasAnother(telling)) return false
+  return true
+}
+
+/** Sends all missed events, then joins the others; false if the subscriber must restart. */
+async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRequest): Promise<boolean> {
+  const { outbox } = subscriber
+  const bursts = new Bursts()
+  let position = mark.position
+  /** Sends a page; `undefined` if nothing is left, else whether the stream continues. */
+  const tell = async (pause: () => Promise<void>): Promise<boolean | undefined> => {
+    const page = await telling.log(position, pageOfLog())
+    if (page.gap) return false
+    const part = bursts.cut(page)
+    position = part.position
+    const outcome = (await bursts.tell(telling, new Set([subscriber]), part)).get(subscriber)
+    if (!(await tellPart(telling, subscriber, outcome, pause))) return false
+    return part.more && !outbox.isOver ? true : undefined
+  }
+  for (let goesOn: boolean | undefined = true; goesOn; ) {
+    goesOn = await tell(() => outbox.drain())
+    if (goesOn === false) return false
+  }
+  // The few changes that came meanwhile. The reader sends the ones that it has not taken yet.
+  return reader.alone(async () => {
+    const patience = createPatience()
+    for (let goesOn: boolean | undefined = true; goesOn; ) {
+      goesOn = await tell(() => outbox.makeRoom(patience))
+      if (goesOn === false) return false
+    }
+    join()
+    return true
+  })
+}
+
+/**
+ * Whether the standing of a subscriber is unchanged. If the session has ended, the stream ends too, and later events
+ * are dropped.
+ */
+async function isSame(telling: EventSources, subscriber: Subscriber): Promise<boolean> {
+  const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
+  const verdict = verdicts.get(subscriber) ?? OVER
+  if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
+  if (verdict.kind === 'another') subscriber.become(verdict.as)
+  return verdict.kind !== 'another'
+}
+
+/** False if the subscriber now has another standing. `pause` runs before each event. */
+async function tellPart(
+  telling: EventSources,
+  subscriber: Subscriber,
+  outcome: SubscriberOutcome | undefined,
+  pause: () => Promise<void>,
+): Promise<boolean> {
+  switch (outcome?.kind) {
+    case 'on': {
+      if (outcome.as) subscriber.become(outcome.as)
+      let judged = performance.now()
+      for (const text of outcome.texts) {
+        await pause()
+        if (performance.now() - judged > FRESH) {
+          if (!(await isSame(telling, subscriber))) return false
+          judged = performance.now()
+        }
+        subscriber.outbox.send(text)
+      }
+      return true
+    }
+    case 'anew':
+      subscriber.become(outcome)
+      return false
+    case 'over':
+      subscriber.apply(outcome)
+      return true
+    default:
+      return true
+  }
+}
+
+/** The streams of changes of a service. */
+export interface ChangeStreams {
+  /**
+   * Opens a stream. Throws `overloaded` beyond `limits.subscribers`, and the errors that the list would throw for the
+   * caller.
+   */
+  open(subscription: Subscription): Promise<TextStream>
+  /** Ends all streams. */
+  close(): void
+}
+
+/** The milliseconds between two comments of a stream (CONTRACT.md §9, "Events"). */
+const TICK = 15_000
+
+/**
+ * The numbers of ticks after which the caller is identified again, and rights that depend on the time are evaluated
+ * again.
+ */
+const TICKS = { identify: 2, time: 4 } as const
+
+/** Creates the streams of a service. Without streams, nothing is read and no timer runs. */
+export const createChangeStreams = (service: Service, changes: ReadLog, store: Store): ChangeStreams =>
+  new OpenStreams(service, changes, store)
+
+class OpenStreams implements ChangeStreams {
+  readonly #service: Service
+  readonly #store: Store
+  readonly #log: ReadLog
+  readonly #places: Places
+  readonly #reader: LogReader
+  readonly #all = new Set<Subscriber>()
+  /** The subscribers that have caught up with the reader. */
+  readonly #joined = new Set<Subscriber>()
+  #bursts = new Bursts()
+  #preparing: Promise<EventSources> | undefined
+  #isClosed = false
+
+  constructor(service: Service, changes: ReadLog, store: Store) {
+    this.#service = service
+    this.#store = store
+    this.#log = inWholeWrites(changes)
+    this.#places = createPlaces(service.plan.limits.subscribers)
+    this.#reader = new LogReader({
+      log: this.#log,
+      logger: service.logger,
+      take: (page) => this.#take(page),
+      fail: () => this.#fail(),
+    })
+  }
+
+  async open(subscription: Subscription): Promise<Outbox> {
+    if (this.#isClosed) throw new ServiceError('overloaded', 'The service is closing.')
+    const giveBack = this.#places.take(holdersOf(subscription))
+    const release = (): void => {
+      giveBack()
+      if (this.#places.taken > 0) return
+      this.#reader.end()
+      this.#bursts = new Bursts()
+    }
+    try {
+      return await this.#subscribe(subscription, release)
+    } catch (thrown) {
+      release()
+      throw thrown
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const { outbox } of this.#all) outbox.end()
+    this.#reader.end()
+  }
+
+  async #subscribe(subscription: Subscription, release: () => void): Promise<Outbox> {
+    const reader = this.#reader
+    const told = await this.#telling()
+    await reader.begin()
+    // The caller is read after the log was read up to now, so that later changes are found in the log.
+    return reader.alone(async () => {
+      await reader.takeAll()
+      const who = await identify(told, subscription)
+      const list = await watchList(told, who, who.caller)
+      const subscriber = this.#enter(who, list, release)
+      const join = (): void => {
+        if (!subscriber.outbox.isOver) this.#joined.add(subscriber)
+      }
+      const mark = who.after === undefined ? undefined : await told.ids.unseal(who.after)
+      if (mark?.digest === list.digest && !list.isTimed) {
+        catchUp({ telling: told, reader, subscriber, mark, join }).catch((cause) =>
+          this.#break(subscriber, cause),
+        )
+      } else {
+        await beginAnew(told, subscriber, reader.position)
+        join()
+      }
+      return subscriber.outbox
+    })
+  }
+
+  /** Creates a subscriber, whose comments are sent until it ends. */
+  #enter(who: Subscription, list: WatchedList, release: () => void): Subscriber {
+    let stopTicking = (): void => {}
+    const subscriber = new Subscriber(who, list, () => {
+      stopTicking()
+      this.#all.delete(subscriber)
+      this.#joined.delete(subscriber)
+      release()
+    })
+    this.#all.add(subscriber)
+    stopTicking = startTicking((count) => void this.#tick(subscriber, count))
+    return subscriber
+  }
+
+  async #tick(subscriber: Subscriber, count: number): Promise<void> {
+    const { outbox, subscription, list } = subscriber
+    outbox.sendComment()
+    if (!this.#joined.has(subscriber)) return
+    try {
+      if (count % TICKS.identify === 0) {
+        if (!subscription.session && subscription.askHost)
+          await this.#checkHost(subscriber, subscription.askHost)
+        else if (subscription.session || list.claims.length > 0) await this.#checkNow(subscriber)
+      }
+      if (count % TICKS.time === 0 && list.isTimed) await this.#judgeByTime(subscriber)
+    } catch (cause) {
+      this.#break(subscriber, cause)
+    }
+  }
+
+  #break({ outbox }: Subscriber, cause: unknown): void {
+    this.#service.logger.error('a stream of changes failed', { cause })
+    outbox.cancel()
+  }
+
+  #fail(): void {
+    for (const { outbox } of this.#all) outbox.cancel()
+  }
+
+  async #take(page: ChangePage): Promise<string> {
+    const told = await this.#telling()
+    if (page.gap) {
+      const asked = new Map(Array.from(this.#joined, (subscriber) => [subscriber, NO_CLUES]))
+      for (const [subscriber, verdict] of await checkStandings(told, asked))
+        await this.#settle(subscriber, beginAgain(verdict, subscriber), page.position)
+      this.#bursts = new Bursts()
+      return page.position
+    }
+    const part = this.#bursts.cut(page)
+    const outcomes = await this.#bursts.tell(told, this.#joined, part)
+    await tellAll(outcomes)
+    return part.position
+  }
+
+  /** Checks the standing of a subscriber now: this also finds changes that are not logged. */
+  #checkNow(subscriber: Subscriber): Promise<void> {
+    return this.#reader.alone(async () => {
+      const verdicts = await checkStandings(await this.#telling(), new Map([[subscriber, NO_CLUES]]))
+      await this.#settle(subscriber, verdicts.get(subscriber))
+    })
+  }
+
+  async #checkHost(subscriber: Subscriber, askHost: () => Promise<KnownCaller | null>): Promise<void> {
+    const caller = await inTime(askHost(), this.#service.plan.limits.requestSeconds)
+    await this.#reader.alone(async () => {
+      if (caller?.id !== subscriber.caller?.id) return this.#settle(subscriber, OVER)
+      const present = { caller, known: [] }
+      const verdict = await checkStanding(await this.#telling(), subscriber, NO_CLUES, present)
+      return this.#settle(subscriber, verdict)
+    })
+  }
+
+  async #settle(
+    subscriber: Subscriber,
+    verdict: Verdict = OVER,
+    position = this.#reader.position,
+  ): Promise<void> {
+    if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
+    if (verdict.kind === 'same' && verdict.as) subscriber.become(verdict.as)
+    if (verdict.kind !== 'another') return
+    const { list, caller, version } = verdict.as
+    const text = await writeReset(await this.#telling(), list, position)
+    subscriber.apply({ kind: 'anew', list, caller, version, text })
+  }
+
+  #judgeByTime(subscriber: Subscriber): Promise<void> {
+    return this.#reader.alone(async () => beginAnew(await this.#telling(), subscriber, this.#reader.position))
+  }
+
+  /** A failed preparation is retried. */
+  #telling(): Promise<EventSources> {
+    this.#preparing ??= this.#prepare().catch((thrown) => {
+      this.#preparing = undefined
+      throw thrown
+    })
+    return this.#preparing
+  }
+
+  async #prepare(): Promise<EventSources> {
+    const service = this.#service
+    const key = await findEventKey(this.#store)
+    const purpose = digest(`event ids ${service.plan.log?.configuration}`)
+    const ids = createSealedIds(key, { purpose, now: service.now })
+    return { service, store: this.#store, log: this.#log, ids }
+  }
+}
+
+/** A subscriber with an unchanged standing restarts, too. */
+const beginAgain = (verdict: Verdict, subscriber: Subscriber): Verdict =>
+  verdict.kind === 'same' ? { kind: 'another', as: verdict.as ?? subscriber } : verdict
+
+const beginAnew = async (told: EventSources, { outbox, list }: Subscriber, position: string): Promise<void> =>
+  outbox.send(await writeReset(told, list, position))
+
+/** The steps of handing one event to one client, with the work of reading its stream. */
+const STEPS_A_TEXT = 200
+
+/** Sends all outcomes, each as its client takes it: a slow client delays only the next page. */
+async function tellAll(outcomes: ReadonlyMap<Subscriber, SubscriberOutcome>): Promise<void> {
+  const patience = createPatience()
+  const pace = createEachPace()
+  const telling: Promise<void>[] = []
+  for (const [subscriber, outcome] of outcomes) {
+    const told = subscriber.tell(outcome, patience)
+    // A failure is thrown below, after the others were sent.
+    told.catch(() => {})
+    telling.push(told)
+    const pause = pace(STEPS_A_TEXT * (outcome.kind === 'on' ? outcome.texts.length : 1))
+    if (pause) await pause
+  }
+  await Promise.all(telling)
+}
+
+/** Ticks until the returned function is called. A stream must not keep the process alive. */
+function startTicking(tick: (count: number) => void): () => void {
+  let count = 0
+  const timer = setInterval(() => tick(++count), TICK)
+  ;(timer as { unref?: () => void }).unref?.()
+  return () => clearInterval(timer)
+}
+
+/** Unconfirmed rights must not remain: a host that does not answer in time counts as failed. */
+function inTime<T>(answer: Promise<T>, seconds: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new Error('authenticate of the host timed out'))
+    const timer = setTimeout(late, seconds * 1000)
+    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** Identifies the caller again if the service keeps the account. Throws `invalid_token`. */
+async function identify({ service, store }: EventSources, asked: Subscription): Promise<Subscription> {
+  const { accounts } = service
+  if (!asked.session || !accounts) return asked
+  return { ...asked, ...(await resumeSession(service, store, accounts, asked.session.id)) }
+}
+
+/** A caller and an address may each have a share of the places. */
+const holdersOf = ({ caller, client }: Subscription): readonly string[] => [
+  ...(caller ? [`caller ${caller.id}`] : []),
+  ...(client === undefined ? [] : [`client ${client}`]),
+]

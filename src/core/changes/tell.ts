@@ -1,0 +1,187 @@
+import type { Bytes } from '../json/bytes.js'
+import { createEachPace } from '../request/pace.js'
+import { runSliced } from '../slices.js'
+import type { Change } from '../storage.js'
+import { type EventName, writeFrame } from './frames.js'
+import { judgeChanges, type ListEvent, timeOf } from './judge-changes.js'
+import type { SealedIds } from './sealed-ids.js'
+import {
+  type Clues,
+  changesOfUsers,
+  checkStandings,
+  type IsKnown,
+  type Verdict,
+} from './standing/check-standings.js'
+import { StandingReview } from './standing/standing-review.js'
+import type { Sources } from './standing/watched-claims.js'
+import type { Subscriber, SubscriberOutcome } from './subscriber.js'
+import type { WatchedList } from './watched-list.js'
+
+/** The dependencies of creating events. */
+export interface EventSources extends Sources {
+  readonly ids: SealedIds
+}
+
+/** A part of the log. */
+export interface LogPart {
+  readonly changes: readonly Change[]
+  /** The position after all of them. */
+  readonly position: string
+}
+
+/**
+ * The steps of looking at a subscriber, and at one whose list is evaluated first, besides those that are counted
+ * inside.
+ */
+const STEPS_A_SUBSCRIBER = 30
+const STEPS_A_LIST = 200
+
+const encoder = new TextEncoder()
+
+/** The `end` of a stream: it has no id, because there is nothing to resume. */
+export const END: Bytes = encoder.encode(writeFrame('end', '{}'))
+
+/** Writes a `reset` of a list at a position of the log. */
+export const writeReset = (telling: EventSources, list: WatchedList, position: string): Promise<Bytes> =>
+  writeEvent(telling, list, { name: 'reset', data: '{}', position, time: telling.service.now() })
+
+interface PositionedEvent {
+  readonly name: EventName
+  readonly data: string
+  readonly position: string
+  readonly time: number
+}
+
+async function writeEvent(
+  { ids }: EventSources,
+  { digest }: WatchedList,
+  { name, data, position, time }: PositionedEvent,
+): Promise<Bytes> {
+  return encoder.encode(writeFrame(name, data, await ids.seal({ position, time, digest })))
+}
+
+/**
+ * Computes the outcomes of a part of the log for subscribers. Lists with equal keys are evaluated once, and their
+ * subscribers get the same bytes. A subscriber whose standing changed within the part, or since, restarts after it.
+ */
+export async function tellChanges(
+  telling: EventSources,
+  subscribers: Iterable<Subscriber>,
+  part: LogPart,
+  isKnown: IsKnown,
+): Promise<ReadonlyMap<Subscriber, SubscriberOutcome>> {
+  const { service } = telling
+  const events = new Map<string, readonly ListEvent[]>()
+  const ofUsers = changesOfUsers(service, part.changes)
+  const asked = new Map<Subscriber, Clues>()
+  // Each list usually ends within its own first slice; only all of them together may be long.
+  const pace = createEachPace()
+  for (const subscriber of subscribers) {
+    const { list } = subscriber
+    const known = events.get(list.key)
+    const found = known ?? (await judge(telling, list, part.changes))
+    if (!known) events.set(list.key, found)
+    const look = new StandingReview(subscriber)
+    await look.read(telling, part, ofUsers)
+    if (found.length > 0 || look.hasClues) asked.set(subscriber, look.clues)
+    const pause = pace(known ? STEPS_A_SUBSCRIBER : STEPS_A_LIST)
+    if (pause) await pause
+  }
+  const verdicts = await checkStandings(telling, asked, isKnown)
+  const texts = await writeTexts(telling, { asked: asked.keys(), verdicts, events })
+  const resets = new Map<string, Bytes>()
+  const outcomes = new Map<Subscriber, SubscriberOutcome>()
+  for (const subscriber of asked.keys()) {
+    const verdict = verdicts.get(subscriber)
+    if (verdict?.kind === 'over') outcomes.set(subscriber, { kind: 'over', text: END })
+    else if (verdict?.kind === 'another') {
+      const { list } = verdict.as
+      const text = resets.get(list.key) ?? (await writeReset(telling, list, part.position))
+      resets.set(list.key, text)
+      outcomes.set(subscriber, { kind: 'anew', ...verdict.as, text })
+    } else {
+      const { key } = subscriber.list
+      outcomes.set(subscriber, { kind: 'on', texts: texts.get(key) ?? [], as: verdict?.as })
+    }
+  }
+  return outcomes
+}
+
+/** The changes of a list that depends on the time are evaluated one by one. */
+async function judge(
+  { service }: EventSources,
+  list: WatchedList,
+  changes: readonly Change[],
+): Promise<readonly ListEvent[]> {
+  const mine = changes.filter((change) => change.in === list.collection)
+  const events: ListEvent[] = []
+  for (const part of list.isTimed ? mine.map((change) => [change]) : [mine]) {
+    if (!part[0]) continue
+    const reading = await list.at(timeOf(part[0], service))
+    events.push(...(await runSliced((slice) => judgeChanges(list, reading, part, slice))))
+  }
+  return events
+}
+
+/** The results before texts are written. */
+interface PendingEvents {
+  readonly asked: Iterable<Subscriber>
+  readonly verdicts: ReadonlyMap<Subscriber, Verdict>
+  /** The events of each list, by its key. */
+  readonly events: ReadonlyMap<string, readonly ListEvent[]>
+}
+
+/**
+ * Writes the texts of the lists of subscribers that continue, once per list, and returns them by its key. All events of
+ * all lists at once would block the event loop for seconds.
+ */
+async function writeTexts(
+  telling: EventSources,
+  found: PendingEvents,
+): Promise<ReadonlyMap<string, readonly Bytes[]>> {
+  const texts = new Map<string, Bytes[]>()
+  for (const group of inGroups(eventsToTell(found))) {
+    const writing = group.map(async ([list, { name, data, change }]) => {
+      const placed = { name, data, position: change.position, time: timeIn(telling, change) }
+      return { key: list.key, text: await writeEvent(telling, list, placed) }
+    })
+    for (const { key, text } of await Promise.all(writing)) {
+      const known = texts.get(key)
+      if (known) known.push(text)
+      else texts.set(key, [text])
+    }
+  }
+  return texts
+}
+
+function* eventsToTell({
+  asked,
+  verdicts,
+  events,
+}: PendingEvents): Generator<readonly [WatchedList, ListEvent]> {
+  const seen = new Set<string>()
+  for (const subscriber of asked) {
+    const { list } = subscriber
+    const kind = verdicts.get(subscriber)?.kind
+    if (kind === 'over' || kind === 'another' || seen.has(list.key)) continue
+    seen.add(list.key)
+    for (const event of events.get(list.key) ?? []) yield [list, event]
+  }
+}
+
+/** The events whose ids are sealed together, a few milliseconds of work: the runtime seals them in the background. */
+const SEALED_TOGETHER = 64
+
+function* inGroups<T>(all: Iterable<T>): Generator<readonly T[]> {
+  let group: T[] = []
+  for (const one of all) {
+    if (group.push(one) < SEALED_TOGETHER) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
+}
+
+/** The time of a change by the service's clock: the storage has its own. */
+const timeIn = ({ service }: EventSources, { time }: Change): number =>
+  service.now() - Math.max(0, Date.now() - time)

@@ -1,0 +1,207 @@
+import { bounds } from '../bounds.js'
+import type { Claim } from '../config/plan.js'
+import type { OrderKey } from '../filter/compare.js'
+import { type Filter, ID, type Scalar } from '../filter/filter.js'
+import { compareText } from '../json/compare-text.js'
+import { createBoundedMap } from '../kept/bounded-map.js'
+import { CACHES } from '../kept/caches.js'
+import { writeValues } from '../permissions/read-gate.js'
+import { isPromise, whenReady } from '../promises.js'
+import { type Binding, type ClaimValues, type HeldClaims, NOW } from '../query/variable.js'
+import { bindWhere } from '../query/where.js'
+import { readByIds } from '../request/read-by-ids.js'
+import type { Reader, Store } from '../request/store.js'
+import type { StoredDocument } from '../storage.js'
+import type { Logger } from '../types/host.js'
+import type { MaybePromise } from '../types.js'
+
+/** The most documents that count for a claim (CONTRACT.md §5, "Claims"). */
+export const MAX_CLAIMED = 1000
+
+/** Reads the values of a claim for the caller of `binding`; `undefined` if the caller lacks it. */
+export type ReadClaim = (
+  claim: Claim,
+  binding: Binding,
+  store: Store,
+) => MaybePromise<ClaimValues | undefined>
+
+/** The most callers for whom a truncated claim is remembered as logged. */
+const MAX_HEARD = 1000
+
+/** Creates the reader of claims. It logs a warning the first time that a claim is truncated for a caller. */
+export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
+  const heard = createBoundedMap<string, true>({ isOn: true }, MAX_HEARD)
+  const keep = createKeptClaims()
+  const warn = (claim: string, caller: unknown): void => {
+    const key = JSON.stringify([claim, caller])
+    if (heard.get(key)) return
+    heard.set(key, true)
+    const message = `the claim ${claim} has more than ${MAX_CLAIMED} documents: the oldest count`
+    logger.warn(message, { caller })
+  }
+  const read = (claim: Claim, binding: Binding, store: Store): MaybePromise<ClaimValues | undefined> => {
+    const filter = bindClaim(claim, binding)
+    if (!filter) return undefined
+    const reader = store.own(claim.from)
+    return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: bounds.readBytes }), (listed) => {
+      if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
+      return readOldest({ reader, claim, filter, most: MAX_CLAIMED }).then(({ claimed, isAll }) =>
+        gather(claimed, isAll),
+      )
+    })
+  }
+  return (claim, binding, store) =>
+    whenReady(
+      keep({ claim, binding, store }, () => read(claim, binding, store)),
+      (values) => {
+        // Warn also if the claim was cached by a read for another caller.
+        if (values?.isWhole === false) warn(claim.name, binding.user?._id)
+        return values
+      },
+    )
+}
+
+/** The values of a claim, and the storage state they were read at. */
+interface KeptClaim {
+  readonly state: string
+  readonly values: ClaimValues
+  readonly size: number
+}
+
+/**
+ * The size limit of the cache, in characters of keys and values; `OVERHEAD` is added per claim and `VALUE` per value.
+ */
+const MAX_KEPT = 4 * 1024 * 1024
+const OVERHEAD = 64
+const VALUE = 16
+
+const sizeOf = ({ values }: ClaimValues): number =>
+  values.reduce<number>((sum, value) => sum + VALUE + (typeof value === 'string' ? value.length : 0), 0)
+
+/**
+ * Creates the cache of claims, valid while the storage holds the same documents; claims that depend on the time are not
+ * cached.
+ */
+function createKeptClaims(): (
+  asked: ClaimRequest,
+  read: () => ReturnType<ReadClaim>,
+) => ReturnType<ReadClaim> {
+  const kept = createBoundedMap<string, KeptClaim>(CACHES.claims, MAX_KEPT, ({ size }) => size)
+  return ({ claim: { name, from, where }, binding, store }, read) => {
+    const variables = where.kind === 'bound' ? where.variables : []
+    const state = variables.includes(NOW) ? undefined : store.state([from])
+    if (state === undefined) return read()
+    const key = name + writeValues(variables, binding)
+    const known = kept.get(key)
+    if (known?.state === state) return known.values
+    return whenReady(read(), (values) => {
+      if (values) kept.set(key, { state, values, size: OVERHEAD + key.length + sizeOf(values) })
+      return values
+    })
+  }
+}
+
+interface ClaimRequest {
+  readonly claim: Claim
+  readonly binding: Binding
+  readonly store: Store
+}
+
+/** The filter of a claim's documents; `undefined` if the caller lacks a variable of it. */
+export function bindClaim({ where }: Claim, binding: Binding): Filter | undefined {
+  let isLacking = false
+  const filter = bindWhere(where, binding, () => {
+    isLacking = true
+  })
+  return isLacking ? undefined : filter
+}
+
+/** A value and its sort keys, so that documents need not be kept for sorting. */
+export interface Claimed {
+  readonly createdAt: string
+  readonly id: string
+  readonly value: Scalar | undefined
+}
+
+/** Returns the function that takes a claim's value from a document. */
+export const claimFrom =
+  ({ take }: Claim): ((document: StoredDocument) => Claimed) =>
+  (document) => ({ createdAt: String(document.createdAt), id: document._id, value: take(document) })
+
+const OLDEST_FIRST: readonly OrderKey[] = [
+  { field: { path: 'createdAt', type: 'timestamp', each: false }, descending: false },
+  { field: ID, descending: false },
+]
+
+/** Reads the oldest documents, which may be too many or too large for one read. */
+export async function readOldest({ reader, claim, filter, most }: OldestQuery): Promise<Oldest> {
+  const read = claimFrom(claim)
+  const first = await reader.list({ filter, sort: OLDEST_FIRST, limit: most + 1, bytes: bounds.readBytes })
+  const claimed = first.slice(0, most).map(read)
+  const size = first.length + (first.rest?.length ?? 0)
+  const left = first.rest?.slice(0, most - claimed.length) ?? []
+  for await (const some of readByIds(reader, { filter }, left)) claimed.push(...some.map(read))
+  return { claimed, isAll: size <= most }
+}
+
+interface OldestQuery {
+  readonly reader: Reader
+  readonly claim: Claim
+  readonly filter: Filter
+  readonly most: number
+}
+
+/** The oldest documents of a claim, in any order, and whether there are no more. */
+export interface Oldest {
+  readonly claimed: Claimed[]
+  readonly isAll: boolean
+}
+
+const byAge = (a: Claimed, b: Claimed): number =>
+  compareText(a.createdAt, b.createdAt) || compareText(a.id, b.id)
+
+/** The distinct values of at most `MAX_CLAIMED` documents, oldest document first. */
+export function gather(claimed: Claimed[], isWhole: boolean): ClaimValues {
+  const values = new Set<Scalar>()
+  for (const { value } of claimed.sort(byAge).slice(0, MAX_CLAIMED))
+    if (value !== undefined) values.add(value)
+  return { values: [...values], isWhole }
+}
+
+/** The claims that were read for one caller. */
+export class ReadClaims implements HeldClaims {
+  readonly #claims: ReadonlyMap<string, Claim>
+  readonly #read: Map<string, ClaimValues | undefined>
+
+  /** `read`: claims that were already read. Default: none. */
+  constructor(claims: ReadonlyMap<string, Claim>, read?: ReadonlyMap<string, ClaimValues>) {
+    this.#claims = claims
+    this.#read = new Map(read)
+  }
+
+  has(name: string): boolean {
+    return this.#claims.has(name)
+  }
+
+  get(name: string): ClaimValues | undefined {
+    if (!this.#read.has(name)) throw new Error(`the claim ${name} is used, but was not read`)
+    return this.#read.get(name)
+  }
+
+  /** Reads those of some claims that were not read yet; returns a promise if that is asynchronous. */
+  learn(
+    names: Iterable<string>,
+    read: (claim: Claim) => MaybePromise<ClaimValues | undefined>,
+  ): Promise<unknown> | undefined {
+    const readings: Promise<unknown>[] = []
+    for (const name of new Set(names)) {
+      const claim = this.#read.has(name) ? undefined : this.#claims.get(name)
+      if (!claim) continue
+      const kept = whenReady(read(claim), (values) => {
+        this.#read.set(name, values)
+      })
+      if (isPromise(kept)) readings.push(kept)
+    }
+    return readings.length > 0 ? Promise.all(readings) : undefined
+  }
+}

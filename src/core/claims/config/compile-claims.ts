@@ -1,0 +1,97 @@
+import { describeType } from '../../config/can-hold.js'
+import type { Claim, Collection } from '../../config/plan.js'
+import type { IsUnsure } from '../../config/shape/check-shape.js'
+import { isUnsurePath, UNSURE } from '../../config/shape/settle-shape.js'
+import type { Field } from '../../fields/field-type.js'
+import { checkCase, RESERVED_FIELD_NAMES } from '../../fields/names.js'
+import { suggest, USERS } from '../../fields/schema/names.js'
+import { compileField } from '../../filter/compare.js'
+import { ID } from '../../filter/filter.js'
+import type { ParsePattern } from '../../filter/pattern/parse-pattern.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { ConfigReport } from '../../json/report.js'
+import type { JudgeVariable } from '../../query/variable.js'
+import { narrowWhere, parseWhere, type Where } from '../../query/where.js'
+import type { ClaimConfig, JsonObject } from '../../types.js'
+
+/** The parts of a configuration that claims are checked against. */
+export interface ClaimScope {
+  readonly collections: ReadonlyMap<string, Collection>
+  /** Checks the variables in the `where` of a claim. */
+  readonly judgeVariable: JudgeVariable
+  readonly parsePattern: ParsePattern
+  readonly isUnsure: IsUnsure
+  /** The condition for showing a user to callers without a role; `null` for none. */
+  readonly shownIf: Where | null
+}
+
+/** Compiles the claims (CONTRACT.md §5, "Claims"). */
+export function compileClaims(
+  written: { readonly [name: string]: ClaimConfig },
+  scope: ClaimScope,
+  report: ConfigReport,
+): ReadonlyMap<string, Claim> {
+  checkCase(Object.keys(written), RESERVED_FIELD_NAMES, report)
+  const users = scope.collections.get(USERS)?.fields ?? []
+  const claims = new Map<string, Claim>()
+  for (const [name, config] of Object.entries(written)) {
+    const place = report.at(name)
+    if (users.some((field) => field.name === name))
+      place.fault(`is also a field of "${USERS}", so $user.${name} is ambiguous`)
+    const claim = compileClaim(name, config, scope, place)
+    if (claim) claims.set(name, claim)
+  }
+  return claims
+}
+
+function compileClaim(
+  name: string,
+  { from, where, take }: ClaimConfig,
+  { collections, judgeVariable, parsePattern, isUnsure, shownIf }: ClaimScope,
+  place: ConfigReport,
+): Claim | undefined {
+  const collection = collections.get(from)
+  if (!collection) {
+    const isThere = isUnsure(`/collections${toPointerPart(from)}/schema`)
+    const message = `${JSON.stringify(from)} is not a collection${suggest(from, [...collections.keys()])}`
+    if (!isThere) place.at('from').fault(message)
+    return undefined
+  }
+  const { paths } = collection
+  const whereScope = { paths, judgeVariable, parsePattern, claims: NO_CLAIMS, isUnsure: isUnsurePath(paths) }
+  const compiled = parseWhere(where, whereScope, place.at('where'))
+  const read = compileTake(take, collection, place.at('take'))
+  // Otherwise a claim would reveal whether an identifier has an account, or grant rights to an unverified one.
+  const isHiding = from === USERS && shownIf !== null
+  // The analysis ignores this condition, which the author of the claim did not write.
+  const narrowed = isHiding ? { ...narrowWhere(compiled, shownIf), ways: compiled.ways } : compiled
+  return read && { name, from, where: narrowed, ...read }
+}
+
+const NO_CLAIMS = new Set<string>()
+
+type Taking = Pick<Claim, 'taken' | 'take'>
+
+/** The value that a document gives to a claim; a value that is not of the declared type counts as missing. */
+function compileTake(take: string, { fields }: Collection, place: ConfigReport): Taking | undefined {
+  if (take === '_id')
+    return {
+      taken: { ...ID, type: 'string' },
+      take: ({ _id }: JsonObject) => (typeof _id === 'string' ? _id : undefined),
+    }
+  const field = fields.find(({ name }) => name === take)
+  if (field?.definition === UNSURE) return undefined
+  if (field?.ref && field.fieldType.isScalar) {
+    const { valueType: type } = field.fieldType
+    return { taken: { ...field.ref, type }, take: compileField(field.ref) }
+  }
+  place.fault(
+    `${JSON.stringify(take)} ${field ? `is ${describeType(field)}, not a field of single values` : unknown(take, fields)}`,
+  )
+  return undefined
+}
+
+function unknown(take: string, fields: readonly Field[]): string {
+  const known = ['_id', ...fields.filter(({ fieldType }) => fieldType.isScalar).map(({ name }) => name)]
+  return `is neither _id nor a top-level field${suggest(take, known)}`
+}

@@ -1,0 +1,248 @@
+import { isDemandOn, leads } from '../../config/leads.js'
+import type { Claim, Collection, ServicePlan } from '../../config/plan.js'
+import type { Field } from '../../fields/field-type.js'
+import { type FieldRef, ID } from '../../filter/filter.js'
+import { isEqualJson } from '../../json/equality.js'
+import type { WarningReport } from '../../json/report.js'
+import { isRole, OWNER, type Rule } from '../../permissions/grants.js'
+import { acceptsProperty } from '../../permissions/write-rules.js'
+import { claimIn, findVariables, isVariable, NOW, USER } from '../../query/variable.js'
+import type { Where } from '../../query/where.js'
+import type { AuthConfig, ClaimConfig } from '../../types.js'
+import type { Demand, Ways } from '../query/demands.js'
+
+/** Warns of rules that trust values which others can change (CONTRACT.md §5, "Claims"). */
+export function warnOfRules(
+  written: AuthConfig & { readonly requireVerified?: boolean },
+  plan: Pick<ServicePlan, 'claims' | 'collections' | 'auth'>,
+  report: WarningReport,
+): void {
+  const { claims, collections, auth } = plan
+  const identifier = auth && written.requireVerified !== true ? `${USER}${auth.identifier.name}` : undefined
+  for (const collection of collections.values()) {
+    const place = report.at('collections').at(collection.name).at('permissions')
+    for (const [subject, rules] of rulesBySubject(collection)) {
+      if (rules.some((rule) => identifier !== undefined && namesVariable(rule, identifier)))
+        place.at(subject).fault('unverified_identifier', `${identifier} ${UNVERIFIED}`)
+      const loose = new Set(rules.flatMap((rule) => findLoose(rule, collection, plan, written)))
+      for (const message of loose) place.at(subject).fault('reusable_id', message)
+    }
+  }
+  for (const { name, where } of claims.values()) {
+    if (identifier !== undefined && variablesOf(where).includes(identifier))
+      report.at('auth').at('claims').at(name).fault('unverified_identifier', `${identifier} ${UNVERIFIED}`)
+  }
+}
+
+const UNVERIFIED =
+  'is not verified: without "requireVerified", anyone may register with the identifier of another person'
+
+function rulesBySubject({ permissions }: Collection): ReadonlyMap<string, readonly Rule[]> {
+  const found = new Map<string, Rule[]>()
+  for (const rules of Object.values(permissions)) {
+    for (const [subject, rule] of rules) {
+      if (rule) found.set(subject, [...(found.get(subject) ?? []), rule])
+    }
+  }
+  return found
+}
+
+const variablesOf = (where: Where): readonly string[] => (where.kind === 'bound' ? where.variables : [])
+
+const namesVariable = ({ where, check, set }: Rule, variable: string): boolean =>
+  [...variablesOf(where), ...variablesOf(check), ...findVariables([...set.values()])].includes(variable)
+
+/** The reason why a comparison with a claim may hold for the id of a deleted document. */
+function findLoose(
+  { where, check }: Rule,
+  { paths }: Collection,
+  { claims, collections }: Pick<ServicePlan, 'claims' | 'collections'>,
+  { claims: written = {} }: AuthConfig,
+): readonly string[] {
+  return [...where.ways, ...check.ways].flat().flatMap(({ path, variable }) => {
+    const claim = claims.get(claimIn(claims, variable) ?? '')
+    const field = paths.get(path)
+    if (!claim || !field) return []
+    const one = holdsIds(field)
+    const other = holdsIdsOf(claim, written[claim.name]?.take, collections)
+    if (one === other) return []
+    const text = one ? `what ${variable} holds` : path
+    return [`${text} is text, not a reference: once a document is deleted, anyone may choose its _id again`]
+  })
+}
+
+const IDS: readonly string[] = ['_id', 'createdBy']
+
+/** Whether a field holds ids that are removed with their documents. */
+const holdsIds = (field: Field): boolean => {
+  const inner = field.items ?? field
+  return inner.type === 'reference' || IDS.includes(field.path)
+}
+
+function holdsIdsOf(
+  { from }: Claim,
+  take: string | undefined,
+  collections: ReadonlyMap<string, Collection>,
+): boolean {
+  const field = collections.get(from)?.fields.find(({ name }) => name === take)
+  return take === '_id' || (field !== undefined && holdsIds(field))
+}
+
+/** A claim as configured, and the collection of its documents. */
+interface JudgedClaim extends Pick<ClaimConfig, 'take'> {
+  readonly claim: Claim
+  readonly collection: Collection
+  /** The references that agree with the taken field by a `match`: a caller who may name one was admitted by others. */
+  readonly agreeing: readonly Field[]
+}
+
+/** Warns of claims that cost too much, or that have more values than their author meant (CONTRACT.md §5, "Claims"). */
+export function warnOfClaims(
+  written: { readonly [name: string]: ClaimConfig },
+  { claims, collections, matches }: Pick<ServicePlan, 'claims' | 'collections' | 'matches'>,
+  report: WarningReport,
+): void {
+  for (const claim of claims.values()) {
+    const collection = collections.get(claim.from)
+    const take = written[claim.name]?.take
+    if (!collection || take === undefined) continue
+    const agreeing = (matches.from.get(claim.from) ?? [])
+      .filter(({ pairs }) => pairs.some(({ here }) => here.path === take))
+      .map(({ field }) => field)
+    const judged = { claim, collection, take, agreeing }
+    const place = report.at(claim.name)
+    warnOfScan(judged, place)
+    for (const subject of subjectsOf(judged, givesItself))
+      place.fault(
+        'self_given_claim',
+        `${subject} may give itself this claim in ${claim.from}; prevent it by a check of ${take} with a claim, or by a reference with a match`,
+      )
+    for (const subject of subjectsOf(judged, givesOthers))
+      place.fault(
+        'unbounded_claim',
+        `${subject} may create any number of these documents in ${claim.from} for another user, and only the oldest count`,
+      )
+  }
+}
+
+const eachWayHas = (ways: Ways, isWanted: (demand: Demand) => boolean): boolean =>
+  ways.every((way) => way.some(isWanted))
+
+const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
+
+/** Warns of a `where` that scans the whole collection. */
+function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): void {
+  const { ways } = claim.where
+  const [first = []] = ways
+  const fixed = first.filter(
+    ({ path, kind }) =>
+      LOOKED_UP.includes(kind) &&
+      eachWayHas(ways, (other) => other.path === path && LOOKED_UP.includes(other.kind)),
+  )
+  const isFixed = (column: FieldRef): boolean => fixed.some((demand) => isDemandOn(demand, column))
+  const indexes = [{ fields: [ID] }, ...collection.storage.indexes]
+  if (indexes.some((index) => leads(index, isFixed, isFixed))) return
+  // An index has at most one array.
+  const array = fixed.find(({ isList }) => isList)?.path
+  const names = [
+    ...new Set(fixed.flatMap(({ path, isList }) => (isList && path !== array ? [] : [path]))),
+  ].filter((path) => !path.includes('.'))
+  const mend =
+    names.length > 0
+      ? `${claim.from} could have "indexes": [{ "fields": ${JSON.stringify(names)} }]`
+      : `it could ask for one value of an indexed field of ${claim.from}`
+  place
+    .at('where')
+    .fault(
+      'claim_without_index',
+      `this filter scans the collection for each request that needs the claim; ${mend}`,
+    )
+}
+
+type Judge = (judged: JudgedClaim, rule: Rule, operation: 'create' | 'update') => boolean
+
+/** The subjects with such a rule. Roles that may do everything are not listed. */
+function subjectsOf(judged: JudgedClaim, judge: Judge): ReadonlySet<string> {
+  const { permissions } = judged.collection
+  const found = (['create', 'update'] as const).flatMap((operation) =>
+    [...permissions[operation].values()].filter(
+      (rule) =>
+        rule !== null && !(isRole(rule.subject) && rule.acceptsRole) && judge(judged, rule, operation),
+    ),
+  )
+  return new Set(found.flatMap((rule) => rule?.subject ?? []))
+}
+
+const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operation) => {
+  const chooses = (name: string): boolean => acceptsProperty(rule, name, collection) && !rule.set.has(name)
+  const isOwnId = take === '_id' && (operation === 'create' || rule.subject === OWNER)
+  if (isOwnId || differs(claim.where.ways, rule.check.ways)) return false
+  if (operation === 'create' && !chooses(take)) return false
+  const moves = [take, ...claim.where.ways.flat().map(topOf)].some(
+    (name) => chooses(name) || rule.set.has(name),
+  )
+  if (!moves) return false
+  // `where` has already checked a value that the rule cannot change.
+  const stays = operation === 'update' && !chooses(take) && !rule.set.has(take)
+  const isGuarded = (ways: Ways): boolean =>
+    eachWayHas(ways, (demand) => isClaimed(demand, take) || isAgreed(demand, agreeing))
+  const isAlways = agreeing.some(({ definition }) => definition.required)
+  return !isAlways && !isGuarded(rule.check.ways) && !(stays && isGuarded(rule.where.ways))
+}
+
+const isClaimed = ({ path, kind }: Demand, name: string): boolean => path === name && kind === 'claim'
+
+/** Whether a demand requires one of the agreeing references. */
+const isAgreed = ({ path, kind }: Demand, agreeing: readonly Field[]): boolean =>
+  kind !== 'other' && agreeing.some((field) => field.path === path)
+
+const givesOthers: Judge = ({ claim, collection }, rule, operation) => {
+  if (operation === 'update' || differs(claim.where.ways, rule.check.ways)) return false
+  const demands = claim.where.ways.flat()
+  const subjects = demands.filter(({ variable }) => variable !== undefined && variable !== NOW)
+  const isPinned = subjects.some(
+    ({ path }) =>
+      path === 'createdBy' ||
+      isVariable(rule.set.get(path)) ||
+      eachWayHas(rule.check.ways, (other) => other.path === path && other.kind === 'caller'),
+  )
+  const fills = (demand: Demand): boolean =>
+    demand.kind === 'other' ||
+    acceptsProperty(rule, topOf(demand), collection) ||
+    rule.set.has(topOf(demand)) ||
+    topOf(demand).startsWith('_') ||
+    hasDefault(collection.fields, topOf(demand))
+  return !isPinned && demands.every(fills) && !isBounded(collection, new Set(subjects.map(topOf)))
+}
+
+const hasDefault = (fields: readonly Field[], name: string): boolean => {
+  const definition = fields.find((field) => field.name === name)?.definition
+  return definition !== undefined && 'default' in definition
+}
+
+/** Whether a unique index limits the documents of the subject to a few. */
+const isBounded = ({ storage, fields }: Collection, subjects: ReadonlySet<string>): boolean => {
+  const isFew = (name: string): boolean => {
+    const definition = fields.find((field) => field.name === name)?.definition
+    return definition?.type === 'boolean' || (definition !== undefined && 'enum' in definition)
+  }
+  return storage.indexes.some(
+    (index) => index.unique && index.fields.every(({ path }) => subjects.has(path) || isFew(path)),
+  )
+}
+
+/** Whether no document matches both: the two require different values of some field. */
+const differs = (one: Ways, other: Ways): boolean =>
+  one.every((way) => other.every((mine) => way.some((demand) => isApart(demand, mine))))
+
+const isApart = (demand: Demand, others: Ways[number]): boolean =>
+  others.some((other) => areApart(demand, other))
+
+const areApart = (a: Demand, b: Demand): boolean =>
+  a.path === b.path &&
+  !a.isList &&
+  a.literals !== undefined &&
+  b.literals !== undefined &&
+  !a.literals.some((value) => b.literals?.some((other) => isEqualJson(value, other)))
+
+const topOf = ({ path }: Demand): string => path.split('.')[0] ?? path

@@ -1,0 +1,268 @@
+import { checkRequireVerified, checkRoleField, compileAuth } from '../accounts/config/compile-auth.js'
+import { findClaimFields } from '../claims/config/claim-fields.js'
+import { compileClaims } from '../claims/config/compile-claims.js'
+import { warnOfClaims, warnOfRules } from '../claims/config/warn-of-claims.js'
+import { presentWays } from '../claims/query/demands.js'
+import { ConfigError, type ConfigFault } from '../errors.js'
+import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
+import type { Field } from '../fields/field-type.js'
+import { checkCase } from '../fields/names.js'
+import { RESERVED_COLLECTION_NAMES, USERS } from '../fields/schema/names.js'
+import { holdsReference } from '../fields/schema/references.js'
+import { createPatternStore } from '../filter/pattern/pattern-store.js'
+import { toPointerPart } from '../json/pointer.js'
+import { type ConfigReport, createReport, reportTo, type WarningReport } from '../json/report.js'
+import { EVERYONE, OWNER } from '../permissions/grants.js'
+import type { Where } from '../query/where.js'
+import { compileReferences } from '../references/config/compile-references.js'
+import type { IndexPlan } from '../storage.js'
+import type { AuthConfig, CollectionConfig, Config, Limits } from '../types.js'
+import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-permissions.js'
+import { compileSchema } from './compile-schema.js'
+import { DEFAULT_LIMITS } from './defaults.js'
+import { findWarnings } from './find-warnings.js'
+import { createVariableJudge, withoutClaims } from './judge-variable.js'
+import { type Fills, judgeFills, selectFills } from './options/fills.js'
+import type { Collection, ConfigWarning, LoggedPlan, ServicePlan } from './plan.js'
+import { checkShape, type IsUnsure } from './shape/check-shape.js'
+import { isUnsurePath } from './shape/settle-shape.js'
+
+/**
+ * The keys that have an effect only on the service's own accounts; the other keys also apply to callers of the host.
+ */
+const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
+  'register',
+  'sessionDays',
+  'sessions',
+  'cost',
+  'resetMinutes',
+]
+
+const OF_CHANGES = ['subscribers', 'changesHours', 'changesBytes'] as const
+
+/** Warns of keys that are set and have no effect. */
+function warnOfIdleKeys(
+  { auth, limits }: Pick<Config, 'auth' | 'limits'>,
+  plan: Pick<ServicePlan, 'auth' | 'log'>,
+  report: WarningReport,
+): void {
+  const warn = (
+    keys: readonly string[],
+    set: object | undefined,
+    place: WarningReport,
+    why: string,
+  ): void => {
+    for (const key of keys)
+      if (Object.hasOwn(set ?? {}, key)) place.at(key).fault('no_effect', `changes nothing: ${why}`)
+  }
+  if (plan.auth === null)
+    warn(OF_ACCOUNTS, auth, report.at('auth'), `"${USERS}" keeps no accounts, because it has no hash field`)
+  if (plan.log === null) warn(OF_CHANGES, limits, report.at('limits'), 'no collection has "changes": true')
+}
+
+/** The facts about the host that a configuration is checked against. */
+export interface CompileOptions {
+  /** Whether a collection that is open to everyone is a fault. */
+  readonly production: boolean
+  /** Whether the host identifies callers; `$user` may then have any field. */
+  readonly hasAuthenticate: boolean
+  /** Whether the host delivers tokens. Default: unknown, which is not a fault. */
+  readonly hasDeliver?: boolean
+  /** Whether the storage can keep a log of changes. Default true. */
+  readonly hasLog?: boolean
+  /** The fields that hooks fill. Default: none. */
+  readonly fills?: Fills
+  /** Whether a name in `fills` that no hook can fill is a fault. Default true. */
+  readonly judgesFills?: boolean
+  /** The faults of the host's adapter and options. */
+  readonly faults?: readonly ConfigFault[]
+}
+
+/**
+ * Compiles a configuration. Throws `ConfigError` with every fault, without faults that only follow from another.
+ */
+export function compileConfig(input: unknown, options: CompileOptions): ServicePlan {
+  const { config, isUnsure, faults: misshapen } = checkShape(input)
+  const faults: ConfigFault[] = [...(options.faults ?? []), ...misshapen]
+  const report = reportTo(faults)
+  const { collections: written = {}, auth = {} } = config
+  const claims = findClaimFields(config)
+  const judgeVariable = createVariableJudge(written[USERS]?.schema, { ...options, isUnsure, claims })
+
+  checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, report.at('collections'))
+  const { parse: parsePattern } = createPatternStore()
+  const collections = new Map(
+    Object.entries(written).map(([name, collection]) => {
+      const { roleField = null, verifiedField = null, requireVerified = false } = name === USERS ? auth : {}
+      const own = { roleField, verifiedField, requireVerified }
+      const context = {
+        judgeVariable,
+        claims,
+        parsePattern,
+        isUnsure,
+        ...own,
+        fills: options.fills?.get(name),
+      }
+      return [name, compileCollection(name, collection, report.at('collections').at(name), context)]
+    }),
+  )
+  const { fills, judgesFills = true } = options
+  if (fills && judgesFills) faults.push(...judgeFills(fills, collections, faults))
+  checkRoleField(auth, written[USERS]?.schema, isUnsure, report.at('auth'))
+  const limits = { ...DEFAULT_LIMITS, ...config.limits }
+  const read = compileClaims(
+    auth.claims ?? {},
+    {
+      collections,
+      parsePattern,
+      isUnsure,
+      judgeVariable: withoutClaims(judgeVariable, claims),
+      shownIf: auth.requireVerified
+        ? presenceOf(collections.get(USERS)?.fields ?? [], auth.verifiedField ?? null)
+        : null,
+    },
+    report.at('auth').at('claims'),
+  )
+  const known = {
+    collections,
+    auth: compileAuth(auth, collections.get(USERS), isUnsure, report.at('auth')),
+    ...compileReferences(collections, isUnsure, report),
+    claims: read,
+    claimed: new Set(Array.from(read.values(), ({ from }) => from)),
+    limits,
+  }
+  const log = compileLog(config, known, options.hasLog ?? true, report.at('collections'))
+  const plan = { ...known, log }
+  checkLimits(limits, report.at('limits'))
+  const { hasDeliver = true } = options
+  checkRequireVerified(
+    { config: auth, auth: plan.auth, references: plan, isUnsure, hasDeliver, faults: [...faults] },
+    report,
+  )
+  const warnings: ConfigWarning[] = []
+  const warn: WarningReport = createReport(
+    (path, code, message) => warnings.push({ code, path, message }) > 0,
+  )
+  for (const { name } of findOpenDoors(collections, isUnsure, faults)) {
+    const at = `/collections${toPointerPart(name)}/permissions${toPointerPart(EVERYONE)}`
+    if (options.production) report.within(at).fault(`${OPEN_DOOR}, which is an error in production`)
+    else warn.within(at).fault('open_to_everyone', `${OPEN_DOOR}; this is an error in production`)
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  warnOfIdleKeys(config, plan, warn)
+  findWarnings(written, plan, options, warn)
+  warnOfClaims(auth.claims ?? {}, plan, warn.at('auth').at('claims'))
+  warnOfRules(auth, plan, warn)
+  return { ...plan, warnings }
+}
+
+interface CollectionContext
+  extends Pick<RuleScope, 'judgeVariable' | 'claims' | 'parsePattern' | 'roleField' | 'verifiedField'> {
+  readonly isUnsure: IsUnsure
+  readonly requireVerified: boolean
+  readonly fills: readonly string[] | undefined
+}
+
+function compileCollection(
+  name: string,
+  config: CollectionConfig,
+  report: ConfigReport,
+  { isUnsure, requireVerified, fills, ...context }: CollectionContext,
+): Collection {
+  const additionalProperties = config.additionalProperties ?? isUnsure(report.at('additionalProperties').path)
+  const { fields, paths, validate, storage } = compileSchema(
+    name,
+    { ...config, additionalProperties },
+    { parsePattern: context.parsePattern, isUnsure },
+    report,
+  )
+  const shownIf = requireVerified ? presenceOf(fields, context.verifiedField) : null
+  const scope = {
+    ...context,
+    fields,
+    paths,
+    validate,
+    additionalProperties,
+    shownIf,
+    isUnsure: isUnsurePath(paths),
+  }
+  const permissions = compilePermissions(config.permissions ?? {}, scope, report.at('permissions'))
+  return {
+    name,
+    fields,
+    paths,
+    hashes: fields.filter(({ type }) => type === 'hash'),
+    referring: fields.filter(holdsReference),
+    additionalProperties,
+    permissions,
+    parsePattern: context.parsePattern,
+    validate,
+    fills: selectFills(fields, fills),
+    roleField: context.roleField,
+    verifiedField: context.verifiedField,
+    storage: permissions.read.get(OWNER)
+      ? { ...storage, indexes: [...storage.indexes, BY_CREATOR] }
+      : storage,
+    hasChanges: config.changes ?? false,
+  }
+}
+
+/** The index for callers who may read their own documents. */
+const BY_CREATOR: IndexPlan = {
+  fields: SYSTEM_FIELD_PLANS.flatMap(({ name, ref }) => (ref && name === 'createdBy' ? [ref] : [])),
+  unique: false,
+}
+
+/** Matches the documents that have a field. */
+function presenceOf(fields: readonly Field[], name: string | null): Where | null {
+  const field = fields.find((one) => one.name === name)
+  if (!field?.ref) return null
+  return { kind: 'fixed', filter: { kind: 'present', field: field.ref }, ways: presentWays(field) }
+}
+
+/**
+ * If a collection has changes, collections that determine a caller's rights are logged too (CONTRACT.md §9, "The log").
+ */
+function compileLog(
+  config: Partial<Config>,
+  { collections, claimed }: Pick<ServicePlan, 'collections' | 'claimed'>,
+  hasLog: boolean,
+  report: ConfigReport,
+): LoggedPlan | null {
+  const told = [...collections.values()].filter(({ hasChanges }) => hasChanges)
+  if (told.length === 0) return null
+  if (!hasLog)
+    for (const { name } of told)
+      report.at(name).at('changes').fault('this storage adapter has no log of changes')
+  const users = collections.has(USERS) ? [USERS] : []
+  return {
+    collections: new Set([...told.map(({ name }) => name), ...users, ...claimed]),
+    configuration: JSON.stringify({ ...config, $schema: undefined, $ignore: undefined }),
+  }
+}
+
+function checkLimits({ defaultLimit, maxLimit }: Limits, report: ConfigReport): void {
+  if (defaultLimit !== null && maxLimit !== null && defaultLimit > maxLimit)
+    report.at('defaultLimit').fault(`is greater than maxLimit, ${maxLimit}`)
+}
+
+const OPEN_DOOR = 'everyone may create, read, update and delete everything here'
+
+/**
+ * Finds collections that are open to everyone. Collections with a fault in the grants of everyone are excluded: the
+ * correction could close them.
+ */
+const findOpenDoors = (
+  collections: ReadonlyMap<string, Collection>,
+  isUnsure: IsUnsure,
+  faults: readonly ConfigFault[],
+): readonly Collection[] =>
+  [...collections.values()].filter((collection) => {
+    const at = `/collections${toPointerPart(collection.name)}`
+    const isAtFault = faults.some(({ path }) => path.startsWith(`${at}/permissions/*/`))
+    return (
+      !isAtFault &&
+      !isUnsure(`${at}/additionalProperties`) &&
+      isOpenToEveryone(collection.permissions, collection)
+    )
+  })

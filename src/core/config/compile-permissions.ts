@@ -1,0 +1,245 @@
+import { compileFields } from '../fields/compile-fields.js'
+import type { Field } from '../fields/field-type.js'
+import { isFieldName, isSystemField, suggest } from '../fields/schema/names.js'
+import type { BodyValidator } from '../fields/schema/validator.js'
+import type { Filter } from '../filter/filter.js'
+import { isEqualJson } from '../json/equality.js'
+import { isObject, readOwn } from '../json/own-properties.js'
+import { readPointer, toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from '../json/report.js'
+import {
+  ALL_PROPERTIES,
+  type CompiledPermissions,
+  EVERYONE,
+  includesProperty,
+  isRole,
+  OPERATIONS,
+  OWNER,
+  type PropertySet,
+  type Rule,
+  type RuleOperation,
+} from '../permissions/grants.js'
+import { claimIn, findVariables, type JudgeVariable } from '../query/variable.js'
+import { ANYWHERE, bindWhere, narrowWhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
+import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'
+import { judgeSample } from './judge-sample.js'
+import { UNSURE } from './shape/settle-shape.js'
+
+/** The parts of a configuration that the values of a `set` are checked against. */
+interface SetScope {
+  readonly fields: readonly Field[]
+  readonly validate: BodyValidator
+  readonly judgeVariable: JudgeVariable
+  readonly givesDefaults?: boolean
+}
+
+/** The reasons why a property can never be set to a value: for each variable in it, and for the rest of it. */
+function judgeSet(name: string, value: unknown, scope: SetScope): readonly string[] {
+  const declared = scope.fields.filter((field) => field.name === name)
+  const fields = declared.length > 0 ? declared : UNDECLARED
+  return [...judgeVariables(fields, value, scope.judgeVariable), ...judgeLiterals(name, value, scope)]
+}
+
+/** An undeclared property may have any value. */
+const UNDECLARED = compileFields({ any: { type: 'json' } })
+
+/** `fields` has the field of the value; it is empty if the type is unknown. */
+function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVariable): readonly string[] {
+  const known = fields.filter(({ definition }) => definition !== UNSURE)
+  if (!Array.isArray(value) && !isObject(value))
+    return findVariables(value).flatMap((variable) => judge(variable, undefined, known) ?? [])
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const inside = known.flatMap((field) => findInside(field, name))
+    return judgeVariables(inside, inner, judge)
+  })
+}
+
+/** The field inside a field, by name, or that of its elements. */
+const findInside = ({ items, properties }: Field, name: string): Field | readonly Field[] =>
+  items ?? properties.find((property) => property.name === name) ?? UNDECLARED
+
+/** The reasons why the literal parts of a value do not fit its field, for all values of its variables. */
+function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly string[] {
+  const at = toPointerPart(name)
+  const sample: JsonObject = { [name]: value }
+  const hasVariables = findVariables(value).length > 0
+  return judgeSample(scope, sample, at)
+    .filter(({ path, code }) => {
+      if (!hasVariables || code === 'unknown_property') return true
+      // With a variable, the value may have only some properties, which are merged into the stored ones.
+      const found = readPointer(sample, path)
+      return code !== 'required' && (typeof found !== 'string' || findVariables(found).length === 0)
+    })
+    .map(({ path, message }) => `is not a value of the field: ${path.slice(at.length)} ${message}`)
+}
+
+/** The parts of a configuration that the names and values of a rule are checked against. */
+export interface RuleScope extends WhereScope, SetScope {
+  readonly additionalProperties: boolean
+  readonly roleField: string | null
+  /** The field that only the service writes. */
+  readonly verifiedField: string | null
+  /** The condition for showing a document to callers without a role; `null` for none. */
+  readonly shownIf: Where | null
+}
+
+/** Resolves the grants of a collection into one table by operation (CONTRACT.md §5). */
+export function compilePermissions(
+  permissions: NonNullable<CollectionConfig['permissions']>,
+  scope: RuleScope,
+  report: ConfigReport,
+): CompiledPermissions {
+  const table = { create: new Map(), read: new Map(), update: new Map(), delete: new Map() }
+  for (const [subject, grant] of Object.entries(permissions)) {
+    for (const written of expandGrant(grant, report.at(subject))) {
+      const { operation, rule, place } = written
+      if (subject !== OWNER || operation !== 'create')
+        table[operation].set(subject, rule && compileRule(subject, { ...written, rule }, scope))
+      // A grant of `true` or `false` covers only what owners can do at all, so it is not a fault.
+      else if (typeof grant !== 'boolean')
+        place.fault('owner applies to existing documents, so it cannot create')
+    }
+  }
+  return table
+}
+
+/** A rule as configured, and its place. `null` denies. */
+interface ConfiguredRule {
+  readonly operation: RuleOperation
+  readonly rule: RuleConfig | null
+  readonly place: ConfigReport
+  /** Whether it comes from a grant for all operations. */
+  readonly isWhole?: boolean
+}
+
+const WITHOUT_CONDITIONS: RuleConfig = {}
+
+const ruleOf = (rule: boolean | RuleConfig): RuleConfig | null =>
+  typeof rule === 'object' ? rule : rule ? WITHOUT_CONDITIONS : null
+
+/** The rules of a grant. */
+function expandGrant(grant: GrantConfig, place: ConfigReport): readonly ConfiguredRule[] {
+  if (typeof grant === 'boolean') {
+    return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), place, isWhole: grant }))
+  }
+  // Both forms at once are reported already; each is still checked for its own faults.
+  const plain: readonly ConfiguredRule[] = isPlain(grant)
+    ? [
+        { operation: 'read', rule: WITHOUT_CONDITIONS, place },
+        { operation: 'create', rule: grant, place },
+      ]
+    : []
+  const byOperation = OPERATIONS.flatMap((operation): ConfiguredRule[] => {
+    const rule = readOwn(grant as JsonObject, operation) as boolean | RuleConfig | undefined
+    return rule === undefined ? [] : [{ operation, rule: ruleOf(rule), place: place.at(operation) }]
+  })
+  return [...plain, ...byOperation]
+}
+
+const isPlain = (grant: GrantConfig & object): grant is Pick<RuleConfig, 'pick' | 'omit'> =>
+  Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')
+
+function compileRule(
+  subject: string,
+  { operation, rule, place, isWhole = false }: ConfiguredRule & { readonly rule: RuleConfig },
+  scope: RuleScope,
+): Rule {
+  for (const list of ['pick', 'omit'] as const) {
+    for (const [i, name] of Object.entries(rule[list] ?? [])) {
+      const message = judgeName(list, name, operation, scope)
+      if (message) place.at(list).at(i).fault(message)
+    }
+  }
+  const written = compileWhere(rule.where, scope, place.at('where'))
+  const isHiding = operation === 'read' && scope.shownIf !== null && !isRole(subject)
+  const where = isHiding ? narrowWhere(written, scope.shownIf) : written
+  // By default, an update must leave the document within the `where` of its rule.
+  const check =
+    rule.check === undefined && operation === 'update'
+      ? where
+      : compileWhere(rule.check, scope, place.at('check'))
+  const givesDefaults = operation === 'create'
+  const set = compileSet(rule.set ?? {}, { ...scope, givesDefaults }, place.at('set'))
+  const variables = [...variablesIn(where), ...variablesIn(check), ...findVariables([...set.values()])]
+  return {
+    subject,
+    properties: compileProperties(rule),
+    where,
+    check,
+    set,
+    claims: [...new Set(variables.flatMap((variable) => claimIn(scope.claims, variable) ?? []))],
+    acceptsRole:
+      (isWhole && isRole(subject)) ||
+      (scope.roleField !== null && rule.pick?.includes(scope.roleField) === true),
+  }
+}
+
+const compileProperties = ({ pick, omit }: RuleConfig): PropertySet =>
+  pick || omit ? { pick: pick ? new Set(pick) : null, omit: new Set(omit) } : ALL_PROPERTIES
+
+const variablesIn = (where: Where): readonly string[] => (where.kind === 'bound' ? where.variables : [])
+
+const compileWhere = (where: WhereConfig | undefined, scope: RuleScope, place: ConfigReport): Where =>
+  where === undefined ? ANYWHERE : parseWhere(where, scope, place)
+
+function compileSet(set: JsonObject, scope: RuleScope, report: ConfigReport): ReadonlyMap<string, unknown> {
+  for (const [name, value] of Object.entries(set)) {
+    const ofName = judgeName('set', name, 'create', scope)
+    const messages =
+      ofName === undefined
+        ? judgeSet(name, value, scope)
+        : [ofName, ...findVariables(value).flatMap((variable) => scope.judgeVariable(variable) ?? [])]
+    for (const message of messages) report.at(name).fault(message)
+  }
+  return new Map(Object.entries(set))
+}
+
+/** The reason why a rule may not name a property; `undefined` if it may. */
+function judgeName(
+  list: 'pick' | 'omit' | 'set',
+  name: string,
+  operation: RuleOperation,
+  { fields, additionalProperties, verifiedField }: RuleScope,
+): string | undefined {
+  if (list === 'set' && name === verifiedField) return `${name} is written only by the service`
+  if (isSystemField(name)) {
+    if (operation !== 'read') return `${name} is always set by the service`
+    return name === '_id' && list === 'omit' ? '_id is always shown' : undefined
+  }
+  const field = fields.find((candidate) => candidate.name === name)
+  if (field?.type === 'hash' && list === 'pick' && operation === 'read') return 'a hash is never shown'
+  if (field || (additionalProperties && isFieldName(name))) return undefined
+  const declared = fields.map((candidate) => candidate.name)
+  return `there is no field ${JSON.stringify(name)} in the schema${suggest(name, declared)}`
+}
+
+/** The system fields that every document has. */
+const ALWAYS_THERE: readonly string[] = ['_id', 'createdAt', 'updatedAt']
+
+/** Whether a condition obviously holds for every document and every caller. */
+const holdsAlways = (where: Where): boolean => isAlways(bindWhere(where, { user: null, now: '' }))
+
+function isAlways(filter: Filter): boolean {
+  if (filter.kind === 'present') return ALWAYS_THERE.includes(filter.field.path)
+  if (filter.kind === 'and') return filter.filters.every(isAlways)
+  if (filter.kind !== 'or') return false
+  const others = filter.filters
+  return others.some(
+    (one) => isAlways(one) || (one.kind === 'not' && others.some((other) => isEqualJson(one.filter, other))),
+  )
+}
+
+/** Whether everyone may do everything with every document and property, however the grants express it. */
+export const isOpenToEveryone = (
+  table: CompiledPermissions,
+  { fields, additionalProperties }: Pick<RuleScope, 'fields' | 'additionalProperties'>,
+): boolean =>
+  OPERATIONS.every((operation) => {
+    const rule = table[operation].get(EVERYONE)
+    if (!rule || !holdsAlways(rule.where) || !holdsAlways(rule.check)) return false
+    const includesAll = fields.every(
+      ({ name, type }) =>
+        includesProperty(rule.properties, name) || (type === 'hash' && operation === 'read'),
+    )
+    return includesAll && !(additionalProperties && rule.properties.pick !== null)
+  })

@@ -1,0 +1,246 @@
+import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
+import type { DefinitionCheck, Field } from '../fields/field-type.js'
+import { fieldTypeOf } from '../fields/field-types.js'
+import { checkCase, RESERVED_FIELD_NAMES } from '../fields/names.js'
+import { suggest } from '../fields/schema/names.js'
+import { type BodyValidator, compileValidator } from '../fields/schema/validator.js'
+import type { FieldRef } from '../filter/filter.js'
+import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
+import { toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from '../json/report.js'
+import { findVariables } from '../query/variable.js'
+import { findReferences } from '../references/config/find-references.js'
+import type { CollectionPlan, IndexPlan } from '../storage.js'
+import type { CollectionConfig, FieldDefinition, JsonObject } from '../types.js'
+import { describeType } from './can-hold.js'
+import { judgeSample } from './judge-sample.js'
+import type { IsUnsure } from './shape/check-shape.js'
+import { UNSURE } from './shape/settle-shape.js'
+
+/** The most elements of an array that a configuration declares as indexed: each has its own index entry. */
+const MAX_ELEMENTS = 1000
+
+/** The collection whose indexes are compiled. */
+interface IndexContext {
+  readonly name: string
+  readonly report: ConfigReport
+  readonly isUnsure: IsUnsure
+}
+
+/**
+ * The indexes of unique fields, fields marked `index`, references at any depth, and those that the configuration
+ * declares. `_id` is the primary key in every storage.
+ */
+function compileIndexes(
+  config: CollectionConfig,
+  fields: readonly Field[],
+  { name, report, isUnsure }: IndexContext,
+): readonly IndexPlan[] {
+  const marked = fields.flatMap((field): IndexPlan[] => {
+    const { unique, index } = field.definition as { readonly unique?: boolean; readonly index?: boolean }
+    const place = report.at('schema').at(field.name)
+    // A delete looks for the documents that refer to the deleted one.
+    const references = findReferences(field, name, place).flatMap(({ ref }) =>
+      ref ? [{ fields: [ref], unique: unique === true }] : [],
+    )
+    if (index && field.items && !isIndexable(field) && field.items.definition !== UNSURE)
+      place.at('index').fault(`is on ${describeType(field)}, not on a field of single values`)
+    if (references.length > 0 || !(unique || index) || !field.ref) return references
+    return [{ fields: [field.ref], unique: unique === true }]
+  })
+  const createdAt = SYSTEM_FIELD_PLANS.flatMap(({ name, ref }): IndexPlan[] =>
+    ref && name === 'createdAt' ? [{ fields: [ref], unique: false }] : [],
+  )
+  const declared = compileDeclared(config, fields, report.at('indexes'))
+  const listed = new Set(declared.flatMap((index) => index.fields.map(({ path }) => path)))
+  for (const [field, definition] of Object.entries(config.schema))
+    if (definition.type === 'array' && (definition.index || listed.has(field)))
+      checkLength(definition.maxItems, { place: report.at('schema').at(field).at('maxItems'), isUnsure })
+  return [...marked, ...createdAt, ...declared]
+}
+
+/** Whether an index can hold the values of a field, or its elements. */
+const isIndexable = ({ ref, fieldType, items }: Field): boolean =>
+  ref !== null && (items ?? { fieldType }).fieldType.isScalar
+
+function checkLength(
+  maxItems: number | undefined,
+  { place, isUnsure }: { readonly place: ConfigReport; readonly isUnsure: IsUnsure },
+): void {
+  if (isUnsure(place.path) || (maxItems !== undefined && maxItems <= MAX_ELEMENTS)) return
+  const found = maxItems === undefined ? 'is missing' : `is ${maxItems}`
+  place.fault(`${found}, and an indexed array has at most ${MAX_ELEMENTS.toLocaleString('en')} elements`)
+}
+
+function compileDeclared(
+  { indexes = [] }: CollectionConfig,
+  fields: readonly Field[],
+  report: ConfigReport,
+): readonly IndexPlan[] {
+  const candidates = [...fields, ...SYSTEM_FIELD_PLANS]
+  // `flatMap` skips the holes of elements with a fault.
+  return indexes.flatMap((index, i): IndexPlan[] => {
+    const place = report.at(i)
+    const refs: FieldRef[] = []
+    for (const [j, name] of Object.entries(index.fields)) {
+      const field = candidates.find((candidate) => candidate.name === name)
+      if (field?.definition === UNSURE || field?.items?.definition === UNSURE) continue
+      const fault = judgeColumn(name, field, candidates, refs)
+      if (fault !== undefined)
+        place
+          .at('fields')
+          .at(j)
+          .fault(`${JSON.stringify(name)} ${fault}`)
+      else if (field?.ref) refs.push(field.ref)
+    }
+    const array = refs.find(({ each }) => each)
+    if (array && index.unique)
+      place.at('unique').fault(`${JSON.stringify(array.path)} is an array, so the index cannot be unique`)
+    return [{ fields: refs, unique: index.unique === true }]
+  })
+}
+
+/** The reason why a field cannot be the next one of an index; `undefined` if it can. */
+function judgeColumn(
+  name: string,
+  field: Field | undefined,
+  candidates: readonly Field[],
+  before: readonly FieldRef[],
+): string | undefined {
+  if (!field) {
+    const known = candidates.filter(isIndexable).map((candidate) => candidate.name)
+    return `is not a top-level field${suggest(name, known)}`
+  }
+  if (!isIndexable(field)) return `is ${describeType(field)}, not a field of single values`
+  const other = field.items && before.find(({ each }) => each)
+  return other
+    ? `is ${describeType(field)}, and ${JSON.stringify(other.path)} is one already: an index has at most one`
+    : undefined
+}
+
+/** A place in a document, and in the configuration. */
+interface ValueLocation {
+  readonly pointer: string
+  readonly report: ConfigReport
+  /** Creates a document that holds only this value, at this place. */
+  readonly wrap: (value: unknown) => JsonObject
+}
+
+/** Checks that every default, and every value of an `enum`, is one that its field accepts. */
+function checkOwnValues(fields: readonly Field[], validate: BodyValidator, schema: ConfigReport): void {
+  const judge = (value: unknown, place: ValueLocation, report: ConfigReport): void => {
+    for (const { path, message } of judgeSample({ fields, validate }, place.wrap(value), place.pointer)) {
+      const inside = path.slice(place.pointer.length)
+      report.fault(`is not a value of the field: ${inside}${inside && ' '}${message}`)
+    }
+  }
+  const visit = (field: Field, place: ValueLocation): void => {
+    const { definition, properties, items } = field
+    const written = field.defaultAt(null)
+    const [variable] = findVariables(written)
+    if (variable !== undefined) {
+      const allowed = 'a default is a value, or "$now" for a timestamp'
+      place.report.at('default').fault(`${JSON.stringify(variable)} is not a value: ${allowed}`)
+    } else if (written !== undefined) judge(written, place, place.report.at('default'))
+    const choices: readonly unknown[] = 'enum' in definition ? (definition.enum ?? []) : []
+    for (const [i, value] of choices.entries()) judge(value, place, place.report.at('enum').at(i))
+    visitAll(properties, { ...place, report: place.report.at('properties') })
+    if (items) {
+      const wrap: ValueLocation['wrap'] = (value) => place.wrap([value])
+      visit(items, { pointer: `${place.pointer}/0`, report: place.report.at('items'), wrap })
+    }
+  }
+  const visitAll = (inner: readonly Field[], { pointer, report, wrap }: ValueLocation): void => {
+    for (const field of inner) {
+      visit(field, {
+        pointer: pointer + toPointerPart(field.name),
+        report: report.at(field.name),
+        wrap: (value) => wrap({ [field.name]: value }),
+      })
+    }
+  }
+  visitAll(fields, { pointer: '', report: schema, wrap: (value) => value as JsonObject })
+}
+
+/** The schema of a collection, compiled. */
+export interface CompiledSchema {
+  readonly fields: readonly Field[]
+  readonly paths: ReadonlyMap<string, Field>
+  readonly validate: BodyValidator
+  readonly storage: CollectionPlan
+}
+
+/** The parts of a configuration that a schema depends on. */
+interface SchemaContext {
+  readonly parsePattern: ParsePattern
+  readonly isUnsure: IsUnsure
+}
+
+/** Compiles the schema and the indexes of a collection whose shape is valid. */
+export function compileSchema(
+  name: string,
+  config: CollectionConfig,
+  { parsePattern, isUnsure }: SchemaContext,
+  report: ConfigReport,
+): CompiledSchema {
+  const schema = report.at('schema')
+  checkCase(Object.keys(config.schema), RESERVED_FIELD_NAMES, schema)
+  const definitions = Object.fromEntries(
+    Object.entries(config.schema).map(([field, definition]) => [
+      field,
+      settleDefinition(definition, schema.at(field)),
+    ]),
+  )
+  const fields = compileFields(definitions)
+  const indexes = compileIndexes(config, fields, { name, report, isUnsure })
+  const indexed = new Set(indexes.flatMap((index) => index.fields.map(({ path }) => path)))
+  const validate = compileValidator(fields, {
+    indexed,
+    additionalProperties: config.additionalProperties ?? false,
+    parsePattern,
+  })
+  checkOwnValues(fields, validate, schema)
+  const paths = new Map([...collectPaths(fields), ...SYSTEM_FIELD_PLANS].map((field) => [field.path, field]))
+  return { fields, paths, validate, storage: { name, indexes } }
+}
+
+/**
+ * The definition in its settled form, after the checks that a JSON Schema cannot express. Attributes with a
+ * fault are left out, so that the rest is still checked.
+ */
+function settleDefinition(definition: FieldDefinition, report: ConfigReport): FieldDefinition {
+  const unusable = new Set<string>()
+  const check: DefinitionCheck = {
+    refuse(attribute, message, part = '') {
+      unusable.add(attribute)
+      report.at(attribute).within(part).fault(message)
+    },
+    report,
+    settle: settleDefinition,
+  }
+  const { settle, bounds } = fieldTypeOf(definition.type)
+  const settled = settle?.(definition, check) ?? definition
+  if (bounds) checkBounds(settled, bounds, unusable, check)
+  // Some of its values have a fault.
+  if ('enum' in settled && settled.enum && hasHoles(settled.enum)) unusable.add('enum')
+  if (unusable.size === 0) return settled
+  const usable = Object.entries(settled).filter(([attribute]) => !unusable.has(attribute))
+  return Object.fromEntries(usable) as FieldDefinition
+}
+
+const hasHoles = (list: readonly unknown[]): boolean => Object.keys(list).length < list.length
+
+function checkBounds(
+  definition: FieldDefinition,
+  [lower, upper]: readonly [lower: string, upper: string],
+  unusable: Set<string>,
+  { refuse }: DefinitionCheck,
+): void {
+  const attributes = new Map<string, unknown>(Object.entries(definition))
+  const [min, max] = [attributes.get(lower), attributes.get(upper)]
+  if (min === undefined || max === undefined || unusable.has(lower) || unusable.has(upper)) return
+  // Both are numbers, or texts that sort like their values.
+  if ((min as number) <= (max as number)) return
+  refuse(lower, `is greater than ${upper}`)
+  unusable.add(upper)
+}

@@ -1,0 +1,109 @@
+import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
+import type { Field } from '../fields/field-type.js'
+import { suggest, USERS } from '../fields/schema/names.js'
+import { toPointerPart } from '../json/pointer.js'
+import { elementOf } from '../query/condition.js'
+import {
+  isVariable,
+  type JudgeVariable,
+  NOW,
+  USER,
+  userPathOf,
+  type VariableForm,
+} from '../query/variable.js'
+import type { FieldDefinition } from '../types.js'
+import { canHold, nameType } from './can-hold.js'
+import type { IsUnsure } from './shape/check-shape.js'
+import { isUnsurePath } from './shape/settle-shape.js'
+
+/**
+ * Creates the check of variables. If the service keeps the accounts, `$user` is a document of `users`; callers of a
+ * host may have any field, of any type (CONTRACT.md §5).
+ */
+export function createVariableJudge(
+  users: { readonly [field: string]: FieldDefinition } | undefined,
+  options: {
+    readonly hasAuthenticate: boolean
+    readonly isUnsure: IsUnsure
+    /** The claims as fields of callers. */
+    readonly claims: ReadonlyMap<string, Field>
+  },
+): JudgeVariable {
+  const fields = [...collectPaths(compileFields(users ?? {})), ...SYSTEM_FIELD_PLANS]
+  const known = new Map(fields.map((field) => [field.path, field]))
+  const isUnsure = isUnsurePath(known)
+  /** The field whose values a variable has; `null` if it is unknown. */
+  const fieldOf = (path: string): Field | null | undefined => {
+    const [head = ''] = path.split('.')
+    if (path === '_id' || options.claims.has(path)) return options.claims.get(path) ?? known.get(path)
+    if (isUnsureClaim(options.isUnsure, head) || options.hasAuthenticate) return null
+    if (options.isUnsure(`/collections/${USERS}/schema`) || isUnsure(path)) return null
+    return known.get(path)
+  }
+  return (variable, form, targets = []) => {
+    const path = userPathOf(variable)
+    if (!isVariable(variable) || path === '') return describeUnknown(variable)
+    const [head = ''] = (path ?? '').split('.')
+    if (options.claims.has(head) && path !== head) return PART
+    // The time has the type of `createdAt`.
+    const field = path === undefined ? known.get('createdAt') : fieldOf(path)
+    if (field === null) return undefined
+    if (field) {
+      const held = form === 'list' ? elementOf(field) : field
+      // A claim may only be set as an array, although a `json` field accepts any value.
+      const isOnlyForLists = form === undefined && options.claims.has(head)
+      const takes = (target: Field): boolean =>
+        canHold(target, held) && (target.items !== null || !isOnlyForLists)
+      const [target] = targets
+      const misfit =
+        target && !targets.some(takes)
+          ? `${variable} is of type ${nameType(held)}, and the field of type ${nameType(target)}`
+          : undefined
+      return judgeForm(variable, form, formsOf(field)) ?? misfit
+    }
+    const named = [...known.keys(), ...options.claims.keys()].map((name) => USER + name)
+    return `${variable} has no value: "${USERS}" has no such readable field, and there is no such claim${suggest(variable, named)}`
+  }
+}
+
+/** Whether a claim of this name was left out because of a fault. */
+const isUnsureClaim = (isUnsure: IsUnsure, name: string): boolean =>
+  ['from', 'where', 'take'].some((attribute) => isUnsure(`/auth/claims${toPointerPart(name)}/${attribute}`))
+
+function describeUnknown(variable: string): string {
+  const meant = variable.replace(/^[^.]*\./, USER)
+  const near = suggest(variable, isVariable(meant) ? [NOW, meant] : [NOW])
+  return `${JSON.stringify(variable)} is not a variable; use "$now" or "$user.<field>"${near}`
+}
+
+const PART = 'a claim has single values, which have no fields'
+
+/** The check of variables in claims: a claim must not depend on claims. */
+export const withoutClaims =
+  (judge: JudgeVariable, claims: { has(name: string): boolean }): JudgeVariable =>
+  (variable, form, fields) => {
+    const [head = ''] = (userPathOf(variable) ?? '').split('.')
+    return claims.has(head)
+      ? `${variable} is a claim, and a claim cannot use one`
+      : judge(variable, form, fields)
+  }
+
+function formsOf({ fieldType, items }: Field): readonly VariableForm[] {
+  if (fieldType.valueType === 'json') return ['single', 'list']
+  if (items) return ['list']
+  return fieldType.isScalar ? ['single'] : []
+}
+
+/** Rejects a comparison with an operand of the wrong form: it would be false for everyone. */
+function judgeForm(
+  variable: string,
+  form: VariableForm | undefined,
+  forms: readonly VariableForm[],
+): string | undefined {
+  if (form === undefined || forms.includes(form)) return undefined
+  const [held] = forms
+  if (form === 'single') return `must be a single value, and ${variable} is ${held ? 'a list' : 'an object'}`
+  return held
+    ? `must be a list, and ${variable} is a single value; ["${variable}"] is a list with it`
+    : `must be a list, and ${variable} is an object`
+}

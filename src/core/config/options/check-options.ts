@@ -1,0 +1,224 @@
+import type { ConfigFault } from '../../errors.js'
+import { findTwins } from '../../fields/names.js'
+import { COLLECTION_NAME, RESERVED_COLLECTION_NAMES, suggest } from '../../fields/schema/names.js'
+import { isObject, isPlainObject } from '../../json/own-properties.js'
+import { BOOLEAN, type Expectation, type Expectations, judgeOptions } from '../../options.js'
+import type { ServiceOptions } from '../../types.js'
+import { isListOfNames } from './fills.js'
+import { isOrigin } from './origin.js'
+
+const isName = new RegExp(COLLECTION_NAME)
+
+/** The members of a consumer, all required. */
+const MEMBERS: readonly string[] = ['collections', 'handle']
+
+/** The faults of consumers: their collections must exist in `config` and have `changes`. */
+function judgeConsumers(options: unknown, config: unknown): readonly ConfigFault[] {
+  const consumers = isObject(options) ? options.consumers : undefined
+  if (!isObject(consumers)) return []
+  const collections = isObject(config) && isObject(config.collections) ? config.collections : {}
+  const named = Object.keys(consumers).filter((name) => consumers[name] !== undefined)
+  const twins = findTwins(named, RESERVED_COLLECTION_NAMES)
+  return Object.entries(consumers).flatMap(([name, consumer]): readonly ConfigFault[] => {
+    const path = `options.consumers.${name}`
+    const fault = describeName(name) ?? twins.get(name)
+    const unnamed = fault === undefined ? [] : [{ path, message: fault }]
+    return consumer === undefined ? unnamed : [...unnamed, ...judgeConsumer(path, consumer, collections)]
+  })
+}
+
+/** The error of a consumer's name, which is stored with its position. */
+function describeName(name: string): string | undefined {
+  if (!isName.test(name)) return 'must have a name of letters, digits, _ and -, at most 63, a letter first'
+  return RESERVED_COLLECTION_NAMES.includes(name) ? 'is a reserved name' : undefined
+}
+
+function judgeConsumer(
+  path: string,
+  consumer: unknown,
+  configured: { readonly [name: string]: unknown },
+): readonly ConfigFault[] {
+  if (!isObject(consumer)) return [{ path, message: 'must be { collections, handle }' }]
+  const { collections, handle } = consumer
+  const unknown = Object.keys(consumer).filter((name) => !MEMBERS.includes(name))
+  return [
+    ...unknown.map((name) => ({
+      path: `${path}.${name}`,
+      message: `is unknown${suggest(name, MEMBERS) || ';'} allowed: ${MEMBERS.join(', ')}`,
+    })),
+    ...(typeof handle === 'function'
+      ? []
+      : [{ path: `${path}.handle`, message: 'must be a function of a change' }]),
+    ...(Array.isArray(collections) && collections.length > 0
+      ? collections.flatMap((name: unknown, i) =>
+          judgeCollection(`${path}.collections[${i}]`, name, configured).concat(
+            collections.indexOf(name) < i
+              ? [{ path: `${path}.collections[${i}]`, message: `${JSON.stringify(name)} is listed twice` }]
+              : [],
+          ),
+        )
+      : [
+          {
+            path: `${path}.collections`,
+            message: 'must be an array of the names of collections, at least one',
+          },
+        ]),
+  ]
+}
+
+/** The faults of one collection of a consumer. */
+function judgeCollection(
+  path: string,
+  name: unknown,
+  configured: { readonly [name: string]: unknown },
+): ConfigFault[] {
+  const names = Object.keys(configured).filter((known) => known !== COMMENT)
+  if (typeof name !== 'string') return [{ path, message: 'must be the name of a collection' }]
+  if (!names.includes(name))
+    return [
+      {
+        path,
+        message: `${JSON.stringify(name)} is not a collection${suggest(name, names) || ';'} allowed: ${names.join(', ')}`,
+      },
+    ]
+  const collection = configured[name]
+  return isObject(collection) && collection.changes === true
+    ? []
+    : [{ path, message: `${JSON.stringify(name)} has no "changes": true, so its changes are not logged` }]
+}
+
+const COMMENT = '$comment'
+
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const hasMethods = (value: unknown, names: readonly string[]): boolean =>
+  typeof value === 'object' && value !== null && names.every((name) => isFunction((value as never)[name]))
+
+const isLogger = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  ['info', 'warn', 'error'].every((name) => ['function', 'undefined'].includes(typeof (value as never)[name]))
+
+const isPage = (value: unknown): boolean =>
+  isObject(value) && ['html', 'policy', 'etag'].every((name) => typeof value[name] === 'string')
+
+/** A path in front of all routes. */
+export const BASE_PATH: Expectation = [
+  (value) => typeof value === 'string' && /^(?:\/(?!\.\.?(?:\/|$))[\w.~%!$&'()*+,;=:@-]+)*\/*$/.test(value),
+  'a path like "/api"',
+]
+
+/** Hooks by collection. */
+export const HOOKS: Expectation = [isPlainObject, 'a plain object of hooks by collection']
+
+/** The name of a header (RFC 9110 §5.1). A `*` would not be one name. */
+const HEADER_NAME = /^[\w!#$%&'+.^`|~-]+$/
+const isHeaderName = (value: unknown): boolean => typeof value === 'string' && HEADER_NAME.test(value)
+
+// Spread, because `every` skips holes.
+const isListOf = (value: unknown, isValid: (value: unknown) => boolean): boolean =>
+  Array.isArray(value) && [...value].every(isValid)
+
+/** The members of `cors`. */
+const CORS: Expectations = {
+  origins: [(value) => value === '*' || isListOf(value, isOrigin), '"*", or an array of origins'],
+  headers: [(value) => isListOf(value, isHeaderName), 'an array of header names'],
+}
+
+/** The expected value of each option of `createCollectionService` (CONTRACT.md §7). */
+const OPTIONS: Expectations = {
+  authenticate: [isFunction, 'a function of a request'],
+  accounts: BOOLEAN,
+  basePath: BASE_PATH,
+  cors: [
+    (value) => isPlainObject(value) && value.origins !== undefined && judgeOptions(value, CORS).length === 0,
+    '{ origins, headers }: origins are "*", or an array of origins like "https://example.com"; headers (optional) is an array of request header names like "X-Request-Id"',
+  ],
+  clientAddress: [isFunction, 'a function of a request'],
+  hasher: [(value) => hasMethods(value, ['hash', 'verify']), 'an object with hash and verify'],
+  logger: [isLogger, 'an object with info, warn and error'],
+  production: BOOLEAN,
+  now: [isFunction, 'a function that returns milliseconds'],
+  openapi: BOOLEAN,
+  deliver: [isFunction, 'a function of a delivery'],
+  background: [isFunction, 'a function of a promise'],
+  observe: [isFunction, 'a function of an event'],
+  hooks: HOOKS,
+  page: [isPage, 'what createPage of collection-service/page gives'],
+  consumers: [isPlainObject, 'a plain object of consumers by name'],
+}
+
+const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
+
+/**
+ * The faults of a value that is not an adapter, and of options that are unknown, of a wrong type, or for
+ * collections that `config` does not have.
+ */
+export function checkOptions(adapter: unknown, options: unknown, config: unknown): readonly ConfigFault[] {
+  try {
+    return [
+      ...judgeAdapter(adapter),
+      ...judgeOptions(options, OPTIONS, 'options'),
+      ...judgeHooks(options, config),
+      ...judgeConsumers(options, config),
+    ]
+  } catch {
+    // A getter or a proxy may throw.
+    return [{ path: 'options', message: 'cannot be read' }]
+  }
+}
+
+/** Options that have no effect, and what their host may expect of them; they are not faults. */
+export function findIdle(options: ServiceOptions, hasAccounts: boolean): readonly ConfigFault[] {
+  const { accounts, deliver } = options
+  return [
+    ...(accounts === false && hasAccounts
+      ? [
+          {
+            path: 'options.accounts',
+            message: 'has no effect: without authenticate the service keeps accounts',
+          },
+        ]
+      : []),
+    ...(accounts === true && !hasAccounts
+      ? [{ path: 'options.accounts', message: 'has no effect: "users" has no hash field' }]
+      : []),
+    ...(deliver !== undefined && !hasAccounts
+      ? [{ path: 'options.deliver', message: 'is never called: the service keeps no accounts' }]
+      : []),
+  ]
+}
+
+const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>
+  hasMethods(adapter, ADAPTER_METHODS)
+    ? []
+    : [
+        {
+          path: 'adapter',
+          message: `must be an object with ${ADAPTER_METHODS.join(', ')}; options are the next argument`,
+        },
+      ]
+
+const isHook = (hook: unknown): boolean =>
+  isObject(hook) &&
+  isFunction(hook.before) &&
+  (hook.fills === undefined || isListOfNames(hook.fills)) &&
+  Object.keys(hook).every((name) => HOOK_MEMBERS.includes(name))
+
+const HOOK_MEMBERS: readonly string[] = ['fills', 'before']
+
+/** The faults of hooks: each belongs to a collection, and has the members of a hook. */
+export function judgeHooks(options: unknown, config: unknown): readonly ConfigFault[] {
+  const hooks = isObject(options) ? options.hooks : undefined
+  if (!isObject(hooks)) return []
+  const collections = isObject(config) && isObject(config.collections) ? Object.keys(config.collections) : []
+  return Object.entries(hooks).flatMap(([name, hook]): ConfigFault[] => {
+    const path = `options.hooks.${name}`
+    if (name === COMMENT || !collections.includes(name)) {
+      return [{ path, message: `is not a collection${suggest(name, collections)}` }]
+    }
+    if (hook === undefined) return []
+    const message =
+      'must be { before }, a function of a change, or { fills, before } with an array of the names of required fields'
+    return isHook(hook) ? [] : [{ path, message }]
+  })
+}

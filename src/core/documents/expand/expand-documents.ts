@@ -1,0 +1,283 @@
+import { bounds } from '../../bounds.js'
+import { isId, or } from '../../filter/filter.js'
+import { isObject } from '../../json/own-properties.js'
+import { isUuid } from '../../json/uuid.js'
+import type { ReadAccess } from '../../permissions/read-gate.js'
+import type { Expansion } from '../../query/compile-expand.js'
+import type { Call } from '../../request/call.js'
+import { createPace } from '../../request/pace.js'
+import type { Reader } from '../../request/store.js'
+import { stepsToWrite } from '../../slices.js'
+import type { JsonObject } from '../../types.js'
+import { textOf } from '../read/kept-text.js'
+
+/** A sequence whose next values can be seen before they are taken. */
+interface LookAhead<T> {
+  /** The next value; `undefined` at the end. */
+  take(): T | undefined
+  /** The next values, in order. The sequence buffers the values that were seen. */
+  ahead(): Iterable<T>
+}
+
+/** Creates a look-ahead of an iterator. */
+export function createLookAhead<T>(source: Iterator<T>): LookAhead<T> {
+  let seen: T[] = []
+  let taken = 0
+  const see = (): boolean => {
+    const { done, value } = source.next()
+    if (!done) seen.push(value)
+    return !done
+  }
+  return {
+    take() {
+      // Drops taken values occasionally, not each time.
+      if (taken > seen.length / 2) {
+        seen = seen.slice(taken)
+        taken = 0
+      }
+      if (taken === seen.length && !see()) return undefined
+      taken += 1
+      return seen[taken - 1]
+    },
+    *ahead() {
+      for (let i = taken; i < seen.length || see(); i++) yield seen[i] as T
+    },
+  }
+}
+
+/** The most ids in one query. */
+const MAX_IDS = 1000
+
+/** The texts of documents of one collection; each is written once, while the cache has room. */
+interface ExpandedTexts {
+  /** The number of ids that are worth reading at once. */
+  window(): number
+  /** Whether it is known if the caller may read a document with this id. */
+  isKnown(id: string): boolean
+  /** The text of a known document that the caller may read. */
+  get(id: string): string | undefined
+  /** Reads the first of some ids, and as many of the others as there is room for. */
+  find(ids: readonly string[]): Promise<void>
+}
+
+/** Creates the cache of one collection's texts. */
+function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts {
+  /** `undefined`: the document does not exist, or the caller may not read it. The oldest entry is first. */
+  const texts = new Map<string, string | undefined>()
+  let characters = 0
+  let window = MAX_IDS
+
+  const forget = (id: string): void => {
+    characters -= weigh(id, texts.get(id))
+    texts.delete(id)
+  }
+  const keep = (id: string, text: string | undefined): void => {
+    texts.set(id, text)
+    characters += weigh(id, text)
+    for (const oldest of texts.keys()) {
+      if (characters <= bounds.expandedCharacters || oldest === id) break
+      forget(oldest)
+    }
+  }
+  /** Reads documents and writes their texts, in order, until they fill one batch. */
+  const ask = async (ids: readonly string[]): Promise<void> => {
+    const listed = await reader.list({ filter: or(ids.map(isId)), bytes: bounds.readBytes })
+    const unread = new Set(listed.rest)
+    const documents = new Map(listed.map((document) => [document._id, document]))
+    let written = 0
+    let left = bounds.readBytes
+    for (const id of ids) {
+      const document = documents.get(id)
+      if (!document && !unread.has(id)) keep(id, undefined)
+      if (!document || left <= 0) continue
+      const text = textOf(access, document)
+      left -= text.length
+      written += 1
+      keep(id, text)
+    }
+    const isWhole = written === documents.size && unread.size === 0
+    window = isWhole ? Math.min(MAX_IDS, 2 * window) : Math.max(1, 2 * written)
+  }
+  return {
+    window: () => window,
+    isKnown: (id) => texts.has(id),
+    get: (id) => texts.get(id),
+    async find(ids) {
+      await ask(ids)
+      const [first] = ids
+      // If the storage did not return all, the first one may be missing.
+      if (first !== undefined && !texts.has(first)) await ask([first])
+    },
+  }
+}
+
+const weigh = (id: string, text = ''): number => id.length + text.length
+
+/** The properties of a document that are expanded, entirely or in part. */
+export type Expansions<T> = Map<string, Expansions<T> | ReferenceTexts<T>>
+
+/** The texts of the documents that one property refers to. */
+interface ReferenceTexts<T> {
+  readonly texts: T
+  /** Whether the property is declared as an array of references. */
+  readonly isList: boolean
+}
+
+/** The number of further expansions allowed. */
+interface ExpansionBudget {
+  left: number
+}
+
+/** A reference that is replaced by its document, if the caller may read it and the budget allows it. */
+interface Slot<T> {
+  readonly texts: T
+  readonly id: string
+  readonly room: ExpansionBudget
+}
+
+/** Known text, or a reference whose text is not yet found. */
+export type TextOrSlot<T> = string | Slot<T>
+
+/**
+ * Creates a printer that replaces the ids of references by their documents, as the caller may read them (CONTRACT.md
+ * §2).
+ */
+export function createExpandingPrinter(
+  call: Call,
+  expand: readonly Expansion[],
+): (documents: Iterable<JsonObject>) => AsyncGenerator<string, void, undefined> {
+  const pace = createPace(() => call.deadline.signal)
+  const limit = call.service.plan.limits.expanded
+  return async function* (documents) {
+    const expansions: Expansions<ExpandedTexts> = new Map()
+    for (const { path, target, isList } of expand) {
+      const learning = call.learnToRead({ name: target })
+      if (learning) await learning
+      const access = call.access({ name: target })
+      if (!access) continue
+      const texts = createExpandedTexts(call.store.read(access), access)
+      place(expansions, path.split('.'), { texts, isList })
+    }
+    const parts = createLookAhead(writeAll(documents, expansions, limit))
+    let text = ''
+    for (let part = parts.take(); part !== undefined; part = parts.take()) {
+      if (typeof part === 'string') text += part
+      else {
+        const { texts, id, room } = part
+        if (room.left > 0 && !texts.isKnown(id))
+          await texts.find(findIds(part, parts.ahead(), texts.window()))
+        text += fill(part, texts)
+      }
+      if (text.length < bounds.writtenCharacters) continue
+      await pace(stepsToWrite(text.length))
+      yield text
+      text = ''
+    }
+    if (text !== '') yield text
+  }
+}
+
+/** The text of the referenced document if the budget allows it; otherwise its `_id`. */
+export function fill({ id, room }: Slot<unknown>, texts: Pick<ExpandedTexts, 'get'>): string {
+  const expanded = room.left > 0 ? texts.get(id) : undefined
+  if (expanded !== undefined) room.left -= 1
+  return expanded ?? JSON.stringify(id)
+}
+
+/** Registers the texts of an expansion at its path. */
+export function place<T>(
+  expansions: Expansions<T>,
+  [name = '', ...rest]: readonly string[],
+  texts: ReferenceTexts<T>,
+): void {
+  if (rest.length === 0) {
+    expansions.set(name, texts)
+    return
+  }
+  const known = expansions.get(name)
+  const inside: Expansions<T> = known instanceof Map ? known : new Map()
+  expansions.set(name, inside)
+  place(inside, rest, texts)
+}
+
+/** Writes documents, with references as separate slots. */
+export function* writeAll<T>(
+  documents: Iterable<JsonObject>,
+  expansions: Expansions<T>,
+  limit: number,
+): Generator<TextOrSlot<T>, void, undefined> {
+  let separator = ''
+  for (const document of documents) {
+    yield separator
+    yield* writeObject(document, expansions, limit)
+    separator = ','
+  }
+}
+
+function* writeObject<T>(
+  value: JsonObject,
+  expansions: Expansions<T>,
+  limit: number,
+): Generator<TextOrSlot<T>, void, undefined> {
+  let text = '{'
+  let separator = ''
+  for (const [name, inner] of Object.entries(value)) {
+    const expansion = expansions.get(name)
+    text += `${separator}${JSON.stringify(name)}:`
+    separator = ','
+    if (expansion instanceof Map && isObject(inner)) {
+      yield text
+      yield* writeObject(inner, expansion, limit)
+      text = ''
+    } else if (expansion && !(expansion instanceof Map) && expansion.isList === Array.isArray(inner)) {
+      yield text
+      yield* writeReferences(inner, expansion.texts, limit)
+      text = ''
+    } else text += JSON.stringify(inner)
+  }
+  yield `${text}}`
+}
+
+/** Writes one reference, or an array of them. */
+function* writeReferences<T>(
+  value: unknown,
+  texts: T,
+  limit: number,
+): Generator<TextOrSlot<T>, void, undefined> {
+  const writeOne = (one: unknown, room: ExpansionBudget): TextOrSlot<T> =>
+    typeof one === 'string' && isUuid(one) ? { texts, id: one, room } : JSON.stringify(one)
+  if (!Array.isArray(value)) {
+    yield writeOne(value, { left: 1 })
+    return
+  }
+  const room = { left: limit }
+  let separator = '['
+  for (const element of value) {
+    yield separator
+    yield writeOne(element, room)
+    separator = ','
+  }
+  yield separator === '[' ? '[]' : ']'
+}
+
+/** The next ids to find, at most `count`, in the order in which they are needed. */
+function findIds(
+  first: Slot<ExpandedTexts>,
+  ahead: Iterable<TextOrSlot<ExpandedTexts>>,
+  count: number,
+): readonly string[] {
+  const { texts } = first
+  const ids = new Set([first.id])
+  const wanted = new Map([[first.room, 1]])
+  let characters = 0
+  for (const part of ahead) {
+    characters += typeof part === 'string' ? part.length : part.id.length
+    if (ids.size >= count || characters > bounds.searchedCharacters) break
+    if (typeof part === 'string' || part.texts !== texts || texts.isKnown(part.id)) continue
+    const already = wanted.get(part.room) ?? 0
+    if (already >= part.room.left) continue
+    wanted.set(part.room, already + 1)
+    ids.add(part.id)
+  }
+  return [...ids]
+}

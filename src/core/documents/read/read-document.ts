@@ -1,0 +1,63 @@
+import type { KeptText } from '../../permissions/kept-texts.js'
+import { whenReady } from '../../promises.js'
+import type { Call, Unclaimed } from '../../request/call.js'
+import { findShown, type Wanted } from '../../request/find-shown.js'
+import { unexpected } from '../../request/refusals.js'
+import { endless } from '../../slices.js'
+import type { StoredDocument } from '../../storage.js'
+import type { Document, MaybePromise } from '../../types.js'
+import { createPrinter, holdOrStream, type ListRequest, printAlone, printOne } from './hold-or-stream.js'
+import type { Text } from './text-stream.js'
+
+/** The JSON texts of a document: complete, as the caller may read it, and with the requested properties. */
+export interface DocumentTexts {
+  readonly whole: KeptText | string
+  readonly asked: string | undefined
+}
+
+/** Reads one document; `undefined` if it does not exist or the caller may not read it. */
+export const readDocument = (
+  call: Call,
+  reading: ListRequest,
+  id: string,
+): MaybePromise<DocumentTexts | undefined> => {
+  return whenReady(
+    call.store.read(reading.access).find(id),
+    (document) => document && print(document, reading),
+  )
+}
+
+const print = (document: StoredDocument, reading: ListRequest): DocumentTexts => ({
+  whole: reading.access.keep(document, endless()) ?? reading.access.write(document),
+  asked: reading.query.projection ? printOne(document, reading) : undefined,
+})
+
+/** The same if rules without claims may decide. */
+export const readUnclaimed = (
+  call: Call,
+  { query, ...unclaimed }: Unclaimed & Pick<ListRequest, 'query'>,
+  place: Wanted,
+): MaybePromise<DocumentTexts | undefined> =>
+  whenReady(
+    findShown(call, unclaimed, place),
+    (shown) => shown && print(shown.document, { access: shown.access, query }),
+  )
+
+/**
+ * The same with references replaced by their documents. Throws `precondition_failed` if `isExpected` is false for the
+ * document.
+ */
+export async function readExpanded(
+  call: Call,
+  reading: ListRequest,
+  id: string,
+  isExpected: (shown: Document) => boolean,
+): Promise<Text | undefined> {
+  const { access } = reading
+  const document = await call.store.read(access).find(id)
+  if (!document) return undefined
+  if (!isExpected(access.show(document))) throw unexpected()
+  return holdOrStream(call, (current) =>
+    printAlone(document, createPrinter(current, reading, { isOnce: true })),
+  )
+}

@@ -1,0 +1,103 @@
+import type { Collection } from '../../../config/plan.js'
+import type { Fault, ServiceError } from '../../../errors.js'
+import { isSystemField } from '../../../fields/schema/names.js'
+import type { Reference } from '../../../fields/schema/references.js'
+import { readPointer, toPointerPart, toPointerParts } from '../../../json/pointer.js'
+import { includesProperty } from '../../../permissions/grants.js'
+import { acceptsProperty } from '../../../permissions/write-rules.js'
+import { findRights, ruleToRegister } from '../../../request/authorize.js'
+import type { Call } from '../../../request/call.js'
+import { conflict, invalid, unknownReference } from '../../../request/refusals.js'
+import type { JsonObject } from '../../../types.js'
+
+/** The receiver of errors: properties that this caller may neither read nor write are not named. */
+export type Asker = Pick<Call, 'caller' | 'service'>
+
+/** Returns whether a caller may read or write a top-level property, independent of documents. */
+function knows({ caller, service }: Asker, collection: Collection): (name: string) => boolean {
+  const { read, create, update } = findRights(service, collection, caller)
+  const { hashes } = collection
+  const { accounts } = service
+  const own = accounts?.users === collection ? accounts : null
+  // Any client can register, and uses these names at every login.
+  const named = own ? [own.identifier.name, own.secret.name] : []
+  const writing = [...create, ...update, ...(own?.register ? [ruleToRegister(own)] : [])]
+  return (name) =>
+    named.includes(name) ||
+    (read.some(({ properties }) => includesProperty(properties, name)) &&
+      hashes.every((hash) => hash.name !== name)) ||
+    writing.some((rule) => acceptsProperty(rule, name, collection))
+}
+
+/** Whether the property of a validation error is named to a caller. */
+export type IsNamed = (fault: Fault) => boolean
+
+export function createNaming(asker: Asker, collection: Collection): IsNamed {
+  const isKnown = knows(asker, collection)
+  return ({ path }) => path === '' || isKnown(firstName(path))
+}
+
+/** Represents the properties that a caller may neither read nor write. */
+const UNNAMED = 'properties that you may neither read nor write'
+
+/**
+ * Redacts the validation errors of a body for its caller: those of properties that the caller may neither read nor
+ * write become one error of the whole body, which names nothing (CONTRACT.md §6).
+ */
+function redact(asker: Asker, collection: Collection, faults: readonly Fault[]): readonly Fault[] {
+  const isNamed = createNaming(asker, collection)
+  const hidden = faults.find((fault) => !isNamed(fault))
+  if (!hidden) return faults
+  return [...faults.filter(isNamed), { path: '', code: hidden.code, message: `has an error in ${UNNAMED}` }]
+}
+
+/** The first name of a JSON pointer. */
+const firstName = (pointer: string): string => toPointerParts(pointer)[0] ?? ''
+
+/** The parts of a document that a caller knows: the values of a body, and which properties are shown. */
+export interface Seen {
+  readonly given: JsonObject
+  isShown(name: string): boolean
+}
+
+/**
+ * The validation error of a stored reference, redacted for its caller. If the property is hidden in this document and
+ * not named in the body, the error concerns the whole property, and does not reveal which parts are invalid, their
+ * number, or their values.
+ */
+export function faultSeen(reference: Reference, { given, isShown }: Seen): Fault {
+  const fault = unknownReference(reference)
+  const name = firstName(fault.path)
+  const path = toPointerPart(name)
+  if (path === fault.path || isShown(name) || readPointer(given, fault.path) !== undefined) return fault
+  return { ...fault, path, message: 'must hold references to documents that you may read' }
+}
+
+/** The error of a body with validation errors. */
+export const invalidFor = (
+  asker: Asker,
+  collection: Collection,
+  faults: readonly Fault[],
+  at = '',
+): ServiceError => {
+  const known = redact(asker, collection, faults)
+  return invalid(at === '' ? known : known.map((fault) => ({ ...fault, path: at + fault.path })))
+}
+
+/**
+ * Whether documents may hold a property: a field that an earlier configuration made unique may no longer be declared.
+ */
+const mayHold = ({ additionalProperties, fields }: Collection, name: string): boolean =>
+  additionalProperties || isSystemField(name) || fields.some((field) => field.name === name)
+
+/** The error of a value that is taken. `at` is the path of the document in the body. */
+export function conflictFor(
+  asker: Asker,
+  collection: Collection,
+  fields: readonly string[],
+  at?: string,
+): ServiceError {
+  const isKnown = knows(asker, collection)
+  const known = fields.filter((field) => isKnown(field) && mayHold(collection, field))
+  return conflict(known, at, known.length < fields.length ? UNNAMED : undefined)
+}

@@ -1,0 +1,151 @@
+import { isSystemField } from '../../fields/schema/names.js'
+import { drawFirstVersion } from '../../first-version.js'
+import { freezeCopy } from '../../json/freeze-deep.js'
+import { isObject, pickOwn, pickWhere, readOwn, setOwn } from '../../json/own-properties.js'
+import type { StoredDocument } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+
+/**
+ * The key of the hashes in a stored document. It is separate from the fields and no field can have this name, so hashes
+ * are never shown, compared or copied under any later configuration (CONTRACT.md §1).
+ */
+const HASHES = '_hashes'
+
+/** The key of a user document's stamp. A session is valid only while it holds the same stamp (CONTRACT.md §4). */
+const STAMP = '_stamp'
+
+/**
+ * Properties that never enter the log of changes: no caller may see them, and hashes must not outlive their secrets.
+ */
+export const UNLOGGED: readonly string[] = [HASHES, STAMP]
+
+/** The fields that the service sets. Times are in stored form. */
+export interface SystemFields {
+  readonly _id: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly createdBy: string | null
+}
+
+/** The parts of a document that are not fields. */
+interface Marks {
+  /** The hashes by field. */
+  readonly hashes?: JsonObject | undefined
+  readonly stamp?: unknown
+}
+
+/** The parts of a new version of a stored document. */
+interface Making extends Marks {
+  readonly version: number
+  /** Freezes the value of a property. */
+  readonly freeze: <T>(value: T, name: string) => T
+  /** Further internal properties. Default: none. */
+  readonly others?: JsonObject
+}
+
+/** Creates the first version of a stored document, frozen: a storage in memory keeps the object itself. */
+export const createStoredDocument = (
+  system: SystemFields,
+  fields: JsonObject,
+  { hashes, stamp }: Marks,
+): StoredDocument => {
+  const version = drawFirstVersion()
+  return putTogether(system, fields, { hashes, stamp, version, freeze: freezeCopy })
+}
+
+/** Assembles a stored document, frozen. */
+function putTogether(
+  { _id, createdAt, updatedAt, createdBy }: SystemFields,
+  fields: JsonObject,
+  { hashes, stamp, version, freeze, others = NONE }: Making,
+): StoredDocument {
+  // A spread would cost three times as much, and reads of its result are slow.
+  const document: { [name: string]: unknown; _id: string; _version?: number } = { _id }
+  // The names were validated, so none is `__proto__`, and nothing is inherited.
+  for (const name in fields) document[name] = freeze(fields[name], name)
+  document.createdAt = createdAt
+  document.updatedAt = updatedAt
+  document.createdBy = createdBy
+  document._version = version
+  if (hashes) document[HASHES] = freeze(hashes, HASHES)
+  if (stamp !== undefined) document[STAMP] = stamp
+  for (const name of Object.keys(others)) setOwn(document, name, freeze(others[name], name))
+  return Object.freeze(document) as StoredDocument
+}
+
+const NONE: JsonObject = {}
+
+/** The stamp of a user; empty in a document from before the service kept accounts. */
+export function readStamp(user: StoredDocument): string {
+  const stamp = user[STAMP]
+  return typeof stamp === 'string' ? stamp : ''
+}
+
+/** The next version of a user document, with another stamp. */
+export const renewStamp = (user: StoredDocument, stamp: string): StoredDocument => ({
+  ...user,
+  _version: user._version + 1,
+  [STAMP]: stamp,
+})
+
+/** The declared and undeclared fields of a document, without the service's own properties and the hashes. */
+export const readFields = (document: JsonObject): JsonObject =>
+  pickWhere(document, (name) => !name.startsWith('_') && !isSystemField(name))
+
+/** The changes to the hashes and the stamp: hashes by field, `null` removes one. */
+export interface MarkedChanges {
+  readonly hashes: ReadonlyMap<string, string | null>
+  /** A new stamp if the secret changes. */
+  readonly stamp?: string | undefined
+}
+
+/** The next version of a document, with other fields. `updatedAt` is in stored form. */
+export function updateStoredDocument(
+  before: StoredDocument,
+  fields: JsonObject,
+  updatedAt: string,
+  { hashes, stamp }: MarkedChanges,
+): StoredDocument {
+  const { _id, createdAt, createdBy, _version, [HASHES]: old, [STAMP]: oldStamp } = before
+  const system = { _id, createdAt, updatedAt, createdBy } as SystemFields
+  // Properties that a newer release may have stored are kept.
+  const others = Object.keys(before).filter((name) => name.startsWith('_') && !KNOWN.has(name))
+  return putTogether(system, fields, {
+    hashes: changeHashes(isObject(old) ? old : undefined, hashes),
+    stamp: stamp ?? oldStamp,
+    version: _version + 1,
+    // Unchanged values stay as the storage returned them.
+    freeze: (value, name) => (value === before[name] ? value : freezeCopy(value)),
+    others: pickOwn(before, others),
+  })
+}
+
+const KNOWN: ReadonlySet<string> = new Set(['_id', '_version', HASHES, STAMP])
+
+/** The hashes after some changes; `undefined` if none is left. */
+function changeHashes(
+  before: JsonObject | undefined,
+  changes: MarkedChanges['hashes'],
+): JsonObject | undefined {
+  if (changes.size === 0) return before
+  const kept = new Map(Object.entries(before ?? {}))
+  for (const [name, hash] of changes) {
+    if (hash === null) kept.delete(name)
+    else kept.set(name, hash)
+  }
+  return kept.size > 0 ? Object.fromEntries(kept) : undefined
+}
+
+/** The next version of a document, with the same secret hashed again. */
+export const replaceHash = (before: StoredDocument, field: string, hash: string): StoredDocument => ({
+  ...before,
+  _version: before._version + 1,
+  [HASHES]: { ...(isObject(before[HASHES]) ? before[HASHES] : {}), [field]: hash },
+})
+
+/** The hash in a hash field. */
+export function readHash(document: StoredDocument, field: string): string | undefined {
+  const hashes = document[HASHES]
+  const hash = isObject(hashes) ? readOwn(hashes, field) : undefined
+  return typeof hash === 'string' ? hash : undefined
+}

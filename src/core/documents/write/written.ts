@@ -1,0 +1,149 @@
+import { bounds } from '../../bounds.js'
+import type { Collection } from '../../config/plan.js'
+import { ServiceError } from '../../errors.js'
+import { countBytes } from '../../fields/schema/json-schema.js'
+import { pickOwn } from '../../json/own-properties.js'
+import type { ReadAccess } from '../../permissions/read-gate.js'
+import { resume } from '../../request/authorize.js'
+import { boundBytes, createByteBudget } from '../../request/byte-budget.js'
+import { type Call, createCall } from '../../request/call.js'
+import { isRefusal } from '../../request/refusals.js'
+import type { StoredDocument } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+import type { Ignoring } from './rules/choose-rule.js'
+
+/** A written document, as its writer may read it: with `_id`, and with the other properties that a grant shows. */
+export interface WrittenDocument extends Ignoring {
+  readonly _id: string
+  /** The document as JSON. */
+  readonly text: string
+}
+
+/** A document and the details of its write. */
+export interface Writing extends Ignoring {
+  readonly collection: Collection
+  readonly document: StoredDocument
+  /** The values from the body and the rule's `set`. */
+  readonly given: JsonObject
+  /** The document as its writer could read it before the write, as JSON. */
+  readonly before?: () => string
+  /** Its path in the body if it is only a part of the body. */
+  readonly at?: string
+}
+
+/**
+ * Prepares the response to a write. Throws `document_too_large` if the document would be too large (CONTRACT.md §2).
+ */
+export function prepareWritten(
+  call: Call,
+  { collection, document, given, ignored, before, at }: Writing,
+): WrittenDocument {
+  const { _id } = document
+  const access = accessOf(call, collection)
+  const isReadable = access?.isReadable(document) ?? false
+  const text = writeText(access, document)
+  // Shortcut: nearly every document is small enough even with all given values.
+  if (boundBytes(text) + boundBytes(given) <= call.service.plan.limits.documentBytes)
+    return { _id, text, ignored }
+  const isHash = (name: string): boolean => collection.hashes.some((hash) => hash.name === name)
+  const unread = Object.keys(given).filter(
+    (name) => !isReadable || isHash(name) || !access?.isShown(document, name),
+  )
+  checkDocumentSize(call, { text, unread: pickOwn(given, unread), before, at })
+  return { _id, text, ignored }
+}
+
+/**
+ * The access of the caller who may learn the size: the writer, or the caller for whom the service writes with its own
+ * rights.
+ */
+const accessOf = (call: Call, collection: Collection): ReadAccess | null =>
+  (call.reportTo ?? call).access(collection)
+
+/** Writes a document as JSON before its write, as the caller who may learn its size reads it. */
+export const writeBefore =
+  (call: Call, collection: Collection, stored: StoredDocument): (() => string) =>
+  () =>
+    writeText(accessOf(call, collection), stored)
+
+/** The parts that count for a document's size. */
+interface Sized {
+  /** The document as its writer may read it. */
+  readonly text: string
+  /** The values that the writer gave but may not read. */
+  readonly unread: JsonObject
+  readonly before?: Writing['before'] | undefined
+  readonly at?: string | undefined
+}
+
+/**
+ * Throws `document_too_large` if a document exceeds `limits.documentBytes` as JSON, and is larger than before. Only
+ * values that its writer may read or has given count: otherwise the size would reveal the rest.
+ */
+export function checkDocumentSize({ service }: Call, { text, unread, before, at }: Sized): void {
+  const limit = service.plan.limits.documentBytes
+  const more = Object.keys(unread).length > 0 ? `,${JSON.stringify(unread).slice(1)}` : ''
+  const whole = more === '' ? text : text.slice(0, -1) + more
+  // A character has at most three bytes: small documents need no counting.
+  if (whole.length * 3 <= limit) return
+  const size = countBytes(whole)
+  if (size <= limit || (before && size <= countBytes(before()))) return
+  const message = `has more than ${limit} bytes as JSON`
+  throw new ServiceError('document_too_large', `The document ${message}.`, {
+    errors: at === undefined ? [] : [{ path: at, code: 'document_too_large', message }],
+  })
+}
+
+/** The text of a document for its writer, who may not be allowed to read it. */
+const writeText = (access: ReadAccess | null, document: StoredDocument): string =>
+  access?.isReadable(document) ? access.write(document) : JSON.stringify({ _id: document._id })
+
+/**
+ * A document after the operations that hooks have added to its write. Throws if these have deleted it: then there is
+ * nothing to return.
+ */
+export async function findAgain({ store }: Call, { name }: Collection, id: string): Promise<StoredDocument> {
+  const document = await store.own(name).find(id)
+  if (!document) throw new Error(`options.hooks.${name}.before failed: also removes the written document`)
+  return document
+}
+
+/** The call with the current caller: anonymous if the account or its session has been deleted. */
+async function resumeOrLeave(call: Call): Promise<Call> {
+  try {
+    return await resume(call)
+  } catch (thrown) {
+    if (!isRefusal(thrown)) throw thrown
+    const { service, deadline, store, binding } = call
+    return createCall(service, { deadline, store, caller: null, session: undefined, now: binding.now })
+  }
+}
+
+/** Writes documents again, as their writer may read them after the operations that hooks have added. */
+export async function tellAgain(
+  call: Call,
+  collection: Collection,
+  all: readonly WrittenDocument[],
+): Promise<readonly WrittenDocument[]> {
+  const own = (await resumeOrLeave(call)).renew()
+  await own.learnToRead(collection)
+  const access = own.access(collection)
+  const told: WrittenDocument[] = []
+  for (const { _id, ignored } of all)
+    told.push({ _id, ignored, text: writeText(access, await findAgain(own, collection, _id)) })
+  return told
+}
+
+/** The same for one document. */
+export const tellOneAgain = async (
+  call: Call,
+  written: WrittenDocument,
+  collection: Collection,
+): Promise<WrittenDocument> => (await tellAgain(call, collection, [written]))[0] ?? written
+
+/** Throws `document_too_large` if the documents of one write, with hidden parts, are too large in total. */
+export function checkStoredSize(documents: readonly StoredDocument[]): void {
+  if (boundBytes(documents) <= bounds.writtenBytes) return
+  const budget = createByteBudget(bounds.writtenBytes, 'The documents of one write exceed 16 MiB in total.')
+  for (const document of documents) budget.take(document)
+}

@@ -1,0 +1,36 @@
+import { closestMatch } from 'leven'
+import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../names.js'
+
+/** CONTRACT.md §1: names of collections. */
+export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
+
+/** Names that match `COLLECTION_NAME` but are reserved. */
+export const RESERVED_COLLECTION_NAMES: readonly string[] = ['auth']
+
+/** The name of the collection of accounts. */
+export const USERS = 'users'
+
+/** The system field with the `_id` of the caller who created a document. */
+export const CREATED_BY = 'createdBy'
+
+/** The fields that every document has besides those of its schema. */
+export const SYSTEM_FIELDS = ['_id', 'createdAt', 'updatedAt', 'createdBy'] as const
+
+const fieldName = new RegExp(FIELD_NAME)
+
+/** Whether a schema may declare a field of this name. */
+export const isFieldName = (name: string): boolean =>
+  fieldName.test(name) && !RESERVED_FIELD_NAMES.includes(name)
+
+/** Whether the service itself sets the field of this name. */
+export const isSystemField = (name: string): boolean => (SYSTEM_FIELDS as readonly string[]).includes(name)
+
+/** The known name nearest to a misspelt one; `undefined` if none is near. */
+export const findNearest = (name: string, known: readonly string[]): string | undefined =>
+  closestMatch(name.slice(0, 64), [...known], { maxDistance: Math.max(2, Math.floor(name.length / 3)) })
+
+/** The end of a message, `; did you mean "title"?`, or nothing. */
+export function suggest(name: string, known: readonly string[]): string {
+  const nearest = findNearest(name, known)
+  return nearest === undefined ? '' : `; did you mean ${JSON.stringify(nearest)}?`
+}

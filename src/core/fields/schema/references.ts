@@ -1,0 +1,61 @@
+import { isObject, readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { JsonObject } from '../../types.js'
+import type { Field } from '../field-type.js'
+
+/** A reference in a body or a document. */
+export interface Reference {
+  /** JSON pointer. */
+  readonly path: string
+  /** The field of the reference; all elements of an array share it. */
+  readonly field: Field
+  readonly collection: string
+  readonly id: string
+}
+
+/** Whether a field is a reference, or holds one somewhere inside. */
+export const holdsReference = ({ type, properties, items }: Field): boolean =>
+  type === 'reference' || properties.some(holdsReference) || (items !== null && holdsReference(items))
+
+/** Every reference in an object. Values that are not text are left out: the validator rejects them. */
+export const collectReferences = (
+  fields: readonly Field[],
+  value: JsonObject,
+  at = '',
+): readonly Reference[] => {
+  const found: Reference[] = []
+  collectInObject(fields, value, at, found)
+  return found
+}
+
+function collectInObject(fields: readonly Field[], value: JsonObject, at: string, found: Reference[]): void {
+  for (const field of fields) {
+    if (holdsReference(field))
+      collectIn(field, readOwn(value, field.name), at + toPointerPart(field.name), found)
+  }
+}
+
+function collectIn(field: Field, value: unknown, path: string, found: Reference[]): void {
+  const { definition, items, properties } = field
+  if (definition.type === 'reference') {
+    if (typeof value === 'string') found.push({ path, field, collection: definition.collection, id: value })
+  } else if (properties.length > 0 && isObject(value)) collectInObject(properties, value, path, found)
+  else if (items && Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) collectIn(items, value[i], `${path}/${i}`, found)
+  }
+}
+
+/** The references that the same field did not hold before. */
+export function findNewReferences(
+  fields: readonly Field[],
+  before: JsonObject,
+  after: JsonObject,
+): readonly Reference[] {
+  const old = new Map<Field, Set<string>>()
+  for (const { field, id } of collectReferences(fields, before)) {
+    const ids = old.get(field)
+    if (ids) ids.add(id)
+    else old.set(field, new Set([id]))
+  }
+  return collectReferences(fields, after).filter(({ field, id }) => !old.get(field)?.has(id))
+}

@@ -1,0 +1,108 @@
+import { mergePatch } from '../../json/merge-patch.js'
+import { isObject, readOwn, setOwn } from '../../json/own-properties.js'
+import type { JsonObject } from '../../types.js'
+import type { Field } from '../field-type.js'
+import { findImmutableChanges, holdsImmutable } from './changes.js'
+import { applyDefaults, normalise, normalisePatch } from './normalise.js'
+
+/** An update, independent of the document that it changes. */
+export interface Update {
+  /** PATCH merges the named properties into the document; PUT replaces the old ones. */
+  readonly mode: 'patch' | 'put'
+  /** The named properties in stored form; a property that is `undefined` is removed. */
+  readonly named: JsonObject
+  /** The properties that a PUT replaces, named or not. */
+  readonly replaced: ReadonlySet<string>
+  /** The time in stored form. */
+  readonly now: string
+}
+
+/** Brings the properties that an update names into stored form. */
+export function normaliseUpdate(
+  fields: readonly Field[],
+  mode: Update['mode'],
+  body: JsonObject,
+): JsonObject {
+  const bring = mode === 'patch' ? normalisePatch : normalise
+  const normalised: { [name: string]: unknown } = { ...body }
+  for (const field of fields)
+    if (Object.hasOwn(body, field.name)) normalised[field.name] = bring(field, body[field.name])
+  return normalised
+}
+
+/** The fields after an update, in the schema's order; secrets among them are in clear (CONTRACT.md §2). */
+export function updateFields(
+  fields: readonly Field[],
+  before: JsonObject,
+  { mode, named, replaced, now }: Update,
+): JsonObject {
+  const after: { [name: string]: unknown } = { ...before }
+  if (mode === 'patch') {
+    for (const name of Object.keys(named)) setOwn(after, name, patchValue(readOwn(before, name), named[name]))
+    return orderFields(fields, after)
+  }
+  const byName = new Map(fields.map((field) => [field.name, field]))
+  for (const name of replaced) setOwn(after, name, leaveOver(byName.get(name), readOwn(before, name)))
+  for (const name of Object.keys(named))
+    setOwn(after, name, carryOver(byName.get(name), readOwn(before, name), named[name]))
+  const isGiven = ({ name }: Field): boolean => replaced.has(name) || Object.hasOwn(named, name)
+  const given = fields.filter(isGiven).map(forUpdate)
+  return orderFields(fields, applyDefaults(given, orderFields(fields, after), now))
+}
+
+/** The field for updates: defaults inside it set no immutable property, which is set on create only. */
+export const forUpdate = (field: Field): Field =>
+  holdsImmutable(field)
+    ? {
+        ...field,
+        properties: field.properties.map(forUpdate),
+        defaultAt(now) {
+          const value = field.defaultAt(now)
+          return findImmutableChanges([field], {}, { [field.name]: value }).length > 0 ? undefined : value
+        },
+      }
+    : field
+
+/** The value after a PATCH; `undefined` if the patch removes it. */
+const patchValue = (before: unknown, patch: unknown): unknown =>
+  patch === null ? undefined : mergePatch(before, patch)
+
+/** Keeps what a PUT of an object cannot replace: immutable and undeclared properties. */
+function carryOver(field: Field | undefined, before: unknown, after: unknown): unknown {
+  if (field?.type !== 'object' || !isObject(before) || !isObject(after)) return after
+  const properties = new Map(field.properties.map((property) => [property.name, property]))
+  const carried = new Map(Object.entries(after))
+  for (const [name, value] of Object.entries(before)) {
+    const property = properties.get(name)
+    if (carried.has(name)) carried.set(name, carryOver(property, value, carried.get(name)))
+    else {
+      const left = property ? leaveOver(property, value) : value
+      if (left !== undefined) carried.set(name, left)
+    }
+  }
+  return Object.fromEntries(carried)
+}
+
+/**
+ * The part of an unnamed value that a PUT keeps: immutable properties, and the objects around them. Other objects are
+ * removed with the undeclared properties inside: an object kept only for these would reveal them.
+ */
+function leaveOver(field: Field | undefined, value: unknown): unknown {
+  if (field?.definition.immutable) return value
+  const left = carryOver(field, value, {})
+  return isObject(left) && field?.properties.some(({ name }) => Object.hasOwn(left, name)) ? left : undefined
+}
+
+/** Declared fields in the schema's order, then the others, without those that are `undefined`. */
+function orderFields(fields: readonly Field[], values: JsonObject): JsonObject {
+  const ordered: { [name: string]: unknown } = {}
+  for (const { name } of fields) {
+    const value = readOwn(values, name)
+    if (value !== undefined) ordered[name] = value
+  }
+  for (const name of Object.keys(values)) {
+    const value = values[name]
+    if (value !== undefined && !Object.hasOwn(ordered, name)) setOwn(ordered, name, value)
+  }
+  return ordered
+}

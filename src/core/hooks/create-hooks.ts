@@ -1,0 +1,216 @@
+import type { ServicePlan } from '../config/plan.js'
+import { type ConfigFault, type Fault, isServiceError, REFUSAL_STATUSES, ServiceError } from '../errors.js'
+import { copyJson } from '../json/copy-json.js'
+import { isObject } from '../json/own-properties.js'
+import { reportTo } from '../json/report.js'
+import { MAX_CASCADE } from '../references/unset-references.js'
+import type { Call, Service } from '../request/call.js'
+import { invalid } from '../request/refusals.js'
+import type { JsonObject } from '../types.js'
+import { applySet } from './apply-set.js'
+import { blameHook, createOwnRight, type InOwnRight } from './own-right.js'
+import { runTogether } from './run-together.js'
+import { showCaller, showChange } from './show-change.js'
+import type { HookApi, HookChange } from './types.js'
+import type { Hooks, PlannedWrite, SettledWrite } from './where-hooked.js'
+
+/** The parsed result of a hook. */
+interface ParsedHookResult {
+  /** The properties to merge into the document. */
+  readonly set: JsonObject | undefined
+  /** The operations to run after the write; not validated yet. */
+  readonly also: readonly unknown[]
+}
+
+const NO_WISH: ParsedHookResult = { set: undefined, also: [] }
+
+/** A dropped value in `set` would leave the client's value in place, so it is an error. */
+const isSet = (pointer: string): boolean => pointer.startsWith('/set/')
+
+/** Reads the result of a hook into a copy. Throws for any value except `undefined` or an object of `set` and `also`. */
+function readResult(result: unknown, isDelete: boolean): ParsedHookResult {
+  if (result === undefined) return NO_WISH
+  const faults: ConfigFault[] = []
+  const copy = copyJson(result, reportTo(faults), isSet)
+  const [fault] = faults
+  if (fault) throw new TypeError(`it must return JSON: ${fault.path} ${fault.message}`)
+  if (!isObject(copy)) throw new TypeError('it must return nothing, or an object with set and also')
+  const { set, also = [], ...others } = copy
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) throw new TypeError(`it returns ${JSON.stringify(unknown)}; allowed: set, also`)
+  if (set !== undefined && !isObject(set)) throw new TypeError('set must be an object')
+  if (set !== undefined && isDelete) throw new TypeError('set is not allowed in a delete')
+  if (!Array.isArray(also)) throw new TypeError('also must be an array of operations')
+  return { set, also }
+}
+
+/** A host's function that is called before a write is made. */
+export type Before = (change: HookChange) => unknown
+
+/** The port through which hooks use requests: the HTTP layer implements it. */
+export interface HookPort {
+  /**
+   * The service for the caller of a write, with the effects of the writes before it. `reenter` is called after each
+   * response.
+   */
+  openApi(call: Call, reenter: () => void): HookApi
+  /** The validation errors of operations, as those of a batch. */
+  judge(operations: readonly unknown[]): readonly Fault[]
+  /**
+   * Evaluates the caller's read rights before the write if operations write or have entity tags, because the write may
+   * change these rights: returns a call for `perform`.
+   */
+  openReportTo(call: Call, operations: readonly JsonObject[]): Promise<Call>
+  /** Runs an operation with the rights of `own`, and with the entity tags that `reportTo` has seen. */
+  perform(own: Call, operation: JsonObject, reportTo: Call): Promise<void>
+}
+
+/** Creates the hooks of a service (CONTRACT.md §9, "Before a write"), by collection. */
+export function createHooks(
+  service: Service,
+  before: ReadonlyMap<string, Before>,
+  port: HookPort,
+): Hooks<Call> {
+  const inOwnRight = createOwnRight(service)
+  const above = findAbove(service.plan, before)
+  return {
+    has: (collection) => before.has(collection),
+    hasBelow: (collection) => above.has(collection),
+    together: runTogether,
+    ask(call, write) {
+      const { name } = write.collection
+      const hook = before.get(name)
+      if (!hook) throw new Error(`there is no hook for ${name}`)
+      return askHook(call, write, { name: `options.hooks.${name}.before`, before: hook, port, inOwnRight })
+    },
+  }
+}
+
+/** The collections in which a delete can cascade to a collection with a hook. */
+function findAbove(
+  { collections, referrers }: ServicePlan,
+  hooked: ReadonlyMap<string, Before>,
+): ReadonlySet<string> {
+  const above = new Set(hooked.keys())
+  for (let size = 0; size !== above.size; ) {
+    size = above.size
+    for (const name of collections.keys()) {
+      const below = (referrers.get(name) ?? []).filter(({ onDelete }) => onDelete !== 'restrict')
+      if (below.some(({ collection }) => above.has(collection))) above.add(name)
+    }
+  }
+  return above
+}
+
+/** A hook and its dependencies. */
+interface Hook {
+  /** Its name in errors. */
+  readonly name: string
+  readonly before: Before
+  readonly port: HookPort
+  readonly inOwnRight: InOwnRight
+}
+
+async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<SettledWrite> {
+  const returned = await runHook(call, write, hook)
+  try {
+    const { set, also } = readResult(returned, write.after === null)
+    const most = call.service.plan.limits.added
+    if (also.length > most) throw new TypeError(`also has more than ${most} operations (limits.added)`)
+    const faults = hook.port.judge(also)
+    if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
+    // They were validated: they are objects.
+    const operations = also as readonly JsonObject[]
+    for (const given of [set, ...operations.map(({ body }) => body)])
+      for (const name of isObject(given) ? Object.keys(given) : []) call.shared?.chosen.add(name)
+    const reportTo = await hook.port.openReportTo(call, operations)
+    return {
+      fields: await settle(call, write, set),
+      behind: also.length > 0 ? () => performAll(call, operations, reportTo, hook) : undefined,
+    }
+  } catch (thrown) {
+    throw isServiceError(thrown) ? thrown : new Error(`${hook.name} failed`, { cause: thrown })
+  }
+}
+
+/**
+ * The fields of a write after its hook's `set`. A new document that lacks a field which the hook fills is an error of
+ * the hook.
+ */
+const settle = async (
+  call: Call,
+  { collection, before, after }: PlannedWrite,
+  set: JsonObject | undefined,
+): Promise<JsonObject> => {
+  if (!after) return NO_FIELDS
+  const isNew = before === null
+  const isLacking = isNew && [...collection.fills].some((name) => !Object.hasOwn(after.fields, name))
+  return set || isLacking ? applySet(call, { ...after, collection, isNew }, set ?? {}) : after.fields
+}
+
+const NO_FIELDS: JsonObject = {}
+
+/** Runs a hook until it ends. Only errors of `refuse` reach the response. */
+async function runHook(call: Call, write: PlannedWrite, { name, before, port }: Hook): Promise<unknown> {
+  const { deadline, caller } = call
+  let isOver = false
+  const stopListening = deadline.onOver(() => {
+    isOver = true
+  })
+  // While a hook reads, the request still waits for the hook.
+  const reenter = (): void => {
+    if (!isOver) deadline.enter('hook')
+  }
+  deadline.enter('hook')
+  try {
+    const change = {
+      ...showChange(write),
+      caller: showCaller(caller),
+      api: port.openApi(call, reenter),
+      signal: deadline.signal,
+    }
+    // The operation determines which of the documents exist.
+    return await before(Object.freeze(change) as HookChange)
+  } catch (thrown) {
+    throw isRefusal(thrown) ? thrown : new Error(`${name} failed`, { cause: thrown })
+  } finally {
+    stopListening()
+    deadline.enter('read')
+  }
+}
+
+const isRefusal = (thrown: unknown): boolean =>
+  isServiceError(thrown) &&
+  thrown.code === 'refused' &&
+  thrown.status !== undefined &&
+  REFUSAL_STATUSES.includes(thrown.status)
+
+/** Runs the operations that a hook returned, after the write that it was called for. */
+async function performAll(
+  call: Call,
+  also: readonly JsonObject[],
+  reportTo: Call,
+  hook: Hook,
+): Promise<void> {
+  countAdded(call, also.length)
+  for (const [i, operation] of also.entries()) {
+    const blame = (thrown: unknown): unknown => blameHook(`${hook.name}: also/${i}`, thrown)
+    try {
+      await hook.port.perform(hook.inOwnRight(reportTo, blame), operation, reportTo)
+    } catch (thrown) {
+      throw blame(thrown)
+    }
+  }
+}
+
+/**
+ * Counts the operations that hooks add to a request. One hook alone cannot exceed this limit: `limits.added` is at most
+ * as large.
+ */
+function countAdded({ shared }: Call, added: number): void {
+  if (!shared) throw new Error('a hook can only add to a write that is held back')
+  shared.added += added
+  if (shared.added <= MAX_CASCADE) return
+  const code = shared.asked > 1 ? 'validation_failed' : 'cascade_too_large'
+  throw new ServiceError(code, `Hooks would add more than ${MAX_CASCADE} operations to these writes.`)
+}

@@ -1,0 +1,148 @@
+import type { Collection, ServicePlan } from '../config/plan.js'
+import { ServiceError } from '../errors.js'
+import { ALL_PROPERTIES, type CompiledPermissions, EVERYONE, type Rule } from '../permissions/grants.js'
+import { whenReady } from '../promises.js'
+import { ANYWHERE } from '../query/where.js'
+import { type Call, compileRules, createCall, type Service } from '../request/call.js'
+import { isBeside, isRefusal, markBeside } from '../request/refusals.js'
+import type { Attempt } from '../request/store/attempt.js'
+import { type Reader, refuseTaken, type Store } from '../request/store.js'
+import type { Linked, LinkedFound } from '../storage.js'
+import type { MaybePromise } from '../types.js'
+
+/** The rule for operations with the service's own rights. */
+const EVERYTHING: Rule = {
+  subject: EVERYONE,
+  properties: ALL_PROPERTIES,
+  where: ANYWHERE,
+  check: ANYWHERE,
+  set: new Map(),
+  acceptsRole: true,
+  claims: [],
+}
+
+const grants: ReadonlyMap<string, Rule> = new Map([[EVERYONE, EVERYTHING]])
+/** Hooks do not run for these writes, so no required field is filled by one. */
+const NOTHING: ReadonlySet<string> = new Set()
+const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }
+
+/**
+ * Creates a call with the service's own rights, within another call and by the same caller; `reportTo` is the call that
+ * receives its errors.
+ */
+export type InOwnRight = (reportTo: Call, blame: BlameHook) => Call
+
+/** Returns the error of an operation with the service's own rights. */
+export type BlameHook = (thrown: unknown) => unknown
+
+/**
+ * Creates the calls that no permission restricts and for which no hook runs. Schemas, references, unique fields and
+ * limits still apply.
+ */
+export function createOwnRight(service: Service): InOwnRight {
+  const collections = new Map(
+    Array.from(service.plan.collections, ([name, collection]): [string, Collection] => [
+      name,
+      { ...collection, permissions, fills: NOTHING },
+    ]),
+  )
+  const plan: ServicePlan = { ...service.plan, collections }
+  const { hooks, trace, ...unhooked } = service
+  const right: Service = { ...unhooked, plan, ...compileRules(plan, service.logger) }
+  return (reportTo, blame) => {
+    const { service, deadline, store, caller, shared, binding } = reportTo
+    const { now, clock } = service
+    return createCall(
+      { ...right, now, clock },
+      {
+        deadline,
+        caller,
+        session: undefined,
+        shared,
+        isInBatch: true,
+        now: binding.now,
+        reportTo,
+        store: new BlamingStore(store, blame),
+      },
+    )
+  }
+}
+
+/** A store that replaces the errors of its writes. */
+class BlamingStore implements Store {
+  readonly #store: Store
+  readonly #blame: BlameHook
+
+  constructor(store: Store, blame: BlameHook) {
+    this.#store = store
+    this.#blame = blame
+  }
+
+  read(...asked: Parameters<Store['read']>): Reader {
+    return this.#store.read(...asked)
+  }
+
+  own(collection: string): Reader {
+    return this.#store.own(collection)
+  }
+
+  state(collections: readonly string[]): string | undefined {
+    return this.#store.state(collections)
+  }
+
+  linked(asked: Linked): MaybePromise<LinkedFound> | undefined {
+    return this.#store.linked(asked)
+  }
+
+  write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
+    return this.#store.write(() => whenReady(attempt(), (planned) => this.#blaming(planned)))
+  }
+
+  within(): Store {
+    return this
+  }
+
+  by(): Store {
+    return this
+  }
+
+  readonly #blamed = (refuse: () => unknown) => (): unknown => this.#blame(refuse())
+
+  #blaming<T>(planned: Attempt<T>): Attempt<T> {
+    return {
+      ...planned,
+      agreements: (planned.agreements ?? []).map((agreement) => ({
+        ...agreement,
+        ...(agreement.refuse ? { refuse: this.#blamed(agreement.refuse) } : {}),
+      })),
+      refuse: async (failure) => {
+        try {
+          await (planned.refuse ?? refuseTaken)(failure)
+        } catch (thrown) {
+          throw this.#blame(thrown)
+        }
+      },
+    }
+  }
+}
+
+/** Stored data can conflict with the operations of a hook; any other rejection is an error of the hook. */
+const CONFLICTS: readonly string[] = [
+  'unique_violation',
+  'reference_in_use',
+  'cascade_too_large',
+  'precondition_failed',
+]
+
+/**
+ * The error of an operation that a hook returned. A conflict is reported without field names: the client has not sent
+ * them. `what` names the operation in the log.
+ */
+export function blameHook(what: string, thrown: unknown): unknown {
+  if (!isRefusal(thrown) || isBeside(thrown)) return thrown
+  return markBeside(
+    CONFLICTS.includes(thrown.code)
+      ? new ServiceError(thrown.code, 'Changes that belong to this write conflict with stored data.')
+      : new Error(`${what} was rejected: ${thrown.message}`, { cause: thrown }),
+  )
+}

@@ -1,0 +1,15 @@
+import type { Routes } from '../../http/routes/find-route.js'
+
+const READS: readonly string[] = ['GET', 'HEAD']
+
+/** The same routes, for GET and HEAD alone. */
+export const readOnly = (routes: Routes): Routes => ({
+  ...routes,
+  find(path, options) {
+    const found = routes.find(path, options)
+    if (!found) return undefined
+    const isRead = (name: string): boolean => READS.includes(name)
+    const methods = new Map([...found.methods].filter(([name]) => isRead(name)))
+    return { ...found, methods, allow: found.allow.split(', ').filter(isRead).join(', ') }
+  },
+})

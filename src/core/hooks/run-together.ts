@@ -1,0 +1,62 @@
+import { BatchStore } from '../batch/batch-store.js'
+import { bounds } from '../bounds.js'
+import { steadily } from '../request/authorize.js'
+import { createByteBudget } from '../request/byte-budget.js'
+import type { Call } from '../request/call.js'
+import type { Attempt } from '../request/store/attempt.js'
+import type { MaybePromise } from '../types.js'
+
+/**
+ * Runs writes that take effect together, each after those before it. Inside a batch they take effect with the batch.
+ */
+export function runTogether<T>(
+  call: Call,
+  run: (own: Call) => MaybePromise<T>,
+  operations = 1,
+): MaybePromise<T> {
+  if (call.shared) return run(call)
+  /** The index of the agreement that failed in the previous attempt. */
+  let broken: number | undefined
+  const attemptAs = async (present: Call): Promise<Attempt<T>> => {
+    const budget = createByteBudget(bounds.writtenBytes, 'The documents of one write exceed 16 MiB in total.')
+    const store = new BatchStore(call.store, budget, { isWatchful: false })
+    const chosen = new Set<string>()
+    const done = await run(present.amid(store, { cascaded: 0, asked: operations, added: 0, chosen }))
+    const { steps, agreements } = store.pending
+    const find = (collection: string, id: string) => call.store.own(collection).find(id)
+    return {
+      steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
+      done,
+      after: store.pending.after,
+      // A concurrent write that takes a unique value first has also changed the document from which a hook chose that
+      // value. A value that a client gave stays taken: nothing is read, so that registrations with a taken identifier
+      // make no further calls.
+      findOvertaken: ({ reason, fields = NONE }) =>
+        reason === 'unique' && areChosen(fields, chosen) ? store.findOvertaken(find) : undefined,
+      async refuse(failure) {
+        const place = failure.step - steps.length
+        if (place >= 0) {
+          // A concurrent write may be the cause; a second failure of the same agreement is caused by these writes.
+          if (broken === place) throw agreements[place]?.refuse?.()
+          broken = place
+          return undefined
+        }
+        if (await store.pending.breaks(failure.step, find))
+          throw new Error(
+            'options.hooks: operations that hooks add contradict their write, so that it can never succeed',
+          )
+        // The next attempt shows whether the caller or a hook refers to a deleted document.
+        return failure.reason === 'missing' ? undefined : store.refuse(failure, own)
+      },
+    }
+  }
+  return call.store.write(() => steadily(call, attemptAs))
+}
+
+const NONE: readonly string[] = []
+
+const own = (_: number, thrown: unknown): unknown => thrown
+
+/** Whether hooks chose the value of one of some fields. */
+const areChosen = (fields: readonly string[], chosen: ReadonlySet<string>): boolean =>
+  fields.some((name) => name === '_id' || chosen.has(name))

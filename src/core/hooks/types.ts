@@ -1,0 +1,164 @@
+import type { CollectionName, DocumentOf, Flat, UpdateBodyOf } from '../../infer/collections.js'
+import type { Consumer } from '../consumers/types.js'
+import { type Fault, REFUSAL_STATUSES, type RefusalStatus, ServiceError } from '../errors.js'
+import type { Caller, JsonObject, MaybePromise, ServiceOptions } from '../types.js'
+
+/**
+ * Answers GET and HEAD with the caller's rights, and sees the effects of earlier writes of the same request; any other
+ * method returns 405. `createClient` accepts it.
+ */
+export interface HookApi<C = unknown> {
+  (request: Request): Promise<Response>
+  /** The prefix of its paths, the same as the service's. */
+  readonly basePath?: string
+  /** For the compiler only: the type of the configuration. */
+  readonly '~config'?: C
+}
+
+/** Properties that all changes have. */
+interface ChangeContext<C> {
+  /** The caller as identified by the host or the service; `null` for an anonymous one. */
+  readonly caller: Caller | null
+  readonly api: HookApi<C>
+  /** Aborts when the request times out. */
+  readonly signal: AbortSignal
+}
+
+/** A document in which the fields `F` may be missing. */
+type Lacking<D, F> = [F] extends [never]
+  ? D
+  : Flat<
+      { readonly [K in keyof D as K extends F ? never : K]: D[K] } & {
+        readonly [K in keyof D as K extends F ? K : never]?: D[K]
+      }
+    >
+
+/** A type that the compiler has inferred; it infers `unknown` if a hook fills nothing. */
+type InferredType<F> = unknown extends F ? never : F
+
+/** The names of the fields that every document has. */
+type NameThere<D> = string extends keyof D
+  ? string
+  : { [K in keyof D & string]-?: object extends Pick<D, K> ? never : K }[keyof D & string]
+
+/**
+ * A write that was authorized and will be made next. The documents are complete, independent of the caller's read
+ * rights, except for hashes; they are frozen. A new one may lack the fields `F`, which its hook fills.
+ */
+export type HookChange<
+  C = unknown,
+  N extends CollectionName<C> = CollectionName<C>,
+  F = never,
+> = ChangeContext<C> &
+  (
+    | { readonly operation: 'create'; readonly before: null; readonly after: Lacking<DocumentOf<C, N>, F> }
+    | {
+        readonly operation: 'update'
+        readonly before: DocumentOf<C, N>
+        readonly after: DocumentOf<C, N>
+      }
+    | { readonly operation: 'delete'; readonly before: DocumentOf<C, N>; readonly after: null }
+  )
+
+/** An operation of a batch (CONTRACT.md §2, "Batch"). Entity tags are those of `api`. */
+export interface HookOperation {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** `/<collection>`, or `/<collection>/<id>`, without the base path. */
+  readonly path: string
+  readonly ifMatch?: string
+  readonly ifNoneMatch?: string
+  readonly body?: JsonObject
+}
+
+/** The properties that a hook can set: those of a merge patch except hashes, which no document shows. */
+type SetBy<Patch, Shown> = Pick<Patch, keyof Patch & keyof Shown>
+
+/** The additions of a hook to a write. */
+export interface HookResult<C = unknown, N extends CollectionName<C> = CollectionName<C>> {
+  /** Properties that are merged into the document; `null` removes one. Not allowed for a delete. */
+  readonly set?: SetBy<UpdateBodyOf<C, N>, DocumentOf<C, N>>
+  /** Runs after the write, atomically with it, with the service's own rights. */
+  readonly also?: readonly HookOperation[]
+}
+
+/** The hooks of one collection; `before` fills the fields `F`. */
+export interface CollectionHooks<C = unknown, N extends CollectionName<C> = CollectionName<C>, F = never> {
+  /**
+   * Required fields that `before` fills: a new document may lack them until the hook has run, and must have them
+   * afterwards (CONTRACT.md §9, "Before a write").
+   */
+  readonly fills?: readonly (F & NameThere<DocumentOf<C, N>>)[]
+  /**
+   * Called for each document that a request creates, changes or deletes, after the write was authorized and before it
+   * is made (CONTRACT.md §9, "Before a write"). It may run again if a concurrent write came first, so it must have no
+   * side effects. It rejects the write with `refuse`; any other error that it throws is a 500.
+   */
+  readonly before: [N] extends [never]
+    ? never
+    : // biome-ignore lint/suspicious/noConfusingVoidType: most hooks return nothing
+      (change: HookChange<C, N, InferredType<F>>) => MaybePromise<HookResult<C, N> | undefined | void>
+}
+
+/** Hooks of a configuration whose type is not known, by collection. */
+export interface AnyHooks {
+  readonly [collection: string]:
+    | {
+        readonly fills?: readonly string[]
+        // Declared as a method so that a hook for any type of change is assignable.
+        before(change: HookChange): unknown
+      }
+    | undefined
+}
+
+/**
+ * The options of a service with a configuration of type `C`. `K` maps the names of consumers to the names of the
+ * collections that each takes.
+ */
+export interface OptionsFor<
+  C,
+  K extends { readonly [name: string]: CollectionName<C> } = { readonly [name: string]: CollectionName<C> },
+  F = { readonly [N in CollectionName<C>]: never },
+> extends ServiceOptions {
+  /** Hooks that run before writes, by collection. */
+  readonly hooks?: { readonly [P in keyof F]?: CollectionHooks<C, P & CollectionName<C>, F[P]> }
+  /** Change handlers that run after commit, each under a name that must stay the same. */
+  readonly consumers?: { readonly [P in keyof K]?: Consumer<C, K[P]> }
+}
+
+/**
+ * Rejects the write that a hook was called for, with code `refused`; nothing of it is stored. It throws by itself;
+ * `throw refuse(…)` is the same.
+ *
+ * @param status 400, 403, 409 or 422
+ * human-readable
+ * the validation errors of the body, with JSON pointers into it
+ *
+ * @example
+ * ```ts
+ * createCollectionService(config, adapter, {
+ *   hooks: {
+ *     orders: {
+ *       before({ operation, before }) {
+ *         if (operation === 'delete' && before.paidAt) throw refuse(409, 'A paid order stays.')
+ *       },
+ *     },
+ *   },
+ * })
+ * ```
+ */
+export function refuse(status: RefusalStatus, detail: string, errors: readonly Fault[] = []): never {
+  if (!REFUSAL_STATUSES.includes(status))
+    throw new TypeError(`refuse takes a status of ${REFUSAL_STATUSES.join(', ')}`)
+  if (typeof detail !== 'string') throw new TypeError('refuse takes a text of what is wrong')
+  if (!Array.isArray(errors) || !errors.every(isFault))
+    throw new TypeError('refuse takes errors with path, code and message, each of them text')
+  throw new ServiceError('refused', detail, {
+    status,
+    errors: errors.map(({ path, code, message }) => ({ path, code, message })),
+  })
+}
+
+const isFault = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  ['path', 'code', 'message'].every((name) => typeof (value as JsonObject)[name] === 'string')

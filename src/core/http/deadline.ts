@@ -1,0 +1,130 @@
+import { type ErrorCode, isServiceError, ServiceError } from '../errors.js'
+import type { QueueCaller } from '../fair-queue.js'
+import { isPromise } from '../promises.js'
+import type { Deadline, Wait } from '../request/deadline.js'
+import type { MaybePromise } from '../types.js'
+
+/** The error after the deadline, by the wait that the request was in. */
+const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
+  body: ['request_timeout', 'The body did not arrive in time.'],
+  deliver: ['internal_error', 'options.deliver did not finish in time.'],
+  describe: ['overloaded', 'The description of this service takes longer than a request may.'],
+  hash: ['overloaded', 'Too many secrets are waiting for hashing. Try again in a moment.'],
+  hook: ['internal_error', 'A hook of the host did not finish in time.'],
+  host: ['overloaded', 'The caller could not be identified in time.'],
+  read: ['storage_unavailable', 'The storage did not answer in time.'],
+  turn: ['overloaded', 'Too many concurrent writes. Try again.'],
+  write: ['outcome_unknown', 'The storage did not confirm the write in time: it may have happened.'],
+}
+
+function late(wait: Wait): ServiceError {
+  const [code, detail] = LATE[wait]
+  return new ServiceError(code, detail)
+}
+
+/** The deadline of one request. Its first wait is that for the host. */
+export class RequestDeadline implements Deadline {
+  caller: QueueCaller | undefined
+  #wait: Wait = 'host'
+  #isOver = false
+  #controller: AbortController | undefined
+  #listeners: readonly (() => void)[] = []
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#isOver) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  onOver(listener: () => void): () => void {
+    if (this.#isOver) listener()
+    this.#listeners = [...this.#listeners, listener]
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener)
+    }
+  }
+
+  enter(wait: Wait): void {
+    if (this.#isOver) throw late(this.#wait)
+    this.#wait = wait
+  }
+
+  /** Ends the time; returns the error to answer with. */
+  end(): ServiceError {
+    this.#isOver = true
+    const error = late(this.#wait)
+    this.#controller?.abort()
+    for (const listener of this.#listeners) listener()
+    return error
+  }
+}
+
+/** The limits of some work. */
+export interface Limit<T> {
+  readonly seconds: number
+  /** Calls `listener` when the client disconnects; returns a function that stops listening. */
+  readonly onGone: (listener: () => void) => () => void
+  /** Called when the work settles, even after the deadline. */
+  readonly onSettled: () => void
+  /** Receives a result that comes after the deadline. */
+  readonly discard: (result: T) => void
+}
+
+/**
+ * Runs `work` until it settles, its time is over or the client disconnects, whichever comes first. The timer starts
+ * with the first wait: work that never waits needs none. Work that ignores the signal of its deadline continues in the
+ * background.
+ */
+export function runWithDeadline<T>(
+  work: (deadline: RequestDeadline) => MaybePromise<T>,
+  limit: () => Limit<T>,
+): MaybePromise<T> {
+  const deadline = new RequestDeadline()
+  const result = work(deadline)
+  return isPromise(result) ? waitUntilLate(result, deadline, limit()) : result
+}
+
+function waitUntilLate<T>(
+  result: Promise<T>,
+  deadline: RequestDeadline,
+  { seconds, onGone, onSettled, discard }: Limit<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let stopListening = (): void => {}
+    const finish = (): void => {
+      clearTimeout(timer)
+      stopListening()
+    }
+    let error: ServiceError | undefined
+    const giveUp = (): void => {
+      error ??= deadline.end()
+      finish()
+      // Storage that reacts to the signal can confirm that nothing was written.
+      if (error.code === 'outcome_unknown') later(reject, 0, error)
+      else reject(error)
+    }
+    const timer = setTimeout(giveUp, seconds * 1000)
+    result.then(
+      (value) => {
+        onSettled()
+        if (deadline.isOver) discard(value)
+        if (!error) resolve(value)
+        finish()
+      },
+      (thrown: unknown) => {
+        onSettled()
+        reject(error && !isServiceError(thrown) ? error : thrown)
+        finish()
+      },
+    )
+    stopListening = onGone(giveUp)
+    if (deadline.isOver) finish()
+  })
+}
+
+// Read at start: a test's fake clock must not stop this timer.
+const later = setTimeout

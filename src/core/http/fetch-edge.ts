@@ -1,0 +1,298 @@
+import { isServiceError, ServiceError } from '../errors.js'
+import { isPromise, whenReady } from '../promises.js'
+import type { Deadline } from '../request/deadline.js'
+import { endOfTurn, nextTurn } from '../slices.js'
+import type { MaybePromise } from '../types.js'
+import { type Answer, type IncomingRequest, isRead, isStream, type Respond } from './answer.js'
+import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
+import { toReadableStream } from './send-stream.js'
+
+/** The parts of Node's response that an answer needs. */
+interface NodeResponse {
+  writeHead(status: number, headers: Answer['headers']): unknown
+  end(text?: string): unknown
+}
+
+/** Node's response, where Node calls the handler as a listener; `undefined` for a call with a `Request`. */
+function findNodeResponse(request: unknown, second: unknown): NodeResponse | undefined {
+  const isWebRequest = hasMethods(readHeaders(request), 'get')
+  return !isWebRequest && hasMethods<NodeResponse>(second, 'writeHead', 'end') ? second : undefined
+}
+
+/** The error for a host that passes Node's objects. */
+const calledByNode = (): TypeError =>
+  new TypeError(
+    "the handler takes a web-standard Request and was called with Node's request and response: use toNodeHandler(handler) of collection-service/node instead",
+  )
+
+/** The error for a host that passes anything else. */
+const calledWithout = (): TypeError =>
+  new TypeError(
+    'the handler takes a web-standard Request and was called with something else: in Hono, write handler(c.req.raw)',
+  )
+
+const isHolder = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null
+
+const readHeaders = (request: unknown): unknown => (isHolder(request) ? request.headers : undefined)
+
+const hasMethods = <T>(value: unknown, ...names: readonly (keyof T & string)[]): value is T =>
+  isHolder(value) && names.every((name) => typeof value[name] === 'function')
+
+/** Creates a handler of web-standard requests. `fail` answers a call without a valid request. */
+export const createFetchHandler = (
+  respond: Respond,
+  fail: (cause: unknown) => Answer,
+): ((request: Request, second?: unknown) => Promise<Response>) => {
+  const refuse = async (cause: unknown): Promise<Response> => toResponse(fail(cause), 'GET')
+  const send = (answer: Answer, method: string): MaybePromise<Response> => {
+    try {
+      return toResponse(answer, method)
+    } catch (cause) {
+      // The runtime rejects the answer.
+      return refuse(cause)
+    }
+  }
+  const leave = (answer: Answer, method: string): MaybePromise<Response> =>
+    whenReady(endOfTurn(), () => send(answer, method))
+  const handle = (request: Request, second: unknown): MaybePromise<Response> => {
+    const response = second === undefined ? undefined : findNodeResponse(request, second)
+    if (response) return sendByNode(response, fail(calledByNode()))
+    const incoming = readRequest(request)
+    // An incomplete request of a host is rejected before any other work.
+    if (!incoming) return refuse(calledWithout())
+    const { method } = incoming
+    const answered = respond(incoming)
+    return isPromise(answered)
+      ? answered.then((answer) => leave(answer, method)).catch(refuse)
+      : leave(answered, method)
+  }
+  return (request, second) => {
+    try {
+      return Promise.resolve(handle(request, second))
+    } catch (cause) {
+      // The request cannot be read.
+      return refuse(cause)
+    }
+  }
+}
+
+/** Answers through Node's response: otherwise the client would wait forever. */
+function sendByNode(response: NodeResponse, { status, headers, body }: Answer): Response {
+  response.writeHead(status, headers)
+  response.end(String(body))
+  return new Response(null, { status })
+}
+
+/** A host's request in plain data; `undefined` if an essential part is missing. Each part is read once. */
+function readRequest(request: Partial<Request> | null | undefined): FetchRequest | undefined {
+  const { method, url, headers } = request ?? {}
+  if (typeof method !== 'string' || typeof url !== 'string' || typeof headers?.get !== 'function')
+    return undefined
+  const target = targetOf(url)
+  return target === undefined ? undefined : new FetchRequest(request as Request, headers, method, target)
+}
+
+/**
+ * A web-standard request in plain data. A class, so that a request does not create a function for each of its methods.
+ */
+class FetchRequest implements IncomingRequest {
+  readonly #request: Request
+  readonly #headers: Pick<Headers, 'get'>
+  readonly method: string
+  readonly target: string
+  readonly mountPath = ''
+  readonly clientAddress = undefined
+  #body: 'unread' | 'arriving' | 'whole' = 'unread'
+
+  constructor(request: Request, headers: Pick<Headers, 'get'>, method: string, target: string) {
+    this.#request = request
+    this.#headers = headers
+    this.method = method
+    this.target = target
+  }
+
+  header(name: string): string | undefined {
+    return this.#headers.get(name) ?? undefined
+  }
+
+  async readBody(limit: number, time: Pick<Deadline, 'onOver'>): Promise<Uint8Array> {
+    this.#body = 'arriving'
+    const bytes = await readRequestBody(this.#request, limit, time)
+    this.#body = 'whole'
+    return bytes
+  }
+
+  onGone(listener: () => void): () => void {
+    const signal = signalOf(this.#request)
+    if (!signal) return () => {}
+    let isHeard = true
+    const tell = (): void => {
+      if (isHeard && (isRead(this.method) || !this.#isWhole)) listener()
+    }
+    const onAbort = (): void => {
+      // Hosts that abort after handing over the last chunk do so before it can be read.
+      if (this.#body === 'arriving') void nextTurn().then(tell)
+      else tell()
+    }
+    if (signal.aborted) tell()
+    signal.addEventListener('abort', onAbort, { once: true })
+    return () => {
+      isHeard = false
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** Whether the whole body has arrived. */
+  get #isWhole(): boolean {
+    return this.#body === 'whole' || (this.#body === 'unread' && this.#request.body === null)
+  }
+
+  toRequest(): Request {
+    return this.#request
+  }
+}
+
+/** The signal of a disconnected client; `undefined` where the host's request has none. */
+function signalOf(request: Request): AbortSignal | undefined {
+  try {
+    const { signal }: { readonly signal?: Partial<AbortSignal> | null } = request
+    return typeof signal?.addEventListener === 'function' ? (signal as AbortSignal) : undefined
+  } catch {
+    // An unrelated getter that throws: nothing depends on it.
+    return undefined
+  }
+}
+
+/** The start of an absolute URL; Node's requests have only a path. */
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
+
+/** The path and query of an absolute URL; `undefined` for any other. */
+function targetOf(url: string): string | undefined {
+  // The pattern costs more than two comparisons, and nearly every URL begins with one of these.
+  if (!url.startsWith('http://') && !url.startsWith('https://') && !ORIGIN.test(url)) return undefined
+  const end = url.indexOf('#')
+  const whole = end < 0 ? url : url.slice(0, end)
+  const path = whole.indexOf('/', whole.indexOf('://') + 3)
+  const query = whole.indexOf('?')
+  // A host may leave out an empty path.
+  if (path < 0 || (query >= 0 && query < path)) return query < 0 ? '/' : `/${whole.slice(query)}`
+  return whole.slice(path)
+}
+
+async function readRequestBody(
+  request: Request,
+  limit: number,
+  time: Pick<Deadline, 'onOver'>,
+): Promise<Uint8Array> {
+  const length = request.headers.get('content-length')
+  if (length !== null && Number(length) > limit) throw tooLarge(limit)
+  if (length !== null && isReadByHost(request)) return readByHost(request, limit, time)
+  requireUnread(request)
+  const { body }: { readonly body?: Partial<ReadableStream<Uint8Array>> | null } = request
+  if (body === null) return new Uint8Array()
+  if (typeof body?.getReader !== 'function') {
+    throw new TypeError(
+      'the body of this request is not a ReadableStream: pass new Request(url, { method, headers, body })',
+    )
+  }
+  const reader = (body as ReadableStream<Uint8Array>).getReader()
+  let isOver = false
+  const stopListening = time.onOver(() => {
+    isOver = true
+    void reader.cancel().catch(() => {})
+  })
+  try {
+    const bytes = await collectBytes(reader, limit)
+    // A cancelled stream looks like a complete one.
+    if (isOver) throw tooSlow()
+    return bytes
+  } finally {
+    stopListening()
+  }
+}
+
+function requireUnread(request: Request): void {
+  if (request.bodyUsed || request.body?.locked) {
+    throw new TypeError(
+      'the host has read the body of this request: pass new Request(request, { body: JSON.stringify(body) })',
+    )
+  }
+}
+
+/**
+ * Whether a host reads bodies by its own means, as @hono/node-server does: it creates a stream only on access, which
+ * costs a tenth of a small write (`real` of test/bench). The body of a request of the runtime's own class is read as a
+ * stream, and so is that of another library's class: the length that such a request declares may be wrong.
+ */
+function isReadByHost(request: Request): boolean {
+  const { Request: Own } = globalThis as { readonly Request?: typeof Request }
+  return (
+    Own !== undefined &&
+    request instanceof Own &&
+    request.arrayBuffer !== Own.prototype.arrayBuffer &&
+    !request.bodyUsed
+  )
+}
+
+/** Reads a body whose length the host's HTTP parser enforces. */
+function readByHost(request: Request, limit: number, time: Pick<Deadline, 'onOver'>): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const stopListening = time.onOver(() => reject(tooSlow()))
+    request
+      .arrayBuffer()
+      .then((bytes) => {
+        if (bytes.byteLength > limit) throw tooLarge(limit)
+        resolve(new Uint8Array(bytes))
+      })
+      .catch((thrown: unknown) => {
+        if (isServiceError(thrown)) throw thrown
+        // The host has created a stream before, and reads that one.
+        if (!request.bodyUsed) requireUnread(request)
+        throw tooSlow()
+      })
+      .catch(reject)
+      .finally(stopListening)
+  })
+}
+
+async function collectBytes(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  limit: number,
+): Promise<Uint8Array> {
+  const body = createBodyBytes()
+  for (;;) {
+    // A stream that breaks counts as a body that did not arrive.
+    const { done, value } = await reader.read().catch(() => {
+      throw tooSlow()
+    })
+    if (done) return body.join()
+    // A stream from the host can yield anything.
+    if (!((value as unknown) instanceof Uint8Array))
+      throw new ServiceError('invalid_json', 'The body must be bytes.')
+    if (body.length + value.length > limit) {
+      void reader.cancel().catch(() => {})
+      throw tooLarge(limit)
+    }
+    body.add(value)
+  }
+}
+
+/** An answer as a web-standard response. A 204 has no body. */
+const toResponse = ({ status, headers, body }: Answer, method: string): Response =>
+  method === 'HEAD' && headers['content-type'] !== undefined
+    ? toHead({ status, headers, body })
+    : new Response(isStream(body) ? toReadableStream(body) : body, { status, headers })
+
+/**
+ * The answer to HEAD, with the length that GET would have sent (RFC 9110 §9.3.2). For a GET that streams, the length is
+ * unknown: then an empty stream keeps runtimes from claiming that it is zero.
+ */
+function toHead({ status, headers, body }: Answer): Response {
+  if (body === null || isStream(body)) return new Response(createEmptyStream(), { status, headers })
+  const length = typeof body === 'string' ? new TextEncoder().encode(body).length : body.length
+  return new Response(null, { status, headers: { ...headers, 'content-length': String(length) } })
+}
+
+const createEmptyStream = (): ReadableStream<Uint8Array> =>
+  new ReadableStream({ pull: (controller) => controller.close() }, { highWaterMark: 0 })

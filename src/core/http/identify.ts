@@ -1,0 +1,107 @@
+import type { Session } from '../accounts/auth/sessions.js'
+import { findSession } from '../accounts/sessions.js'
+import type { Along } from '../claims/claims-along.js'
+import { isCreator } from '../documents/write/new-document.js'
+import { isStorableText } from '../json/domain.js'
+import { isObject } from '../json/own-properties.js'
+import { fromHost, type KnownCaller } from '../permissions/caller.js'
+import type { Service } from '../request/call.js'
+import type { Deadline } from '../request/deadline.js'
+import type { InSession } from '../request/kept-sessions.js'
+import { invalidToken } from '../request/refusals.js'
+import type { Store } from '../request/store.js'
+import type { Caller, MaybePromise, ServiceOptions } from '../types.js'
+import type { IncomingRequest } from './answer.js'
+
+/** The sender of a request; `session` where a token of the service identifies them. */
+export interface Identity {
+  readonly caller: KnownCaller | null
+  readonly session: Session | undefined
+  /** Claims that were read together with the session. */
+  readonly claims?: InSession['claims']
+}
+
+/** Identifies the sender of a request. */
+export type Identify = (
+  incoming: IncomingRequest,
+  by: { readonly deadline: Deadline; readonly store: Store; readonly along?: Along | undefined },
+) => MaybePromise<Identity>
+
+/** The identity of an anonymous request. */
+export const NOBODY: Identity = { caller: null, session: undefined }
+
+const onHostsWord = (caller: KnownCaller | null): Identity => ({ caller, session: undefined })
+
+const BEARER = /^bearer +(\S+) *$/i
+
+/**
+ * Creates the identification by the service's own tokens, by the host's `authenticate`, or by both
+ * (CONTRACT.md §4, "Own accounts"). `undefined` without either.
+ */
+export function createIdentify(
+  service: Service,
+  authenticate: ServiceOptions['authenticate'],
+): Identify | undefined {
+  const auth = service.accounts
+  if (!auth && !authenticate) return undefined
+  const askHost = (incoming: IncomingRequest, deadline: Deadline): MaybePromise<Identity> => {
+    if (!authenticate) return NOBODY
+    deadline.enter('host')
+    return identifyByHost(authenticate, incoming).then(onHostsWord)
+  }
+  return (incoming, { deadline, store, along }) => {
+    const header = auth ? incoming.header('authorization') : undefined
+    if (!auth || header === undefined) return askHost(incoming, deadline)
+    const [, token] = BEARER.exec(header) ?? []
+    if (token === undefined) {
+      if (authenticate && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, deadline)
+      throw invalidToken()
+    }
+    return findSession(service, store, auth, { token, along })
+  }
+}
+
+/** Creates the identification by the host alone. */
+export const createAskHost = (
+  authenticate: ServiceOptions['authenticate'],
+): ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined =>
+  authenticate && ((incoming) => identifyByHost(authenticate, incoming))
+
+/** An error of the host is a 500 to the client, even an error of this package. */
+async function identifyByHost(
+  authenticate: NonNullable<ServiceOptions['authenticate']>,
+  incoming: IncomingRequest,
+): Promise<KnownCaller | null> {
+  try {
+    return checkCaller(await authenticate(incoming.toRequest()))
+  } catch (cause) {
+    throw new Error('options.authenticate failed', { cause })
+  }
+}
+
+/** Identifies every sender as one caller that the host names. */
+export const identifyAs =
+  (caller: Caller | null): Identify =>
+  () =>
+    onHostsWord(checkCaller(caller))
+
+const isStorable = (text: unknown): text is string => typeof text === 'string' && isStorableText(text)
+
+/**
+ * Checks a host's caller. Throws for anything else, so that a mistake never makes a caller anonymous; also
+ * for an id or a role that some storages cannot store or index, so that all of them behave alike.
+ */
+export function checkCaller(caller: unknown): KnownCaller | null {
+  if (caller === null) return null
+  if (!isObject(caller)) throw new TypeError('a caller must be an object, or null for an anonymous one')
+  // Each property is read once: a getter could give another value after the check.
+  const { id, roles, ...fields } = caller
+  if (!isCreator(id)) throw new TypeError(`the "id" of a caller must be ${STORABLE}, of at most 1,024 bytes`)
+  if (roles === undefined) return fromHost({ id, ...fields })
+  if (!Array.isArray(roles) || !Array.from(roles).every(isStorable)) {
+    throw new TypeError(`the "roles" of a caller must be an array, each of them ${STORABLE}`)
+  }
+  return fromHost({ id, roles: [...roles], ...fields })
+}
+
+const STORABLE = 'a string without NUL and lone surrogates'

@@ -1,0 +1,51 @@
+import type { Collection } from '../../config/plan.js'
+import type { Text } from '../../documents/read/text-stream.js'
+import type { WrittenDocument } from '../../documents/write/written.js'
+import type { Answer } from '../answer.js'
+import { etagOfText } from '../etag.js'
+import type { Exchange } from './route.js'
+
+/** The header of a response that contains a secret, or is for one caller only. */
+export const NO_STORE = { 'cache-control': 'no-store' } as const
+
+/** The header of any other response: without it, caches would guess how long it is fresh (RFC 9111 §4.2.2). */
+export const REVALIDATE = { 'cache-control': 'no-cache' } as const
+
+/** An answer of JSON text. A spread after other properties would cost three times as much as an assignment. */
+export const answerText = (status: number, body: Text, headers: Answer['headers'] = {}): Answer => ({
+  status,
+  headers: Object.assign({ 'content-type': 'application/json' }, headers),
+  body,
+})
+
+/** An answer of a value as JSON. */
+export const answerJson = (status: number, value: unknown, headers?: Answer['headers']): Answer =>
+  answerText(status, JSON.stringify(value), headers)
+
+/** The answer without content. */
+export const NOTHING: Answer = { status: 204, headers: {}, body: null }
+
+/** The header that names the properties dropped from a body, as a list of strings (RFC 9651 §3.1). */
+export const tellIgnored = (names: readonly string[]): Answer['headers'] =>
+  names.length > 0 ? { 'ignored-properties': names.map((name) => `"${name}"`).join(', ') } : NO_HEADERS
+
+const NO_HEADERS: Answer['headers'] = {}
+
+/** The answer with a document that was changed. */
+export const answerWritten = ({ text, ignored }: WrittenDocument): Answer =>
+  answerText(200, text, Object.assign({ etag: etagOfText(text) }, tellIgnored(ignored)))
+
+/** The answer with a document that was created. */
+export function answerCreated(
+  { prefix }: Exchange,
+  { name }: Collection,
+  { _id, text, ignored }: WrittenDocument,
+): Answer {
+  const headers = {
+    'content-type': 'application/json',
+    location: `${prefix}/${name}/${_id}`,
+    etag: etagOfText(text),
+  }
+  if (ignored.length > 0) Object.assign(headers, tellIgnored(ignored))
+  return { status: 201, headers, body: text }
+}

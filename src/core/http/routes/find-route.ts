@@ -1,0 +1,170 @@
+import type { Collection } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { compileEnvelope } from '../../fields/schema/envelope.js'
+import { MAX_FAULTS } from '../../fields/schema/validator.js'
+import { lowerUuid } from '../../json/uuid.js'
+import type { Service } from '../../request/call.js'
+import type { JsonObject } from '../../types.js'
+import { decodePart } from '../target.js'
+import type { Endpoint, NamedByPath, Route, Routed } from './route.js'
+import { ROUTES } from './table.js'
+
+/** The route of a path. */
+export interface FoundRoute {
+  /** The path as the table of routes has it. */
+  readonly path: string
+  /** The path with the name of the collection, for people: `/articles/{id}`. */
+  readonly route: string
+  /** The value of the `Allow` header. */
+  readonly allow: string
+  /** The endpoints by method; the values of the path's placeholders are in `place`. */
+  readonly methods: ReadonlyMap<string, Endpoint<keyof NamedByPath>>
+  readonly place: NamedByPath
+}
+
+/** The table of routes, for one service. */
+export interface Routes {
+  /** Finds the route of a path below the base path; the empty path is the root. `undefined` for none. */
+  find(path: string, options: { readonly hasAccountRoutes: boolean }): FoundRoute | undefined
+  /** The validation errors of a body against its endpoint's envelope. */
+  judgeBody(endpoint: Endpoint<keyof NamedByPath>, body: JsonObject): readonly Fault[]
+  /** The public paths below `/auth`. */
+  readonly accountPaths: readonly string[]
+}
+
+/** A node of the tree of paths. */
+interface RouteNode {
+  /** The nodes after a fixed name. */
+  readonly names: Map<string, RouteNode>
+  /** The node after the document's `_id`. */
+  rest?: RouteNode
+  /** The route that ends here. */
+  found?: FoundRoute
+}
+
+const createBranch = (): RouteNode => ({ names: new Map() })
+
+/** Creates the routes of a service. */
+export function createRoutes(service: Service, { isDescribed }: Pick<Routed, 'isDescribed'>): Routes {
+  const { accounts } = service
+  const open = ROUTES.filter((one) => isIn(one, { ...service, isDescribed }))
+  // Compiled here, because some runtimes forbid compilation after a module is loaded.
+  const validators = new Map(
+    open
+      .flatMap(({ methods }) => Object.values(methods))
+      .flatMap((endpoint) => {
+        const judge = compileJudge(endpoint, service)
+        return judge ? [[endpoint, judge] as const] : []
+      }),
+  )
+  const all = plant(open, service)
+  const others = plant(
+    open.filter(({ path }) => !isAccountPath(path)),
+    service,
+  )
+  return {
+    find: (path, { hasAccountRoutes }) => findIn(hasAccountRoutes ? all : others, path),
+    judgeBody(endpoint, body) {
+      return validators.get(endpoint)?.(body) ?? []
+    },
+    accountPaths: accounts
+      ? open
+          .filter(({ path, isOpen }) => isAccountPath(path) && isOpen?.(accounts) !== false)
+          .filter(({ path }) => !path.includes(':'))
+          .map(({ path }) => path)
+      : [],
+  }
+}
+
+type JudgeBody = (body: JsonObject) => readonly Fault[]
+
+/** Compiles the check of a body that is not a document: its schema, then the rules that the schema cannot express. */
+function compileJudge(
+  { envelope, judge }: Endpoint<keyof NamedByPath>,
+  service: Service,
+): JudgeBody | undefined {
+  const validate = envelope && compileEnvelope(envelope(service))
+  if (!validate || !judge) return validate
+  return (body) => {
+    const faults = validate(body)
+    const known = new Set(faults.map(({ path }) => path))
+    return [...faults, ...judge(body, service).filter(({ path }) => !known.has(path))].slice(0, MAX_FAULTS)
+  }
+}
+
+/** Whether a service has a route. */
+export const isIn = ({ path, isThere }: Route, service: Routed): boolean =>
+  (service.accounts !== null || !isAccountPath(path)) && isThere?.(service) !== false
+
+const isAccountPath = (path: string): boolean => path.startsWith('/auth/')
+
+/** The paths of a route, with each collection in place of `:collection`. */
+function expandRoute(
+  route: Route,
+  { accounts, plan }: Service,
+): readonly (readonly [path: string, found: FoundRoute | undefined])[] {
+  const named = Object.keys(route.methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
+  const common = {
+    path: route.path,
+    allow: [...named, 'OPTIONS'].join(', '),
+    methods: new Map(Object.entries(route.methods)),
+  }
+  if (!route.path.startsWith('/:collection')) {
+    // The endpoints of a route receive only the values of its placeholders.
+    const shown = showPath(route.path)
+    return [[route.path, { ...common, route: shown, place: { auth: accounts } as NamedByPath }]]
+  }
+  return [...plan.collections.values()]
+    .map((collection): [Collection, boolean] => [collection, route.isIn?.(collection) !== false])
+    .filter(([, isIn]) => isIn || route.isReserved)
+    .map(([collection, isIn]) => {
+      const path = route.path.replace(':collection', collection.name)
+      const place = { collection, auth: accounts } as NamedByPath
+      return [path, isIn ? { ...common, route: showPath(path), place } : undefined]
+    })
+}
+
+const showPath = (path: string): string => path.replace(':id', '{id}')
+
+/** The tree of some routes. If two have the same path, the first is taken. */
+function plant(routes: readonly Route[], service: Service): RouteNode {
+  const root = createBranch()
+  for (const [path, found] of routes.flatMap((route) => expandRoute(route, service))) {
+    const branch = path.split('/').slice(1).reduce(grow, root)
+    if (found) branch.found ??= found
+  }
+  return root
+}
+
+function grow(branch: RouteNode, part: string): RouteNode {
+  if (part === ':id') {
+    branch.rest ??= createBranch()
+    return branch.rest
+  }
+  const next = branch.names.get(part) ?? createBranch()
+  branch.names.set(part, next)
+  return next
+}
+
+/** Finds the route of a path with decoded parts. A slash at its end is ignored. */
+function findIn(root: RouteNode, path: string): FoundRoute | undefined {
+  let branch: RouteNode | undefined = root
+  let id: string | undefined
+  if (path === '' || path === '/') return root.names.get('')?.found
+  const end = path.endsWith('/') ? path.length - 1 : path.length
+  for (let start = 1; start <= end; ) {
+    const slash = path.indexOf('/', start)
+    const stop = slash < 0 || slash > end ? end : slash
+    const part = decodePart(path.slice(start, stop))
+    if (!part) return undefined
+    const next: RouteNode | undefined = branch.names.get(part)
+    if (!next) id = lowerUuid(part)
+    branch = next ?? branch.rest
+    if (!branch) return undefined
+    start = stop + 1
+  }
+  const { found } = branch
+  if (!found || id === undefined) return found
+  const { path: form, route, allow, methods, place } = found
+  return { path: form, route, allow, methods, place: { collection: place.collection, id, auth: place.auth } }
+}

@@ -1,0 +1,53 @@
+import {
+  changeSecret,
+  endOne,
+  login,
+  logout,
+  logoutAll,
+  me,
+  register,
+  sessions,
+} from '../../accounts/routes/accounts.js'
+import {
+  canDeliver,
+  canVerify,
+  changeIdentifier,
+  requestReset,
+  requestVerification,
+  reset,
+  verify,
+} from '../../accounts/routes/deliveries.js'
+import { batch } from '../../batch/routes/batch.js'
+import { changes } from '../../changes/routes/changes.js'
+import { bulk, count, create, list } from './collection.js'
+import { patch, put, read, remove } from './document.js'
+import { openapi } from './openapi.js'
+import { hasPage, page, root } from './root.js'
+import { type Route, route } from './route.js'
+
+/** All routes. The first path that matches is taken. HEAD is handled like GET, and OPTIONS for every path. */
+export const ROUTES: readonly Route[] = [
+  route('/', { GET: root }),
+  route('/_batch', { POST: batch }),
+  route('/_openapi.json', { GET: openapi }, { isThere: ({ isDescribed }) => isDescribed }),
+  route('/_page', { GET: page }, { isThere: hasPage }),
+  route('/auth/register', { POST: register }, { isOpen: (auth) => auth.register }),
+  route('/auth/login', { POST: login }),
+  route('/auth/change-secret', { POST: changeSecret }),
+  route('/auth/request-reset', { POST: requestReset }, { isThere: canDeliver }),
+  route('/auth/reset', { POST: reset }, { isThere: canDeliver }),
+  route('/auth/request-verification', { POST: requestVerification }, { isThere: canVerify }),
+  route('/auth/verify', { POST: verify }, { isThere: canVerify }),
+  route('/auth/change-identifier', { POST: changeIdentifier }, { isThere: canVerify }),
+  route('/auth/logout', { POST: logout }),
+  route('/auth/logout-all', { POST: logoutAll }),
+  route('/auth/me', { GET: me }),
+  route('/auth/sessions', { GET: sessions }),
+  route('/auth/sessions/:id', { DELETE: endOne }),
+  route('/:collection', { GET: list, POST: create }),
+  route('/:collection/count', { GET: count }),
+  route('/:collection/changes', { GET: changes }, { isIn: ({ hasChanges }) => hasChanges, isReserved: true }),
+  // Secrets are hashed one by one, so a collection with secrets has no bulk create.
+  route('/:collection/bulk', { POST: bulk }, { isIn: ({ hashes }) => hashes.length === 0 }),
+  route('/:collection/:id', { GET: read, PATCH: patch, PUT: put, DELETE: remove }),
+]

@@ -1,0 +1,89 @@
+import { endOfPiece } from '../documents/read/text-stream.js'
+import { isEndless, type TextStream } from './answer.js'
+
+/** The milliseconds after which a stream ends if its client reads nothing (CONTRACT.md §6). */
+export const IDLE_MILLISECONDS = 30_000
+
+/** Splits a text into pieces. */
+export function* piecesOf(text: string): Generator<string, void, undefined> {
+  for (let start = 0; start < text.length; ) {
+    const end = endOfPiece(text, start)
+    yield text.slice(start, end)
+    start = end
+  }
+}
+
+/**
+ * The same stream; `onText` is called with each text, `onEnd` once when it ends, fails or is cancelled. `thrown` is the
+ * cause.
+ */
+export function observeStream(
+  stream: TextStream,
+  onText: (() => void) | undefined,
+  onEnd: (thrown?: unknown) => void,
+): TextStream {
+  let hasEnded = false
+  const end = (thrown?: unknown): void => {
+    if (!hasEnded) onEnd(thrown)
+    hasEnded = true
+  }
+  return {
+    async *[Symbol.asyncIterator]() {
+      try {
+        for await (const text of stream) {
+          onText?.()
+          yield text
+        }
+      } catch (thrown) {
+        end(thrown)
+        throw thrown
+      } finally {
+        end()
+      }
+    },
+    cancel() {
+      end()
+      stream.cancel()
+    },
+    isEndless: () => isEndless(stream),
+  }
+}
+
+/** The texts of a stream in pieces. Bytes are copied, so that the reader may change them. */
+async function* inPieces(stream: TextStream): AsyncGenerator<Uint8Array, void, undefined> {
+  const encoder = new TextEncoder()
+  for await (const text of stream) {
+    if (typeof text !== 'string') yield text.slice()
+    else for (const piece of piecesOf(text)) yield encoder.encode(piece)
+  }
+}
+
+/** A stream of text as a web-standard stream of bytes. It ends when its client reads nothing for too long. */
+export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array> {
+  const texts = inPieces(stream)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      clearTimeout(timer)
+      try {
+        const { done, value } = await texts.next()
+        if (done) return controller.close()
+        controller.enqueue(value)
+      } catch (thrown) {
+        return controller.error(thrown)
+      }
+      // An endless stream bounds its own backlog.
+      if (isEndless(stream)) return
+      timer = setTimeout(() => {
+        controller.error(new Error('the client of this stream reads nothing'))
+        stream.cancel()
+      }, IDLE_MILLISECONDS)
+      // An unread stream must not keep the process alive.
+      ;(timer as { unref?: () => void }).unref?.()
+    },
+    cancel() {
+      clearTimeout(timer)
+      stream.cancel()
+    },
+  })
+}

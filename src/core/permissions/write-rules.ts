@@ -1,0 +1,154 @@
+import { isFieldName, isSystemField } from '../fields/schema/names.js'
+import { compileFilter, type Predicate } from '../filter/matches.js'
+import { pickOwn, readOwn } from '../json/own-properties.js'
+import { bindValue } from '../query/variable.js'
+import { bindWhere, isAnywhere, type Where } from '../query/where.js'
+import type { StoredDocument } from '../storage.js'
+import type { JsonObject } from '../types.js'
+import type { BoundCaller, KnownCaller } from './caller.js'
+import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from './grants.js'
+
+/** Decides for one caller whether the conditions of rules hold for documents. */
+export interface RuleJudge {
+  /** Whether the rule's `where` holds for a stored document. */
+  appliesTo(rule: Rule, stored: StoredDocument): boolean
+  /** Whether the rule's `check` holds for a document as it would be stored. */
+  admits(rule: Rule, document: JsonObject): boolean
+}
+
+/** Creates the `RuleJudge` of a caller. It compiles each condition once. */
+export function createRuleJudge(asking: BoundCaller): RuleJudge {
+  const compiled = new Map<Where, Predicate>()
+  const test = (where: Where): Predicate => {
+    const known = compiled.get(where)
+    if (known) return known
+    const filter = where.kind === 'fixed' ? where.filter : bindWhere(where, asking.binding)
+    const predicate = compileFilter(filter)
+    compiled.set(where, predicate)
+    return predicate
+  }
+  return {
+    appliesTo: ({ subject, where }, stored) =>
+      (subject !== OWNER || isCreator(asking, stored)) && (isAnywhere(where) || test(where)(stored)),
+    admits: ({ check }, document) => isAnywhere(check) || test(check)(document),
+  }
+}
+
+const isCreator = ({ caller }: BoundCaller, stored: StoredDocument): boolean =>
+  caller !== null && readOwn(stored, 'createdBy') === caller.id
+
+/** The most names that an answer lists. */
+const MAX_NAMES = 20
+
+/**
+ * The dropped properties of a body that an answer names (CONTRACT.md §7): valid field names and system
+ * fields. The list depends only on the body and the rule that ran.
+ */
+export const listIgnored = (body: JsonObject, kept: JsonObject): readonly string[] =>
+  body === kept
+    ? NONE
+    : firstNames(
+        Object.keys(body).filter(
+          (name) => !Object.hasOwn(kept, name) && (isFieldName(name) || isSystemField(name)),
+        ),
+      )
+
+const NONE: readonly string[] = []
+
+/** The first names, sorted, each once. A body may hold too many to sort them all. */
+export function firstNames(names: Iterable<string>): readonly string[] {
+  const first: string[] = []
+  for (const name of names) {
+    const place = first.findIndex((other) => other >= name)
+    if (place < 0) first.push(name)
+    else if (first[place] !== name) first.splice(place, 0, name)
+    if (first.length > MAX_NAMES) first.pop()
+  }
+  return first
+}
+
+/**
+ * The rules under which a caller may try an operation, in the order of CONTRACT.md §5: the caller's roles
+ * decide if one of them mentions the operation, else `user`, else `*`; `owner` comes last. Without rules, the operation
+ * is denied.
+ */
+export function selectWriteRules(
+  mentions: ReadonlyMap<string, Rule | null>,
+  caller: KnownCaller | null,
+): readonly Rule[] {
+  return decidingSubjects(mentions, caller)
+    .map((subject) => mentions.get(subject))
+    .filter((rule) => rule !== null && rule !== undefined)
+}
+
+/** The subjects that decide, in the order of their rules. */
+export const decidingSubjects = (
+  mentions: ReadonlyMap<string, Rule | null>,
+  caller: KnownCaller | null,
+): readonly string[] => (caller === null ? STRANGER : [...decideSubjects(mentions, caller), OWNER])
+
+const STRANGER: readonly string[] = [EVERYONE]
+
+function decideSubjects(mentions: ReadonlyMap<string, Rule | null>, caller: KnownCaller): readonly string[] {
+  const roles = [...mentions.keys()].filter((subject) => isRole(subject) && caller.roles.includes(subject))
+  if (roles.length > 0) return roles
+  return mentions.has(SIGNED_IN) ? [SIGNED_IN] : STRANGER
+}
+
+/** The properties of a body that a rule keeps. */
+export interface KeptProperties {
+  readonly body: JsonObject
+  /** Whether the rule dropped nothing; system fields and properties that `set` replaces do not count. */
+  readonly isWhole: boolean
+}
+
+/** The fields of accounts with rules of their own: the role field and the field of the verification time. */
+export interface AccountFields {
+  readonly roleField: string | null
+  readonly verifiedField: string | null
+}
+
+/** Whether a rule accepts a property from a body; the schema need not declare it. */
+export const acceptsProperty = (
+  rule: Rule,
+  name: string,
+  { roleField, verifiedField }: AccountFields,
+): boolean =>
+  includesProperty(rule.properties, name) &&
+  name !== verifiedField &&
+  (name !== roleField || rule.acceptsRole)
+
+/**
+ * Drops system fields, the field of the verification time, what `accepts` rejects, and what `set` replaces
+ * (CONTRACT.md §4 and §5).
+ */
+export function keepProperties(
+  body: JsonObject,
+  accepts: (name: string) => boolean,
+  set: ReadonlyMap<string, unknown> = new Map(),
+  verifiedField: string | null = null,
+): KeptProperties {
+  const names = Object.keys(body)
+  let isWhole = true
+  const isKept = (name: string): boolean => {
+    if (isSystemField(name) || name === verifiedField || set.has(name)) return false
+    const isAccepted = accepts(name)
+    isWhole &&= isAccepted
+    return isAccepted
+  }
+  return names.every(isKept) ? { body, isWhole } : { body: pickOwn(body, names.filter(isKept)), isWhole }
+}
+
+/** The values of a rule's `set` for a caller; `undefined` if the caller lacks one of them. */
+export function bindSet({ set }: Rule, asking: BoundCaller): JsonObject | undefined {
+  if (set.size === 0) return NOTHING
+  const entries: [string, unknown][] = []
+  for (const [name, value] of set) {
+    const bound = bindValue(value, asking.binding)
+    if (bound === undefined) return undefined
+    entries.push([name, bound.value])
+  }
+  return Object.fromEntries(entries)
+}
+
+const NOTHING: JsonObject = {}

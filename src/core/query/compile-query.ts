@@ -1,0 +1,386 @@
+import type { Fault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
+import { CREATED_BY, suggest } from '../fields/schema/names.js'
+import { and, type Filter, mapLeaves, or } from '../filter/filter.js'
+import { isObject } from '../json/own-properties.js'
+import { lowerUuid } from '../json/uuid.js'
+import type { SortKey } from '../storage.js'
+import type { JsonObject, Limits, OperatorName } from '../types.js'
+import { compileExpand, type Expansion, type Following } from './compile-expand.js'
+import { buildCondition, ConditionFault, isArrayText, readOperands } from './condition.js'
+import { joinRepeated, OPTIONS, OR, takes } from './operators.js'
+import { type Cursor, readCursor } from './paging/cursor.js'
+import { isTold, refuse, unknownField } from './query-string.js'
+import type { RawFilter, RawQuery } from './raw-query.js'
+import type { QueryReading, Readable } from './reading.js'
+
+/** The part of a list that a query asks for, and its order. */
+interface Paging {
+  readonly sort: readonly SortKey[]
+  readonly skip: number
+  readonly limit: number | null
+  /** The place after which the page begins, instead of `skip`. */
+  readonly after: Cursor | null
+  /** Whether the query asks for the number of all matches. */
+  readonly isTotalAsked: boolean
+}
+
+/** The limits of a page. */
+type PageLimits = Pick<Limits, 'defaultLimit' | 'maxLimit'>
+
+/** Reads `sort`, `skip`, `limit`, `after` and `total` (CONTRACT.md §3.6, §3.7). */
+function compilePage(
+  raw: RawQuery,
+  { find, attempt, readable }: QueryReading,
+  idField: Field,
+  limits: PageLimits,
+): Paging {
+  const keys = [...raw.sort].flatMap(([path, direction]): SortKey[] => {
+    const parameter = `sort[${path}]`
+    const field = find(parameter, path)
+    return field ? attempt(parameter, [], () => [compileSort(field, direction, readable)]) : []
+  })
+  const skip = attempt('skip', 0, () => readWhole(raw.skip) ?? 0)
+  const limit = attempt('limit', null, () => readLimit(raw.limit, limits))
+  const sort = completeSort(keys, idField)
+  const after = attempt('after', null, () => readAfter(raw, sort))
+  return { sort, skip, limit, after, isTotalAsked: attempt('total', false, () => readTotal(raw.total)) }
+}
+
+const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
+  ['1', false],
+  ['asc', false],
+  ['-1', true],
+  ['desc', true],
+])
+
+function compileSort(field: Field, direction: string, readable: Readable): SortKey {
+  const descending = DIRECTIONS.get(direction)
+  if (descending === undefined) throw new ConditionFault('wrong_direction', 'must be 1, asc, -1 or desc')
+  if (!field.ref || !field.fieldType.isScalar) {
+    throw new ConditionFault('wrong_operator', `a field of type ${field.type} has no order`)
+  }
+  if (!readable.isShownAlways(field)) {
+    throw new ConditionFault(
+      'unknown_field',
+      'is not readable in every document that you may read, so you cannot sort by it',
+    )
+  }
+  return { field: field.ref, descending }
+}
+
+/** Appends `_id` in the direction of the last key, which makes the order total (CONTRACT.md §3.6). */
+function completeSort(keys: readonly SortKey[], idField: Field): readonly SortKey[] {
+  const place = keys.findIndex(({ field }) => field.path === idField.path)
+  // Keys after `_id` change nothing, since no two ids are equal.
+  if (place >= 0) return keys.slice(0, place + 1)
+  return idField.ref ? [...keys, { field: idField.ref, descending: keys.at(-1)?.descending ?? false }] : keys
+}
+
+function readWhole(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const value = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(value))
+    throw new ConditionFault('out_of_range', 'must be a whole number from 0 to 2^53−1')
+  return value
+}
+
+/** The limit of a list; `null` for none. Throws `ConditionFault`. */
+export function readLimit(text: string | undefined, { defaultLimit, maxLimit }: PageLimits): number | null {
+  const limit = readWhole(text) ?? defaultLimit ?? maxLimit
+  if (limit !== null && maxLimit !== null && limit > maxLimit) {
+    throw new ConditionFault('out_of_range', `must be at most ${maxLimit}`)
+  }
+  return limit
+}
+
+function readAfter({ after, skip }: RawQuery, sort: readonly SortKey[]): Cursor | null {
+  if (after === undefined) return null
+  if (skip !== undefined) throw new ConditionFault('contradictory', 'cannot be combined with skip')
+  return readCursor(sort, after)
+}
+
+function readTotal(text: string | undefined): boolean {
+  if (text !== undefined && text !== 'true') throw new ConditionFault('malformed', 'must be true')
+  return text === 'true'
+}
+
+/** The properties of a document that an answer shows: a name with `true` whole, with a projection in part. */
+type Projection = ReadonlyMap<string, Projection | true>
+
+/** Creates the union of dotted paths. */
+function createProjection(paths: readonly string[]): Projection {
+  const root = new Map<string, Map<string, unknown> | true>()
+  for (const path of paths) {
+    let level: Map<string, unknown> = root
+    const names = path.split('.')
+    for (const [i, name] of names.entries()) {
+      const present = level.get(name)
+      if (present === true) break
+      if (i === names.length - 1) level.set(name, true)
+      else if (present instanceof Map) level = present
+      else {
+        const next = new Map<string, unknown>()
+        level.set(name, next)
+        level = next
+      }
+    }
+  }
+  return root as Projection
+}
+
+/**
+ * The projected part of a document, in order, with `_id`. A missing parent stays absent (CONTRACT.md §3.8).
+ */
+export const project = (document: JsonObject, projection: Projection): JsonObject =>
+  projectInside(document, new Map([...projection, ['_id', true]]))
+
+const projectInside = (value: JsonObject, projection: Projection): JsonObject =>
+  Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+      const part = projection.get(name)
+      if (part === true) return [[name, inner]]
+      return part && isObject(inner) ? [[name, projectInside(inner, part)]] : []
+    }),
+  )
+
+/** A query, compiled for one caller (CONTRACT.md §3). */
+export interface Query extends Paging {
+  readonly filter: Filter
+  readonly projection: Projection | null
+  /** The references, or arrays of them, that are replaced by the documents that they name. */
+  readonly expand: readonly Expansion[]
+}
+
+type CountLimits = Pick<Limits, 'conditions' | 'values' | 'patterns'>
+
+/** The limits of a query. */
+export type QueryLimits = CountLimits & PageLimits
+
+/** The fields and references that one caller may read. */
+export interface QueryScope {
+  readonly readable: Readable
+  readonly following: Following
+}
+
+/** Compiles a query for one caller. Throws `invalid_query` with every fault. */
+export function compileQuery(
+  raw: RawQuery,
+  { readable, following }: QueryScope,
+  idField: Field,
+  limits: QueryLimits,
+): Query {
+  // Counting is cheaper than compiling, so it comes first.
+  refuse(checkLimits(raw, limits))
+  const reading = createReading(readable, following)
+  const { attempt, find } = reading
+  const filter = compileFilterOf(raw, 'q', reading)
+  const page = compilePage(raw, reading, idField, limits)
+  const projection =
+    raw.project === undefined
+      ? null
+      : compileProjection(
+          attempt('project', [], () => readPaths(raw.project ?? [])),
+          (path) => find('project', path),
+        )
+  const expand =
+    raw.expand === undefined
+      ? []
+      : compileExpand(
+          attempt('expand', [], () => readPaths(raw.expand ?? [])),
+          reading,
+          following,
+        )
+  refuse(reading.faults)
+
+  return {
+    filter: mapLeaves(filter, (part, field) => readable.guard(part, field)),
+    ...page,
+    projection,
+    expand,
+  }
+}
+
+const asWritten = (operand: unknown): readonly unknown[] => [operand]
+
+/**
+ * The operands of a condition on the creator, if creators may be accounts: the `_id` of an account is in lower case,
+ * the one of a host's caller is in the form that the host gave.
+ */
+const asCreator = (operand: unknown): readonly unknown[] => {
+  if (Array.isArray(operand)) return [operand.flatMap(asCreator)]
+  const id = typeof operand === 'string' ? lowerUuid(operand) : operand
+  return id === operand ? [operand] : [operand, id]
+}
+
+function createReading(readable: Readable, following: Following): QueryReading {
+  const faults: Fault[] = []
+  return {
+    readable,
+    faults,
+    spellings: (field) =>
+      field.path === CREATED_BY && following.targetOf(field) !== undefined ? asCreator : asWritten,
+    find(parameter, path) {
+      const field = readable.find(path)
+      // The search for the nearest name is slow for many names.
+      if (!field)
+        faults.push(unknownField(parameter, path, isTold(faults) ? suggest(path, readable.paths()) : ''))
+      return field
+    },
+    attempt(parameter, fallback, compile) {
+      try {
+        return compile()
+      } catch (thrown) {
+        if (!(thrown instanceof ConditionFault)) throw thrown
+        faults.push({ path: parameter, code: thrown.code, message: thrown.message })
+        return fallback
+      }
+    },
+  }
+}
+
+/**
+ * Compiles all conditions and, if there are groups, that at least one group holds. `at` precedes a field in a
+ * parameter's name.
+ */
+function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: QueryReading): Filter {
+  const filters: Filter[] = []
+  for (const [path, operators] of conditions) {
+    const parameter = `${at}[${path}]`
+    const field = reading.find(parameter, path)
+    if (field) filters.push(...compileField(field, operators, parameter, reading))
+  }
+  if (groups.size === 0) return and(filters)
+  const alternatives = [...groups].map(([number, group]) =>
+    compileFilterOf(group, `${at}[${OR}][${number}]`, reading),
+  )
+  return and([...filters, or(alternatives)])
+}
+
+function compileField(
+  field: Field,
+  operators: ReadonlyMap<string, readonly string[]>,
+  parameter: string,
+  reading: QueryReading,
+): readonly Filter[] {
+  const options = operators.get(OPTIONS)
+  const hasPattern = options && [...operators.keys()].some((operator) => takes(operator, 'pattern'))
+  if (options && !(hasPattern && options.every((option) => option === 'i'))) {
+    return reading.attempt(`${parameter}[${OPTIONS}]`, [], () => {
+      throw new ConditionFault('wrong_option', 'must be i, beside a $regex on the same field')
+    })
+  }
+  const filters: Filter[] = []
+  for (const [name, texts] of operators) {
+    if (name === OPTIONS) continue
+    // `parseQueryString` lets only operators through.
+    const operator = name as OperatorName
+    const place = operator === '$eq' ? parameter : `${parameter}[${operator}]`
+    const compare = (): Filter =>
+      compileComparison({ field, operator, texts, hasOptions: options !== undefined }, reading)
+    const filter = reading.attempt(place, undefined, compare)
+    if (filter) filters.push(filter)
+  }
+  return filters
+}
+
+/** An operator of a query with its values. */
+interface Comparison {
+  readonly field: Field
+  readonly operator: OperatorName
+  readonly texts: readonly string[]
+  readonly hasOptions: boolean
+}
+
+function compileComparison(comparison: Comparison, reading: QueryReading): Filter {
+  const { operator, texts } = comparison
+  try {
+    return buildComparison(comparison, texts, reading)
+  } catch (thrown) {
+    throw thrown instanceof ConditionFault && !takes(operator, 'pattern')
+      ? explainSpaces(thrown, texts, (written) => buildComparison(comparison, written, reading))
+      : thrown
+  }
+}
+
+function buildComparison(
+  { field, operator, hasOptions }: Comparison,
+  written: readonly string[],
+  { readable, spellings }: QueryReading,
+): Filter {
+  const spell = takes(operator, 'scalar') || takes(operator, 'list') ? spellings(field) : asWritten
+  const patterns = { ignoreCase: hasOptions, parse: readable.parsePattern }
+  const filters: Filter[] = []
+  for (const operand of readOperands(field, operator, written))
+    for (const spelled of spell(operand)) filters.push(buildCondition(field, operator, spelled, patterns))
+  return joinRepeated(operator, filters)
+}
+
+/** The validation error of texts; if they are valid with a plus for each space, it says how to encode a plus. */
+function explainSpaces(
+  fault: ConditionFault,
+  texts: readonly string[],
+  build: (texts: readonly string[]) => unknown,
+): ConditionFault {
+  if (!texts.some((text) => text.includes(' '))) return fault
+  try {
+    build(texts.map((text) => text.replaceAll(' ', '+')))
+  } catch {
+    return fault
+  }
+  return new ConditionFault(fault.code, `${fault.message}; a + in a query is a space: write %2B`)
+}
+
+function readPaths(texts: readonly string[]): readonly string[] {
+  if (!texts.some(isArrayText)) return texts
+  try {
+    const paths: unknown = JSON.parse(texts[0] ?? '')
+    if (Array.isArray(paths) && paths.every((path) => typeof path === 'string')) return paths
+  } catch {}
+  throw new ConditionFault('malformed', 'must be a JSON array of field names, like ["title"]')
+}
+
+function compileProjection(paths: readonly string[], find: (path: string) => Field | undefined): Projection {
+  return createProjection(paths.flatMap((path) => find(path)?.path ?? []))
+}
+
+/** The counters of the limits of a query. */
+type Counts = { -readonly [name in keyof CountLimits]: number }
+
+/** The limits that a query exceeds. */
+function checkLimits(raw: RawFilter, limits: CountLimits): readonly Fault[] {
+  const counts: Counts = { conditions: 0, values: 0, patterns: 0 }
+  count(raw, counts)
+  const beyond = (Object.keys(counts) as (keyof Counts)[]).filter((name) => counts[name] > limits[name])
+  return beyond.map((name) => ({
+    path: 'q',
+    code: 'too_many',
+    message: `has more than ${limits[name]} ${name}`,
+  }))
+}
+
+/** Counts every operator with its values, in all groups. */
+function count({ conditions, groups }: RawFilter, counts: Counts): void {
+  for (const operators of conditions.values()) {
+    for (const [operator, texts] of operators) {
+      if (operator === OPTIONS) continue
+      counts.conditions += 1
+      counts.values += countValues(operator, texts)
+      if (takes(operator, 'pattern')) counts.patterns += texts.length
+    }
+  }
+  for (const group of groups.values()) count(group, counts)
+}
+
+function countValues(operator: string, texts: readonly string[]): number {
+  if (!takes(operator, 'list')) return texts.length
+  return texts.reduce((total, text) => {
+    if (!isArrayText(text)) return total + 1
+    try {
+      const list: unknown = JSON.parse(text)
+      return total + (Array.isArray(list) ? list.length : 1)
+    } catch {
+      return total + 1
+    }
+  }, 0)
+}

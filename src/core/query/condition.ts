@@ -1,0 +1,193 @@
+import type { Field } from '../fields/field-type.js'
+import { suggest } from '../fields/schema/names.js'
+import type { Filter, Scalar } from '../filter/filter.js'
+import { type ParsePattern, parsePattern } from '../filter/pattern/parse-pattern.js'
+import type { Pattern } from '../filter/pattern/syntax/pattern.js'
+import { PatternFault } from '../filter/pattern/syntax/read-syntax.js'
+import { isUnderflow } from '../json/domain.js'
+import type { OperatorName } from '../types.js'
+import { OPERATOR_NAMES, OPTIONS, operatorOf, takes } from './operators.js'
+
+/** Why something is not a condition on a field. The message is for the author of the condition. */
+export class ConditionFault extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** The fault of an unknown operator. */
+export const unknownOperator = (name: string): ConditionFault =>
+  new ConditionFault(
+    'unknown_operator',
+    `there is no operator ${JSON.stringify(name.slice(0, 32))}${suggest(name, [...OPERATOR_NAMES, OPTIONS])}`,
+  )
+
+/** The field whose values a condition compares: the items of an array, or else the field itself. */
+export const elementOf = (field: Field): Field => field.items ?? field
+
+/** How to read a pattern. `parse` may have a cache. */
+export interface PatternOptions {
+  readonly ignoreCase?: boolean | undefined
+  readonly parse?: ParsePattern
+}
+
+/**
+ * Builds the filter of one condition from a JSON operand (CONTRACT.md §3.2 to §3.4). Strings are normalised
+ * as the field declares. Throws `ConditionFault` for an operand that the field or operator cannot take.
+ */
+export function buildCondition(
+  field: Field,
+  name: OperatorName,
+  operand: unknown,
+  patterns: PatternOptions = {},
+): Filter {
+  const { ref } = field
+  if (!ref) throw new ConditionFault('unknown_field', 'a hash cannot be used in a query')
+  const operator = operatorOf(name)
+  switch (operator.operand) {
+    case 'scalar':
+      return operator.toFilter(ref, toScalar(field, operand))
+    case 'ordered':
+      return operator.toFilter(ref, toBound(field, operand))
+    case 'list':
+      return operator.toFilter(ref, toList(field, operand))
+    case 'pattern':
+      return operator.toFilter(ref, toPattern(field, operand, patterns))
+    case 'flag':
+      return operator.toFilter(ref, toFlag(operand))
+    default:
+      return operator satisfies never
+  }
+}
+
+/** The type of the scalars that a condition may compare: that of the field or of its elements. */
+function scalarTypeOf(field: Field) {
+  const { fieldType } = elementOf(field)
+  if (fieldType.isScalar) return fieldType
+  throw new ConditionFault('wrong_operator', `a field of type ${field.type} takes only $exists`)
+}
+
+/** A scalar of the element's type in its stored form, or `null`. */
+function toScalar(field: Field, operand: unknown): Scalar | null {
+  const fieldType = scalarTypeOf(field)
+  if (operand === null) return null
+  if (typeof operand !== 'string' && typeof operand !== 'number' && typeof operand !== 'boolean') {
+    throw new ConditionFault('wrong_type', 'must be a single value: a string, a number, true, false or null')
+  }
+  const element = elementOf(field)
+  const fault = fieldType.judgeOperand(operand)
+  if (fault === undefined) return element.normalise(operand) as Scalar
+  if (fault !== 'type') throw new ConditionFault(...fault)
+  throw new ConditionFault('wrong_type', `the field has ${element.type} values, not this ${typeof operand}`)
+}
+
+function toBound(field: Field, operand: unknown): Scalar {
+  if (!scalarTypeOf(field).isOrdered) {
+    throw new ConditionFault('wrong_operator', `${elementOf(field).type} values are not ordered`)
+  }
+  const value = toScalar(field, operand)
+  if (value === null) throw new ConditionFault('wrong_type', 'null has no order: use $exists')
+  return value
+}
+
+function toList(field: Field, operand: unknown): readonly (Scalar | null)[] {
+  scalarTypeOf(field)
+  if (!Array.isArray(operand)) throw new ConditionFault('wrong_type', 'must be an array of single values')
+  return operand.map((element) => toScalar(field, element))
+}
+
+function toPattern(
+  field: Field,
+  operand: unknown,
+  { ignoreCase = false, parse = parsePattern }: PatternOptions,
+): Pattern {
+  if (!scalarTypeOf(field).holdsText) {
+    throw new ConditionFault('wrong_operator', 'patterns apply to fields that hold strings')
+  }
+  if (typeof operand !== 'string') throw new ConditionFault('wrong_type', 'must be a pattern, as a string')
+  try {
+    return parse(operand, { ignoreCase })
+  } catch (thrown) {
+    if (thrown instanceof PatternFault)
+      throw new ConditionFault('invalid_pattern', `the pattern ${thrown.message}`)
+    throw thrown
+  }
+}
+
+function toFlag(operand: unknown): boolean {
+  if (typeof operand !== 'boolean') throw new ConditionFault('wrong_type', 'must be true or false')
+  return operand
+}
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** Whether the text of a list is a JSON array; any other text is a single value. */
+export const isArrayText = (text: string): boolean => text.startsWith('[')
+
+/** Reads the texts of an operator; those of a list are one operand. Throws `ConditionFault`. */
+export const readOperands = (
+  field: Field,
+  operator: OperatorName,
+  texts: readonly string[],
+): readonly unknown[] =>
+  takes(operator, 'list') && !texts.some(isArrayText)
+    ? [texts.map((text) => readScalar(field, text))]
+    : texts.map((text) => readOperand(field, operator, text))
+
+/**
+ * Reads the text of a query value (CONTRACT.md §3.1). Text that begins with `"`, `[` or `{` must be JSON; for
+ * fields that hold strings, any other text but `null` is text.
+ */
+function readOperand(field: Field, operator: OperatorName, text: string): unknown {
+  const { operand } = operatorOf(operator)
+  switch (operand) {
+    case 'flag':
+      if (text !== 'true' && text !== 'false') throw new ConditionFault('wrong_type', 'must be true or false')
+      return text === 'true'
+    case 'list': {
+      const list = readJson(text, 'must be an array in JSON, like ["a","b"]')
+      if (Array.isArray(list) && list.includes(0)) refuseUnderflows(text)
+      return list
+    }
+    case 'pattern':
+      return text.startsWith('"') ? readJson(text) : text
+    case 'scalar':
+    case 'ordered':
+      return readScalar(field, text)
+    default:
+      return operand satisfies never
+  }
+}
+
+function readScalar(field: Field, text: string): unknown {
+  if (/^["[{]/.test(text)) return readJson(text)
+  if (text === 'null') return null
+  if (elementOf(field).fieldType.holdsText) return text
+  if (text === 'true' || text === 'false') return text === 'true'
+  if (!JSON_NUMBER.test(text)) return text
+  const value = Number(text)
+  if (isUnderflow(text)) refuseUnderflow()
+  return value
+}
+
+/** Rejects a number so small that it became zero: it is not the number in the query. */
+function refuseUnderflow(): never {
+  throw new ConditionFault('out_of_range', 'is too close to zero')
+}
+
+/** Rejects such numbers in a list; `text` is its JSON. */
+function refuseUnderflows(text: string): void {
+  const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '')
+  for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g)) if (isUnderflow(number)) refuseUnderflow()
+}
+
+function readJson(text: string, otherwise = 'begins like JSON but is not JSON'): unknown {
+  try {
+    // `JSON.parse` would ignore white space around a value.
+    if (text === text.trim()) return JSON.parse(text)
+  } catch {}
+  throw new ConditionFault('malformed', otherwise)
+}

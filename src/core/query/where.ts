@@ -1,0 +1,244 @@
+import { ANY_WAY, joinWays, type Ways, waysOf } from '../claims/query/demands.js'
+import { compileFields } from '../fields/compile-fields.js'
+import type { Field } from '../fields/field-type.js'
+import { suggest } from '../fields/schema/names.js'
+import { and, everything, type Filter, isEverything, nothing, or } from '../filter/filter.js'
+import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
+import { isObject } from '../json/own-properties.js'
+import type { ConfigReport } from '../json/report.js'
+import type { JsonObject, OperatorName } from '../types.js'
+import { buildCondition, ConditionFault, elementOf, unknownOperator } from './condition.js'
+import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
+import { type Binding, bindValue, claimIn, findVariables, type JudgeVariable } from './variable.js'
+
+/** A filter of the configuration: fixed, or bound to a caller and a time. */
+export type Where =
+  | { readonly kind: 'fixed'; readonly filter: Filter; readonly ways: Ways }
+  | {
+      readonly kind: 'bound'
+      /** All variables that the filter depends on. */
+      readonly variables: readonly string[]
+      /** Calls `onLack` for each condition that is false because the caller lacks a value. */
+      readonly bind: (binding: Binding, onLack?: () => void) => Filter
+      readonly ways: Ways
+      /** The compiled parts, for analysis without a caller. */
+      readonly parts: BoundParts
+    }
+
+/** The parts of a bound filter, or its single condition with a variable. */
+export type BoundParts =
+  | { readonly kind: 'and' | 'or'; readonly wheres: readonly Where[] }
+  | {
+      readonly kind: 'condition'
+      readonly field: Field
+      readonly operator: OperatorName
+      readonly operand: unknown
+    }
+
+/** The `where` of a rule without one. */
+export const ANYWHERE: Where = { kind: 'fixed', filter: everything, ways: ANY_WAY }
+
+/** Whether a `where` holds for every document. */
+export const isAnywhere = (where: Where): boolean => where.kind === 'fixed' && isEverything(where.filter)
+
+/** The filter of a `where` for a caller and a time. */
+export const bindWhere = (where: Where, binding: Binding, onLack?: () => void): Filter =>
+  where.kind === 'fixed' ? where.filter : where.bind(binding, onLack)
+
+/** The `where` that holds if both hold. */
+export const narrowWhere = (where: Where, other: Where): Where => join([other, where], 'and')
+
+/** Resolves the names in a `where`. */
+export interface WhereScope {
+  readonly paths: ReadonlyMap<string, Field>
+  readonly judgeVariable: JudgeVariable
+  readonly claims: { has(name: string): boolean }
+  readonly parsePattern: ParsePattern
+  /** Whether the type of the values at a path is unknown, because its definition has a fault. */
+  readonly isUnsure: (path: string) => boolean
+}
+
+/** Parses a filter in the JSON form of the query language (CONTRACT.md §5). */
+export function parseWhere(where: JsonObject, scope: WhereScope, report: ConfigReport): Where {
+  const parts = Object.entries(where).map(([name, condition]) => {
+    const place = report.at(name)
+    if (name === '$or' || name === '$and') return parseGroups(name, condition, scope, place)
+    const field = scope.paths.get(name)
+    const isUnsure = scope.isUnsure(name)
+    if (!field && !isUnsure) {
+      const known = [...scope.paths.keys()]
+      place.fault(`is not a field of this collection${suggest(name, known)}`)
+    }
+    return parseField(field && !isUnsure ? [field] : STAND_INS, condition, scope, place)
+  })
+  return join(parts, 'and')
+}
+
+const COMBINE = { and, or }
+
+/** Joins several `where`s; the result is fixed if all of them are. */
+function join(parts: readonly Where[], by: 'and' | 'or'): Where {
+  const combine = COMBINE[by]
+  const fixed = parts.flatMap((part) => (part.kind === 'fixed' ? [part.filter] : []))
+  const ways = joinWays(
+    parts.map((part) => part.ways),
+    by,
+  )
+  if (fixed.length === parts.length) return { kind: 'fixed', filter: combine(fixed), ways }
+  return {
+    kind: 'bound',
+    variables: parts.flatMap((part) => (part.kind === 'bound' ? part.variables : [])),
+    bind: (binding, onLack) => combine(parts.map((part) => bindWhere(part, binding, onLack))),
+    ways,
+    parts: { kind: by, wheres: parts },
+  }
+}
+
+function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, report: ConfigReport): Where {
+  if (!Array.isArray(groups) || groups.length === 0) {
+    report.fault('must be an array of at least one filter')
+    return ANYWHERE
+  }
+  const parts = Array.from(groups, (group: unknown, i) => {
+    if (isObject(group)) return parseWhere(group, scope, report.at(i))
+    // The check of the shape reports it.
+    if (group === undefined) return ANYWHERE
+    report.at(i).fault('must be a filter')
+    return ANYWHERE
+  })
+  return join(parts, name === '$or' ? 'or' : 'and')
+}
+
+/** Placeholders for a field of unknown type: a condition that none of them accepts is wrong for every type. */
+const STAND_INS: readonly Field[] = compileFields({
+  string: { type: 'string' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+})
+
+/** `fields` is the field of the condition, or its placeholders. */
+function parseField(
+  fields: readonly Field[],
+  condition: unknown,
+  scope: WhereScope,
+  report: ConfigReport,
+): Where {
+  if (!isObject(condition))
+    return parseCondition(fields, { operator: '$eq', operand: condition }, scope, report)
+  const options = condition[OPTIONS]
+  const hasPattern = Object.keys(condition).some((operator) => takes(operator, 'pattern'))
+  if (options !== undefined && !(hasPattern && options === 'i')) {
+    report.at(OPTIONS).fault('must be "i", next to a $regex')
+  }
+  const operators = Object.entries(condition).filter(([operator]) => operator !== OPTIONS)
+  if (operators.length === 0) report.fault('names no operator')
+  const parts = operators.map(([operator, operand]) =>
+    parseCondition(fields, { operator, operand, ignoreCase: options === 'i' }, scope, report.at(operator)),
+  )
+  return join(parts, 'and')
+}
+
+interface OperatorCondition {
+  readonly operator: string
+  readonly operand: unknown
+  readonly ignoreCase?: boolean
+}
+
+function parseCondition(
+  fields: readonly Field[],
+  { operator, operand, ignoreCase }: OperatorCondition,
+  scope: WhereScope,
+  report: ConfigReport,
+): Where {
+  const messages = isOperator(operator)
+    ? judgeCondition(fields, operator, operand, scope.judgeVariable)
+    : [unknownOperator(operator).message]
+  for (const message of messages) report.fault(message)
+  const [field] = fields
+  if (messages.length > 0 || !field || fields.length > 1 || !isOperator(operator)) return ANYWHERE
+  const variables = variablesOf(operator, operand)
+  const ways = waysOf(field, operator, operand, (variable) => claimIn(scope.claims, variable) !== undefined)
+  if (variables.length === 0) {
+    const filter = buildCondition(field, operator, operand, { ignoreCase, parse: scope.parsePattern })
+    return { kind: 'fixed', filter, ways }
+  }
+  const bind = (binding: Binding, onLack?: () => void): Filter => {
+    const filter = bindCondition(field, operator, operand, binding)
+    if (!filter) onLack?.()
+    return filter ?? nothing
+  }
+  return { kind: 'bound', variables, bind, ways, parts: { kind: 'condition', field, operator, operand } }
+}
+
+const isList = (operator: OperatorName): boolean => takes(operator, 'list')
+
+/** Patterns have no variables: a dollar in one is the end of the text. */
+const variablesOf = (operator: OperatorName, operand: unknown): readonly string[] =>
+  takes(operator, 'pattern') ? [] : findVariables(operand)
+
+/** Reports every error of a condition: of each variable, and of each element of a list. */
+function judgeCondition(
+  fields: readonly Field[],
+  operator: OperatorName,
+  operand: unknown,
+  judgeVariable: JudgeVariable,
+): readonly string[] {
+  const form = isList(operator) && !Array.isArray(operand) ? 'list' : 'single'
+  const elements = fields.map(elementOf).filter(({ fieldType }) => fieldType.isScalar)
+  const ofVariables = variablesOf(operator, operand).flatMap(
+    (variable) => judgeVariable(variable, form, elements) ?? [],
+  )
+  const parts: readonly unknown[] =
+    isList(operator) && Array.isArray(operand) && operand.length > 0
+      ? operand.map((part) => [part])
+      : [operand]
+  const ofParts = parts.flatMap((part) => {
+    const faults = fields.map((field) => findFault(() => tryCondition(field, operator, part)))
+    const [first] = faults
+    return first !== undefined && !faults.includes(undefined) ? [first] : []
+  })
+  return [...new Set([...ofVariables, ...ofParts])]
+}
+
+function findFault(attempt: () => void): string | undefined {
+  try {
+    attempt()
+    return undefined
+  } catch (thrown) {
+    if (thrown instanceof ConditionFault) return thrown.message
+    throw thrown
+  }
+}
+
+/** Reports an operand that the field never accepts, for any caller, as an error of the configuration. */
+function tryCondition(field: Field, operator: OperatorName, operand: unknown): void {
+  if (variablesOf(operator, operand).length === 0) {
+    buildCondition(field, operator, operand)
+    return
+  }
+  const value: unknown = isList(operator) && Array.isArray(operand) ? operand[0] : operand
+  if (typeof value !== 'string') throw new ConditionFault('wrong_type', 'must be a single value')
+  buildCondition(field, '$in', [])
+  // Ordering operators need a type with an order, for every caller.
+  const { operand: kind } = operatorOf(operator)
+  if (kind === 'flag') throw new ConditionFault('wrong_type', 'must be true or false')
+  if (kind === 'ordered' && !elementOf(field).fieldType.isOrdered) buildCondition(field, operator, true)
+}
+
+/** Binds a condition; `undefined` if the caller lacks a variable, or has it in another form. */
+function bindCondition(
+  field: Field,
+  operator: OperatorName,
+  operand: unknown,
+  binding: Binding,
+): Filter | undefined {
+  // An incomplete claim proves only membership: a value that was not read may belong to it too.
+  const bound = bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
+  if (bound === undefined) return undefined
+  try {
+    return buildCondition(field, operator, bound.value)
+  } catch (thrown) {
+    if (thrown instanceof ConditionFault) return undefined
+    throw thrown
+  }
+}

@@ -1,0 +1,93 @@
+import type { Collection, Referrer, ServicePlan } from '../../config/plan.js'
+import { isObject } from '../../json/own-properties.js'
+import type { WarningReport } from '../../json/report.js'
+import { EVERYONE, includesProperty, type Rule, SIGNED_IN } from '../../permissions/grants.js'
+import { isAnywhere } from '../../query/where.js'
+import type { CollectionConfig, Config } from '../../types.js'
+
+/** Warns of references that may reveal values or widen rights (CONTRACT.md §2, "Match", "References"). */
+export function warnOfReferences(
+  written: Config['collections'],
+  { collections, matches, referrers }: Pick<ServicePlan, 'collections' | 'matches' | 'referrers'>,
+  report: WarningReport,
+): void {
+  const places = report.at('collections')
+  for (const match of [...matches.from.values()].flat()) {
+    const target = collections.get(match.target)
+    if (!target) continue
+    const schema = places
+      .at(match.collection)
+      .at('schema')
+      .at(match.ref.path.split('.')[0] ?? '')
+    for (const { there } of match.pairs)
+      for (const subject of findBlind(target, there.path))
+        schema.fault(
+          'match_tells',
+          `${subject} may read documents of ${match.target}, but not their ${there.path}, which "match" reveals`,
+        )
+  }
+  for (const { collection, field } of [...referrers.values()].flat().filter(isUnset)) {
+    const config = written[collection]
+    if (config) warnOfWidening(config, field.path, places.at(collection).at('permissions'))
+  }
+}
+
+const isUnset = ({ onDelete, field }: Referrer): boolean => onDelete === 'unset' && !field.inside
+
+/** The subjects that may read documents without this field, unless a broader subject shows it on all. */
+function findBlind({ permissions }: Collection, field: string): readonly string[] {
+  const shows = (rule: Rule | null | undefined): boolean =>
+    rule !== null && rule !== undefined && includesProperty(rule.properties, field)
+  const showsAll = (rule: Rule | null | undefined): boolean =>
+    shows(rule) && rule !== null && rule !== undefined && isAnywhere(rule.where)
+  const { read } = permissions
+  return [...read].flatMap(([subject, rule]) => {
+    if (rule === null || shows(rule)) return []
+    const broader = subject === EVERYONE ? [] : subject === SIGNED_IN ? [EVERYONE] : [EVERYONE, SIGNED_IN]
+    return broader.some((other) => showsAll(read.get(other))) ? [] : [subject]
+  })
+}
+
+/** Warns of rules that a missing reference satisfies: after a delete they hold for more documents. */
+function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, report: WarningReport): void {
+  for (const [subject, grant] of Object.entries(permissions)) {
+    if (!isObject(grant)) continue
+    for (const [operation, rule] of Object.entries(grant)) {
+      if (!isObject(rule)) continue
+      for (const part of ['where', 'check'])
+        if (holdsWithout(rule[part], path))
+          report
+            .at(subject)
+            .at(operation)
+            .at(part)
+            .at(path)
+            .fault(
+              'unset_widens',
+              'also holds without the reference, which "unset" removes when its target is deleted',
+            )
+    }
+  }
+}
+
+/** Whether a condition on a field, anywhere in a filter, holds if the field is missing. */
+function holdsWithout(filter: unknown, path: string): boolean {
+  if (!isObject(filter)) return false
+  return Object.entries(filter).some(([name, condition]) => {
+    if ((name === '$or' || name === '$and') && Array.isArray(condition))
+      return condition.some((part) => holdsWithout(part, path))
+    return name === path && isHeldByMissing(condition)
+  })
+}
+
+const HELD_BY_MISSING: { readonly [operator: string]: (operand: unknown) => boolean } = {
+  $eq: (operand) => operand === null,
+  $ne: (operand) => operand !== null,
+  $in: (operand) => Array.isArray(operand) && operand.includes(null),
+  $nin: (operand) => !(Array.isArray(operand) && operand.includes(null)),
+  $exists: (operand) => operand === false,
+}
+
+const isHeldByMissing = (condition: unknown): boolean =>
+  condition === null ||
+  (isObject(condition) &&
+    Object.entries(condition).every(([operator, operand]) => HELD_BY_MISSING[operator]?.(operand) ?? false))

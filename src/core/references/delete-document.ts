@@ -1,0 +1,200 @@
+import type { Collection } from '../config/plan.js'
+import { findTarget, type WriteTarget } from '../documents/write/find-target.js'
+import { readFields, updateStoredDocument } from '../documents/write/stored-document.js'
+import { askUpdateHook, planReplace } from '../documents/write/update-document.js'
+import { isId, or } from '../filter/filter.js'
+import { askHook } from '../hooks/where-hooked.js'
+import { attempt } from '../request/authorize.js'
+import type { Call } from '../request/call.js'
+import { createPace } from '../request/pace.js'
+import type { Attempt } from '../request/store/attempt.js'
+import type { WriteStep } from '../storage.js'
+import type { MaybePromise } from '../types.js'
+import {
+  type Candidate,
+  createCount,
+  findCascade,
+  findGoing,
+  keyOf,
+  planReferrers,
+  type Removal,
+  requireFound,
+  takeWithDelete,
+  versionFilter,
+} from './find-cascade.js'
+import { type Cascade, findUnset, type Holder, planUnset, withoutCascade } from './unset-references.js'
+
+/**
+ * Deletes a document and its cascade one after another, each after its hook has run, so that a hook sees the effects of
+ * the ones before, in an order that is the same on every storage. Only while writes are pending: they take effect
+ * together.
+ */
+async function deleteAsked(call: Call, target: WriteTarget): Promise<void> {
+  const { store } = call
+  const { collection } = target
+  const count = createCount(call)
+  const { cascade, isLed } = await store.write(async () => {
+    const { stored } = await findTarget(call, target)
+    const asked = await askHook(call, { collection, before: stored, after: null })
+    const done = await findCascade(call, { collection, stored, count })
+    const taken = await takeWithDelete(call, collection.name, [stored._id])
+    const steps = [
+      // A document that changes meanwhile may refer to another one then.
+      ...requireFound(done),
+      { in: collection.name, remove: isId(stored._id) },
+      ...taken.steps,
+    ]
+    const isLed = asked?.behind !== undefined
+    return { steps, done: { cascade: done, isLed }, behind: asked?.behind, after: taken.after }
+  })
+  const kept = await deleteAllBelow(call, target, cascade, isLed)
+  const gone = new Map(
+    Array.from(cascade, ([name, versions]) => [
+      name,
+      new Map([...versions].filter(([id]) => !kept.has(`${name}/${id}`))),
+    ]),
+  )
+  const holders: Holder[] = []
+  for await (const holder of findUnset(call, gone, count)) holders.push(holder)
+  await store.write(() => ({
+    steps: holders.map(({ collection: { name }, before: { _id, _version } }) => ({
+      in: name,
+      require: _id,
+      version: _version,
+    })),
+    done: undefined,
+  }))
+  holders.sort(({ before: a }, { before: b }) => (a._id < b._id ? -1 : 1))
+  for (const { collection, before } of holders) await unsetAsked(call, collection, before._id, gone)
+  const standing = await findStanding(call, gone)
+  await store.write(() => ({
+    ...planReferrers(call.service.plan, gone, (name, id) => standing.has(`${name}/${id}`)),
+    done: undefined,
+  }))
+}
+
+/** The deleted documents in whose place hooks have created new ones. */
+async function findStanding({ store }: Call, gone: Cascade): Promise<ReadonlySet<string>> {
+  const standing = new Set<string>()
+  for (const [name, versions] of gone)
+    for (const id of versions.keys()) if (await store.own(name).find(id)) standing.add(`${name}/${id}`)
+  return standing
+}
+
+/**
+ * Deletes the cascade of a document in the order of `_id`, and returns the documents whose references hooks have
+ * changed: these stay, with their own cascade. `isLed`: whether a hook has added operations so far.
+ */
+async function deleteAllBelow(
+  call: Call,
+  target: WriteTarget,
+  cascade: Cascade,
+  isLed: boolean,
+): Promise<ReadonlySet<string>> {
+  const all = [...cascade].flatMap(([name, versions]): Candidate[] => {
+    const collection = call.service.plan.collections.get(name)
+    return collection ? [...versions.keys()].sort().map((id) => ({ collection, id })) : []
+  })
+  const gone = new Set([keyOf(target)])
+  const left = all.filter((one) => !gone.has(keyOf(one)))
+  let going: ReadonlySet<string> = new Set(all.map(keyOf))
+  // One pace for all checks: each alone may be short.
+  const pace = createPace(() => call.deadline.signal)
+  let isStale = isLed
+  for (const [i, one] of left.entries()) {
+    if (isStale) going = await findGoing(call.store, gone, left.slice(i), pace)
+    isStale = false
+    if (!going.has(keyOf(one))) continue
+    isStale = await deleteBelow(call, one)
+    gone.add(keyOf(one))
+  }
+  return new Set(left.map(keyOf).filter((key) => !gone.has(key)))
+}
+
+/**
+ * Deletes a document of a cascade, and returns whether its hook added operations. A hook may have deleted it before.
+ */
+const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<boolean> =>
+  call.store.write(async () => {
+    const { name } = collection
+    const stored = await call.store.own(name).find(id)
+    if (!stored) return { steps: [], done: false }
+    const asked = await askHook(call, { collection, before: stored, after: null })
+    const { steps, after } = await takeWithDelete(call, name, [id])
+    return {
+      steps: [{ in: name, remove: isId(id) }, ...steps],
+      done: asked?.behind !== undefined,
+      behind: asked?.behind,
+      after,
+    }
+  })
+
+/** Removes the references to deleted documents from a document; a hook may have changed it before. */
+const unsetAsked = (call: Call, collection: Collection, id: string, cascade: Cascade): MaybePromise<void> =>
+  call.store.write(async () => {
+    const { name } = collection
+    const before = await call.store.own(name).find(id)
+    if (!before) return NOTHING
+    const fields = withoutCascade(collection, readFields(before), cascade)
+    const { now } = call.binding
+    const asked = await askUpdateHook(call, collection, before, { fields, now })
+    const after = updateStoredDocument(before, asked?.fields ?? fields, now, { hashes: new Map() })
+    return {
+      ...planReplace(call, collection, { before, after }),
+      done: undefined,
+      behind: asked?.behind,
+    }
+  })
+
+const NOTHING = { steps: [], done: undefined }
+
+/**
+ * Deletes a document in the version for which its rule was checked, with its dependants: documents that refer to it
+ * with `cascade`, in the version in which they do, and a user's sessions. Documents that refer to any of them with
+ * `unset` lose the reference. It is one write. Throws the errors of `findTarget`, and `reference_in_use`,
+ * `cascade_too_large`, `document_too_large`, `overloaded`.
+ */
+export const deleteDocument = (call: Call, target: WriteTarget): MaybePromise<void> => {
+  const { hooks } = call.service
+  if (hooks?.hasBelow(target.collection.name))
+    return hooks.together(call, (all) => attempt(all, target, deleteAsked))
+  return call.store.write(() =>
+    attempt(call, target, async (own, present) => {
+      const { stored } = await findTarget(own, present)
+      const count = createCount(own)
+      const cascade = await findCascade(own, { collection: target.collection, stored, count })
+      return planRemoval(own, { collection: target.collection, stored, cascade, count })
+    }),
+  )
+}
+
+/** The steps that delete all of them, and then require that no document refers to any of them. */
+async function planRemoval(
+  call: Call,
+  { collection, stored, cascade, count }: Removal & { readonly cascade: Cascade },
+): Promise<Attempt<void>> {
+  const { service } = call
+  const unsetting = await planUnset(call, cascade, count)
+  const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
+  /** Only accounts have such a function. */
+  let after: Attempt<void>['after']
+  for (const [name, versions] of cascade) {
+    const others = [...versions].filter(([id]) => name !== collection.name || id !== stored._id)
+    // A document that has changed may refer to another one now.
+    steps.push(...others.map(([id, version]) => ({ in: name, require: id, version })))
+    if (others.length > 0) steps.push({ in: name, remove: or(others.map(([id]) => isId(id))) })
+    if (versions.size === 0) continue
+    const taken = await takeWithDelete(call, name, [...versions.keys()])
+    steps.push(...taken.steps)
+    if (taken.after) after = taken.after
+  }
+  steps.push(...unsetting.steps)
+  const behind = planReferrers(service.plan, cascade)
+  return {
+    steps: [...steps, ...behind.steps],
+    agreements: unsetting.agreements,
+    after,
+    done: undefined,
+    refuse: (failure) => behind.refuse({ ...failure, step: failure.step - steps.length }),
+  }
+}

@@ -1,0 +1,272 @@
+import { bounds } from '../bounds.js'
+import type { Collection, Match } from '../config/plan.js'
+import type { Tells } from '../documents/write/rules/choose-rule.js'
+import type { Fault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
+import { applyDefaults, normaliseProperties } from '../fields/schema/normalise.js'
+import { collectReferences, findNewReferences, type Reference } from '../fields/schema/references.js'
+import { MAX_FAULTS } from '../fields/schema/validator.js'
+import { isId, or } from '../filter/filter.js'
+import { pickOwn } from '../json/own-properties.js'
+import { isUuid } from '../json/uuid.js'
+import { bindSet } from '../permissions/write-rules.js'
+import { inTurn, whenReady } from '../promises.js'
+import type { Permit } from '../request/authorize.js'
+import type { Call } from '../request/call.js'
+import { unknownReference } from '../request/refusals.js'
+import type { Reader } from '../request/store.js'
+import type { WriteStep } from '../storage.js'
+import type { JsonObject, MaybePromise } from '../types.js'
+import { type FindTarget, judgeMatches } from './matches.js'
+
+/**
+ * Finds the documents that a caller may refer to: existing and readable ones, with the values that a `match` compares.
+ */
+export type Referable = FindTarget
+
+/** Accepts every reference: for documents without any. */
+export const anyReferable: Referable = () => NO_VALUES
+
+const NO_VALUES: JsonObject = Object.freeze({})
+
+/** The stored document of an update, and its mode. */
+export interface Updating {
+  readonly stored: JsonObject
+  readonly mode: 'patch' | 'put'
+}
+
+/**
+ * Finds the documents that a caller may refer to before bodies are evaluated, with one query per collection: those of
+ * all ids in the bodies and the rules, and stored ones that a `match` may evaluate again.
+ */
+export const findReferable = (
+  call: Call,
+  permit: Permit,
+  bodies: readonly JsonObject[],
+  updating?: Updating,
+): MaybePromise<Referable> =>
+  permit.collection.referring.length > 0 ? askReferable(call, permit, bodies, updating) : anyReferable
+
+function askReferable(
+  call: Call,
+  { collection, rules }: Permit,
+  bodies: readonly JsonObject[],
+  updating: Updating | undefined,
+): MaybePromise<Referable> {
+  const { referring } = collection
+  const { now } = call.binding
+  const sets = rules.flatMap((rule): readonly JsonObject[] => {
+    const set = rule.set.size > 0 && bindSet(rule, call)
+    return set ? [set] : []
+  })
+  const given = sets.length > 0 ? [...bodies, ...sets] : bodies
+  // A property that a rule drops may get a default, so the defaults of an empty body count too.
+  const all = referring.some(({ defaultAt }) => defaultAt(now) !== undefined) ? [NO_VALUES, ...given] : given
+  const references = all.flatMap((one) => collectPossible(referring, one, now))
+  const matches = call.service.plan.matches.from.get(collection.name) ?? NO_MATCHES
+  const moved = updating ? collectMoved(matches, referring, given, updating) : NO_REFERENCES
+  const named = groupIds(references)
+  const asked = moved.length > 0 ? groupIds([...references, ...moved]) : named
+  const found = new Map<string, ReadonlyMap<string, JsonObject>>()
+  const finding = inTurn(asked, ([name, ids]) => {
+    // Reads of a batch are counted. Stored references are only compared, by a match: the count must not reveal their
+    // targets.
+    const counted = call.isInBatch ? (named.get(name) ?? NO_IDS) : ids
+    const others = counted === ids ? NO_IDS : new Set([...ids].filter((id) => !counted.has(id)))
+    const targets = findTargets(call, name, { counted, others }, comparedIn(matches, name))
+    return whenReady(targets, (readable) => {
+      if (readable) found.set(name, readable)
+    })
+  })
+  return whenReady(
+    finding,
+    () =>
+      ({ collection: name, id }) =>
+        found.get(name)?.get(id),
+  )
+}
+
+/** The properties of a target that matches compare. */
+const comparedIn = (matches: readonly Match[], target: string): readonly string[] =>
+  matches
+    .filter((match) => match.target === target)
+    .flatMap(({ pairs }) => pairs.map(({ there }) => there.path))
+
+/** The documents of a collection that a caller may refer to; `undefined` if the caller may read none. */
+const findTargets = (
+  call: Call,
+  name: string,
+  { counted, others }: { readonly counted: ReadonlySet<string>; readonly others: ReadonlySet<string> },
+  compared: readonly string[],
+): MaybePromise<ReadonlyMap<string, JsonObject> | undefined> =>
+  whenReady(call.learnToRead({ name }), () => {
+    const access = call.access({ name })
+    if (!access) return undefined
+    return whenReady(findReadable(call.store.read(access), counted, compared), (readable) => {
+      if (others.size === 0) return readable
+      const reading = findReadable(call.store.read(access, 'compare'), others, compared)
+      return whenReady(reading, (stored) => joinMaps(readable, stored))
+    })
+  })
+
+const joinMaps = <K, V>(one: ReadonlyMap<K, V>, other: ReadonlyMap<K, V>): ReadonlyMap<K, V> =>
+  other.size > 0 ? new Map([...one, ...other]) : one
+
+const NO_MATCHES: readonly Match[] = []
+
+const NO_REFERENCES: readonly Reference[] = []
+
+const NO_IDS: ReadonlySet<string> = new Set()
+
+/** The references that a document may have by a body, with the defaults of omitted properties. */
+function collectPossible(referring: readonly Field[], body: JsonObject, now: string): readonly Reference[] {
+  const named = referring.filter(({ name }) => Object.hasOwn(body, name))
+  const own = Object.fromEntries(named.map(({ name }) => [name, body[name]]))
+  return collectReferences(referring, applyDefaults(referring, normaliseProperties(referring, own), now))
+}
+
+/**
+ * The stored references whose own side of a `match` may change. Others are not read: the duration of an update must not
+ * reveal references that its caller may not read.
+ */
+function collectMoved(
+  matches: readonly Match[],
+  fields: readonly Field[],
+  given: readonly JsonObject[],
+  { stored, mode }: Updating,
+): readonly Reference[] {
+  const moved = matches
+    .filter((match) => mode === 'put' || given.some((one) => namesOwn(match, one)))
+    .map(({ field }) => field)
+  if (moved.length === 0) return []
+  return collectReferences(fields, stored).filter(({ field }) => moved.includes(field))
+}
+
+/** Whether a body has a property that a match compares. */
+const namesOwn = ({ pairs }: Match, body: JsonObject): boolean =>
+  pairs.some(({ here }) => Object.hasOwn(body, here.path))
+
+/** The most ids in one query: more than a body of the default size can hold, fewer than engines accept. */
+const MAX_IDS = 30_000
+
+/** The documents among these that may be read with an access to their collection, with some properties. */
+function findReadable(
+  reader: Reader,
+  ids: ReadonlySet<string>,
+  names: readonly string[],
+): MaybePromise<ReadonlyMap<string, JsonObject>> {
+  const found = new Map<string, JsonObject>()
+  // If only the ids matter, `bytes` keeps the storage from reading more than necessary.
+  const bytes = names.length === 0 ? 1 : bounds.readBytes
+  const read = (left: readonly string[]): MaybePromise<ReadonlyMap<string, JsonObject>> => {
+    if (left.length === 0) return found
+    const filter = or(left.slice(0, MAX_IDS).map(isId))
+    return whenReady(reader.list({ filter, bytes }), (listed) => {
+      for (const document of listed) found.set(document._id, pickOwn(document, names))
+      const rest = listed.rest ?? []
+      if (names.length === 0) for (const id of rest) found.set(id, NO_VALUES)
+      return read([...left.slice(MAX_IDS), ...(names.length > 0 ? rest : [])])
+    })
+  }
+  return read([...ids].filter(isUuid))
+}
+
+const groupIds = (references: readonly Reference[]): ReadonlyMap<string, ReadonlySet<string>> => {
+  const byCollection = new Map<string, Set<string>>()
+  for (const { collection, id } of references) {
+    const ids = byCollection.get(collection)
+    if (ids) ids.add(id)
+    else byCollection.set(collection, new Set([id]))
+  }
+  return byCollection
+}
+
+/** The allowed references, and the validation errors that may be shown. */
+export interface ReferenceJudge {
+  readonly referable: Referable
+  readonly tells: Tells
+  /** The validation error of a reference. Default: at its path. */
+  readonly describe?: (reference: Reference) => Fault
+}
+
+/** The validation errors of references of a new document: missing targets, and targets that do not match. */
+export const judgeAll = (
+  call: Call,
+  collection: Collection,
+  document: JsonObject,
+  judge: ReferenceJudge,
+): readonly Fault[] => [
+  ...judgeReferences(collection, {}, document, judge),
+  ...judgeMatching(call, collection, { after: document }, judge),
+]
+
+/** The validation errors of references that do not match. In a batch, matches are evaluated after all operations. */
+export function judgeMatching(
+  { service, isInBatch }: Call,
+  collection: Collection,
+  change: Parameters<typeof judgeMatches>[2],
+  judge: ReferenceJudge,
+): readonly Fault[] {
+  const { plan } = service
+  if (!plan.matches.from.has(collection.name)) return []
+  const options = { findTarget: judge.referable, isLater: isInBatch === true }
+  return toldOf(judgeMatches(plan, collection, change, options), judge)
+}
+
+/** The validation errors of references that are new in `after`. */
+export const judgeReferences = (
+  collection: Collection,
+  before: JsonObject,
+  after: JsonObject,
+  judge: ReferenceJudge,
+): readonly Fault[] =>
+  collection.referring.length > 0
+    ? toldOf(
+        findNewReferences(collection.referring, before, after).filter((one) => !judge.referable(one)),
+        judge,
+      )
+    : []
+
+/** The validation errors of some references, one per path, up to the limit of a response. */
+function toldOf(
+  references: readonly Reference[],
+  { tells, describe = unknownReference }: ReferenceJudge,
+): readonly Fault[] {
+  const told = new Map<string, Fault>()
+  for (const reference of references) {
+    const fault = describe(reference)
+    if (!told.has(fault.path) && tells(fault)) told.set(fault.path, fault)
+    if (told.size === MAX_FAULTS) break
+  }
+  return [...told.values()]
+}
+
+/**
+ * The references that must be valid when a write takes effect, each once: new ones, and those in values that count as
+ * changed, so that the number of steps does not reveal stored values.
+ */
+export const referencesToHold = (
+  { referring }: Collection,
+  before: JsonObject,
+  after: JsonObject,
+  renewed: ReadonlyMap<string, unknown> = NOTHING,
+): readonly Reference[] =>
+  referring.length > 0
+    ? eachOnce([
+        ...findNewReferences(referring, before, after),
+        ...collectReferences(referring, Object.fromEntries(renewed)),
+      ])
+    : []
+
+const NOTHING: ReadonlyMap<string, unknown> = new Map()
+
+/** The references to different documents. */
+export const eachOnce = <T extends Reference>(references: readonly T[]): readonly T[] => [
+  ...new Map(references.map((reference) => [`${reference.collection} ${reference.id}`, reference])).values(),
+]
+
+/** The step that requires a valid reference. */
+export const requireReference = ({ collection, id }: Reference): WriteStep => ({
+  in: collection,
+  require: id,
+})

@@ -1,0 +1,251 @@
+import type { Session } from '../accounts/auth/sessions.js'
+import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
+import { USERS } from '../fields/schema/names.js'
+import type { KnownCaller } from '../permissions/caller.js'
+import { ALL_PROPERTIES, EVERYONE, type Rule, type RuleOperation } from '../permissions/grants.js'
+import { type ReadAccess, selectDecidingRules, selectReadRules } from '../permissions/read-gate.js'
+import { selectWriteRules } from '../permissions/write-rules.js'
+import { isPromise, whenReady } from '../promises.js'
+import { ANYWHERE } from '../query/where.js'
+import type { MaybePromise } from '../types.js'
+import { type Call, createCall } from './call.js'
+import { denied, idGiven, isRefusal, notFound, overtaken, registrationClosed } from './refusals.js'
+
+/** The rules under which a caller may write to a collection. */
+export interface Permit {
+  readonly collection: Collection
+  readonly rules: readonly Rule[]
+  /** The session of the caller. */
+  readonly session?: Session | undefined
+  /** The same permit for the current caller; absent if the caller cannot change. */
+  readonly again?: (call: Call) => Permit
+}
+
+/** The caller to decide for, and the accounts of the service. */
+export interface Enquiry {
+  readonly caller: KnownCaller | null
+  readonly service: { readonly accounts: AuthPlan | null }
+}
+
+/** The access for a list or a count. Throws `unauthenticated` or `forbidden`. */
+export function authorizeList(call: Call, collection: Collection): ReadAccess {
+  traceRead(call, collection)
+  const access = call.access(collection)
+  if (!access) throw denied(call.caller)
+  return access
+}
+
+/**
+ * The access for reading one document. If no grant mentions the caller, it throws whether or not the document exists:
+ * `unauthenticated` for an anonymous caller, `not_found` for any other.
+ */
+export function authorizeRead(call: Call, collection: Collection): ReadAccess {
+  traceRead(call, collection)
+  const access = call.access(collection)
+  if (!access) throw call.caller === null ? denied(null) : notFound()
+  return access
+}
+
+/**
+ * Whether registration is closed and a create here would be a registration (CONTRACT.md §4), regardless of the rules.
+ */
+export const isClosedTo = ({ caller, service: { accounts } }: Enquiry, collection: Collection): boolean =>
+  caller === null && accounts?.users === collection && !accounts.register
+
+/**
+ * The rules under which a caller may create. If accounts count only once verified, the grants of `*` define only what
+ * registration accepts (CONTRACT.md §4, "No enumeration").
+ */
+export function rulesToCreate(
+  { caller, service: { accounts } }: Enquiry,
+  collection: Collection,
+): readonly Rule[] {
+  const rules = selectWriteRules(collection.permissions.create, caller)
+  const isQuiet = accounts?.users === collection && accounts.requiresVerified
+  return isQuiet ? rules.filter(({ subject }) => subject !== EVERYONE) : rules
+}
+
+/** The rule that defines the properties a registration accepts besides identifier and secret. */
+export const ruleToRegister = ({ users }: AuthPlan): Rule =>
+  users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
+
+const NO_PROPERTIES: Rule = {
+  subject: EVERYONE,
+  properties: { ...ALL_PROPERTIES, pick: new Set() },
+  where: ANYWHERE,
+  check: ANYWHERE,
+  set: new Map(),
+  acceptsRole: false,
+  claims: [],
+}
+
+/** The permit to create. Throws `unauthenticated` or `forbidden`. */
+export const authorizeCreate = (call: Call, collection: Collection): Permit =>
+  permitToCreate(call, collection, false)
+
+/**
+ * The permit to create with an `_id` chosen by the client. Throws `unauthenticated` or `forbidden`, and always
+ * `forbidden` on `users`: an account's `_id` is an identity, which no client may choose.
+ */
+export const authorizeClaim = (call: Call, collection: Collection): Permit =>
+  permitToCreate(call, collection, collection.name === USERS)
+
+/** Without `isBarred`, the rules decide. */
+function permitToCreate(call: Call, collection: Collection, isBarred: boolean): Permit {
+  const isClosed = isClosedTo(call, collection)
+  const rules = isClosed ? NO_RULES : rulesToCreate(call, collection)
+  trace(call, collection, 'create', isBarred ? NO_RULES : rules)
+  if (isClosed) throw registrationClosed()
+  if (rules.length === 0) throw denied(call.caller)
+  if (isBarred) throw idGiven()
+  const again: Permit['again'] = (own) => permitToCreate(own, collection, isBarred)
+  return { collection, rules, session: call.session, again }
+}
+
+const NO_RULES: readonly Rule[] = []
+
+/**
+ * The permit to change or delete a document. Without any rule, the document decides between 404 and 403. Throws
+ * `unauthenticated` for an anonymous caller if `*` is not granted the operation.
+ */
+export function authorizeWrite(call: Call, collection: Collection, operation: 'update' | 'delete'): Permit {
+  const { caller } = call
+  const rules = selectWriteRules(collection.permissions[operation], caller)
+  trace(call, collection, operation, rules)
+  if (rules.length === 0 && caller === null) throw denied(caller)
+  const again: Permit['again'] = (own) => authorizeWrite(own, collection, operation)
+  return { collection, rules, session: call.session, again }
+}
+
+/**
+ * Begins an attempt at a write under a permit. The caller's claims are read again (CONTRACT.md §5, "Claims").
+ */
+export function attempt<P extends Permit, T>(
+  call: Call,
+  permit: P,
+  plan: (own: Call, permit: P) => MaybePromise<T>,
+): MaybePromise<T> {
+  const judge = (present: Call): MaybePromise<T> => {
+    const held = present.session === permit.session ? permit : { ...permit, ...permit.again?.(present) }
+    if (call.service.plan.claims.size === 0) return plan(present, held)
+    // A batch has already re-read what its earlier operations may have changed.
+    const own = present.isInBatch ? present : present.renew()
+    const learning = own.learn([
+      ...held.rules,
+      ...selectDecidingRules(held.collection.permissions, own.caller),
+    ])
+    return learning ? learning.then(() => plan(own, held)) : plan(own, held)
+  }
+  return steadily(call, judge)
+}
+
+/** The most versions of the account by which one request is evaluated. */
+const MAX_ACCOUNTS = 10
+
+/**
+ * Evaluates a write with an account that is still unchanged when the evaluation is done: the body may have arrived
+ * slowly, a hook or another write may have taken time, and meanwhile the session may have ended or the caller may have
+ * lost rights (CONTRACT.md §2, "Concurrency"). If the account has changed, the write is evaluated again. Writes that
+ * take effect together are evaluated with the same account. Throws `invalid_token` if the session has ended, and
+ * `overloaded`.
+ */
+export function steadily<T>(
+  call: Call,
+  judge: (present: Call) => MaybePromise<T>,
+  left = MAX_ACCOUNTS,
+): MaybePromise<T> {
+  if (!call.session || call.shared) return judge(call)
+  if (left === 0) throw overtaken()
+  return whenReady(
+    settle(() => judge(call)),
+    (give) =>
+      whenReady(resume(call), (present) => (present === call ? give() : steadily(present, judge, left - 1))),
+  )
+}
+
+/** The outcome of an evaluation: its result, or the rejection. */
+function settle<T>(judge: () => MaybePromise<T>): MaybePromise<() => T> {
+  const give = (result: T) => (): T => result
+  const hold = (thrown: unknown) => {
+    if (!isRefusal(thrown)) throw thrown
+    return (): never => {
+      throw thrown
+    }
+  }
+  try {
+    const judged = judge()
+    return isPromise(judged) ? judged.then(give, hold) : give(judged)
+  } catch (thrown) {
+    return hold(thrown)
+  }
+}
+
+/**
+ * The same request with the current account; the same call if the account is unchanged. Throws if the session has
+ * ended.
+ */
+export function resume(call: Call): MaybePromise<Call> {
+  const { service, session, store, deadline, shared, isInBatch, isStrict, binding } = call
+  const resuming = session && service.attachments.get(USERS)?.resume(service, store, session)
+  if (!resuming) return call
+  return whenReady(resuming, (present) =>
+    present.session.user._version === session.user._version
+      ? call
+      : createCall(service, { deadline, store, shared, isInBatch, isStrict, now: binding.now, ...present }),
+  )
+}
+
+/** Throws `forbidden` if registration is closed. */
+export function authorizeRegistration({ service: { accounts } }: Call): void {
+  if (!accounts?.register) throw registrationClosed()
+}
+
+function trace(call: Call, collection: Collection, operation: RuleOperation, rules: readonly Rule[]): void {
+  call.service.trace?.permits(call, { operation, collection: collection.name, rules })
+}
+
+/** The read gate chooses the rules that make up an access, so they are selected again here. */
+function traceRead(call: Call, collection: Collection): void {
+  const { service, caller } = call
+  if (service.trace) trace(call, collection, 'read', selectReadRules(collection.permissions, caller))
+}
+
+/**
+ * The holder of the requested rights: a caller, an anonymous caller (`null`), or all callers together (`undefined`).
+ */
+export type RightsHolder = KnownCaller | null | undefined
+
+/** The rules that may let a reader do something in a collection, by operation. */
+export type Rights = { readonly [operation in RuleOperation]: readonly Rule[] }
+
+/** The parts of a service on which rights depend. */
+export interface Governed {
+  readonly plan: ServicePlan
+  readonly accounts: AuthPlan | null
+}
+
+/** The rights of a reader; `undefined` gives the union of all rights. */
+export function findRights(service: Governed, collection: Collection, reader: RightsHolder): Rights {
+  const { permissions } = collection
+  if (reader === undefined) return findAllRights(service, collection)
+  const asking = { caller: reader, service }
+  const read = selectReadRules(permissions, reader)
+  // A caller without read rights may not change anything.
+  const select = (operation: 'update' | 'delete'): readonly Rule[] =>
+    read.length > 0 ? selectWriteRules(permissions[operation], reader) : []
+  return {
+    read,
+    create: isClosedTo(asking, collection) ? [] : rulesToCreate(asking, collection),
+    update: select('update'),
+    delete: select('delete'),
+  }
+}
+
+function findAllRights({ accounts }: Governed, collection: Collection): Rights {
+  const { permissions } = collection
+  const all = (operation: RuleOperation): readonly Rule[] =>
+    [...permissions[operation].values()].filter((rule) => rule !== null)
+  const isQuiet = accounts?.users === collection && accounts.requiresVerified
+  const create = all('create').filter(({ subject }) => !(isQuiet && subject === EVERYONE))
+  return { read: all('read'), create, update: all('update'), delete: all('delete') }
+}

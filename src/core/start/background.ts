@@ -1,0 +1,77 @@
+import { createOrder } from '../promises.js'
+import type { Background, BackgroundScope } from '../request/call.js'
+import { endOfTurn } from '../slices.js'
+import type { Logger } from '../types/host.js'
+
+/** The most background tasks of a process: each holds an identifier, and little more. */
+const MAX_UNDER_WAY = 1000
+
+/** The most pending tasks of a line: more than the deliveries to one identifier in an hour. */
+const MAX_IN_LINE = 4
+
+/** The dependencies of background tasks. */
+interface BackgroundOptions {
+  /** Runs a task until it settles or times out. */
+  readonly run: (work: (by: BackgroundScope) => Promise<void>) => Promise<void>
+  /** Counts work that `close` waits for, until its result is called. */
+  readonly track: () => () => void
+  readonly logger: Logger
+  /** The host's `background` option, for runtimes that stop work after the response. */
+  readonly tell: ((work: Promise<void>) => void) | undefined
+}
+
+/** Creates the runner of background work. */
+export function createBackground({ run, track, logger, tell }: BackgroundOptions): Background {
+  const inOrder = createOrder()
+  const lines = new Map<string, number>()
+  let underWay = 0
+  let isFull = false
+  const tellHost = async (done: Promise<void>): Promise<void> => {
+    try {
+      await tell?.(done)
+    } catch (cause) {
+      logger.error('options.background failed', { cause })
+    }
+  }
+  const runIn = (line: string | undefined, work: Parameters<typeof run>[0]): Promise<void> =>
+    line === undefined ? run(work) : inOrder(line, () => run(work))
+  return {
+    begin(work, line) {
+      const inLine = line === undefined ? 0 : (lines.get(line) ?? 0)
+      if (inLine >= MAX_IN_LINE) return
+      if (underWay >= MAX_UNDER_WAY) {
+        if (!isFull) logger.warn('too much background work is running: some of it is skipped')
+        isFull = true
+        return
+      }
+      isFull = false
+      underWay += 1
+      if (line !== undefined) lines.set(line, inLine + 1)
+      const leave = track()
+      const done = nextTurn()
+        .then(() => runIn(line, work))
+        .catch((cause: unknown) => logger.error('background work failed', { cause }))
+        .then(() => {
+          underWay -= 1
+          if (line !== undefined) leaveLine(lines, line)
+          leave()
+        })
+      void tellHost(done)
+    },
+  }
+}
+
+function leaveLine(lines: Map<string, number>, line: string): void {
+  const left = (lines.get(line) ?? 0) - 1
+  if (left > 0) lines.set(line, left)
+  else lines.delete(line)
+}
+
+/**
+ * Waits until the response is sent: its duration must not depend on the background work. The response leaves at the end
+ * of a turn of the event loop, before which the timer may fire.
+ */
+async function nextTurn(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  await endOfTurn()
+}

@@ -1,0 +1,340 @@
+import { DELIVERIES_PLAN } from '../accounts/auth/deliveries.js'
+import { LEDGERS_PLAN } from '../accounts/auth/ledger.js'
+import { SESSIONS_PLAN } from '../accounts/auth/sessions.js'
+import { plansOf } from '../changes/log/log-plans.js'
+import type { Collection } from '../config/plan.js'
+import { buildDocument, createSystemFields, isCreator } from '../documents/write/new-document.js'
+import { judgeBody } from '../documents/write/rules/apply-create.js'
+import type { Fault } from '../errors.js'
+import { suggest } from '../fields/schema/names.js'
+import { addNearNames } from '../fields/schema/near-names.js'
+import { collectReferences, type Reference } from '../fields/schema/references.js'
+import { MAX_FAULTS } from '../fields/schema/validator.js'
+import { parseTimestamp } from '../fields/timestamp.js'
+import { findUnstorable, isStorable } from '../json/domain.js'
+import { isObject, isPlainObject, readOwn } from '../json/own-properties.js'
+import { type BodyReport, reportFirst } from '../json/report.js'
+import { isUuid, lowerUuid } from '../json/uuid.js'
+import { keepProperties } from '../permissions/write-rules.js'
+import { planAgreements } from '../references/matches.js'
+import { requireReference } from '../references/references.js'
+import { type Call, createCall, type Service } from '../request/call.js'
+import { UNHURRIED } from '../request/deadline.js'
+import { brokenReference, conflict, invalid } from '../request/refusals.js'
+import type { Agreement } from '../request/store/attempt.js'
+import { createStore } from '../request/store.js'
+import { endOfTurn } from '../slices.js'
+import type { StorageAdapter, StoredDocument, WriteStep } from '../storage.js'
+import type { JsonObject, MaybePromise } from '../types.js'
+
+const seeded = new WeakMap<StorageAdapter, Promise<void>>()
+
+/**
+ * Stores the seed of an adapter, once for all services, all documents or none. They are validated like bodies of a
+ * caller with all rights, but keep `_id`, `createdAt`, `updatedAt` and `createdBy`. Throws `validation_failed` with all
+ * validation errors, whose `path` is a JSON pointer into the seed, or `unique_violation`.
+ */
+function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
+  const known = seeded.get(adapter)
+  if (known) return known
+  const store = createStore(adapter, UNHURRIED)
+  const call = createCall(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
+  const storing = storeAll(call, adapter.seed)
+  seeded.set(adapter, storing)
+  // After a failure, the next `open` retries.
+  storing.catch(() => seeded.delete(adapter))
+  return storing
+}
+
+async function storeAll(call: Call, seed: unknown): Promise<void> {
+  const { plan } = call.service
+  if (seed === undefined) return
+  if (!isPlainObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
+  const faults: Fault[] = []
+  const report = reportFirst(faults, MAX_FAULTS)
+  const drafts: SeedDraft[] = []
+  const seeding = { call, accounts: findAccounts(call.service, seed) }
+  for (const [name, documents] of Object.entries(seed)) {
+    const collection = plan.collections.get(name)
+    if (collection && Array.isArray(documents)) {
+      const own = report.at(name)
+      for (const [i, document] of documents.entries()) {
+        const draft = judge(seeding, collection, document, own.at(i))
+        if (draft) drafts.push(draft)
+      }
+      continue
+    }
+    const message = collection
+      ? 'must be an array of documents'
+      : `is not a collection of the configuration${suggest(name, [...plan.collections.keys()])}`
+    report.at(name).fault('unknown_collection', message)
+  }
+  // Hashing takes long, so it comes after all checks.
+  if (faults.length > 0) throw invalid(faults)
+  const inserts: WriteStep[] = []
+  const references: Reference[] = []
+  const agreements: Agreement[] = []
+  for (const { collection, document, path } of drafts) {
+    const insert = typeof document === 'function' ? await document() : await document
+    inserts.push({ in: collection.name, insert })
+    references.push(...collectReferences(collection.fields, insert, path))
+    agreements.push(...planAgreements(plan, collection, { after: insert, at: path }))
+  }
+  await call.store.write(() => ({
+    // Documents may refer to each other in any order.
+    steps: [...inserts, ...references.map(requireReference), ...agreements.flatMap(({ step }) => step ?? [])],
+    done: undefined,
+    refuse({ reason, step, fields = [] }) {
+      const broken = agreements[step - inserts.length - references.length]?.refuse
+      if (broken) throw broken()
+      if (reason === 'missing') throw brokenReference(references[step - inserts.length])
+      throw conflict(fields, drafts[step]?.path)
+    },
+  }))
+}
+
+/** A document that may be stored once its secrets are hashed. */
+interface SeedDraft {
+  readonly collection: Collection
+  /** Built immediately if there is nothing to hash: of a million documents, no second copies are held. */
+  readonly document: MaybePromise<StoredDocument> | (() => MaybePromise<StoredDocument>)
+  readonly path: string
+}
+
+interface Seeding {
+  readonly call: Call
+  /** The `_id`s of the seed's accounts, in stored form. */
+  readonly accounts: ReadonlySet<string>
+}
+
+function findAccounts({ accounts }: Service, seed: JsonObject): Seeding['accounts'] {
+  const users = accounts ? readOwn(seed, accounts.users.name) : undefined
+  const documents: readonly unknown[] = Array.isArray(users) ? users : []
+  return new Set(documents.flatMap((one) => (isObject(one) ? (readId(readOwn(one, '_id')) ?? []) : [])))
+}
+
+const readId = (value: unknown): string | undefined => {
+  const id = typeof value === 'string' ? lowerUuid(value) : ''
+  return isUuid(id) ? id : undefined
+}
+
+/** The draft of a document; `undefined` for an invalid one. */
+function judge(
+  { call, accounts }: Seeding,
+  collection: Collection,
+  document: unknown,
+  report: BodyReport,
+): SeedDraft | undefined {
+  if (!isObject(document)) {
+    report.fault('wrong_type', 'must be an object')
+    return undefined
+  }
+  if (!isStorable(document)) {
+    findUnstorable(document, report)
+    return undefined
+  }
+  const given = readSystemFields(document, report)
+  const own = createSystemFields(call, collection, given._id ?? call.service.createId())
+  const { fields, faults } = judgeBody(
+    collection,
+    keepProperties(document, () => true).body,
+    call.service.clock(),
+  )
+  for (const { path, code, message } of addNearNames(faults, collection.fields))
+    report.within(path).fault(code, message)
+  if (faults.length > 0) return undefined
+  const system = { ...own, ...given }
+  const creator = lowerUuid(system.createdBy ?? '')
+  // `createdBy` of a seeded account is normalized to the case of its `_id`. Other callers belong to the host.
+  const named = accounts.has(creator) ? { ...system, createdBy: creator } : system
+  const build = () => buildDocument(call, collection, { system: named, fields })
+  return { collection, document: collection.hashes.length > 0 ? build : build(), path: report.path }
+}
+
+interface GivenSystemFields {
+  readonly _id?: string
+  readonly createdAt?: string
+  readonly updatedAt?: string
+  readonly createdBy?: string | null
+}
+
+/** The system fields in a seed document, in stored form. */
+function readSystemFields(document: JsonObject, report: BodyReport): GivenSystemFields {
+  const given: { [name: string]: unknown } = {}
+  for (const name in SYSTEM_FIELDS) {
+    const [read, expected] = SYSTEM_FIELDS[name as keyof GivenSystemFields]
+    if (!Object.hasOwn(document, name)) continue
+    given[name] = read(document[name])
+    if (given[name] === undefined) report.at(name).fault('wrong_type', expected)
+  }
+  return given
+}
+
+const TIME = [
+  (value: unknown) => (typeof value === 'string' ? parseTimestamp(value) : undefined),
+  'must be an RFC 3339 date-time',
+] as const
+
+const SYSTEM_FIELDS: {
+  readonly [name in keyof GivenSystemFields]-?: readonly [
+    read: (value: unknown) => string | null | undefined,
+    expected: string,
+  ]
+} = {
+  _id: [readId, 'must be a UUID'],
+  createdAt: TIME,
+  updatedAt: TIME,
+  createdBy: [
+    (value) => (value === null || isCreator(value) ? value : undefined),
+    'must be the _id of a user, of at most 1,024 bytes, or null',
+  ],
+}
+
+/** Opens the storage once and closes it after the last request. */
+export interface Lifecycle {
+  /**
+   * Opens the storage; `undefined` when it is open. Rejects with the cause; a later call retries, at most once a
+   * second.
+   */
+  open(): Promise<void> | undefined
+  isOpen(): boolean
+  close(): Promise<void>
+  /** Counts work that `close` waits for, until the returned function is called. */
+  track(): () => void
+  /** The same for a response that is being sent, which may take as long as its client reads. */
+  trackAnswer(): Answering
+}
+
+/** A response that is being sent. */
+export interface Answering {
+  /** Notes that the next part was read. */
+  goesOn(): void
+  end(): void
+}
+
+/** A worker that begins once the storage is open, and ends before it is closed. */
+export interface Worker {
+  begin(): Promise<void>
+  end(): Promise<void>
+}
+
+/** Milliseconds between attempts to open a storage. */
+const PAUSE = 1000
+
+/**
+ * The milliseconds without progress of any response after which `close` no longer waits: twice the timeout of a
+ * response that no client reads.
+ */
+const PATIENCE = 60_000
+
+/** Milliseconds between two checks of that. */
+const LOOK = 1000
+
+/** Creates the lifecycle of a service. */
+export function createLifecycle(service: Service, adapter: StorageAdapter, worker?: Worker): Lifecycle {
+  const { plan, accounts } = service
+  let state: 'closed' | 'opening' | 'failed' | 'open' = 'closed'
+  let opening: Promise<void> | undefined
+  let failedAt = 0
+  let closing: Promise<void> | undefined
+  const [work, answers] = [createCount(), createCount()]
+  /** The time at which a part of a response was last read. */
+  let partAt = 0
+  const goesOn = (): void => {
+    partAt = performance.now()
+  }
+  const openStorage = async (): Promise<void> => {
+    const plans = plansOf(plan)
+    try {
+      const own = service.deliver
+        ? [SESSIONS_PLAN, LEDGERS_PLAN, DELIVERIES_PLAN]
+        : [SESSIONS_PLAN, LEDGERS_PLAN]
+      await adapter.open(accounts ? [...plans, ...own] : plans)
+      await storeSeed(service, adapter)
+      await worker?.begin()
+      state = 'open'
+    } catch (cause) {
+      state = 'failed'
+      failedAt = performance.now()
+      throw cause
+    }
+  }
+  const waitUntilIdle = async (): Promise<void> => {
+    await opening?.catch(() => {})
+    const ending = worker?.end()
+    await work.idle()
+    await ending
+  }
+  const closeStorage = async (): Promise<void> => {
+    // Every request has its response by then; work that never ends must not keep the process alive.
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, plan.limits.requestSeconds * 1000)
+    })
+    await Promise.race([waitUntilIdle(), late])
+    clearTimeout(timer)
+    const stuck = lookFor(() => performance.now() - partAt > PATIENCE)
+    await Promise.race([answers.idle(), stuck.found])
+    stuck.stop()
+    // Responses leave at the end of a turn; the last one may wait for the next turn.
+    await endOfTurn()
+    await endOfTurn()
+    if (opening) await adapter.close()
+  }
+  return {
+    open() {
+      if (closing) return Promise.reject(new Error('the service is closed'))
+      if (state === 'open') return undefined
+      if (state === 'closed' || (state === 'failed' && performance.now() - failedAt >= PAUSE)) {
+        state = 'opening'
+        opening = openStorage()
+        // The callers receive the failure; without callers, it must not end the process.
+        opening.catch(() => {})
+      }
+      return opening
+    },
+    isOpen: () => state === 'open' && !closing,
+    close() {
+      closing ??= closeStorage()
+      return closing
+    },
+    track: work.enter,
+    trackAnswer() {
+      goesOn()
+      return { goesOn, end: answers.enter() }
+    },
+  }
+}
+
+/** Counts running work. */
+function createCount(): { enter(): () => void; idle(): Promise<void> } {
+  let count = 0
+  let onIdle: (() => void) | undefined
+  const leave = (): void => {
+    count -= 1
+    if (count === 0) onIdle?.()
+  }
+  return {
+    enter() {
+      count += 1
+      return leave
+    },
+    async idle() {
+      if (count === 0) return
+      await new Promise<void>((resolve) => {
+        onIdle = resolve
+      })
+    },
+  }
+}
+
+/** Polls whether a condition holds. */
+function lookFor(holds: () => boolean): { readonly found: Promise<void>; stop(): void } {
+  let looking: ReturnType<typeof setInterval> | undefined
+  const found = new Promise<void>((resolve) => {
+    looking = setInterval(() => {
+      if (holds()) resolve()
+    }, LOOK)
+  })
+  return { found, stop: () => clearInterval(looking) }
+}

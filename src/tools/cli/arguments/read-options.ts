@@ -1,0 +1,43 @@
+import type { AnyHooks } from '../../../core/hooks/types.js'
+import type { StorageArguments } from './arguments.js'
+import type { OptionName } from './options.js'
+import { UsageError } from './usage-error.js'
+
+/** The values of each option; empty if it was not given. */
+export type OptionValues = { readonly [name in OptionName]: readonly string[] }
+
+/** The configuration of a command line that names none. */
+export const DEFAULT_CONFIG = 'config.json'
+
+/** The one configuration of a command line. Throws `UsageError`. */
+export function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): string {
+  if (others.length > 0) throw new UsageError(`one configuration at a time; also found ${others.join(', ')}`)
+  checkText(config, 'the name of the configuration')
+  return config
+}
+
+/** The storage that the options name. Throws `UsageError`. */
+export function readStorage({ data, database, schema }: OptionValues): StorageArguments | undefined {
+  const [[file], [url], [place]] = [data, database, schema]
+  if (file !== undefined && url !== undefined)
+    throw new UsageError('--data and --database exclude each other')
+  if (place !== undefined && url === undefined)
+    throw new UsageError('--schema goes with --database: a file has none')
+  if (file !== undefined) return { kind: 'file', file }
+  if (url === undefined) return undefined
+  return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }
+}
+
+/** The hooks of the service, as far as the options declare them. */
+export function readHooks({ fills }: OptionValues): { readonly hooks?: AnyHooks } {
+  const named = new Map<string, string[]>()
+  for (const [collection = '', field = ''] of fills.map((one) => one.split('.')))
+    named.set(collection, [...(named.get(collection) ?? []), field])
+  const hooks = Array.from(named, ([name, fields]) => [name, { fills: fields, before() {} }] as const)
+  return hooks.length > 0 ? { hooks: Object.fromEntries(hooks) } : {}
+}
+
+/** Throws `UsageError` for a blank text. */
+export function checkText(value: string, what: string): void {
+  if (value.trim() === '') throw new UsageError(`${what} must not be empty`)
+}

@@ -1,0 +1,36 @@
+import { ConfigError } from '../../../core/errors.js'
+import { compileAmong } from '../../insight/compile.js'
+import { comparePermissions } from '../../insight/diff/compare-permissions.js'
+import { describeDifferences } from '../../insight/diff/describe-differences.js'
+import type { InsightOptions } from '../../insight/options.js'
+import { coloured, plain } from '../../insight/text/paint.js'
+import type { DiffArguments } from '../arguments/arguments.js'
+import { readJsonFile } from '../read-json-file.js'
+import type { Terminal } from '../terminal.js'
+
+/**
+ * Prints the differences between the answers of two configurations. The exit code is 1 if `--fail-on widening` is given
+ * and any difference is not a narrowing, else 0. Throws `FileError` and `ConfigError`.
+ */
+export async function diff(
+  { before, after, format, authenticate, production, hooks, failsOnWidening }: DiffArguments,
+  { print, isColoured = false }: Terminal,
+): Promise<number> {
+  const options = { authenticate, production, ...(hooks ? { hooks } : {}) }
+  const [was, is] = [await readConfig(before, options), await readConfig(after, options)]
+  const differences = comparePermissions(was, is, options)
+  print(describeDifferences(differences, format, isColoured ? coloured : plain))
+  return failsOnWidening && differences.some(({ kind }) => kind !== 'narrowing') ? 1 : 0
+}
+
+/** Reads one of two configurations; its errors name its file. */
+async function readConfig(file: string, options: InsightOptions): Promise<unknown> {
+  const config = await readJsonFile(file)
+  try {
+    compileAmong(config, options)
+    return config
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown
+    throw new ConfigError(thrown.faults.map((fault) => ({ ...fault, path: `${file} ${fault.path || '/'}` })))
+  }
+}

@@ -1,0 +1,50 @@
+import { findRoles, findVerifiable, grantRole, grantVerified } from '../../../core/accounts/grant-role.js'
+import { plansOf } from '../../../core/changes/log/log-plans.js'
+import { compileConfig } from '../../../core/config/compile-config.js'
+import { UNHURRIED } from '../../../core/request/deadline.js'
+import { createStore } from '../../../core/request/store.js'
+import type { StorageAdapter } from '../../../index.js'
+import type { GrantArguments } from '../arguments/arguments.js'
+import { createStorage } from '../create-storage.js'
+import { refuseNewFile } from '../existing-storage.js'
+import { readJsonFile } from '../read-json-file.js'
+
+/**
+ * Gives a registered user a role, or verifies it, or both, also while other processes serve the same storage. Throws
+ * `FileError`, `ConfigError`, `StorageError`, and a `ServiceError` with the reason if it cannot be done.
+ */
+export async function grant(
+  { config, storage, identifier, role, isVerified }: GrantArguments,
+  print: (line: string) => void,
+): Promise<void> {
+  const plan = compileConfig(await readJsonFile(config), { production: false, hasAuthenticate: false })
+  const roles = role === undefined ? undefined : findRoles(plan)
+  const verifiable = isVerified ? findVerifiable(plan) : undefined
+  // Opened like the services that use the storage: with its change log, if there is one.
+  const users = plansOf(plan).filter(({ name }) => name === plan.auth?.users.name)
+  await refuseNewFile(storage)
+  const adapter = createStorage(storage)
+  const clock = (): string => new Date().toISOString()
+  await usingStorage(adapter, async () => {
+    await adapter.open(users)
+    const store = createStore(adapter, UNHURRIED)
+    if (roles && role !== undefined) {
+      const { isNew } = await grantRole(store, roles, { identifier, role }, clock)
+      print(`${identifier} ${isNew ? 'now has' : 'already has'} the role ${role}.`)
+    }
+    if (verifiable) {
+      const { isNew } = await grantVerified(store, verifiable, identifier, clock)
+      print(`${identifier} ${isNew ? 'is now' : 'was already'} verified.`)
+    }
+  })
+}
+
+/** Closes the storage in any case: an open one would keep the process alive. */
+async function usingStorage<T>(adapter: StorageAdapter, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } finally {
+    // A storage that did not open may fail to close; the earlier error matters more.
+    await adapter.close().catch(() => {})
+  }
+}

@@ -1,0 +1,17 @@
+import { ConfigError, isServiceError } from '../../core/errors.js'
+import { describeCause, StorageError } from './create-storage.js'
+import { ListenError } from './listen.js'
+import { FileError } from './read-json-file.js'
+import { SeedError } from './start-service.js'
+
+/** Errors whose message tells a user enough. */
+const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError]
+
+/** Explains an error in words where the user can correct it, and prints any other in full. */
+export function explain(thrown: unknown): string {
+  if (thrown instanceof Error && SPEAKING.some((kind) => thrown instanceof kind)) return thrown.message
+  if (isServiceError(thrown)) {
+    return thrown.cause === undefined ? thrown.message : `${thrown.message} ${describeCause(thrown)}`
+  }
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+}

@@ -1,0 +1,98 @@
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import type { NodeHandler } from '../../mounts/node.js'
+
+/** An address on which the command cannot listen; the message says why, and what to do. */
+export class ListenError extends Error {}
+
+/** The address to listen on. */
+export interface ListenAddress {
+  readonly port: number
+  readonly host: string
+}
+
+/** A server that listens. */
+export interface Listening {
+  /** Its URL on this machine. */
+  readonly origin: string
+  /** Accepts no new requests, waits for those in flight, and then calls `close`, which ends endless streams. */
+  stop(close: () => Promise<void>): Promise<void>
+}
+
+/** Listens, and prints a line for every request. Rejects with `ListenError`. */
+export async function listen(
+  place: ListenAddress,
+  answer: NodeHandler,
+  print: (line: string) => void,
+): Promise<Listening> {
+  const open = new Set<ServerResponse>()
+  const server = createServer((request, response) => {
+    const start = performance.now()
+    open.add(response)
+    response.on('close', () => {
+      open.delete(response)
+      // Without the query, which may be private.
+      const [path] = (request.url ?? '').split('?')
+      const status = response.writableFinished ? response.statusCode : 'gone'
+      print(`${request.method} ${path} ${status} ${Math.round(performance.now() - start)} ms`)
+    })
+    void answer(request, response)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => reject(explainListening(place, cause)))
+    server.listen(place.port, place.host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return { origin: `http://${nameHost(place.host)}:${port}`, stop: (close) => stop(server, open, close) }
+}
+
+/** Addresses that mean all addresses of a machine. */
+export const EVERYWHERE: readonly string[] = ['0.0.0.0', '::']
+
+function nameHost(host: string): string {
+  if (EVERYWHERE.includes(host)) return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function explainListening({ port, host }: ListenAddress, cause: NodeJS.ErrnoException): ListenError {
+  const noHost = `There is no host ${host}. --host takes an address of this machine; 0.0.0.0 means all.`
+  const reasons: { readonly [code: string]: string } = {
+    EADDRINUSE: `Port ${port} is taken: another process listens there. Stop it, or choose another port with --port; --port 0 takes a free one.`,
+    EACCES: `Port ${port} needs special privileges. Choose one from 1024 with --port.`,
+    EADDRNOTAVAIL: `This machine has no address ${host}. --host 0.0.0.0 listens on all its addresses.`,
+    ENOTFOUND: noHost,
+    EAI_AGAIN: noHost,
+  }
+  const reason = reasons[cause.code ?? ''] ?? `Cannot listen on ${host}, port ${port}: ${cause.message}`
+  return new ListenError(reason, { cause })
+}
+
+/** The milliseconds between two checks whether only endless answers are left. */
+const PAUSE = 50
+
+async function stop(
+  server: Server,
+  open: ReadonlySet<ServerResponse>,
+  close: () => Promise<void>,
+): Promise<void> {
+  // Otherwise a client that keeps its connection would keep the process alive.
+  for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
+  server.closeIdleConnections()
+  const closed = new Promise((resolve) => server.close(resolve))
+  while ([...open].some((response) => !isEndless(response))) await setTimeout(PAUSE)
+  await close()
+  // Connections whose streams have just ended.
+  server.closeIdleConnections()
+  await closed
+}
+
+/** Whether it is a stream of changes, in any spelling of its path. A rejected stream ends by itself. */
+function isEndless({ req }: ServerResponse): boolean {
+  const [path = ''] = (req.url ?? '').split('?')
+  const last = path.split('/').findLast((part) => part !== '')
+  return (
+    last?.replace(/%([\da-f]{2})/gi, (_, byte) => String.fromCharCode(Number.parseInt(byte, 16))) ===
+    'changes'
+  )
+}

@@ -1,0 +1,95 @@
+import { compileConfig } from '../../core/config/compile-config.js'
+import type { ServicePlan } from '../../core/config/plan.js'
+import { isServiceError } from '../../core/errors.js'
+import { seedWhenEmpty } from '../../core/start/seed-when-empty.js'
+import type { Deliver, Hasher } from '../../core/types/host.js'
+import type { Handler, ServiceOptions } from '../../core/types.js'
+import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../../index.js'
+import { createPage } from '../page/index.js'
+import type { ServeArguments } from './arguments/arguments.js'
+import { createStorage, nameStorage } from './create-storage.js'
+import { readJsonFile } from './read-json-file.js'
+
+/** A seed that cannot be stored; the message lists the errors of its documents. */
+export class SeedError extends Error {}
+
+/** A service whose storage is open. */
+export interface Started {
+  readonly handler: Handler
+  readonly plan: ServicePlan
+  /** The source of the plan. */
+  readonly config: unknown
+  /** A description of the place of its documents. */
+  readonly place: string
+}
+
+/** Parts that outlast a service when it restarts. */
+export interface ReusedParts {
+  /** Creates the hasher of a bcrypt cost. */
+  readonly createHasher: (cost: number) => Hasher
+  readonly deliver: Deliver | undefined
+}
+
+/** Starts the service of a command line. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`. */
+export async function startService(
+  args: ServeArguments,
+  { createHasher, deliver }: ReusedParts,
+): Promise<Started> {
+  const config = (await readJsonFile(args.config)) as Parameters<typeof createCollectionService>[0]
+  const documents = args.seed === undefined ? undefined : ((await readJsonFile(args.seed)) as SeedDocuments)
+  const plan = compileConfig(config, { production: false, hasAuthenticate: false })
+  const { adapter, describe } = prepareStorage(args, documents)
+  const options: ServiceOptions = {
+    openapi: true,
+    ...(args.cors.length > 0 ? { cors: { origins: args.cors.join() === '*' ? '*' : args.cors } } : {}),
+    ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
+    ...(deliver ? { deliver } : {}),
+    ...(args.hidesPage ? {} : { page: createPage() }),
+  }
+  const handler = createCollectionService(config, adapter, options)
+  try {
+    await handler.ready().catch(explainSeed)
+    return { handler, plan, config, place: describe() }
+  } catch (thrown) {
+    // Open connections would keep the process alive.
+    await handler.close().catch(() => {})
+    throw thrown
+  }
+}
+
+type SeedDocuments = NonNullable<StorageAdapter['seed']>
+
+/** A storage, and its description once it is open. */
+interface Prepared {
+  readonly adapter: StorageAdapter
+  /** Called once, before the first request. */
+  describe(): string
+}
+
+function prepareStorage({ storage, seed }: ServeArguments, documents: SeedDocuments | undefined): Prepared {
+  if (!storage) {
+    return {
+      adapter: createMemoryAdapter(documents === undefined ? {} : { documents }),
+      describe: () => 'in memory: documents last as long as this process.',
+    }
+  }
+  const adapter = createStorage(storage)
+  const name = nameStorage(storage)
+  if (documents === undefined) return { adapter, describe: () => `in ${name}.` }
+  const seeding = seedWhenEmpty(adapter, documents)
+  return {
+    adapter: seeding.adapter,
+    describe: () =>
+      seeding.finish() === 'stored'
+        ? `in ${name}, which begins with ${seed}.`
+        : `in ${name}, which holds documents already: ${seed} was skipped.`,
+  }
+}
+
+/** Validation errors of a seed belong to its file; a failure of the storage does not. Throws `SeedError`. */
+export function explainSeed(thrown: unknown): never {
+  if (!isServiceError(thrown) || thrown.cause !== undefined) throw thrown
+  const faults = thrown.errors.map(({ path, message }) => `  ${path || 'it'} ${message}`)
+  const lines = ['The seed cannot be stored:', ...(faults.length > 0 ? faults : [thrown.message])]
+  throw new SeedError(lines.join('\n'), { cause: thrown })
+}

@@ -1,0 +1,111 @@
+import { isSilencing, readSilences } from '../../../core/config/silences.js'
+import { ConfigError } from '../../../core/errors.js'
+import { findTextFault, locatePointers } from '../../../core/json/json-text.js'
+import { isObject } from '../../../core/json/own-properties.js'
+import { toPointerPart } from '../../../core/json/pointer.js'
+import { requireOptions } from '../../../core/options.js'
+import { compileForInsight } from '../compile.js'
+import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
+import { CODES, type FindingCode, type Level } from './codes.js'
+import type { Finding } from './finding.js'
+import { CHECKS } from './findings/all.js'
+import { createScope } from './scope.js'
+
+/**
+ * Finds errors in a configuration, and what is legal but almost surely a mistake (CONTRACT.md §8, "Check"). Throws
+ * `ConfigError` for wrong options only; opens and starts nothing. Findings come in the order of the configuration,
+ * those of one place by level; errors of an object come in the order in which they were found. Findings that the
+ * `$ignore` of the object lists are left out; an error cannot be silenced.
+ *
+ * @param config the configuration, or its text: then each finding has a line and a column
+ *
+ * @example
+ * ```ts
+ * const findings = checkConfig({ collections: { notes: { schema: {}, permissions: { '*': true } } } })
+ * findings.map(({ code, pointer }) => `${code} ${pointer}`)
+ * // ['open_to_everyone /collections/notes/permissions/*', 'public_list /collections/notes/permissions/*']
+ * ```
+ */
+export function checkConfig(config: unknown, options: InsightOptions = {}): readonly Finding[] {
+  requireOptions(options, INSIGHT_OPTIONS)
+  if (typeof config !== 'string') return findAll(config, options)
+  const text = config.replace(/^\ufeff/, '')
+  const fault = findTextFault(text)
+  if (fault) {
+    const { message, line = 1, column = 1 } = fault
+    return [{ ...create('invalid_json', '', `the text is not JSON: ${message}`), line, column }]
+  }
+  const value: unknown = JSON.parse(text)
+  const locate = locatePointers(text)
+  return sort(findAll(value, options), value).map((finding) => ({ ...finding, ...locate(finding.pointer) }))
+}
+
+const create = (
+  code: FindingCode,
+  pointer: string,
+  message: string,
+  { mend, level }: { readonly mend?: string | undefined; readonly level?: Level } = {},
+): Finding => ({
+  code,
+  level: level ?? CODES[code].level,
+  pointer,
+  message,
+  mend: mend ?? CODES[code].mend,
+})
+
+function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
+  const findings: Finding[] = []
+  try {
+    const plan = compileForInsight(config, options)
+    for (const { code, path, message } of plan.warnings) findings.push(create(asCode(code), path, message))
+    const scope = createScope(config, plan, options.authenticate ?? false)
+    for (const check of CHECKS)
+      check(scope, (code, pointer, message, mend) => findings.push(create(code, pointer, message, { mend })))
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown
+    // While the configuration itself is invalid, errors about the hooks are not reported.
+    if (thrown.faults.every(({ path }) => path.startsWith('options.'))) throw thrown
+    // Other findings need a plan, which an invalid configuration does not have.
+    return thrown.faults
+      .filter(({ path }) => !path.startsWith('options.'))
+      .map(({ path, message }) => create('invalid_config', path, message))
+  }
+  const silences = readSilences(config)
+  const unused = silences.flatMap((silence, i) =>
+    findings.some(({ code, pointer }) => isSilencing(silence, code, pointer))
+      ? []
+      : [create('unused_ignore', `/$ignore/${i}`, 'there is no such finding')],
+  )
+  const heard = findings.filter(
+    ({ code, pointer }) => !silences.some((silence) => isSilencing(silence, code, pointer)),
+  )
+  return sort([...heard, ...unused], config)
+}
+
+/** Codes of startup warnings are also finding codes; a test checks it. */
+const asCode = (code: string): FindingCode => code as FindingCode
+
+const LEVELS: readonly Level[] = ['error', 'warning', 'note']
+
+function sort(findings: readonly Finding[], config: unknown): readonly Finding[] {
+  const order = new Map(listPointers(config).map((pointer, i) => [pointer, i]))
+  const placeOf = ({ pointer }: Finding): number => {
+    for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+      const place = order.get(at)
+      if (place !== undefined) return place
+    }
+    return -1
+  }
+  return [...findings].sort(
+    (a, b) => placeOf(a) - placeOf(b) || LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level),
+  )
+}
+
+/** The pointers of all parts of a value, in their order. */
+function listPointers(value: unknown, at = ''): readonly string[] {
+  const inner = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : []
+  return inner.flatMap(([name, one]) => {
+    const pointer = at + toPointerPart(name)
+    return [pointer, ...listPointers(one, pointer)]
+  })
+}

@@ -1,0 +1,316 @@
+import type { Demand } from '../../../../core/claims/query/demands.js'
+import type { Collection } from '../../../../core/config/plan.js'
+import { readFields, readHash } from '../../../../core/documents/write/stored-document.js'
+import type { Fault } from '../../../../core/errors.js'
+import { compileField } from '../../../../core/filter/compare.js'
+import { ID } from '../../../../core/filter/filter.js'
+import { compileFilter, type Predicate } from '../../../../core/filter/matches.js'
+import { toPointerPart } from '../../../../core/json/pointer.js'
+import { OWNER } from '../../../../core/permissions/grants.js'
+import { buildCondition } from '../../../../core/query/condition.js'
+import { isOperator } from '../../../../core/query/operators.js'
+import type { IndexPlan, Listed, ListQuery, MaybePromise, StoredDocument } from '../../../../core/storage.js'
+import type { JsonObject } from '../../../../core/types.js'
+import { compileForInsight } from '../../compile.js'
+import type { InsightOptions } from '../../options.js'
+import { variablesIn } from '../satisfy.js'
+import { type CheckScope, createScope, type LocatedRule } from '../scope.js'
+
+/** The documents that share their values of a unique index. */
+export interface Twins {
+  readonly fields: readonly string[]
+  readonly count: number
+  /** Their first `_id`s, at most five. */
+  readonly ids: readonly string[]
+  /** Whether there may be more: the finder stopped at its limit of shared values. */
+  readonly isLeast: boolean
+}
+
+/** Finds twins in two passes over all documents, in the same order. */
+interface TwinFinder {
+  /** Called in the first pass. */
+  note(document: StoredDocument): void
+  /** Whether there may be twins. */
+  mayHave(): boolean
+  /** Called in the second pass. */
+  confirm(document: StoredDocument): void
+  result(): Twins
+}
+
+/** The bits of a filter of seen values: with a hundred million values, false positives are still rare. */
+const BITS = 2 ** 27
+/** The limits of the characters of values, and of the values, that are held. */
+const MAX_CHARACTERS = 16 * 1024 * 1024
+const MAX_VALUES = 100_000
+
+/** The most document ids that are reported. */
+const MAX_IDS = 5
+
+/**
+ * Creates the finder for a unique index. It keeps a few bits of each value, and holds only values that it has perhaps
+ * seen twice.
+ */
+function createTwinFinder({ fields }: IndexPlan): TwinFinder {
+  const readers = fields.map(compileField)
+  const keyOf = (document: StoredDocument): string | undefined => {
+    const values = readers.map((read) => read(document))
+    return values.includes(undefined) ? undefined : JSON.stringify(values)
+  }
+  let seen: Uint8Array | undefined
+  let characters = 0
+  let isLeast = false
+  const suspects = new Map<string, { count: number; readonly ids: string[] }>()
+
+  const hold = (key: string): void => {
+    if (suspects.has(key)) return
+    characters += key.length
+    isLeast ||= characters > MAX_CHARACTERS || suspects.size >= MAX_VALUES
+    if (!isLeast) suspects.set(key, { count: 0, ids: [] })
+  }
+  return {
+    note(document) {
+      const key = keyOf(document)
+      if (key === undefined) return
+      seen ??= new Uint8Array(BITS / 8)
+      if (!mark(seen, key)) hold(key)
+    },
+    mayHave: () => suspects.size > 0,
+    confirm(document) {
+      const found = suspects.get(keyOf(document) ?? '')
+      if (!found) return
+      found.count += 1
+      if (found.ids.length < MAX_IDS) found.ids.push(document._id)
+    },
+    result() {
+      const shared = [...suspects.values()].filter(({ count }) => count > 1)
+      return {
+        fields: fields.map(({ path }) => path),
+        count: shared.reduce((sum, { count }) => sum + count, 0),
+        ids: firstOf(shared.map(({ ids }) => ids)),
+        isLeast,
+      }
+    },
+  }
+}
+
+/** Marks a value as seen; false if it perhaps was seen before. */
+function mark(seen: Uint8Array, key: string): boolean {
+  let isNew = false
+  for (const seed of SEEDS) {
+    const bit = digest(key, seed) % BITS
+    const byte = seen[bit >>> 3] ?? 0
+    isNew ||= (byte & (1 << (bit & 7))) === 0
+    seen[bit >>> 3] = byte | (1 << (bit & 7))
+  }
+  return isNew
+}
+
+const SEEDS: readonly number[] = [0x811c9dc5, 0x9747b28c, 0x85ebca6b]
+
+/** FNV-1a, with its bits mixed. */
+function digest(text: string, seed: number): number {
+  let hash = seed
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d)
+  return (hash ^ (hash >>> 15)) >>> 0
+}
+
+/** The first of all ids; each list is sorted. */
+function firstOf(lists: readonly (readonly string[])[]): readonly string[] {
+  let first: string[] = []
+  for (const ids of lists) first = [...first, ...ids].sort().slice(0, MAX_IDS)
+  return first
+}
+
+/** Finds out how a configuration treats a stored document. */
+interface DocumentJudge {
+  isInvalid(document: StoredDocument): boolean
+  isCut(document: StoredDocument): boolean
+  isUnreadable(document: StoredDocument): boolean
+}
+
+const withoutNames = (fields: JsonObject, names: ReadonlySet<string>): JsonObject =>
+  names.size === 0 ? fields : Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)))
+
+const UNDECLARED = 'unknown_property'
+
+/** Creates the judge of a collection's documents. */
+function createJudge(scope: CheckScope, collection: Collection): DocumentJudge {
+  const { hashes, validate } = collection
+  const names = new Set(hashes.map(({ name }) => name))
+  const places = new Map(hashes.map(({ name }) => [toPointerPart(name), name]))
+  // Text in a hash field is not an error here: hashes are stored apart from the fields.
+  const find = (document: StoredDocument, isRelevant: (fault: Fault) => boolean): boolean =>
+    validate(withoutNames(readFields(document), names), { limit: 1, isRelevant }).length > 0
+  const readers = scope.rules
+    .filter((placed) => placed.collection === collection && placed.operation === 'read')
+    .map(compileReader)
+  return {
+    isInvalid: (document) =>
+      find(document, ({ path, code }) => {
+        const secret = places.get(path)
+        const isKept = code === 'required' && secret !== undefined && readHash(document, secret) !== undefined
+        return code !== UNDECLARED && !isKept
+      }),
+    isCut: (document) => find(document, ({ code }) => code === UNDECLARED),
+    isUnreadable: (document) => readers.length > 0 && !readers.some((mayRead) => mayRead(document)),
+  }
+}
+
+/** Whether some caller, with any values, may read a document by a rule. */
+function compileReader({ rule, subject, collection }: LocatedRule): Predicate {
+  const { where } = rule
+  const isMet: Predicate =
+    where.kind === 'fixed' ? compileFilter(where.filter) : compileWays(where.ways, collection)
+  return subject === OWNER ? (document) => typeof document.createdBy === 'string' && isMet(document) : isMet
+}
+
+function compileWays(ways: readonly (readonly Demand[])[], collection: Collection): Predicate {
+  const compiled = ways.map((way) => way.map((demand) => compileDemand(demand, collection)))
+  return (document) => compiled.some((way) => areAllMet(way, document))
+}
+
+const areAllMet = (way: readonly Predicate[], document: Parameters<Predicate>[0]): boolean =>
+  way.every((isMet) => isMet(document))
+
+const ANY: Predicate = () => true
+
+function compileDemand(demand: Demand, { paths }: Collection): Predicate {
+  const { operator, operand, path } = demand
+  const field = paths.get(path)
+  if (!field?.ref || !isOperator(operator)) return ANY
+  // The flags of a pattern are a separate operator beside it.
+  if (operator === '$regex')
+    return compileFilter(buildCondition(field, operator, operand, { ignoreCase: true }))
+  if (variablesIn(demand).length === 0) return compileFilter(buildCondition(field, operator, operand))
+  // A field that is compared with the caller must exist.
+  return operator === '$ne' || operator === '$nin' || (Array.isArray(operand) && operand.includes(null))
+    ? ANY
+    : compileFilter({ kind: 'present', field: field.ref })
+}
+
+/** A source of stored documents: an open adapter, or anything else with this method. */
+export interface StoredDocuments {
+  list(collection: string, query: ListQuery): MaybePromise<Listed>
+}
+
+/** Some documents of a collection. */
+export interface StoredCount {
+  readonly count: number
+  /** Their first `_id`s, at most five. */
+  readonly ids: readonly string[]
+}
+
+/** How a configuration fits the stored documents of a collection. */
+export interface StoredReport {
+  readonly collection: string
+  readonly documents: number
+  /** With invalid values, or without required ones. */
+  readonly invalid: StoredCount
+  /** With undeclared properties, which no answer shows. */
+  readonly cut: StoredCount
+  /** Readable by no rule, in a collection that has read rules. */
+  readonly unreadable: StoredCount
+  /** For each unique index with duplicate values: the documents that share them. */
+  readonly notUnique: readonly Twins[]
+}
+
+/**
+ * Counts the stored documents that a configuration would find invalid, cut, unreadable to all or not unique
+ * (CONTRACT.md §8, "Check"). Reads all documents, page by page, in bounded memory, and changes nothing. Throws
+ * `ConfigError`, and errors of the storage.
+ *
+ * @param storage an adapter that is already open: opening one creates missing tables, so this function opens none
+ *
+ * @example
+ * ```ts
+ * await adapter.open([])
+ * const reports = await checkData(config, adapter)
+ * reports.filter(({ invalid }) => invalid.count > 0)
+ * ```
+ */
+export async function checkData(
+  config: unknown,
+  storage: StoredDocuments,
+  options: InsightOptions = {},
+): Promise<readonly StoredReport[]> {
+  const plan = compileForInsight(config, options)
+  const scope = createScope(config, plan, options.authenticate ?? false)
+  const reports: StoredReport[] = []
+  for (const collection of plan.collections.values())
+    reports.push(await checkCollection(scope, collection, storage))
+  return reports
+}
+
+async function checkCollection(
+  scope: CheckScope,
+  collection: Collection,
+  storage: StoredDocuments,
+): Promise<StoredReport> {
+  const { isInvalid, isCut, isUnreadable } = createJudge(scope, collection)
+  const finders = collection.storage.indexes.filter(({ unique }) => unique).map(createTwinFinder)
+  const [invalid, cut, unreadable] = [createCounter(), createCounter(), createCounter()]
+  let documents = 0
+  for await (const page of readPages(storage, collection.name)) {
+    documents += page.length
+    for (const document of page) {
+      if (isInvalid(document)) invalid.add(document)
+      if (isCut(document)) cut.add(document)
+      if (isUnreadable(document)) unreadable.add(document)
+      for (const { note } of finders) note(document)
+    }
+  }
+  const suspicious = finders.filter(({ mayHave }) => mayHave())
+  if (suspicious.length > 0) {
+    for await (const page of readPages(storage, collection.name))
+      for (const document of page) for (const { confirm } of suspicious) confirm(document)
+  }
+  const notUnique = suspicious
+    .map(({ result }) => result())
+    .filter(({ count, isLeast }) => count > 0 || isLeast)
+  return {
+    collection: collection.name,
+    documents,
+    notUnique,
+    invalid: invalid.result(),
+    cut: cut.result(),
+    unreadable: unreadable.result(),
+  }
+}
+
+/** The documents, and their bytes, that are in memory at a time. */
+const PAGE = 500
+const BYTES = 4 * 1024 * 1024
+
+/** All documents of a collection, in the order of `_id`. */
+async function* readPages(
+  storage: StoredDocuments,
+  collection: string,
+): AsyncGenerator<readonly StoredDocument[]> {
+  const sort = [{ field: ID, descending: false }]
+  for (let after = ''; ; ) {
+    const page = await storage.list(collection, {
+      filter: { kind: 'gt', field: ID, value: after },
+      sort,
+      skip: 0,
+      limit: PAGE,
+      bytes: BYTES,
+    })
+    const last = page.at(-1)
+    if (!last) return
+    yield page
+    after = last._id
+  }
+}
+
+function createCounter(): { add(document: StoredDocument): void; result(): StoredCount } {
+  const ids: string[] = []
+  let count = 0
+  return {
+    add({ _id }) {
+      count += 1
+      if (ids.length < MAX_IDS) ids.push(_id)
+    },
+    result: () => ({ count, ids }),
+  }
+}

@@ -1,0 +1,256 @@
+import type { Demand } from '../../../../core/claims/query/demands.js'
+import { isNarrower } from '../../../../core/config/find-warnings.js'
+import { isDemandOn, leads } from '../../../../core/config/leads.js'
+import type { Collection } from '../../../../core/config/plan.js'
+import type { Field } from '../../../../core/fields/field-type.js'
+import type { FieldRef } from '../../../../core/filter/filter.js'
+import { toPointerPart } from '../../../../core/json/pointer.js'
+import {
+  EVERYONE,
+  includesProperty,
+  isRole,
+  OPERATIONS,
+  OWNER,
+  type Rule,
+  SIGNED_IN,
+} from '../../../../core/permissions/grants.js'
+import { acceptsProperty } from '../../../../core/permissions/write-rules.js'
+import { isAnywhere } from '../../../../core/query/where.js'
+import { type Check, type CheckScope, type LocatedRule, waysOfRule } from '../scope.js'
+import {
+  findImpossibleSubjects,
+  findMistakenSubjects,
+  findUnmatched,
+  findUnmeetable,
+  findUnreached,
+} from './never.js'
+import {
+  findLostFromSight,
+  findOwnConditionWriters,
+  findRoleWriters,
+  findUnreadableReferences,
+  findUnreadableTargets,
+  findUserFieldWriters,
+} from './unseen.js'
+
+/** Read conditions that need a scan of all documents. */
+const findUnindexed: Check = ({ rules }, note) => {
+  for (const placed of rules) {
+    const { collection, operation, rule, subject } = placed
+    if (operation !== 'read' || readsAllAnyway(collection, subject)) continue
+    const ways = waysOfRule(rule).map((way) => way.filter((demand) => !isOfService(collection, demand)))
+    const open = ways.find((way) => !isIndexed(collection, way))
+    if (!open || open.length === 0) continue
+    const names = [
+      ...new Set(
+        open.flatMap((demand) =>
+          (demand.isList && !isFixing(demand)) || demand.path.includes('.') ? [] : [demand.path],
+        ),
+      ),
+    ]
+    note(
+      'read_without_index',
+      placed.pointer,
+      'no index serves the condition, so each list scans all documents',
+      names.length > 0
+        ? `Add "indexes": [{ "fields": ["${names[0]}"] }] to ${collection.name}, or with more fields after it. An array needs maxItems of at most 1,000.`
+        : 'Compare a top-level field of single values too, and give that an index.',
+    )
+  }
+}
+
+/** Whether a broader subject reads everything: then the condition decides about fields alone. */
+function readsAllAnyway(collection: Collection, subject: string): boolean {
+  const { read } = collection.permissions
+  const broader = subject === EVERYONE ? [] : subject === SIGNED_IN ? [EVERYONE] : [EVERYONE, SIGNED_IN]
+  return broader.some((other) => {
+    const rule = read.get(other)
+    return rule !== null && rule !== undefined && (isAnywhere(rule.where) || isHidingAlone(collection, rule))
+  })
+}
+
+const isHidingAlone = (collection: Collection, { where }: Rule): boolean =>
+  where.kind === 'fixed' &&
+  where.ways.every((way) => way.length > 0 && way.every((demand) => isOfService(collection, demand)))
+
+/** Whether the service adds the condition itself: it hides unverified accounts. */
+const isOfService = ({ verifiedField }: Collection, { path, operator }: Demand): boolean =>
+  path === verifiedField && operator === '$exists'
+
+const SOUGHT: readonly string[] = ['$eq', '$in', '$gt', '$gte', '$lt', '$lte', '$exists']
+
+const isSought = ({ operator, operand }: Demand): boolean =>
+  SOUGHT.includes(operator) || (operator === '$ne' && operand === null)
+
+const isFixing = ({ operator, operand }: Demand): boolean =>
+  operator === '$in'
+    ? !(Array.isArray(operand) && operand.includes(null))
+    : operator === '$eq' && operand !== null
+
+/** Whether an index finds the documents that meet all demands. */
+function isIndexed({ storage, permissions }: Collection, way: readonly Demand[]): boolean {
+  const always = permissions.read.get(OWNER) ? ['_id', 'createdBy'] : ['_id']
+  if (way.some((demand) => isSought(demand) && always.includes(demand.path))) return true
+  const [sought, fixing] = [way.filter(isSought), way.filter(isFixing)]
+  return storage.indexes.some((index) =>
+    leads(
+      index,
+      (column) => isIn(sought, column),
+      (column) => isIn(fixing, column),
+    ),
+  )
+}
+
+const isIn = (demands: readonly Demand[], column: FieldRef): boolean =>
+  demands.some((demand) => isDemandOn(demand, column))
+
+const schemaAt = ({ name }: Collection, field: Field): string =>
+  `/collections${toPointerPart(name)}/schema${toPointerPart(field.name)}`
+
+/** Whether anonymous callers create the documents of a collection by registering. */
+const hasRegistration = ({ plan: { auth }, authenticate }: CheckScope, collection: Collection): boolean =>
+  !authenticate && auth?.users === collection && auth.register
+
+const hasDefault = ({ definition }: Field): boolean =>
+  'default' in definition && definition.default !== undefined
+
+/** Fields that the service sets itself, or that have their own route. */
+const isOwn = (
+  { plan: { auth } }: CheckScope,
+  { name, roleField, verifiedField }: Collection,
+  field: string,
+): boolean =>
+  (auth?.users.name === name && [auth.identifier.name, auth.secret.name].includes(field)) ||
+  field === roleField ||
+  field === verifiedField
+
+const gives = ({ rule, collection, operation }: LocatedRule, { name, definition }: Field): boolean =>
+  rule.set.has(name) ||
+  (acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable === true))
+
+/** Fields that no rule sets in a collection with create rules. */
+const findUnsettable: Check = (scope, note) => {
+  for (const collection of scope.plan.collections.values()) {
+    const rules = scope.rules.filter(
+      (placed) => placed.collection === collection && ['create', 'update'].includes(placed.operation),
+    )
+    const isCreated =
+      rules.some(({ operation }) => operation === 'create') || hasRegistration(scope, collection)
+    if (!isCreated) continue
+    for (const field of collection.fields) {
+      const isUnfillable = field.definition.required === true && !hasDefault(field)
+      // Reported as another finding.
+      if (isUnfillable || hasDefault(field) || isOwn(scope, collection, field.name)) continue
+      if (!rules.some((placed) => gives(placed, field)))
+        note(
+          'unsettable_field',
+          schemaAt(collection, field),
+          'no rule accepts or sets it, and it has no default',
+        )
+    }
+  }
+}
+
+/** Required fields that one create rule cannot set and no hook fills; the start reports those that no rule sets. */
+const findUnfillable: Check = (scope, note) => {
+  const { plan } = scope
+  for (const collection of plan.collections.values()) {
+    const isRegistered = hasRegistration(scope, collection)
+    const rules = scope.rules.filter(
+      (placed) => placed.collection === collection && placed.operation === 'create',
+    )
+    for (const field of collection.fields) {
+      const at = schemaAt(collection, field)
+      const isGiven = isOwn(scope, collection, field.name) && field.name !== collection.roleField
+      const isKnown = plan.warnings.some(({ code, path }) => code === 'unfillable_field' && path === at)
+      const isFilled = hasDefault(field) || collection.fills.has(field.name)
+      if (field.definition.required !== true || isFilled || isKnown) continue
+      for (const placed of rules) {
+        const isByRegistration = isRegistered && placed.subject === EVERYONE && isGiven
+        if (!isByRegistration && !gives(placed, field))
+          note(
+            'unfillable_field',
+            placed.pointer,
+            `${field.name} is required, and ${placed.subject} cannot set it`,
+          )
+      }
+      const isPermitted = collection.permissions.create.get(EVERYONE)
+      if (isRegistered && !isPermitted && !isGiven)
+        note(
+          'unfillable_field',
+          at,
+          'is required, and a registration cannot set it: "*" has no right to create',
+          'Let "*" create with it, give it a default, close registration, or do not require it.',
+        )
+    }
+  }
+}
+
+/** Lists that anonymous callers may read in full; in production, the start warns of them. */
+const notePublicLists: Check = ({ plan: { limits, warnings }, rules }, note) => {
+  if (limits.defaultLimit !== null || limits.maxLimit !== null) return
+  if (warnings.some(({ code }) => code === 'unlimited_list')) return
+  for (const { operation, subject, pointer, collection } of rules)
+    if (operation === 'read' && subject === EVERYONE)
+      note(
+        'public_list',
+        pointer,
+        `anyone may list all public documents of ${collection.name} in one request`,
+      )
+}
+
+/** Identifiers that anonymous callers may collect. */
+const noteReadableIdentifier: Check = ({ plan: { auth }, rules, authenticate }, note) => {
+  if (!auth || authenticate) return
+  for (const { collection, operation, subject, rule, pointer } of rules) {
+    const isStrange = subject === EVERYONE || (subject === SIGNED_IN && auth.register)
+    if (collection !== auth.users || operation !== 'read' || !isStrange) continue
+    if (includesProperty(rule.properties, auth.identifier.name))
+      note(
+        'readable_identifier',
+        pointer,
+        `${subject === EVERYONE ? 'anyone' : 'everyone who registers'} may read the ${auth.identifier.name} of accounts`,
+      )
+  }
+}
+
+/** Roles that may write less than callers without a role, because a role's rule goes before that of `user`. */
+const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
+  for (const collection of plan.collections.values()) {
+    const names = collection.fields.map(({ name }) => name)
+    for (const operation of OPERATIONS) {
+      const common = collection.permissions[operation].get(SIGNED_IN)
+      if (operation === 'read' || !common) continue
+      for (const [subject, rule] of collection.permissions[operation]) {
+        if (!isRole(subject) || !isPossible(subject)) continue
+        if (rule === null || isNarrower(rule, common, names))
+          note(
+            'less_than_user',
+            place(collection, subject, operation),
+            `${subject} may ${operation} less than "user" may, because a role decides before it`,
+          )
+      }
+    }
+  }
+}
+
+/** All checks beyond the errors and warnings of the start (CONTRACT.md §8, "Check"). */
+export const CHECKS: readonly Check[] = [
+  findImpossibleSubjects,
+  findMistakenSubjects,
+  findUnmatched,
+  findUnreached,
+  findUnreadableTargets,
+  findRoleWriters,
+  findUserFieldWriters,
+  findOwnConditionWriters,
+  findLostFromSight,
+  findUnsettable,
+  findUnfillable,
+  findUnmeetable,
+  findUnreadableReferences,
+  findUnindexed,
+  notePublicLists,
+  noteReadableIdentifier,
+  noteLesserRoles,
+]

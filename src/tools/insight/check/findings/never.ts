@@ -1,0 +1,244 @@
+import { joinWays, type Ways } from '../../../../core/claims/query/demands.js'
+import type { Field } from '../../../../core/fields/field-type.js'
+import { applyDefaults, normalise, normaliseProperties } from '../../../../core/fields/schema/normalise.js'
+import { forUpdate } from '../../../../core/fields/schema/update-fields.js'
+import { isEqualJson } from '../../../../core/json/equality.js'
+import { isObject, readOwn } from '../../../../core/json/own-properties.js'
+import { EVERYONE, isRole, OWNER, SIGNED_IN } from '../../../../core/permissions/grants.js'
+import { acceptsProperty } from '../../../../core/permissions/write-rules.js'
+import { findVariables } from '../../../../core/query/variable.js'
+import { isAnywhere } from '../../../../core/query/where.js'
+import type { JsonObject } from '../../../../core/types.js'
+import { goesFirst, mayChange } from '../implies.js'
+import { isPossible, type Situation } from '../satisfy.js'
+import {
+  type Check,
+  type CheckScope,
+  collectSubjects,
+  type LocatedRule,
+  needsCaller,
+  OWN,
+  waysOfRule,
+} from '../scope.js'
+
+/** Subjects that no caller can be; the start warns of some. */
+export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, canSignIn }, note) => {
+  for (const collection of plan.collections.values()) {
+    for (const subject of collectSubjects(collection)) {
+      const pointer = place(collection, subject)
+      if (
+        canBe(subject) ||
+        plan.warnings.some(({ code, path }) => code === 'impossible_role' && path === pointer)
+      )
+        continue
+      const reason = canSignIn
+        ? 'the role field cannot hold it'
+        : 'no caller can sign in: "users" keeps no accounts, and the host does not name callers'
+      if (isRole(subject))
+        note(
+          'impossible_role',
+          pointer,
+          `${canSignIn ? 'no user who signs in' : 'no caller'} can have the role ${subject}: ${noRole(reason, plan.collections.get('users')?.roleField)}`,
+        )
+      else
+        note(
+          'never_runs',
+          pointer,
+          reason,
+          'Give "users" an identifier and a secret, or check with --authenticate.',
+        )
+    }
+  }
+}
+
+/** Subjects that look like a misspelt other one: roles that hardly any caller has. */
+export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, note) => {
+  for (const collection of plan.collections.values()) {
+    for (const subject of collectSubjects(collection)) {
+      if (!isRole(subject) || !canBe(subject)) continue
+      const meant = [OWNER, SIGNED_IN].find((one) => one === subject.toLowerCase().replace(/^\$/, ''))
+      if (meant === undefined && !subject.startsWith('$')) continue
+      const near = meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
+      note(
+        'mistaken_subject',
+        place(collection, subject),
+        `${JSON.stringify(subject)} is a role, and neither "${OWNER}" nor "${SIGNED_IN}" nor a variable${near}`,
+      )
+    }
+  }
+}
+
+const noRole = (reason: string, roleField: string | null | undefined): string =>
+  reason.startsWith('the role field') && roleField === null ? 'auth.roleField names no field' : reason
+
+/** Conditions that no document meets. */
+export const findUnmatched: Check = (scope, note) => {
+  for (const placed of scope.rules)
+    if (!isMatched(scope, placed))
+      note('never_matches', pointTo(placed, 'where'), describeUnmatched(scope, placed))
+}
+
+/** Whether a rule applies to any document. */
+export const isMatched = (scope: CheckScope, placed: LocatedRule): boolean =>
+  isPossible(waysOfRule(placed.rule), scope.situate(placed))
+
+function describeUnmatched(scope: CheckScope, placed: LocatedRule): string {
+  const { isLacking: _, ...anyone } = scope.situate(placed)
+  return isPossible(waysOfRule(placed.rule), anyone)
+    ? 'it compares with the caller, but applies to anonymous callers alone'
+    : 'no document that this configuration accepts meets the condition'
+}
+
+/** The place of a part of a rule. A grant of `true` has none. */
+const pointTo = ({ pointer, rule, operation }: LocatedRule, part: 'where' | 'check'): string =>
+  pointer.endsWith(`/${operation}`) && rule[part].ways.some((way) => way.length > 0)
+    ? `${pointer}/${part}`
+    : pointer
+
+/** Rules that never run, because an earlier rule takes every request that they would. */
+export const findUnreached: Check = (scope, note) => {
+  for (const placed of scope.rules) {
+    const reason = findReason(scope, placed)
+    if (reason !== undefined) note('never_runs', placed.pointer, reason)
+  }
+}
+
+function findReason(scope: CheckScope, placed: LocatedRule): string | undefined {
+  const { plan, authenticate } = scope
+  const { collection, operation, subject, rule } = placed
+  const { auth } = plan
+  if (scope.isForAnonymous(placed)) {
+    if (needsCaller(scope, rule))
+      return '"set" names the caller, but the rule runs for anonymous callers alone'
+    const isRegistration = operation === 'create' && auth?.users === collection && !authenticate
+    if (isRegistration && !auth.register)
+      return 'registration is closed, and signed-in callers have the rule of "user"'
+  }
+  if (subject !== OWNER || operation === 'create' || operation === 'read') return undefined
+  const first = findFirst(scope, placed)
+  return first.length > 0 && first.every((other) => other !== null && goesFirst(other, placed))
+    ? `${first.map((other) => other?.subject).join(', ')} may ${operation} all of this already, and ${first.length > 1 ? 'are' : 'is'} tried first`
+    : undefined
+}
+
+/** The rules that are tried before `owner`, one for each kind of caller; `null` for none. */
+function findFirst(
+  scope: CheckScope,
+  { collection, operation }: LocatedRule,
+): readonly (LocatedRule | null)[] {
+  const mentions = collection.permissions[operation]
+  const common = mentions.has(SIGNED_IN) ? SIGNED_IN : EVERYONE
+  const subjects = [common, ...[...mentions.keys()].filter((one) => isRole(one) && scope.isPossible(one))]
+  return subjects.map(
+    (subject) =>
+      scope.rules.find(
+        (other) =>
+          other.collection === collection && other.operation === operation && other.subject === subject,
+      ) ?? null,
+  )
+}
+
+/** `check` conditions that no document meets which the rule could store. */
+export const findUnmeetable: Check = (scope, note) => {
+  for (const placed of scope.rules) {
+    const { operation, rule } = placed
+    if (isAnywhere(rule.check)) continue
+    const isMet =
+      operation === 'create'
+        ? isPossible(rule.check.ways, situateCreate(scope, placed))
+        : operation !== 'update' || !isMatched(scope, placed) || isMetByUpdate(scope, placed)
+    if (isMet) continue
+    const isDefault = operation === 'update' && rule.check === rule.where
+    note(
+      'unmeetable_check',
+      isDefault ? placed.pointer : pointTo(placed, 'check'),
+      isDefault
+        ? 'without a "check", "where" must also hold after the update, but the values of "set" never meet it'
+        : 'no document that the rule can store meets it',
+    )
+  }
+}
+
+/** A new document: fields that the rule does not accept have the value of `set`, a default, or none. */
+function situateCreate(scope: CheckScope, placed: LocatedRule): Situation {
+  const { collection, rule } = placed
+  const fixed = new Map<string, unknown>()
+  for (const field of collection.fields) {
+    const { name } = field
+    const isAccepted = acceptsProperty(rule, name, collection)
+    const isCredential = scope.plan.auth?.users === collection && isNamed(scope, name)
+    const isSet = rule.set.has(name)
+    if (isSet ? isConstant(rule.set.get(name)) : !isAccepted && !isCredential)
+      fixFilled(fixed, field, isSet ? { [name]: rule.set.get(name) } : {})
+  }
+  // An account is its own creator.
+  if (scope.isForAnonymous(placed) && scope.plan.auth?.users !== collection) fixed.set('createdBy', undefined)
+  // The check runs before the hook.
+  return { ...scope.situate(placed), fixed, lacking: collection.fills }
+}
+
+/** Notes the value of a field with its defaults, if it does not depend on the time. */
+function fixFilled(fixed: Map<string, unknown>, field: Field, given: JsonObject): void {
+  const normalised = normaliseProperties([field], given)
+  const [value, other] = TIMES.map((now) => readOwn(applyDefaults([field], normalised, now), field.name))
+  if (isEqualJson(value, other)) fixed.set(field.name, orMissing(value))
+}
+
+const TIMES: readonly string[] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z']
+
+const isNamed = ({ plan: { auth } }: CheckScope, name: string): boolean =>
+  name === auth?.identifier.name || name === auth?.secret.name
+
+const orMissing = (value: unknown): unknown => (value === null ? undefined : value)
+
+/** Whether a `set` value depends neither on the caller nor on the time. */
+const isConstant = (value: unknown): boolean => findVariables(value).length === 0
+
+/** The known parts of an updated document. */
+type KnownDocument = { readonly fixed: Map<string, unknown>; readonly there: Set<string> }
+
+/**
+ * Notes the values that a `set` leaves at a path, which a PATCH and a PUT have in common. Other properties of an object
+ * may be merged, kept, or set by default.
+ */
+function noteUpdated(known: KnownDocument, field: Field, value: unknown): void {
+  if (!isObject(value)) known.fixed.set(field.path, normalise(field, value))
+  else {
+    known.there.add(field.path)
+    for (const property of field.properties) {
+      const inner = readOwn(value, property.name)
+      if (inner !== undefined && inner !== null) noteUpdated(known, property, inner)
+    }
+  }
+}
+
+/**
+ * The values that `set` gives an updated document. A PATCH removes by `null`; in a PUT a default may take its place.
+ */
+function knowUpdated({ collection: { fields }, rule }: LocatedRule, mode: 'patch' | 'put'): KnownDocument {
+  const known: KnownDocument = { fixed: new Map(), there: new Set() }
+  for (const field of fields) {
+    const { name } = field
+    if (!rule.set.has(name) || !isConstant(rule.set.get(name))) continue
+    const value = rule.set.get(name)
+    if (value !== null) noteUpdated(known, field, value)
+    else if (mode === 'patch') known.fixed.set(name, undefined)
+    else fixFilled(known.fixed, forUpdate(field), {})
+  }
+  return known
+}
+
+/** Fields that an update cannot change still meet the rule's `where`. */
+function isMetByUpdate(scope: CheckScope, placed: LocatedRule): boolean {
+  const { rule } = placed
+  const stays = (path: string): boolean => {
+    const [top = ''] = path.split('.')
+    return top !== 'updatedAt' && !rule.set.has(top) && !mayChange(placed, path)
+  }
+  const stored: Ways = waysOfRule(rule).map((way) => way.filter(({ path }) => stays(path)))
+  const own: Ways = rule.subject === OWNER ? [[OWN]] : [[]]
+  const ways = joinWays([rule.check.ways, stored, own], 'and')
+  return (['patch', 'put'] as const).some((mode) =>
+    isPossible(ways, { ...scope.situate(placed), ...knowUpdated(placed, mode) }),
+  )
+}

@@ -1,0 +1,98 @@
+import { toPrintable } from '../../../core/start/printable.js'
+import { layOut, layOutMarkdown, WIDTH, wrap } from '../text/layout.js'
+import { toCode } from '../text/markdown.js'
+import type { Colour, Paint } from '../text/paint.js'
+import type { Level } from './codes.js'
+import type { StoredCount, StoredReport } from './data/check-data.js'
+import type { Finding } from './finding.js'
+
+const COLOURS: { readonly [level in Level]: Colour } = { error: 'red', warning: 'yellow', note: 'cyan' }
+
+const placeOf = (file: string, { line, column }: Finding): string =>
+  line === undefined ? file : `${file}:${line}:${column}`
+
+const indent = (text: string): readonly string[] =>
+  wrap(toPrintable(text), WIDTH - 2).map((line) => `  ${line}`)
+
+/** Prints findings for people, each with its place in a file. */
+export function printFindings(findings: readonly Finding[], file: string, paint: Paint): readonly string[] {
+  if (findings.length === 0) return [`${file}: no findings.`]
+  return [
+    ...findings.flatMap((finding) => [
+      `${paint(COLOURS[finding.level], finding.level)}  ${paint('bold', finding.code)}  ${placeOf(file, finding)}`,
+      `  ${toPrintable(finding.pointer || '/')}`,
+      ...indent(finding.message),
+      ...indent(finding.mend).map((line) => paint('dim', line)),
+      '',
+    ]),
+    countLevels(findings),
+  ]
+}
+
+const LEVELS: readonly Level[] = ['error', 'warning', 'note']
+
+function countLevels(findings: readonly Finding[]): string {
+  const counts = LEVELS.map((level) => [level, findings.filter((one) => one.level === level).length] as const)
+  return counts
+    .flatMap(([level, count]) => (count > 0 ? `${count} ${level}${count > 1 ? 's' : ''}` : []))
+    .join(', ')
+}
+
+/** Prints findings as a table of Markdown. */
+export function printFindingsAsMarkdown(findings: readonly Finding[], file: string): readonly string[] {
+  if (findings.length === 0) return [`${file}: no findings.`]
+  return layOutMarkdown(
+    ['Level', 'Code', 'Place', 'Finding'],
+    findings.map((finding) => [
+      finding.level,
+      `\`${finding.code}\``,
+      `${placeOf(file, finding)} ${toCode(finding.pointer || '/')}`,
+      toPrintable(`${finding.message}. ${finding.mend}`),
+    ]),
+  )
+}
+
+const HEAD = ['Collection', 'Documents', 'Invalid', 'Cut', 'Unreadable', 'Not unique']
+
+const countTwins = ({ notUnique }: StoredReport): string =>
+  notUnique
+    .map(({ fields, count, isLeast }) => `${isLeast ? '≥ ' : ''}${count} (${fields.join(', ')})`)
+    .join(', ') || '0'
+
+const rowOf = (report: StoredReport): readonly string[] => [
+  report.collection,
+  ...[report.documents, report.invalid.count, report.cut.count, report.unreadable.count].map(String),
+  countTwins(report),
+]
+
+/** The first ids of each kind of finding about one collection. */
+const listIds = ({ collection, invalid, cut, unreadable, notUnique }: StoredReport): readonly string[] => {
+  const named: readonly (readonly [string, StoredCount])[] = [
+    ['invalid', invalid],
+    ['cut', cut],
+    ['unreadable', unreadable],
+    ...notUnique.map((twins) => [`not unique (${twins.fields.join(', ')})`, twins] as const),
+  ]
+  return named.flatMap(([what, { count, ids }]) =>
+    count > 0
+      ? [toPrintable(`${collection}, ${what}: ${ids.join(', ')}${count > ids.length ? ', …' : ''}`)]
+      : [],
+  )
+}
+
+/** Prints the reports on stored documents, for people. */
+export const printReports = (reports: readonly StoredReport[], paint: Paint): readonly string[] => {
+  const [head = '', ...rows] = layOut([HEAD, ...reports.map(rowOf)])
+  const ids = reports.flatMap(listIds).flatMap((line) => wrap(line, WIDTH))
+  return [paint('bold', head), ...rows, ...(ids.length > 0 ? ['', ...ids] : [])]
+}
+
+/** Prints the reports on stored documents as a table of Markdown. */
+export const printReportsAsMarkdown = (reports: readonly StoredReport[]): readonly string[] => {
+  const ids = reports.flatMap(listIds).map((line) => `- ${line}`)
+  return [...layOutMarkdown(HEAD, reports.map(rowOf)), ...(ids.length > 0 ? ['', ...ids] : [])]
+}
+
+/** Whether all documents of a collection fit the configuration. */
+export const isSuited = ({ invalid, cut, unreadable, notUnique }: StoredReport): boolean =>
+  invalid.count + cut.count + unreadable.count + notUnique.length === 0

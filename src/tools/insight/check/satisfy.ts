@@ -1,0 +1,270 @@
+import type { Demand, Ways } from '../../../core/claims/query/demands.js'
+import type { Field } from '../../../core/fields/field-type.js'
+import type { BodyValidator } from '../../../core/fields/schema/validator.js'
+import { compare } from '../../../core/filter/compare.js'
+import type { Filter, Scalar } from '../../../core/filter/filter.js'
+import { compilePath } from '../../../core/json/own-properties.js'
+import { toPointerPart } from '../../../core/json/pointer.js'
+import { buildCondition } from '../../../core/query/condition.js'
+import { isOperator } from '../../../core/query/operators.js'
+import { findVariables } from '../../../core/query/variable.js'
+
+/** Facts about a document beside the demands on it. */
+export interface Situation {
+  readonly paths: ReadonlyMap<string, Field>
+  readonly validate: BodyValidator
+  /** Paths whose value is known, with everything inside; `undefined` is a missing value. */
+  readonly fixed?: ReadonlyMap<string, unknown>
+  /** Paths of objects that exist, but are known only in part. */
+  readonly there?: ReadonlySet<string>
+  /** Top-level names that the document may lack although they are required. */
+  readonly lacking?: ReadonlySet<string>
+  /** Whether a variable has no value, as `$user` for anonymous callers. */
+  readonly isLacking?: (variable: string) => boolean
+}
+
+/** The value at a path, if it or an object around it is known. */
+function findKnown(path: string, { fixed }: Situation): { readonly value: unknown } | undefined {
+  const names = path.split('.')
+  for (let depth = names.length; fixed && depth > 0; depth--) {
+    const around = names.slice(0, depth).join('.')
+    if (fixed.has(around)) {
+      const inner = ['known', ...names.slice(depth)].join('.')
+      return { value: compilePath(inner)({ known: fixed.get(around) }) }
+    }
+  }
+  return undefined
+}
+
+/** Whether some document may meet one of the ways. If in doubt, true. */
+export const isPossible = (ways: Ways, situation: Situation): boolean =>
+  ways.some((way) => isWayPossible(way, situation))
+
+function isWayPossible(way: readonly Demand[], situation: Situation): boolean {
+  const { isLacking = () => false } = situation
+  if (way.some((demand) => variablesIn(demand).some(isLacking))) return false
+  const paths = new Set(way.map(({ path }) => path))
+  return [...paths].every((path) => {
+    const field = situation.paths.get(path)
+    const demands = way.filter((demand) => demand.path === path)
+    if (!field) return true
+    return field.items
+      ? isListPossible(field, demands, situation)
+      : isValuePossible(field, demands, situation)
+  })
+}
+
+/** The variables of a demand; a pattern has none. */
+export const variablesIn = ({
+  operator,
+  operand,
+}: Pick<Demand, 'operator' | 'operand'>): readonly string[] =>
+  operator === '$regex' ? [] : findVariables(operand)
+
+interface ValueBound {
+  readonly value: Scalar
+  readonly isStrict: boolean
+}
+
+/** The possible values of one field. */
+interface AllowedValues {
+  mayBeMissing: boolean
+  mayBeThere: boolean
+  /** The only possible values; `null` for any. */
+  only: readonly Scalar[] | null
+  readonly without: Scalar[]
+  readonly lows: ValueBound[]
+  readonly highs: ValueBound[]
+  readonly is: Set<string>
+  readonly isNot: Set<string>
+}
+
+function isValuePossible(field: Field, demands: readonly Demand[], situation: Situation): boolean {
+  const room = roomOf(field, situation)
+  for (const demand of demands) narrow(room, field, demand)
+  if (room.mayBeMissing) return true
+  if (!room.mayBeThere || [...room.is].some((variable) => room.isNot.has(variable))) return false
+  const { only, without, lows, highs } = room
+  const isWithin = (value: Scalar): boolean =>
+    !without.includes(value) &&
+    lows.every((low) => isAbove(value, low)) &&
+    highs.every((high) => isBelow(value, high))
+  const values = only ?? listWholeNumbers(field, room)
+  if (values)
+    return values.some((value) => isWithin(value) && (only === null || canStore(field, value, situation)))
+  return lows.every((low) => highs.every((high) => leavesRoom(low, high)))
+}
+
+const isAbove = (value: Scalar, { value: low, isStrict }: ValueBound): boolean =>
+  isStrict ? compare(value, low) > 0 : compare(value, low) >= 0
+const isBelow = (value: Scalar, { value: high, isStrict }: ValueBound): boolean =>
+  isStrict ? compare(value, high) < 0 : compare(value, high) <= 0
+const leavesRoom = (low: ValueBound, high: ValueBound): boolean =>
+  low.isStrict || high.isStrict ? compare(low.value, high.value) < 0 : compare(low.value, high.value) <= 0
+
+/** The most whole numbers that are tried. */
+const MOST = 100
+
+/** The whole numbers between the bounds of a field, if they are few. */
+function listWholeNumbers({ type }: Field, { lows, highs }: AllowedValues): readonly number[] | null {
+  if (type !== 'integer') return null
+  const low = Math.ceil(Math.max(...lows.map(({ value }) => Number(value))))
+  const high = Math.floor(Math.min(...highs.map(({ value }) => Number(value))))
+  if (!(high - low < MOST)) return null
+  return Array.from({ length: Math.max(0, high - low + 1) }, (_, i) => low + i)
+}
+
+const SYSTEM: readonly string[] = ['_id', 'createdAt', 'updatedAt']
+
+/** The possible values of a field by its schema and the known values. */
+function roomOf(field: Field, situation: Situation): AllowedValues {
+  const { definition, path } = field
+  const empty = { without: [], lows: [], highs: [], is: new Set<string>(), isNot: new Set<string>() }
+  const known = findKnown(path, situation)
+  if (known) {
+    const { value } = known
+    const isThere = value !== undefined && value !== null
+    const only = isScalar(value) ? [value] : null
+    return { ...empty, mayBeMissing: !isThere, mayBeThere: isThere, only }
+  }
+  const room: AllowedValues = {
+    ...empty,
+    mayBeMissing: !isAlwaysThere(path, situation) && situation.there?.has(path) !== true,
+    mayBeThere: true,
+    only:
+      'enum' in definition && definition.enum
+        ? definition.enum
+        : field.type === 'boolean'
+          ? [true, false]
+          : null,
+  }
+  if (definition.type === 'number' || definition.type === 'integer') {
+    const { minimum, maximum } = definition
+    if (minimum !== undefined) room.lows.push({ value: minimum, isStrict: false })
+    if (maximum !== undefined) room.highs.push({ value: maximum, isStrict: false })
+  }
+  return room
+}
+
+const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value)
+
+/** Whether a field and all objects around it are required. */
+const isAlwaysThere = (path: string, { paths, lacking }: Situation): boolean => {
+  const names = path.split('.')
+  const isRequired = (_: string, i: number): boolean =>
+    paths.get(names.slice(0, i + 1).join('.'))?.definition.required === true
+  return (
+    SYSTEM.includes(path) || (names.every(isRequired) && !names.slice(0, 1).some((top) => lacking?.has(top)))
+  )
+}
+
+/** Removes the values that a demand excludes. */
+function narrow(room: AllowedValues, field: Field, demand: Demand): void {
+  const { operator, operand } = demand
+  const variables = variablesIn(demand)
+  if (variables.length === 0) {
+    narrowBy(room, filterOf(field, operator, operand))
+    return
+  }
+  const [variable = ''] = variables
+  if (operator === '$ne' || operator === '$nin') {
+    if (operand === variable) room.isNot.add(variable)
+    return
+  }
+  const mayBeNull = Array.isArray(operand) && operand.includes(null)
+  if (!mayBeNull) room.mayBeMissing = false
+  if (operator === '$eq') room.is.add(variable)
+}
+
+const filterOf = (field: Field, operator: string, operand: unknown): Filter | null =>
+  isOperator(operator) ? buildCondition(field, operator, operand) : null
+
+function narrowBy(room: AllowedValues, filter: Filter | null): void {
+  switch (filter?.kind) {
+    case 'and':
+      for (const part of filter.filters) narrowBy(room, part)
+      return
+    case 'not':
+      exclude(room, filter.filter)
+      return
+    case 'or': {
+      const values = filter.filters.flatMap((part) => (part.kind === 'eq' ? [part.value] : []))
+      if (!filter.filters.some(({ kind }) => kind === 'not')) room.mayBeMissing = false
+      restrict(room, values)
+      return
+    }
+    case 'eq':
+      room.mayBeMissing = false
+      restrict(room, [filter.value])
+      return
+    case 'lt':
+    case 'lte':
+      room.mayBeMissing = false
+      room.highs.push({ value: filter.value, isStrict: filter.kind === 'lt' })
+      return
+    case 'gt':
+    case 'gte':
+      room.mayBeMissing = false
+      room.lows.push({ value: filter.value, isStrict: filter.kind === 'gt' })
+      return
+    case 'match':
+    case 'present':
+      room.mayBeMissing = false
+  }
+}
+
+function restrict(room: AllowedValues, values: readonly Scalar[]): void {
+  room.only = room.only === null ? values : room.only.filter((value) => values.includes(value))
+}
+
+function exclude(room: AllowedValues, filter: Filter): void {
+  if (filter.kind === 'eq') room.without.push(filter.value)
+  if (filter.kind === 'present') room.mayBeThere = false
+  if (filter.kind === 'not') narrowBy(room, filter.filter)
+  if (filter.kind === 'or') for (const part of filter.filters) exclude(room, part)
+}
+
+/** An array: each condition needs an element of its own. */
+function isListPossible(field: Field, demands: readonly Demand[], situation: Situation): boolean {
+  const known = findKnown(field.path, situation)
+  const isGone = known !== undefined && (known.value ?? null) === null
+  const { fixed: _, ...free } = situation
+  const narrowed = demands.flatMap((demand) => {
+    if (!field.items?.fieldType.isScalar) return []
+    const room: AllowedValues = { ...roomOf(field.items, free), mayBeMissing: true }
+    narrow(room, field, demand)
+    return [{ room, demand }]
+  })
+  const rooms = narrowed.map(({ room }) => room)
+  // An array may exist and be empty.
+  const wanted = narrowed.flatMap(({ room, demand: { operator } }) =>
+    room.mayBeMissing || ['$exists', '$ne', '$nin'].includes(operator) ? [] : [room],
+  )
+  if (wanted.length === 0) return true
+  if (isGone || rooms.some(({ mayBeThere }) => !mayBeThere)) return false
+  const without = rooms.flatMap((room) => room.without)
+  return wanted.every(
+    ({ only }) =>
+      only === null || only.some((value) => !without.includes(value) && canStore(field, value, situation)),
+  )
+}
+
+/** Whether the schema accepts a value of a field, or of an element of an array. */
+function canStore(field: Field, value: Scalar, situation: Situation): boolean {
+  const { paths, validate } = situation
+  const names = field.path.split('.')
+  const [top = ''] = names
+  // Known values exist already, and system fields are set by the service.
+  if (
+    findKnown(field.path, situation) ||
+    paths.get(top)?.definition === undefined ||
+    SYSTEM.includes(top) ||
+    top === 'createdBy'
+  )
+    return true
+  const inner: unknown = field.items ? [value] : value
+  const body = names.reduceRight<unknown>((inside, name) => ({ [name]: inside }), inner)
+  const pointer = names.map(toPointerPart).join('') + (field.items ? '/0' : '')
+  const isRelevant = ({ path }: { readonly path: string }): boolean => path === pointer
+  return validate(body as { readonly [name: string]: unknown }, { limit: 1, isRelevant }).length === 0
+}

@@ -1,0 +1,157 @@
+import type { Demand, Ways } from '../../../core/claims/query/demands.js'
+import type { Collection, ServicePlan } from '../../../core/config/plan.js'
+import { USERS } from '../../../core/fields/schema/names.js'
+import { normalise } from '../../../core/fields/schema/normalise.js'
+import { isObject, readOwn } from '../../../core/json/own-properties.js'
+import { toPointerPart } from '../../../core/json/pointer.js'
+import {
+  EVERYONE,
+  isRole,
+  OPERATIONS,
+  OWNER,
+  type Rule,
+  type RuleOperation,
+} from '../../../core/permissions/grants.js'
+import { findVariables, USER, USER_ID, userPathOf } from '../../../core/query/variable.js'
+import type { FindingCode } from './codes.js'
+import type { Situation } from './satisfy.js'
+
+/** A rule, and its place. */
+export interface LocatedRule {
+  readonly collection: Collection
+  readonly operation: RuleOperation
+  readonly subject: string
+  readonly rule: Rule
+  /** The JSON pointer of the rule, or of the grant that it comes from. */
+  readonly pointer: string
+}
+
+/** A compiled configuration, and the possible callers. */
+export interface CheckScope {
+  readonly plan: ServicePlan
+  /** The rules that some caller can have. */
+  readonly rules: readonly LocatedRule[]
+  /** The pointer of a subject's grant. */
+  readonly place: (collection: Collection, subject: string, operation?: RuleOperation) => string
+  /** Whether the host names the caller. */
+  readonly authenticate: boolean
+  /** Whether a caller can be signed in. */
+  readonly canSignIn: boolean
+  /** Whether one caller may have several roles. */
+  readonly hasSeveralRoles: boolean
+  /** Whether some caller can be this subject, or have this role. */
+  readonly isPossible: (subject: string) => boolean
+  /** The facts about documents, and about callers to whom a rule applies. */
+  readonly situate: (placed: LocatedRule) => Situation
+  /** Whether only anonymous callers can have a rule. */
+  readonly isForAnonymous: (placed: Pick<LocatedRule, 'collection' | 'operation' | 'subject'>) => boolean
+}
+
+/** Notes a finding; without `mend`, that of the code is used. */
+export type NoteFinding = (code: FindingCode, pointer: string, message: string, mend?: string) => void
+
+/** Looks for findings of one kind. */
+export type Check = (scope: CheckScope, note: NoteFinding) => void
+
+/** Prepares a valid configuration for the checks. */
+export function createScope(config: unknown, plan: ServicePlan, authenticate: boolean): CheckScope {
+  const canSignIn = authenticate || plan.auth !== null
+  const isPossible = (subject: string): boolean =>
+    subject === EVERYONE || (canSignIn && (!isRole(subject) || authenticate || canHaveRole(plan, subject)))
+  const place: CheckScope['place'] = ({ name }, subject, operation) => {
+    const at = `/collections${toPointerPart(name)}/permissions${toPointerPart(subject)}`
+    const grant = read(config, ['collections', name, 'permissions', subject])
+    return operation !== undefined && isObject(grant) && Object.hasOwn(grant, operation)
+      ? `${at}/${operation}`
+      : at
+  }
+  const isForAnonymous: CheckScope['isForAnonymous'] = ({ collection, operation, subject }) =>
+    subject === EVERYONE &&
+    (!canSignIn || (operation !== 'read' && collection.permissions[operation].has('user')))
+  const isLacking = (variable: string): boolean => isOfCaller(plan, variable)
+  return {
+    plan,
+    place,
+    authenticate,
+    canSignIn,
+    hasSeveralRoles: authenticate || plan.collections.get(USERS)?.fields.some(isRoleList(plan)) === true,
+    isPossible,
+    isForAnonymous,
+    situate: (placed) => {
+      const { paths, validate } = placed.collection
+      return { paths, validate, ...(isForAnonymous(placed) ? { isLacking } : {}) }
+    },
+    rules: [...plan.collections.values()].flatMap((collection) =>
+      [...collectSubjects(collection)]
+        .filter(isPossible)
+        .flatMap((subject) => placeRules(collection, subject, place)),
+    ),
+  }
+}
+
+/** The rules of a subject. */
+const placeRules = (
+  collection: Collection,
+  subject: string,
+  place: (collection: Collection, subject: string, operation: LocatedRule['operation']) => string,
+): readonly LocatedRule[] =>
+  OPERATIONS.flatMap((operation) => {
+    const rule = collection.permissions[operation].get(subject)
+    const pointer = place(collection, subject, operation)
+    return rule ? [{ collection, operation, subject, rule, pointer }] : []
+  })
+
+/** The subjects that a collection mentions. */
+export const collectSubjects = ({ permissions }: Collection): ReadonlySet<string> =>
+  new Set(Object.values(permissions).flatMap((rules) => [...rules.keys()]))
+
+const read = (value: unknown, names: readonly string[]): unknown =>
+  names.reduce((inner, name) => (isObject(inner) ? readOwn(inner, name) : undefined), value)
+
+const roleFieldOf = ({ collections }: ServicePlan) => {
+  const users = collections.get(USERS)
+  const field = users?.fields.find(({ name }) => name === users.roleField)
+  return users && field ? { users, field } : undefined
+}
+
+/** Whether the role field can hold a role. */
+function canHaveRole(plan: ServicePlan, role: string): boolean {
+  const found = roleFieldOf(plan)
+  if (!found) return false
+  const { users, field } = found
+  if (normalise(field.items ?? field, role) !== role) return false
+  const at = toPointerPart(field.name) + (field.items ? '/0' : '')
+  const body = { [field.name]: field.items ? [role] : role }
+  return users.validate(body, { limit: 1, isRelevant: ({ path }) => path === at }).length === 0
+}
+
+const isRoleList =
+  (plan: ServicePlan) =>
+  ({ name, items }: { readonly name: string; readonly items: unknown }): boolean =>
+    items !== null && name === plan.collections.get(USERS)?.roleField
+
+/** Whether a variable has no value for anonymous callers. */
+function isOfCaller({ claims }: ServicePlan, variable: string): boolean {
+  if (!variable.startsWith(USER)) return false
+  const claim = claims.get(userPathOf(variable) ?? '')
+  if (!claim) return true
+  return claim.where.kind === 'bound' && claim.where.variables.some((inner) => inner.startsWith(USER))
+}
+
+/** Whether a rule's `set` needs a caller who is signed in. */
+export const needsCaller = ({ plan }: Pick<CheckScope, 'plan'>, { set }: Rule): boolean =>
+  findVariables([...set.values()]).some((variable) => isOfCaller(plan, variable))
+
+/** The demand that `owner` adds to its `where`. */
+export const OWN: Demand = {
+  path: 'createdBy',
+  isList: false,
+  kind: 'caller',
+  operator: '$eq',
+  operand: USER_ID,
+  variable: USER_ID,
+}
+
+/** The ways in which a rule applies to a document, with the demand of its subject. */
+export const waysOfRule = ({ subject, where }: Rule): Ways =>
+  subject === OWNER ? where.ways.map((way) => [...way, OWN]) : where.ways

@@ -1,0 +1,24 @@
+import { compileConfig } from '../../core/config/compile-config.js'
+import { judgeHooks } from '../../core/config/options/check-options.js'
+import { readFills } from '../../core/config/options/fills.js'
+import type { ServicePlan } from '../../core/config/plan.js'
+import { requireOptions } from '../../core/options.js'
+import { INSIGHT_OPTIONS, type InsightOptions } from './options.js'
+
+/** Compiles a configuration as a service does. Throws `ConfigError` with every error of it and of the options. */
+export function compileForInsight(config: unknown, options: InsightOptions = {}): ServicePlan {
+  requireOptions(options, INSIGHT_OPTIONS)
+  return compileConfig(config, { ...compileOptionsOf(options), faults: judgeHooks(options, config) })
+}
+
+/**
+ * The same for one of several configurations that share hooks: the fields that hooks fill may belong to another one.
+ */
+export const compileAmong = (config: unknown, options: InsightOptions): ServicePlan =>
+  compileConfig(config, { ...compileOptionsOf(options), judgesFills: false })
+
+const compileOptionsOf = ({ authenticate = false, production = false, hooks }: InsightOptions) => ({
+  production,
+  hasAuthenticate: authenticate,
+  fills: readFills(hooks),
+})

@@ -1,0 +1,396 @@
+import { judgeHooks } from '../../../core/config/options/check-options.js'
+import { judgeFills, readFills } from '../../../core/config/options/fills.js'
+import type { ServicePlan } from '../../../core/config/plan.js'
+import { ConfigError } from '../../../core/errors.js'
+import { USERS } from '../../../core/fields/schema/names.js'
+import { freezeDeep } from '../../../core/json/freeze-deep.js'
+import { isObject, readOwn } from '../../../core/json/own-properties.js'
+import { requireOptions } from '../../../core/options.js'
+import { EVERYONE, isRole, type Rule } from '../../../core/permissions/grants.js'
+import { compileAmong } from '../compile.js'
+import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
+import {
+  compareStructure,
+  followReading,
+  type WrittenConfig,
+  withoutPermissions,
+} from './compare-structure.js'
+import { completeWitness } from './complete-witness.js'
+import { type Comparing, findDifferences, type Means, namesShownTo, standingOf } from './find-differences.js'
+import { findClasses } from './model/classes.js'
+import { type Asker, createScope } from './model/deciding.js'
+import { keyOfMentions, keyOfRule } from './model/rule-keys.js'
+import { bodyKey } from './model/sources.js'
+import { haveSameSchema, keyOfSides, unite } from './model/unite.js'
+import { type CallerValues, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
+import type { FoundDifference, ShownDifference } from './shown.js'
+import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
+import { findModel, holdsFor } from './solver/find-model.js'
+import { createLogic, type Diagram, type Logic } from './solver/logic.js'
+import type {
+  Difference,
+  DocumentOperation,
+  PermissionDifference,
+  Plans,
+  UndecidedDifference,
+} from './types.js'
+import { createBodyReader } from './write/reading-body.js'
+import { type HeldNames, readHeld, writeWitness } from './write-witness.js'
+
+type CallerOperation = 'create' | 'read' | 'update' | 'delete'
+
+/** The roles that some rules of two collections name, in their order. */
+function findRoles(sides: Sides, operations: readonly CallerOperation[]) {
+  const subjects = operations.flatMap((operation) => [
+    ...sides.before.permissions[operation].keys(),
+    ...sides.after.permissions[operation].keys(),
+  ])
+  return [...new Set(subjects.filter(isRole))]
+}
+
+/**
+ * Finds out whether callers meet a change: all do, unless only rules of some roles differ and the others keep their
+ * order.
+ */
+function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (asker: Asker) => boolean {
+  const changed = new Set<string>()
+  for (const operation of operations) {
+    const [before, after] = [sides.before.permissions[operation], sides.after.permissions[operation]]
+    for (const subject of new Set([...before.keys(), ...after.keys()]))
+      if (!isSameRule(before.get(subject), after.get(subject))) changed.add(subject)
+    const same = [...before.keys()].filter((subject) => after.has(subject))
+    if (same.join('\0') !== [...after.keys()].filter((subject) => before.has(subject)).join('\0'))
+      return () => true
+  }
+  return [...changed].every(isRole)
+    ? (asker) => asker?.roles.some((role) => changed.has(role)) ?? false
+    : () => true
+}
+
+const isSameRule = (one: Rule | null | undefined, other: Rule | null | undefined): boolean =>
+  one && other ? keyOfRule(one) === keyOfRule(other) : one === other
+
+/** All signed-in callers, by the number of their roles; a generator, because there may be billions. */
+function* listAskers(roles: readonly string[], most: number): Generator<Asker> {
+  for (let size = 0; size <= Math.min(most, roles.length); size++)
+    for (const chosen of subsets(roles, size)) yield { id: EVERYONE, roles: chosen, fields: {} }
+}
+
+function* subsets(values: readonly string[], size: number): Generator<readonly string[]> {
+  if (size === 0) yield []
+  else
+    for (const [i, first] of values.entries())
+      for (const rest of subsets(values.slice(i + 1), size - 1)) yield [first, ...rest]
+}
+
+/** The most roles that a caller can have. */
+function mostRoles({ auth }: ServicePlan, authenticate: boolean): number {
+  if (!auth || authenticate) return Number.POSITIVE_INFINITY
+  const { fields, roleField } = auth.users
+  const isText = fields.some(({ name, type }) => name === roleField && type === 'string')
+  return isText ? 1 : Number.POSITIVE_INFINITY
+}
+
+/** A difference whose counterexample lacks the documents stored beside the one requested. */
+type Unfinished = PermissionDifference & { readonly held: HeldNames }
+
+/** The most decisions for an operation (CONTRACT.md §8, "Diff"). */
+const MAX_DECISIONS = 200_000
+
+const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'put', 'delete']
+
+/** Compares the rules of a collection in two configurations. */
+function compareCollection(plans: Plans, given: Sides): readonly (Unfinished | UndecidedDifference)[] {
+  const areBothAccounts = isAccounts(plans.before, given.before) === isAccounts(plans.after, given.after)
+  const sides = areBothAccounts && haveSameSchema(given) ? unite(given) : given
+  const known: Universes = { callers: callerValuesOf(plans), byOperation: new Map() }
+  return OPERATIONS.flatMap((operation) => compareOperation(plans, sides, operation, known))
+}
+
+const ruleOperation = (operation: DocumentOperation) =>
+  operation === 'patch' || operation === 'put' ? 'update' : operation
+
+/** The operations whose rules decide about one: a document must be read before it is changed. */
+const operationsOf = (operation: DocumentOperation) => {
+  const own = ruleOperation(operation)
+  return own === 'read' || own === 'create' ? ([own] as const) : (['read', own] as const)
+}
+
+/** Creates the universes of a collection by operation of the rules, and holds the callers in all of them. */
+interface Universes {
+  readonly callers: CallerValues
+  readonly byOperation: Map<string, ReturnType<typeof createUniverses>>
+}
+
+function compareOperation(
+  plans: Plans,
+  sides: Sides,
+  operation: DocumentOperation,
+  known: Universes,
+): readonly (Unfinished | UndecidedDifference)[] {
+  const operations = operationsOf(operation)
+  const { before, after } = sides
+  const areSame = operations.every(
+    (own) => keyOfMentions(before.permissions[own]) === keyOfMentions(after.permissions[own]),
+  )
+  if (areSame) return []
+  const rules: readonly Rule[] = operations
+    .flatMap((own) => [before, after].flatMap(({ permissions }) => [...permissions[own].values()]))
+    .filter((rule) => rule !== null)
+  const budget: Budget = { left: MAX_DECISIONS }
+  const own = ruleOperation(operation)
+  const { callers, byOperation } = known
+  const universeOf = byOperation.get(own) ?? createUniverses(sides, rules, callers)
+  byOperation.set(own, universeOf)
+  const search = createSearch(plans, { sides, operation, rules, budget, claims: callers.claims })
+  const undecided = (reason: UndecidedDifference['reason']): UndecidedDifference => ({
+    kind: 'undecided',
+    collection: after.name,
+    operation,
+    reason,
+  })
+  let isWhole = true
+  try {
+    const passes = [false, true].map((isSignedIn): Pass => {
+      const universe = universeOf({ isSignedIn, operation })
+      isWhole &&= universe.isWhole
+      return { universe, isSignedIn, standings: search.listStandings(universe, isSignedIn), kept: [] }
+    })
+    for (const isFresh of [true, false]) for (const pass of passes) search.run(pass, isFresh)
+  } catch (thrown) {
+    if (!(thrown instanceof UndecidedError)) throw thrown
+    return [...search.found(), undecided('decisions')]
+  }
+  return isWhole ? search.found() : [...search.found(), undecided('patterns')]
+}
+
+/** The possible values of callers; a claim that has changed has its values of `after`. */
+function callerValuesOf({ before, after, authenticate }: Plans): CallerValues {
+  const claims = new Map([...before.claims, ...after.claims])
+  if (authenticate || !after.auth) return { fields: null, claims }
+  return { fields: fieldsOf({ before: after.auth.users, after: after.auth.users }), claims }
+}
+
+interface Searched {
+  readonly sides: Sides
+  readonly operation: DocumentOperation
+  readonly rules: readonly Rule[]
+  readonly budget: Budget
+  readonly claims: CallerValues['claims']
+}
+
+/** All signed-in callers, or the anonymous one. */
+interface Pass {
+  readonly universe: Universe
+  readonly isSignedIn: boolean
+  readonly standings: Iterable<CallerDifferences>
+  /** Those that exist already. */
+  readonly kept: CallerDifferences[]
+}
+
+/** One kind of caller, and the differences that its requests may show. */
+interface CallerDifferences {
+  readonly comparing: Comparing
+  readonly logic: Logic
+  readonly shown: readonly ShownDifference[]
+}
+
+/** A difference, and the caller that sees it. */
+interface KnownDifference extends FoundDifference {
+  readonly asker: Asker
+}
+
+/** Looks for differences, of callers with few roles first; a difference that fewer roles see is not reported again. */
+function createSearch(plans: Plans, { sides, operation, rules, budget, claims }: Searched) {
+  const roles = findRoles(sides, operationsOf(operation))
+  const meetsChange = findMeeting(sides, operationsOf(operation))
+  // Rights to read and to delete add up: one role has the right that the other side lacks, others show the document, on
+  // each side.
+  const telling = operation === 'read' ? 2 : operation === 'delete' ? 3 : Number.POSITIVE_INFINITY
+  const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
+  const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
+  const areClosed = [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)] as const
+  const classes = findClasses(sides, rules, operation === 'read')
+  const names = classes.map(([name]) => name)
+  const base: Omit<Comparing, 'asker'> = {
+    sides,
+    operation,
+    areAccounts,
+    areClosed,
+    classes,
+    names,
+    namesShown: namesShownTo(operation, sides, names),
+    isSameElse:
+      areAccounts[0] === areAccounts[1] &&
+      areClosed[0] === areClosed[1] &&
+      sides.before.fields === sides.after.fields,
+  }
+  const known: KnownDifference[] = []
+  const differences: Unfinished[] = []
+  const isKnown = ({ kind, about }: FoundDifference, asker: Asker): boolean =>
+    known.some((one) => one.kind === kind && one.about === about && isWithin(one.asker, asker))
+
+  const listStandings = function* (
+    { variables }: Universe,
+    isSignedIn: boolean,
+  ): Generator<CallerDifferences> {
+    const logic = createLogic(variables, budget)
+    const means: Means = {
+      logic,
+      appliesTo: createScope(logic),
+      body: createBodyReader(logic, new Set(names)),
+      trials: new Map(),
+    }
+    for (const asker of isSignedIn ? listAskers(roles, most) : [null]) {
+      spend(budget)
+      if (!meetsChange(asker) || (asker && asker.roles.length > telling)) continue
+      const comparing: Comparing = { ...base, asker }
+      const standing = standingOf(comparing, means)
+      if (standing) yield { comparing, logic, shown: findDifferences(standing) }
+    }
+  }
+  const run = ({ universe, standings, kept }: Pass, isFresh: boolean): void => {
+    if (!isFresh && !universe.hasStale) return
+    const variables = isFresh ? universe.fresh : universe.variables
+    const impossible = new Set<Diagram>()
+    const isBestMissing = (key: string): boolean => key.startsWith(bodyKey(''))
+    for (const standing of isFresh ? standings : kept) {
+      if (isFresh) kept.push(standing)
+      const { comparing, logic, shown } = standing
+      const { asker } = comparing
+      for (const [found, when] of shown) {
+        if (impossible.has(when) || isKnown(found, asker)) continue
+        const model = findModel(when, { logic, variables, budget, isBestMissing })
+        if (!model) impossible.add(when)
+        if (!model) continue
+        known.push({ ...found, asker })
+        const modelled = { variables, model, isFresh }
+        differences.push({
+          kind: found.kind,
+          collection: sides.after.name,
+          operation,
+          fields: found.about === 'whole' ? [] : [...found.about],
+          roles: asker && [...asker.roles],
+          stale: !isFresh,
+          witness: writeWitness(comparing, modelled),
+          held: readHeld(modelled, claims, (other) => holdsFor(when, logic, other)),
+          follows: [],
+        })
+      }
+    }
+  }
+  return { listStandings, run, found: (): readonly Unfinished[] => differences }
+}
+
+/** Whether one caller is the other with fewer roles; an anonymous caller is within all others. */
+const isWithin = (one: Asker, other: Asker): boolean =>
+  one === null || (other !== null && one.roles.every((role) => other.roles.includes(role)))
+
+const isAccounts = ({ auth }: ServicePlan, { name }: Sides['before']): boolean => auth?.users.name === name
+
+const isClosed = ({ auth }: ServicePlan, { name }: Sides['before']): boolean =>
+  auth?.users.name === name && !auth.register
+
+/**
+ * Compares the permissions of two configurations (CONTRACT.md §8, "Diff"): every difference that one read, create,
+ * PATCH, PUT or DELETE of one document can show, each with the smallest set of roles that sees it and a counterexample
+ * that can be run. Schemas, limits and `auth` are compared as structures. Throws `ConfigError` with the errors of
+ * either.
+ *
+ * @example
+ * ```ts
+ * const differences = comparePermissions(before, after)
+ * const isSafe = differences.every(({ kind }) => kind === 'narrowing')
+ * ```
+ */
+export function comparePermissions(
+  before: unknown,
+  after: unknown,
+  options: InsightOptions = {},
+): readonly Difference[] {
+  requireOptions(options, INSIGHT_OPTIONS)
+  const plans: Plans = {
+    before: compileAmong(before, options),
+    after: compileAmong(after, options),
+    authenticate: options.authenticate ?? false,
+  }
+  requireHooks(plans, options)
+  const structure = compareStructure(plans, { before: readWritten(before), after: readWritten(after) })
+  const names = new Set([...plans.before.collections.keys(), ...plans.after.collections.keys()])
+  const alike = new Map<string, ReturnType<typeof compareCollection>>()
+  const permissions = [...names].flatMap((name) => {
+    const sides = sidesOf(plans, name)
+    if (!sides) return []
+    const areAccounts = [plans.before, plans.after].map(({ auth }) => auth?.users.name === name)
+    const key = `${areAccounts} ${keyOfSides(sides)}`
+    const found = alike.get(key) ?? compareCollection(plans, sides)
+    alike.set(key, found)
+    const isRead = found.some(({ operation }) => operation === 'read')
+    const follows = isRead ? followReading(plans.after, name) : []
+    return found.map((one) => finish(plans, one, name, follows))
+  })
+  return freezeDeep([...permissions, ...structure])
+}
+
+/** Throws `ConfigError` for hooks of collections that neither configuration has. */
+function requireHooks({ before, after }: Plans, options: InsightOptions): void {
+  const collections = new Map(
+    [before, after]
+      .flatMap((plan) => [...plan.collections.keys()])
+      .map((name) => [
+        name,
+        { fields: [after, before].flatMap((plan) => plan.collections.get(name)?.fields ?? []) },
+      ]),
+  )
+  const faults = [
+    ...judgeHooks(options, { collections: Object.fromEntries(collections) }),
+    ...judgeFills(readFills(options.hooks), collections, []),
+  ]
+  if (faults.length > 0) throw new ConfigError(faults)
+}
+
+/** A collection in both; if only one has it, the other grants nothing there. */
+function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
+  const [was, is] = [before.collections.get(name), after.collections.get(name)]
+  if (was && is) return { before: was, after: is }
+  if (was) return { before: was, after: withoutPermissions(was) }
+  return is && { before: withoutPermissions(is), after: is }
+}
+
+/** A difference of a collection, or of another with the same permissions, with the consequences of reading it. */
+function finish(
+  plans: Plans,
+  one: Unfinished | UndecidedDifference,
+  name: string,
+  follows: readonly string[],
+): PermissionDifference | UndecidedDifference {
+  if (!('witness' in one)) return { ...one, collection: name }
+  const { held, ...found } = one
+  const { documents, request } = one.witness
+  const witness = {
+    ...one.witness,
+    documents: Object.fromEntries(Object.values(documents).map((all) => [name, all])),
+    request: { ...request, path: `/${name}${request.path.slice(one.collection.length + 1)}` },
+  }
+  return {
+    ...found,
+    collection: name,
+    witness: completeWitness(witness, held, plans),
+    follows: one.operation === 'read' ? follows : [],
+  }
+}
+
+/** The parts that are compared as written; both configurations are valid here. */
+function readWritten(config: unknown): WrittenConfig {
+  const claims = find(config, ['auth', 'claims'])
+  const everyone = find(config, ['collections', USERS, 'permissions', EVERYONE])
+  return {
+    claims: isObject(claims)
+      ? Object.fromEntries(Object.entries(claims).filter(([name]) => name !== '$comment'))
+      : {},
+    registration: isObject(everyone) ? readOwn(everyone, 'create') : everyone,
+  }
+}
+
+const find = (config: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((value, name) => (isObject(value) ? readOwn(value, name) : undefined), config)

@@ -1,0 +1,216 @@
+import type { Collection, ServicePlan } from '../../../core/config/plan.js'
+import type { Field } from '../../../core/fields/field-type.js'
+import { USERS } from '../../../core/fields/schema/names.js'
+import { isEqualJson } from '../../../core/json/equality.js'
+import { isObject } from '../../../core/json/own-properties.js'
+import { toPointerPart } from '../../../core/json/pointer.js'
+import { EVERYONE, OPERATIONS } from '../../../core/permissions/grants.js'
+import { ruleToRegister } from '../../../core/request/authorize.js'
+import type { JsonObject } from '../../../core/types.js'
+import { keyOfEffect } from './model/rule-keys.js'
+import type { Plans, StructureDifference } from './types.js'
+
+/** The places of the rules that use a claim. */
+const rulesThatUse = ({ collections }: ServicePlan, claim: string): readonly string[] =>
+  [...collections.values()].flatMap((collection) =>
+    OPERATIONS.flatMap((operation) => rulesOfOperation(collection, operation, claim)),
+  )
+
+const rulesOfOperation = (
+  { name, permissions }: Collection,
+  operation: (typeof OPERATIONS)[number],
+  claim: string,
+): readonly string[] =>
+  [...permissions[operation]].flatMap(([subject, rule]) =>
+    rule?.claims.includes(claim) ? [placeOf(name, subject, operation)] : [],
+  )
+
+const placeOf = (collection: string, subject: string, operation: string): string =>
+  `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}/${operation}`
+
+/**
+ * The consequences of another right to read a collection: references to it may be stored or expanded that could not be
+ * before, or no longer can.
+ */
+export const followReading = ({ collections, auth }: ServicePlan, target: string): readonly string[] =>
+  [...collections.values()].flatMap((collection) => {
+    const paths = [
+      ...collection.fields.flatMap((field) => pathsTo(field, target)),
+      ...(auth?.users.name === target ? ['createdBy'] : []),
+    ]
+    return paths.map((path) =>
+      path === 'createdBy'
+        ? `${collection.name}.createdBy expands to what may be read here`
+        : `${collection.name}.${path} can name, and expands to, what may be read here`,
+    )
+  })
+
+/** The paths inside a field that refer to a collection. */
+function pathsTo({ path, definition, items, properties }: Field, target: string): readonly string[] {
+  if (definition.type === 'reference') return definition.collection === target ? [path] : []
+  return [...new Set([...(items ? [items] : []), ...properties].flatMap((one) => pathsTo(one, target)))]
+}
+
+/** A collection that only one configuration has, without permissions for the other. */
+export const withoutPermissions = (collection: Collection): Collection => ({
+  ...collection,
+  permissions: { create: new Map(), read: new Map(), update: new Map(), delete: new Map() },
+})
+
+type StructureKind = StructureDifference['kind']
+
+/** The differences of schemas, limits and `auth`, each with its place. */
+export function compareStructure(
+  { before, after }: Plans,
+  written: BothConfigs,
+): readonly StructureDifference[] {
+  const names = [...new Set([...before.collections.keys(), ...after.collections.keys()])]
+  return [
+    ...names.flatMap((name) =>
+      compareParts('schema', `/collections${toPointerPart(name)}`, [
+        schemaOf(before.collections.get(name)),
+        schemaOf(after.collections.get(name)),
+      ]),
+    ),
+    ...compareParts('limits', '/limits', [before.limits, after.limits]),
+    ...compareParts('auth', '/auth', [authOf(before), authOf(after)]).map((one) =>
+      ASKED_OF_ACCOUNTS.includes(one.pointer) ? { ...one, follows: followAccounts({ before, after }) } : one,
+    ),
+    ...compareRegistration({ before, after }, written),
+    ...compareClaims({ before, after }, written),
+  ]
+}
+
+/** The settings that decide whether an account counts. */
+const ASKED_OF_ACCOUNTS: readonly string[] = ['/auth/requireVerified', '/auth/verifiedField']
+
+/** The rules that use a claim over accounts, if other accounts count now. */
+const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): readonly string[] => {
+  const names = [before, after].flatMap(({ claims }) =>
+    [...claims.values()].flatMap(({ name, from }) => (from === USERS ? [name] : [])),
+  )
+  const rules = [before, after].flatMap((plan) => names.flatMap((name) => rulesThatUse(plan, name)))
+  return before.auth?.requiresVerified || after.auth?.requiresVerified ? [...new Set(rules)] : []
+}
+
+/** The parts that are compared as written. */
+export interface WrittenConfig {
+  readonly claims: JsonObject
+  /** The grant of `*` to create in `users`; `undefined` if not configured. */
+  readonly registration: unknown
+}
+
+/** A value in both configurations. */
+interface BothConfigs {
+  readonly before: WrittenConfig
+  readonly after: WrittenConfig
+}
+
+type ValuePair = readonly [before: unknown, after: unknown]
+
+/** The parts of two objects that differ, as deep as both are objects. */
+function compareParts(
+  kind: StructureKind,
+  pointer: string,
+  [before, after]: ValuePair,
+): readonly StructureDifference[] {
+  if (isEqualJson(before, after)) return []
+  if (isObject(before) && isObject(after)) {
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    return names.flatMap((name) =>
+      compareParts(kind, pointer + toPointerPart(name), [before[name], after[name]]),
+    )
+  }
+  return [
+    {
+      kind,
+      pointer,
+      ...(before === undefined ? {} : { before }),
+      ...(after === undefined ? {} : { after }),
+      follows: [],
+    },
+  ]
+}
+
+/** A collection without its permissions; uniqueness and what a delete does to references are not compared. */
+function schemaOf(collection: Collection | undefined): JsonObject | undefined {
+  if (!collection) return undefined
+  return {
+    schema: Object.fromEntries(collection.fields.map((field) => [field.name, definitionOf(field)])),
+    additionalProperties: collection.additionalProperties,
+    changes: collection.hasChanges,
+  }
+}
+
+/** A definition without the parts that do not matter to a single document. */
+function definitionOf(field: Field): JsonObject {
+  const { definition, items, properties } = field
+  const kept = Object.entries(definition).filter(([attribute]) => !UNCOMPARED.includes(attribute))
+  return {
+    ...Object.fromEntries(kept),
+    ...(items ? { items: definitionOf(items) } : {}),
+    ...(properties.length > 0
+      ? { properties: Object.fromEntries(properties.map((one) => [one.name, definitionOf(one)])) }
+      : {}),
+  }
+}
+
+const UNCOMPARED: readonly string[] = ['$comment', 'description', 'unique', 'index', 'onDelete']
+
+/** The settings of accounts; `undefined` if the service keeps none. */
+function authOf({ auth }: ServicePlan): JsonObject | undefined {
+  if (!auth) return undefined
+  return {
+    identifier: auth.identifier.name,
+    secret: auth.secret.name,
+    roleField: auth.users.roleField,
+    register: auth.register,
+    sessionDays: auth.sessionMilliseconds / 86_400_000,
+    sessions: auth.sessions,
+    cost: auth.cost,
+    verifiedField: auth.verified?.name ?? null,
+    requireVerified: auth.requiresVerified,
+    resetMinutes: auth.resetMilliseconds / 60_000,
+  }
+}
+
+/**
+ * The fields that a registration accepts and sets beside identifier and secret, which it always accepts. The comparison
+ * of creates does not cover them.
+ */
+function compareRegistration(
+  { before, after }: Pick<Plans, 'before' | 'after'>,
+  written: BothConfigs,
+): readonly StructureDifference[] {
+  if (!before.auth?.register || !after.auth?.register) return []
+  if (keyOfEffect(ruleToRegister(before.auth)) === keyOfEffect(ruleToRegister(after.auth))) return []
+  const pointer = `/collections/${USERS}/permissions/${EVERYONE}/create`
+  const both: ValuePair = [written.before.registration, written.after.registration]
+  return compareParts('auth', pointer, both).map((one) => ({
+    ...one,
+    follows: ['decides what a registration accepts and sets'],
+  }))
+}
+
+/** The claims that differ, each with every rule that uses it. */
+function compareClaims(
+  { before, after }: Pick<Plans, 'before' | 'after'>,
+  written: BothConfigs,
+): readonly StructureDifference[] {
+  const [all, others] = [written.before.claims, written.after.claims]
+  const names = [...new Set([...Object.keys(all), ...Object.keys(others)])]
+  return names.flatMap((name): readonly StructureDifference[] => {
+    const [was, is] = [all[name], others[name]]
+    if (isEqualJson(was, is)) return []
+    const follows = [...new Set([...rulesThatUse(before, name), ...rulesThatUse(after, name)])]
+    return [
+      {
+        kind: 'auth',
+        pointer: `/auth/claims${toPointerPart(name)}`,
+        ...(was === undefined ? {} : { before: was }),
+        ...(is === undefined ? {} : { after: is }),
+        follows: follows.map((pointer) => `is used by ${pointer}`),
+      },
+    ]
+  })
+}

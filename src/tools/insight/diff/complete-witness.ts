@@ -1,0 +1,285 @@
+import { bindClaim } from '../../../core/claims/claims.js'
+import { ANY_WAY } from '../../../core/claims/query/demands.js'
+import type { Claim, Collection, ServicePlan } from '../../../core/config/plan.js'
+import { isSystemField } from '../../../core/fields/schema/names.js'
+import { collectReferences } from '../../../core/fields/schema/references.js'
+import { compileField } from '../../../core/filter/compare.js'
+import { and, type FieldRef, type Filter, isId, not, type Scalar } from '../../../core/filter/filter.js'
+import { matches } from '../../../core/filter/matches.js'
+import { isUuid } from '../../../core/json/uuid.js'
+import { ALL_PROPERTIES, EVERYONE, type Rule } from '../../../core/permissions/grants.js'
+import { USER } from '../../../core/query/variable.js'
+import { ANYWHERE } from '../../../core/query/where.js'
+import type { JsonObject } from '../../../core/types.js'
+import { whereHolds } from './model/conditions.js'
+import { STORED } from './model/deciding.js'
+import { createUniverses } from './model/universe.js'
+import { type Budget, Undecided } from './solver/budget.js'
+import { findModel } from './solver/find-model.js'
+import { createLogic } from './solver/logic.js'
+import type { Plans, Witness, WitnessCaller } from './types.js'
+import { type HeldNames, SOME_CALLER, writeDocument } from './write-witness.js'
+
+/** The most decisions for one document. */
+const MAX_DECISIONS = 20_000
+
+/** A document that a filter matches and its collection accepts; `undefined` if none is found. */
+function findDocument(collection: Collection, filter: Filter): JsonObject | undefined {
+  const sides = { before: collection, after: collection }
+  const rule: Rule = {
+    subject: EVERYONE,
+    properties: ALL_PROPERTIES,
+    where: { kind: 'fixed', filter, ways: ANY_WAY },
+    check: ANYWHERE,
+    set: new Map(),
+    acceptsRole: false,
+    claims: [],
+  }
+  const universeOf = createUniverses(sides, [rule], { fields: null, claims: new Map() })
+  const { fresh: variables } = universeOf({ isSignedIn: false, operation: 'read' })
+  const budget: Budget = { left: MAX_DECISIONS }
+  try {
+    const logic = createLogic(variables, budget)
+    const place = { logic, variables, budget, isBestMissing: () => false }
+    const model = findModel(whereHolds(logic, rule.where, STORED), place)
+    return model && writeDocument(sides, { variables, model, isFresh: true })
+  } catch (thrown) {
+    if (thrown instanceof Undecided) return undefined
+    throw thrown
+  }
+}
+
+/** The documents that are stored where a counterexample runs. */
+interface Fixture {
+  /** The configuration that has a collection: `before`, if both have it. */
+  readonly planOf: (name: string) => ServicePlan | undefined
+  readonly documentsOf: (name: string) => readonly JsonObject[]
+  /** All documents by collection, as a seed has them. */
+  readonly written: () => Witness['documents']
+  /** Adds a document that a filter matches; false if none is found. */
+  readonly add: (name: string, filter: Filter) => boolean
+}
+
+/** The most documents: each may lead to others. */
+const MAX_DOCUMENTS = 50
+
+/** Creates the fixture of some documents. */
+function createFixture({ before, after }: Plans, given: Witness['documents']): Fixture {
+  const planOf = (name: string) => [before, after].find(({ collections }) => collections.has(name))
+  const collectionOf = (name: string) => planOf(name)?.collections.get(name)
+  const withSecrets = (name: string, document: JsonObject): JsonObject =>
+    giveSecrets(collectionOf(name), document)
+  const documents = new Map(
+    Object.entries(given).map(([name, all]) => [name, all.map((one) => withSecrets(name, one))]),
+  )
+  let added = 0
+  const documentsOf = (name: string): readonly JsonObject[] => documents.get(name) ?? []
+  return {
+    planOf,
+    documentsOf,
+    written: () => Object.fromEntries(documents),
+    add(name, filter) {
+      const collection = collectionOf(name)
+      if (!collection || added === MAX_DOCUMENTS) return false
+      const unlike = findUnlike(collection, documentsOf(name))
+      const found = findDocument(collection, and([filter, ...unlike]))
+      if (!found) return false
+      added += 1
+      const isOwn = isUuid(String(found._id)) && documentsOf(name).every(({ _id }) => _id !== found._id)
+      const document = withSecrets(name, isOwn ? found : { ...found, _id: makeId(added) })
+      if (!matches(filter, document) || !isTaken(collection, document)) return false
+      documents.set(name, [...documentsOf(name), document])
+      return true
+    },
+  }
+}
+
+/** The condition that a document shares no unique values with another. */
+const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): readonly Filter[] =>
+  storage.indexes.flatMap(({ unique, fields }) => {
+    if (!unique) return []
+    const columns = fields.map((field) => ({ field, read: compileField(field) }))
+    return others.flatMap((other) => {
+      const same = columns.flatMap((column) => equalTo(column, other))
+      return same.length === fields.length ? [not(and(same))] : []
+    })
+  })
+
+/** The condition that a column has the value of a document, if it has one. */
+function equalTo(
+  { field, read }: { readonly field: FieldRef; readonly read: ReturnType<typeof compileField> },
+  document: JsonObject,
+): readonly Filter[] {
+  const value = read(document)
+  return value === undefined ? [] : [{ kind: 'eq', field, value }]
+}
+
+const makeId = (number: number): string => `01990000-0000-7000-8000-${String(number).padStart(12, '1')}`
+
+/** Rules do not see secrets, so no model contains them. */
+function giveSecrets(collection: Collection | undefined, document: JsonObject): JsonObject {
+  const lacking = collection?.hashes.filter(
+    ({ name, definition }) => definition.required && !Object.hasOwn(document, name),
+  )
+  if (!lacking?.length) return document
+  const secrets = lacking.map(({ name, definition }) => {
+    const { minLength = 0 } = definition as { readonly minLength?: number }
+    return [name, 'a secret'.padEnd(minLength, '.')]
+  })
+  return { ...document, ...Object.fromEntries(secrets) }
+}
+
+const isTaken = ({ validate }: Collection, document: JsonObject): boolean =>
+  validate(Object.fromEntries(Object.entries(document).filter(([name]) => !isSystemField(name)))).length === 0
+
+/**
+ * Adds the parts that a counterexample needs to run: the documents that give the caller's claims, the targets of
+ * references, and the secrets of accounts. Claims that no documents can give stay fields of the caller.
+ */
+export function completeWitness(witness: Witness, held: HeldNames, plans: Plans): Witness {
+  // A caller with the claim that has more conditions often has those with fewer.
+  const claims = [...held.names]
+    .flatMap((name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [])
+    .sort((a, b) => (b.where.ways[0]?.length ?? 0) - (a.where.ways[0]?.length ?? 0))
+  for (const text of SOME_TEXTS) {
+    const caller = findCaller(witness.caller, claims, held, text)
+    if (caller === undefined) break
+    const bound = claims.map((claim) => bind(claim, caller, { now: witness.now, held }))
+    const documents = findGiving(witness, bound, held, plans)
+    if (documents) return { ...witness, caller, documents }
+  }
+  return withTargets(witness, plans)
+}
+
+/** The documents of a counterexample with those that give its caller's claims; `undefined` if none give only these. */
+function findGiving(
+  witness: Witness,
+  bound: readonly ClaimBinding[],
+  held: HeldNames,
+  plans: Plans,
+): Witness['documents'] | undefined {
+  // First documents that give no other claims, then any.
+  for (const beside of [bound, []]) {
+    const fixture = createFixture(plans, witness.documents)
+    if (!bound.every((one) => give(fixture, one, beside))) continue
+    addAllTargets(fixture, witness)
+    const given = bound.flatMap(({ claim, filter }): [string, readonly Scalar[]][] =>
+      filter ? [[claim.name, [...new Set(valuesOf(fixture, claim, filter))]]] : [],
+    )
+    if (held.staysWith(new Map(given))) return fixture.written()
+  }
+  return undefined
+}
+
+/** A counterexample with the targets of its references. */
+function withTargets(witness: Witness, plans: Plans): Witness {
+  const fixture = createFixture(plans, witness.documents)
+  addAllTargets(fixture, witness)
+  return { ...witness, documents: fixture.written() }
+}
+
+const CALLER_ID = '01990000-0000-7000-8000-00000000000a'
+
+/** Values for caller fields that only claims use: the requested document may have the first, and so give the claim. */
+const SOME_TEXTS = ['a', 'something else']
+
+/**
+ * The caller without the claims, but with the values that they use; `undefined` if the counterexample says that it
+ * lacks them.
+ */
+function findCaller(
+  written: WitnessCaller,
+  claims: readonly Claim[],
+  { names, claims: held }: HeldNames,
+  text: string,
+): WitnessCaller | undefined {
+  if (claims.length === 0) return written
+  const asked = claims.flatMap(({ name, where }) =>
+    held.has(name) && where.kind === 'bound' ? where.variables.filter((one) => one.startsWith(USER)) : [],
+  )
+  if (!written) return asked.length > 0 ? undefined : written
+  const own = Object.entries(written).filter(([name]) => !claims.some((claim) => claim.name === name))
+  // References to users are an `_id` alone.
+  const id = written.id === SOME_CALLER ? CALLER_ID : written.id
+  const caller: WitnessCaller & object = { ...Object.fromEntries(own), id, roles: written.roles }
+  const lacking = asked
+    .map((one) => one.slice(USER.length))
+    .filter((name) => name !== '_id' && !(name in caller))
+  if (lacking.some((name) => names.has(name))) return undefined
+  return { ...caller, ...Object.fromEntries(lacking.map((name) => [name, text])) }
+}
+
+/** A claim of a caller, with its values; without a filter, the caller lacks it. */
+interface ClaimBinding {
+  readonly claim: Claim
+  readonly filter: Filter | undefined
+  readonly values: readonly Scalar[]
+}
+
+const bind = (
+  claim: Claim,
+  caller: WitnessCaller,
+  { now, held }: { now: string; held: HeldNames },
+): ClaimBinding => ({
+  claim,
+  filter: bindClaim(claim, { user: caller && { ...caller, _id: caller.id }, now }),
+  values: held.claims.get(claim.name) ?? [],
+})
+
+/** Adds documents that give a claim its values, but no values to claims that lack them. */
+function give(
+  fixture: Fixture,
+  { claim, filter, values }: ClaimBinding,
+  beside: readonly ClaimBinding[],
+): boolean {
+  if (!filter) return values.length === 0
+  return values.every((value) => {
+    if (valuesOf(fixture, claim, filter).includes(value)) return true
+    const others = beside.flatMap((other): Filter[] =>
+      other.filter && other.claim.from === claim.from && !other.values.includes(value)
+        ? [not(other.filter)]
+        : [],
+    )
+    return fixture.add(claim.from, and([filter, { kind: 'eq', field: claim.taken, value }, ...others]))
+  })
+}
+
+/** The values that the documents give to a claim. */
+const valuesOf = (fixture: Fixture, claim: Claim, filter: Filter): readonly Scalar[] =>
+  fixture
+    .documentsOf(claim.from)
+    .flatMap((document) => (matches(filter, document) ? (claim.take(document) ?? []) : []))
+
+/** A document, or a part of one, and its place. */
+interface LocatedDocument {
+  readonly collection: string
+  readonly document: JsonObject
+}
+
+/** Adds the targets of the references of all documents and of the body. */
+function addAllTargets(fixture: Fixture, { request: { body, path } }: Witness): void {
+  const [, name = ''] = path.split('/')
+  if (body) addTargets(fixture, { collection: name, document: body })
+  for (const collection of Object.keys(fixture.written()))
+    for (const document of fixture.documentsOf(collection)) addTargets(fixture, { collection, document })
+}
+
+/** Adds the targets of references, and theirs. */
+function addTargets(fixture: Fixture, { collection: name, document }: LocatedDocument): void {
+  const plan = fixture.planOf(name)
+  const collection = plan?.collections.get(name)
+  if (!collection || collection.referring.length === 0) return
+  for (const { id, field, collection: target } of collectReferences(collection.fields, document)) {
+    if (!isUuid(id) || fixture.documentsOf(target).some(({ _id }) => _id === id)) continue
+    const pairs = (plan?.matches.from.get(name) ?? []).flatMap((match) =>
+      match.field === field ? match.pairs : [],
+    )
+    const agreed = pairs.flatMap(({ there, readHere }): Filter[] => {
+      const value = readHere(document)
+      return value === undefined ? [] : [{ kind: 'eq', field: there, value }]
+    })
+    if (fixture.add(target, and([isId(id), ...agreed])))
+      for (const added of fixture.documentsOf(target).slice(-1))
+        addTargets(fixture, { collection: target, document: added })
+  }
+}

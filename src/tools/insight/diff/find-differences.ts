@@ -1,0 +1,368 @@
+import { holdsImmutable } from '../../../core/fields/schema/changes.js'
+import type { Rule } from '../../../core/permissions/grants.js'
+import { selectWriteRules } from '../../../core/permissions/write-rules.js'
+import type { NameClass } from './model/classes.js'
+import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
+import { keyOfEffect, keyOfRule, keyOfWriting } from './model/rule-keys.js'
+import { always, storedKey, variable } from './model/sources.js'
+import type { Sides } from './model/universe.js'
+import { isSame, isThere } from './model/values.js'
+import type { ShownDifference } from './shown.js'
+import { ALWAYS, type Diagram, type Logic, NEVER } from './solver/logic.js'
+import type { DifferenceKind, DocumentOperation } from './types.js'
+import { chooseRule, tryRule } from './write/decide-write.js'
+import type { BodyReader } from './write/reading-body.js'
+import {
+  type Stored,
+  showsWhereReadable,
+  type Trial,
+  type Write,
+  type WriteDecision,
+} from './write/writing.js'
+
+/** One side of a write, and the rules that may decide about it. */
+interface Deciders {
+  readonly write: Write
+  readonly rules: readonly Rule[]
+}
+
+/** The writes that may have another outcome on the other side: those that meet a change. */
+function findRegion(before: Deciders, after: Deciders, namesShown: readonly string[] | null): Diagram {
+  const { and, or, not } = before.write.sight.logic
+  if ((before.rules.length === 0) !== (after.rules.length === 0)) return ALWAYS
+  const later = new Map(after.rules.map((rule) => [rule.subject, rule]))
+  const shared = before.rules.filter(({ subject }) => later.has(subject))
+  const earlier = new Set(shared.map(({ subject }) => subject))
+  const still = after.rules.filter(({ subject }) => earlier.has(subject))
+  if (!shared.every(({ subject }, i) => still[i]?.subject === subject)) return ALWAYS
+  const ofPairs = shared.map((rule) => {
+    const other = later.get(rule.subject)
+    if (!other || keyOfRule(rule) === keyOfRule(other)) return NEVER
+    return metByChange([before.write, rule], [after.write, other])
+  })
+  const removed = before.rules.filter(({ subject }) => !later.has(subject))
+  const added = after.rules.filter(({ subject }) => !earlier.has(subject))
+  const isShownOtherwise = shownOtherwise(before.write.sight, after.write.sight, namesShown)
+  const meets = or(
+    ...ofPairs,
+    ...removed.map((rule) => metByRule(before.write, rule)),
+    ...added.map((rule) => metByRule(after.write, rule)),
+    isShownOtherwise,
+  )
+  if (meets === NEVER || isShownOtherwise !== NEVER) return meets
+  return and(meets, not(or(...settledFirst(before, after))))
+}
+
+/** Holds if a rule decides alike on both sides, before a changed rule is tried. */
+function settledFirst({ write, rules }: Deciders, after: Deciders): readonly Diagram[] {
+  const { and, or } = write.sight.logic
+  const changed = rules.findIndex((rule, i) => rule !== after.rules[i])
+  return rules.slice(0, Math.max(changed, 0)).map((rule, i) => {
+    const { isWhole, applied } = tryRule(write, rule)
+    const decides = i === 0 ? or(applied.runs, ...applied.faults.values()) : applied.runs
+    return and(metByRule(write, rule), isWhole, decides)
+  })
+}
+
+type Ruled = readonly [write: Write, rule: Rule]
+
+/** Holds if a write meets a rule. */
+const metByRule = ({ mode, sight }: Write, rule: Rule): Diagram =>
+  mode === 'create' ? ALWAYS : sight.appliesTo(rule)
+
+/** Holds if a write meets a rule on one side alone, or on both with different outcomes. */
+function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
+  const { and, or, differ } = write.sight.logic
+  const [applies, applied] = [metByRule(write, rule), metByRule(other, changed)]
+  const isElsewhere = differ(applies, applied)
+  if (keyOfEffect(rule) === keyOfEffect(changed)) return isElsewhere
+  const [trial, now] = [tryRule(write, rule), tryRule(other, changed)]
+  const isOther =
+    keyOfWriting(rule) === keyOfWriting(changed) ? NEVER : or(trial.applied.runs, now.applied.runs)
+  return or(isElsewhere, and(applies, or(isOther, ...comesToOther(write, trial, now))))
+}
+
+/** Holds if a rule runs, or is tried, or has an error, on one side alone. */
+function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): readonly Diagram[] {
+  const [before, after] = [was.applied, is.applied]
+  const faults = [...new Set([...before.faults.keys(), ...after.faults.keys()])]
+  return [
+    logic.differ(before.runs, after.runs),
+    logic.differ(was.isWhole, is.isWhole),
+    ...faults.map((fault) =>
+      logic.differ(before.faults.get(fault) ?? NEVER, after.faults.get(fault) ?? NEVER),
+    ),
+  ]
+}
+
+/** Holds if one side alone shows the document, or a part of it that a write depends on. */
+function shownOtherwise(before: Sight, after: Sight, namesShown: readonly string[] | null): Diagram {
+  if (namesShown === null) return NEVER
+  const { or, differ } = before.logic
+  return or(
+    differ(before.isReadable(), after.isReadable()),
+    ...namesShown.map((name) => differ(before.shows(name), after.shows(name))),
+  )
+}
+
+/** The names whose visibility a write depends on; `null` if nothing is stored yet. */
+export function namesShownTo(
+  operation: DocumentOperation,
+  { before, after }: Sides,
+  names: readonly string[],
+): readonly string[] | null {
+  if (operation === 'create') return null
+  if (operation === 'delete') return []
+  const fields = [...before.fields, ...after.fields]
+  if (operation === 'put') return [...new Set([...fields.map(({ name }) => name), ...names])]
+  const judged = fields.filter((field) => field.definition.required === true || holdsImmutable(field))
+  return [...new Set(judged.map(({ name }) => name))]
+}
+
+interface Outcomes {
+  readonly was: WriteDecision
+  readonly is: WriteDecision
+  /** Whether both sides show the document alike. */
+  readonly areAlike: boolean
+}
+
+/** Compares the stored documents of each pair of rules that can run. */
+function compareGranted(
+  classes: readonly NameClass[],
+  { was, is, areAlike }: Outcomes,
+  logic: Logic,
+): readonly ShownDifference[] {
+  const both = was.granted.flatMap(([when, stored]) =>
+    is.granted.flatMap(([also, other]) => {
+      if (stored === other || (areAlike && isSameOne(stored.rule, other.rule))) return []
+      const isBoth = logic.and(when, also)
+      return isBoth === NEVER ? [] : [{ isBoth, pair: { was: stored, is: other, areAlike } }]
+    }),
+  )
+  return classes.flatMap((names): readonly ShownDifference[] => {
+    const found = new Map<DifferenceKind, Diagram>()
+    for (const { isBoth, pair } of both)
+      for (const [kind, when] of compareStored(names, pair, logic))
+        found.set(kind, logic.or(found.get(kind) ?? NEVER, logic.and(isBoth, when)))
+    return [...found].map(([kind, when]) => [{ kind, about: names }, when] as const)
+  })
+}
+
+/** Whether two rules mean the same, or there is none on either side. */
+const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
+  one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
+
+interface StoredPair {
+  readonly was: Stored
+  readonly is: Stored
+  readonly areAlike: boolean
+}
+
+type Apart = readonly (readonly [DifferenceKind, Diagram])[]
+
+function compareStored([name]: NameClass, { was, is, areAlike }: StoredPair, logic: Logic): Apart {
+  const { and, not, same } = logic
+  // A name that both accept and would replace alike is the same whether or not the body has it.
+  if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []
+  const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
+  const isStoredAlike = isSame(logic, was.sourcesOf(name), is.sourcesOf(name))
+  // A name that only one side accepts is settled if both sides store it alike, and both keep or both ignore it.
+  const isSettled = and(isStoredAlike, same(was.isKept(name), is.isKept(name)))
+  return [
+    ['narrowing', and(isGivenBefore, not(isGivenAfter), not(isSettled))],
+    ['widening', and(isGivenAfter, not(isGivenBefore), not(isSettled))],
+    ['changed', and(same(isGivenBefore, isGivenAfter), not(isStoredAlike))],
+  ]
+}
+
+/** The subject of a comparison: an operation, for one kind of caller. */
+export interface Comparing {
+  readonly sides: Sides
+  readonly operation: DocumentOperation
+  readonly asker: Asker
+  readonly classes: readonly NameClass[]
+  /** The first name of each class. */
+  readonly names: readonly string[]
+  /** By side, whether the documents are accounts of the service. */
+  readonly areAccounts: readonly [before: boolean, after: boolean]
+  /** By side, whether registration is closed, so that no anonymous caller creates an account. */
+  readonly areClosed: readonly [before: boolean, after: boolean]
+  /** Whether the sides differ in their rules alone. */
+  readonly isSameElse: boolean
+  /** The names whose visibility a write depends on; `null` if nothing is stored yet. */
+  readonly namesShown: readonly string[] | null
+}
+
+/** The tools that build conditions. */
+export interface Means {
+  readonly logic: Logic
+  readonly appliesTo: (rule: Rule) => Diagram
+  readonly body: BodyReader
+  /** The results of the rules of both sides. */
+  readonly trials: Write['trials']
+}
+
+/** The rules of one kind of caller on both sides. */
+export interface ComparedRules {
+  readonly comparing: Comparing
+  readonly before: Deciders
+  readonly after: Deciders
+  /** Whether both sides show the document by the same rules. */
+  readonly areAlike: boolean
+}
+
+/** The rules of one kind of caller; `null` if the rules, and so the answers, are the same on both sides. */
+export function standingOf(comparing: Comparing, means: Means): ComparedRules | null {
+  const before = createDeciders(comparing, 0, means)
+  const after = createDeciders(comparing, 1, means)
+  const areAlike = areSameRules(before.write.sight.readers, after.write.sight.readers)
+  const isReadUnchanged = comparing.operation === 'create' || areAlike
+  if (isReadUnchanged && areSameRules(before.rules, after.rules)) return null
+  return { comparing, before, after, areAlike }
+}
+
+/** All differences that requests may show, those of the whole answer first. */
+export function findDifferences(standing: ComparedRules): readonly ShownDifference[] {
+  const { comparing, before, after } = standing
+  const found =
+    comparing.operation === 'read'
+      ? compareReads(comparing, before.write.sight, after.write.sight)
+      : compareWrites(standing)
+  return found.filter(([, when]) => when !== NEVER)
+}
+
+/** Compares whether the document can be read, the answer if it cannot, and then each class of names. */
+function compareReads(
+  { classes, asker, sides }: Comparing,
+  before: Sight,
+  after: Sight,
+): readonly ShownDifference[] {
+  const { and, not } = before.logic
+  const [was, is] = [before.isReadable(), after.isReadable()]
+  // Without read rules an anonymous caller gets another answer than a signed-in one that may not read the document.
+  const isOther = asker === null && (before.readers.length === 0) !== (after.readers.length === 0)
+  const isBoth = and(was, is)
+  return [
+    [{ kind: 'widening', about: 'whole' }, and(not(was), is)],
+    [{ kind: 'narrowing', about: 'whole' }, and(was, not(is))],
+    [{ kind: 'changed', about: 'whole' }, isOther ? and(not(was), not(is)) : NEVER],
+    ...classes.flatMap((names): readonly ShownDifference[] => {
+      const [name] = names
+      if (sides.before.fields.some((field) => field.name === name && field.type === 'hash')) return []
+      const [shown, shows] = [before.shows(name), after.shows(name)]
+      if (shown === shows) return []
+      const isSeen = and(isBoth, isThere(before.logic, always(variable(storedKey(name)))))
+      return [
+        [{ kind: 'widening', about: names }, and(isSeen, not(shown), shows)],
+        [{ kind: 'narrowing', about: names }, and(isSeen, shown, not(shows))],
+      ]
+    }),
+  ]
+}
+
+/** Compares the answer of a write and the document that it stores. */
+function compareWrites({
+  comparing,
+  before: own,
+  after: other,
+  areAlike,
+}: ComparedRules): readonly ShownDifference[] {
+  const { logic } = own.write.sight
+  const { and, or, not, differ } = logic
+  const region = comparing.isSameElse ? findRegion(own, other, comparing.namesShown) : ALWAYS
+  if (region === NEVER) return []
+  const was = decide(comparing, { ...own, region })
+  const is = decide(comparing, { ...other, region })
+  const [isGrantedBefore, isGrantedAfter] = [was, is].map(({ granted }) =>
+    or(...granted.map(([when]) => when)),
+  )
+  if (isGrantedBefore === undefined || isGrantedAfter === undefined) return []
+  const reasons = [...new Set([...was.refusals.keys(), ...is.refusals.keys()])]
+  const isOtherRefusal = or(
+    ...reasons.map((why) => differ(was.refusals.get(why) ?? NEVER, is.refusals.get(why) ?? NEVER)),
+  )
+  return [
+    [{ kind: 'widening', about: 'whole' }, and(not(isGrantedBefore), isGrantedAfter)],
+    [{ kind: 'narrowing', about: 'whole' }, and(isGrantedBefore, not(isGrantedAfter))],
+    [{ kind: 'changed', about: 'whole' }, and(isOtherRefusal, not(isGrantedBefore), not(isGrantedAfter))],
+    ...compareGranted(comparing.classes, { was, is, areAlike }, logic),
+  ]
+}
+
+const areSameRules = (some: readonly Rule[], others: readonly Rule[]): boolean =>
+  some.length === others.length && some.every((rule, i) => isSameOne(rule, others[i] ?? null))
+
+const operationOf = (operation: Exclude<DocumentOperation, 'read'>) =>
+  operation === 'patch' || operation === 'put' ? 'update' : operation
+
+/** The rules that decide about a request on one side. */
+function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...means }: Means): Deciders {
+  const { sides, operation, asker, names, namesShown } = comparing
+  const collection = side === 0 ? sides.before : sides.after
+  const sight = createSight(collection, { ...means, asker })
+  const shows = showsWhereReadable(sight)
+  const write: Write = {
+    sight,
+    names,
+    trials,
+    body,
+    shows,
+    namesShown: namesShown ?? [],
+    mode: operation === 'create' || operation === 'put' ? operation : 'patch',
+    isSignedIn: asker !== null,
+    isAccount: comparing.areAccounts[side],
+    isClosed: comparing.areClosed[side],
+  }
+  const rules =
+    operation === 'read' ? [] : selectWriteRules(collection.permissions[operationOf(operation)], asker)
+  return { write, rules }
+}
+
+interface Deciding extends Deciders {
+  /** The requested writes. */
+  readonly region: Diagram
+}
+
+const refuse = (why: Refusal, when: Diagram): WriteDecision => ({
+  refusals: new Map([[why, when]]),
+  granted: [],
+})
+
+/** The outcome of the writes of a region under one side. */
+function decide({ operation, asker }: Comparing, { write, rules, region }: Deciding): WriteDecision {
+  const { sight } = write
+  const { and, not } = sight.logic
+  const denied: Refusal = asker === null ? '401' : '403'
+  if (operation === 'create') {
+    if (asker === null && write.isClosed) return refuse('403', region)
+    return rules.length === 0 ? refuse(denied, region) : chooseRule(write, rules, region)
+  }
+  if (rules.length === 0 && asker === null) return refuse('401', region)
+  // Callers that may not read the document get 404.
+  const isSeen = sight.isReadable()
+  const { refusals, granted } = decideSeen({ write, rules, region: and(region, isSeen) }, operation, denied)
+  return { refusals: new Map([['404', and(region, not(isSeen))], ...refusals]), granted }
+}
+
+function decideSeen(
+  { write, rules, region }: Deciding,
+  operation: DocumentOperation,
+  denied: Refusal,
+): WriteDecision {
+  const { logic, appliesTo } = write.sight
+  if (rules.length === 0) return refuse('403', region)
+  if (operation !== 'delete') return chooseRule(write, rules, region)
+  const isGranted = logic.or(...rules.map(appliesTo))
+  return {
+    ...refuse(denied, logic.and(region, logic.not(isGranted))),
+    granted: [[logic.and(region, isGranted), GONE]],
+  }
+}
+
+const GONE: Stored = {
+  rule: null,
+  accepts: () => false,
+  isGiven: () => NEVER,
+  isKept: () => NEVER,
+  sourcesOf: () => always({ kind: 'fixed', value: undefined }),
+}

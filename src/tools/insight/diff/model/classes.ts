@@ -1,0 +1,61 @@
+import { SYSTEM_FIELD_PLANS } from '../../../../core/fields/compile-fields.js'
+import type { Field } from '../../../../core/fields/field-type.js'
+import { includesProperty, type Rule } from '../../../../core/permissions/grants.js'
+import type { BoundParts, Where } from '../../../../core/query/where.js'
+import { leavesOf } from './conditions.js'
+import { findUndeclared, type Sides } from './universe.js'
+
+/** Names that no rule tells apart: each difference that one of them shows, the others show too. */
+export type NameClass = readonly [first: string, ...others: string[]]
+
+/** The classes of the names that both configurations know. */
+export function findClasses(sides: Sides, rules: readonly Rule[], withSystem: boolean): readonly NameClass[] {
+  const mentioned = new Set(rules.flatMap(({ where, check }) => [...namesIn(where), ...namesIn(check)]))
+  const later = new Map(sides.after.fields.map((field) => [field.name, field]))
+  const classes = new Map<string, [string, ...string[]]>()
+  const add = (name: string, attributes: unknown): void => {
+    const included = rules.map(({ properties, set, acceptsRole }) => [
+      includesProperty(properties, name),
+      set.has(name),
+      acceptsRole,
+    ])
+    const key = JSON.stringify(mentioned.has(name) ? name : [included, attributes])
+    const known = classes.get(key)
+    if (known) known.push(name)
+    else classes.set(key, [name])
+  }
+  for (const field of sides.before.fields) {
+    const { name } = field
+    const other = later.get(name)
+    const ours = [
+      sides.before.roleField,
+      sides.before.verifiedField,
+      sides.after.roleField,
+      sides.after.verifiedField,
+    ]
+    if (!other) continue
+    const isOwn = ours.includes(name) || [field, other].some(({ definition }) => definition.required === true)
+    add(name, isOwn ? name : [attributesOf(field), attributesOf(other)])
+  }
+  for (const name of findUndeclared(sides, rules)) add(name, 'undeclared')
+  if (withSystem) for (const { name } of SYSTEM_FIELD_PLANS) if (name !== '_id') add(name, 'system')
+  return [...classes.values()]
+}
+
+const attributesOf = ({ type, definition }: Field): unknown => {
+  const { immutable, nullable } = definition
+  const written = 'default' in definition ? definition.default : undefined
+  return [type === 'hash', type === 'object', immutable, nullable, written]
+}
+
+/** The top-level names in a condition. */
+function namesIn(where: Where): readonly string[] {
+  if (where.kind === 'fixed') return leavesOf(where.filter).map(({ field: { path } }) => topOf(path))
+  return namesInParts(where.parts)
+}
+
+const namesInParts = (parts: BoundParts): readonly string[] =>
+  parts.kind === 'condition' ? [topOf(parts.field.path)] : parts.wheres.flatMap(namesIn)
+
+/** The top-level name of a path. */
+export const topOf = (path: string): string => path.split('.')[0] ?? path

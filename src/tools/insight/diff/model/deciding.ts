@@ -1,0 +1,85 @@
+import type { Collection } from '../../../../core/config/plan.js'
+import type { KnownCaller } from '../../../../core/permissions/caller.js'
+import { includesProperty, OWNER, type Rule } from '../../../../core/permissions/grants.js'
+import { selectReadRules } from '../../../../core/permissions/read-gate.js'
+import type { Diagram, Logic } from '../solver/logic.js'
+import { whereHolds } from './conditions.js'
+import { always, CALLER_ID, type Sources, storedKey, variable } from './sources.js'
+
+/** The parts of a caller that rules are chosen by; `null` is anonymous. */
+export type Asker = KnownCaller | null
+
+/** One configuration's collection, for one stored document and one caller. */
+export interface Sight {
+  readonly collection: Collection
+  readonly logic: Logic
+  readonly readers: readonly Rule[]
+  /** Holds if a rule's `where` is met by the stored document. */
+  appliesTo(rule: Rule): Diagram
+  /** Holds if the document may be read. */
+  isReadable(): Diagram
+  /** Holds if a name of it may be read. */
+  shows(name: string): Diagram
+}
+
+/** The sources of the values of the stored document. */
+export const STORED: Sources = (path) => always(variable(storedKey(path)))
+
+/** The documents that rules apply to, found once for each rule; the callers are all signed in, or all anonymous. */
+export function createScope(logic: Logic): (rule: Rule) => Diagram {
+  const known = new Map<Rule, Diagram>()
+  return (rule) => {
+    const found = known.get(rule)
+    if (found !== undefined) return found
+    const holds = whereHolds(logic, rule.where, STORED)
+    const applies = rule.subject === OWNER ? logic.and(isOwner(logic), holds) : holds
+    known.set(rule, applies)
+    return applies
+  }
+}
+
+/** The inputs of a sight. */
+export interface SightOptions {
+  readonly logic: Logic
+  readonly asker: Asker
+  readonly appliesTo: (rule: Rule) => Diagram
+}
+
+/** Evaluates the rules for the stored document as the service does. */
+export function createSight(collection: Collection, { logic, asker, appliesTo }: SightOptions): Sight {
+  const readers = selectReadRules(collection.permissions, asker)
+  const shown = new Map<string, Diagram>()
+  let readable: Diagram | undefined
+  const findShown = (name: string): Diagram =>
+    logic.or(...readers.filter((rule) => includesProperty(rule.properties, name)).map(appliesTo))
+  return {
+    collection,
+    logic,
+    readers,
+    appliesTo,
+    isReadable: () => {
+      readable ??= logic.or(...readers.map(appliesTo))
+      return readable
+    },
+    shows: (name) => {
+      const shows = shown.get(name) ?? findShown(name)
+      shown.set(name, shows)
+      return shows
+    },
+  }
+}
+
+/** An anonymous caller has no `_id`, and owns nothing. */
+const isOwner = (logic: Logic): Diagram =>
+  logic.atom(
+    {
+      kind: 'compare',
+      on: storedKey('createdBy'),
+      other: CALLER_ID,
+      test: (creator, id) => creator !== undefined && creator === id,
+    },
+    'owner',
+  )
+
+/** The statuses of rejected requests; `400` also has validation errors. */
+export type Refusal = '400' | '401' | '403' | '404'

@@ -1,0 +1,48 @@
+import type { Collection } from '../../../../core/config/plan.js'
+import type { Rule } from '../../../../core/permissions/grants.js'
+import type { BoundParts, Where } from '../../../../core/query/where.js'
+
+/** Caches a text for each rule, or other object. */
+export function remembered<Of extends object = Rule>(write: (one: Of) => unknown): (one: Of) => string {
+  const keys = new WeakMap<Of, string>()
+  return (one) => {
+    const key = keys.get(one) ?? JSON.stringify(write(one))
+    keys.set(one, key)
+    return key
+  }
+}
+
+/** The properties that a rule includes, as text. */
+export const keyOfProperties = remembered(({ properties: { pick, omit } }) => [
+  pick && [...pick].sort(),
+  [...omit].sort(),
+])
+
+/** The effect of a rule on a body when it runs, as text. */
+export const keyOfWriting = remembered((rule) => [
+  keyOfProperties(rule),
+  [...rule.set].sort(([a], [b]) => (a < b ? -1 : 1)),
+  rule.acceptsRole,
+])
+
+/** The effect of a rule when it applies, as text. */
+export const keyOfEffect = remembered((rule) => [keyOfWriting(rule), keyOfWhere(rule.check)])
+
+/** A rule as text: two rules with the same text mean the same. */
+export const keyOfRule = remembered((rule) => [rule.subject, keyOfWhere(rule.where), keyOfEffect(rule)])
+
+function keyOfWhere(where: Where): unknown {
+  return where.kind === 'fixed' ? where.filter : keyOfParts(where.parts)
+}
+
+function keyOfParts(parts: BoundParts): unknown {
+  if (parts.kind !== 'condition') return [parts.kind, parts.wheres.map(keyOfWhere)]
+  return [parts.field.path, parts.field.type, parts.operator, parts.operand]
+}
+
+type Mentions = Collection['permissions']['read']
+
+/** The rules of the subjects that mention an operation, as text. */
+export const keyOfMentions = remembered((mentions: Mentions) =>
+  [...mentions].map(([subject, rule]) => [subject, rule && keyOfRule(rule)]),
+)

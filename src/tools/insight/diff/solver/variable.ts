@@ -1,0 +1,142 @@
+import type { ComparableType, Scalar } from '../../../../core/filter/filter.js'
+
+/** Represents a list in the domain of a variable; its elements are found separately. */
+export interface ListMark {
+  /** The type of its elements; `null` for the empty list. */
+  readonly of: 'string' | 'number' | 'boolean' | null
+  /** Whether it has at least one element. */
+  readonly hasElement: boolean
+}
+
+/** A list without conditions so far. */
+export const listOf = (of: ListMark['of']): ListMark => ({ of, hasElement: false })
+
+/** The types of list elements, by the type of the field. */
+export const KIND_OF = {
+  string: 'string',
+  timestamp: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+} as const satisfies { readonly [type in ComparableType]: ListMark['of'] }
+
+/** Represents a value that no condition looks into. */
+export interface Opaque {
+  readonly sample: unknown
+}
+
+/** A possible value of a variable; `undefined` is a missing one. */
+export type Value = Scalar | ListMark | Opaque | undefined
+
+/** An input of the decision: a field of a document, of a body, of the caller, or the time. */
+export interface Variable {
+  readonly key: string
+  /** Every value that some condition tells from the others; the first is the one that a reader expects. */
+  readonly values: readonly Value[]
+  /** The possible elements of its lists. */
+  readonly elements: readonly Scalar[]
+  /** Whether its lists have at least one element. Default: false. */
+  readonly hasElement?: boolean | undefined
+  /** The object around it: without that, this is missing too. */
+  readonly parent: string | null
+  /** Whether it exists whenever the object around it does. Default: false. */
+  readonly fills?: boolean
+}
+
+export const isList = (value: Value): value is ListMark => typeof value === 'object' && 'of' in value
+
+export const isOpaque = (value: Value): value is Opaque => typeof value === 'object' && 'sample' in value
+
+/** A value that can be compared; `undefined` for all others. */
+export const scalarOf = (value: Value): Scalar | undefined => (typeof value === 'object' ? undefined : value)
+
+/**
+ * One atom of a decision. `test` and `compare` look at whole values, `some` at the elements of a list, `overlap` at
+ * those of two lists; `same` means that two lists are equal, or a list and a fixed one.
+ */
+export type Atom =
+  | { readonly kind: 'test'; readonly on: string; readonly test: (value: Value) => boolean }
+  | {
+      readonly kind: 'compare'
+      readonly on: string
+      readonly other: string
+      readonly test: (value: Value, other: Value) => boolean
+    }
+  | { readonly kind: 'some'; readonly on: string; readonly test: (element: Scalar) => boolean }
+  | {
+      readonly kind: 'some of'
+      readonly on: string
+      readonly other: string
+      readonly test: (element: Scalar, other: Scalar) => boolean
+    }
+  | {
+      readonly kind: 'overlap'
+      readonly on: string
+      readonly other: string
+      /** Converts an element of the other list. */
+      readonly read: (other: Scalar) => Scalar
+    }
+  | { readonly kind: 'same'; readonly on: string; readonly other: string | readonly Scalar[] }
+
+/** A decided atom. */
+export interface Literal {
+  readonly atom: Atom
+  readonly holds: boolean
+}
+
+/** One value for every variable, and the elements of the lists among them. */
+export interface Model {
+  readonly values: ReadonlyMap<string, Value>
+  readonly lists: ReadonlyMap<string, readonly Scalar[]>
+}
+
+/** Whether an atom holds in a model. */
+export function holdsIn(atom: Atom, { values, lists }: Model): boolean {
+  const own = values.get(atom.on)
+  const elements = isList(own) ? (lists.get(atom.on) ?? []) : undefined
+  switch (atom.kind) {
+    case 'test':
+      return atom.test(own)
+    case 'compare':
+      return atom.test(own, values.get(atom.other))
+    case 'some':
+      return elements?.some(atom.test) ?? false
+    case 'some of': {
+      const other = scalarOf(values.get(atom.other))
+      return other !== undefined && (elements?.some((element) => atom.test(element, other)) ?? false)
+    }
+    case 'overlap': {
+      const others = isList(values.get(atom.other)) ? (lists.get(atom.other) ?? []) : []
+      return elements ? others.some((other) => elements.includes(atom.read(other))) : false
+    }
+    case 'same': {
+      if (typeof atom.other !== 'string') return isSameList(elements, atom.other)
+      const other = values.get(atom.other)
+      return isSameList(elements, isList(other) ? (lists.get(atom.other) ?? []) : undefined)
+    }
+    default:
+      return atom satisfies never
+  }
+}
+
+const isSameList = (a: readonly Scalar[] | undefined, b: readonly Scalar[] | undefined): boolean =>
+  a === undefined || b === undefined
+    ? a === b
+    : a.length === b.length && a.every((element, i) => element === b[i])
+
+/** The variables of a question, by key. */
+export type Variables = ReadonlyMap<string, Variable>
+
+/** The possible values of each variable, by itself. */
+export type Domains = ReadonlyMap<string, readonly Value[]>
+
+/** The input of the search for a model; `values` has a start value for each variable. */
+export interface ModelProblem {
+  readonly domains: Domains
+  readonly literals: readonly Literal[]
+  readonly values: Map<string, Value>
+}
+
+/** The variables of an atom. */
+export const keysOf = (atom: Atom): readonly string[] =>
+  'other' in atom && typeof atom.other === 'string' ? [atom.on, atom.other] : [atom.on]

@@ -1,0 +1,267 @@
+import type { Field } from '../../../../core/fields/field-type.js'
+import { holdsImmutable } from '../../../../core/fields/schema/changes.js'
+import { forUpdate } from '../../../../core/fields/schema/update-fields.js'
+import type { Rule } from '../../../../core/permissions/grants.js'
+import { acceptsProperty } from '../../../../core/permissions/write-rules.js'
+import { findVariables } from '../../../../core/query/variable.js'
+import { isAnywhere } from '../../../../core/query/where.js'
+import { whereHolds } from '../model/conditions.js'
+import {
+  always,
+  bodyKey,
+  CALLER_ID,
+  type Cases,
+  choose,
+  fixed,
+  MISSING,
+  type Source,
+  type Sources,
+  sourceOfFilled,
+  sourceOfMerged,
+  sourceOfWritten,
+  storedKey,
+  TIME,
+  variable,
+} from '../model/sources.js'
+import { isFittingSet, isSame, isThere } from '../model/values.js'
+import { ALWAYS, type Diagram, NEVER } from '../solver/logic.js'
+import { type Applied, accepts, type Stored, type Trial, type Write, type WriteDecision } from './writing.js'
+
+/** Holds if the caller has all values that a rule's `set` names. */
+const isBound = ({ sight: { logic } }: Write, { set }: Rule): Diagram =>
+  logic.and(
+    ...[...set.values()]
+      .flatMap(findVariables)
+      .map((name) => isThere(logic, always(sourceOfWritten(name, [])))),
+  )
+
+/** Holds if a rule sets a field to a value of the caller that is invalid for it. */
+function isUnfit({ sight: { logic, collection } }: Write, rule: Rule, field: Field): Diagram {
+  const written = rule.set.get(field.name)
+  if (findVariables(written).length === 0) return NEVER
+  return logic.not(isFittingSet(logic, collection, field, written))
+}
+
+/** The validation errors of a body under a rule, and the condition that there is none. */
+interface RuleFaults {
+  readonly faults: ReadonlyMap<string, Diagram>
+  readonly isSound: Diagram
+}
+
+/** An invalid value of the caller is not an error of the body: such a rule does not run. */
+function judgeFaults(write: Write, rule: Rule, found: ReadonlyMap<string, Diagram>): RuleFaults {
+  const { and, or, not } = write.sight.logic
+  const bound = isBound(write, rule)
+  const own = [...found].filter(([fault, when]) => {
+    const [name = ''] = fault.split(' ')
+    return when !== NEVER && findVariables(rule.set.get(name)).length === 0
+  })
+  return {
+    faults: new Map(own.map(([fault, when]) => [fault, and(bound, when)])),
+    isSound: not(or(...found.values())),
+  }
+}
+
+/** The sources inside the values of fields. */
+const inside =
+  (rule: Rule, sourcesOf: Sources): Sources =>
+  (path) => {
+    const [name = path, ...rest] = path.split('.')
+    if (rest.length === 0) return sourcesOf(name)
+    const within = (source: Source): Source => {
+      if (source.kind === 'fixed') return sourceOfWritten(source.value, rest)
+      return rule.set.has(name) ? MISSING : variable(`${source.key}.${rest.join('.')}`)
+    }
+    return sourcesOf(name).map(([when, source]) => [when, within(source)] as const)
+  }
+
+const withSystem =
+  (sources: Sources, system: { readonly [name: string]: Source }): Sources =>
+  (path) => {
+    const own = Object.hasOwn(system, path) ? system[path] : undefined
+    return own ? always(own) : sources(path)
+  }
+
+/** Applies a rule to a document that it changes. */
+function applyUpdate(write: Write, rule: Rule): Applied {
+  const { mode, sight, names, body } = write
+  const { logic, collection } = sight
+  const { and, or, not } = logic
+  const isAccepted = (name: string): boolean => accepts(write, rule, name)
+  const isKept = (name: string): Diagram => (isAccepted(name) ? body.names(name) : NEVER)
+  const isIdle = mode === 'patch' ? not(or(...names.map(isKept))) : NEVER
+  const byName = new Map(collection.fields.map((field) => [field.name, field]))
+  const isShown = (name: string): Diagram => (byName.get(name)?.type === 'hash' ? NEVER : write.shows(name))
+  const isReplaced = (name: string): Diagram => {
+    const field = byName.get(name)
+    const isFixed = field?.type === 'hash' || field?.definition.immutable === true
+    const isCovered = !isFixed && name !== collection.roleField && acceptsProperty(rule, name, collection)
+    return mode === 'put' && isCovered ? isShown(name) : NEVER
+  }
+  const written = (name: string): Cases => {
+    const field = byName.get(name)
+    const put = (value?: unknown): Cases =>
+      always(mode === 'put' ? sourceOfFilled(field && forUpdate(field), value) : sourceOfMerged(field, value))
+    if (rule.set.has(name)) return put(rule.set.get(name))
+    const orDefault = put()
+    const given = choose(logic, body.isNull(name), orDefault, always(variable(bodyKey(name))))
+    return choose(logic, isKept(name), given, choose(logic, isReplaced(name), orDefault, stay(name)))
+  }
+  const sourcesOf = (name: string): Cases =>
+    rule.set.has(name) ? choose(logic, isIdle, stay(name), written(name)) : written(name)
+  const faults = new Map<string, Diagram>()
+  const addFaults = (field: Field): void => {
+    const { name, definition } = field
+    const canMiss = definition.required === true
+    if (!canMiss && !rule.set.has(name) && !holdsImmutable(field)) return
+    const isNamed = rule.set.has(name) ? ALWAYS : isKept(name)
+    const isSeen = isShown(name)
+    const isFixed = holdsImmutable(field)
+      ? or(not(isSeen), not(isSame(logic, stay(name), written(name))))
+      : NEVER
+    const breaks = and(isNamed, isFixed)
+    const wasThere = or(not(isSeen), isThere(logic, stay(name)))
+    const misses = canMiss
+      ? and(or(isNamed, isReplaced(name)), not(breaks), not(isThere(logic, written(name))), wasThere)
+      : NEVER
+    faults.set(`${name} immutable`, breaks)
+    faults.set(`${name} required`, misses)
+    faults.set(`${name} set`, and(isUnfit(write, rule, field), not(breaks), not(misses)))
+  }
+  collection.fields.forEach(addFaults)
+  const sources = withSystem(merge(write, rule, written), {
+    _id: variable(storedKey('_id')),
+    createdAt: variable(storedKey('createdAt')),
+    createdBy: variable(storedKey('createdBy')),
+    updatedAt: variable(TIME),
+  })
+  const judged = judgeFaults(write, rule, faults)
+  const isAdmitted = isAnywhere(rule.check) ? ALWAYS : whereHolds(logic, rule.check, sources)
+  return {
+    runs: or(isIdle, and(isBound(write, rule), judged.isSound, isAdmitted)),
+    faults: new Map([...judged.faults].map(([fault, when]) => [fault, and(not(isIdle), when)])),
+    stored: {
+      rule,
+      accepts: isAccepted,
+      isKept,
+      sourcesOf,
+      isGiven: (name) => (rule.set.has(name) ? isKept(name) : or(isKept(name), isReplaced(name))),
+    },
+  }
+}
+
+const stay = (name: string): Cases => always(variable(storedKey(name)))
+
+/** The sources inside objects: a PATCH keeps properties that it does not name. */
+const merge = ({ mode, sight: { logic }, body }: Write, rule: Rule, written: Sources): Sources => {
+  const sources = inside(rule, written)
+  if (mode !== 'patch') return sources
+  return (path) => {
+    if (!path.includes('.')) return sources(path)
+    const own = bodyKey(path)
+    return sources(path).flatMap(([when, source]): Cases => {
+      if (source.kind === 'fixed' || source.key !== own) return [[when, source]]
+      return narrow(logic, when, choose(logic, body.names(path), always(source), stay(path)))
+    })
+  }
+}
+
+/** The same cases, under one more condition. */
+const narrow = (logic: Write['sight']['logic'], also: Diagram, cases: Cases): Cases =>
+  cases.map(([when, source]) => [logic.and(also, when), source] as const)
+
+/** The `_id` of a created document: no condition knows it in advance. */
+const NEW_ID = '01990000-0000-7000-8000-00000000ffff'
+
+/** Applies a rule to a new document. */
+function applyCreate(write: Write, rule: Rule): Applied {
+  const { body, sight } = write
+  const { logic, collection } = sight
+  const { and, not } = logic
+  const isGiven = (name: string): Diagram => (accepts(write, rule, name) ? body.names(name) : NEVER)
+  const byName = new Map(collection.fields.map((field) => [field.name, field]))
+  const sourcesOf = (name: string): Cases => {
+    const field = byName.get(name)
+    if (rule.set.has(name)) return always(sourceOfFilled(field, rule.set.get(name)))
+    const own = and(isGiven(name), not(body.isNull(name)))
+    return choose(logic, own, always(variable(bodyKey(name))), always(sourceOfFilled(field)))
+  }
+  const faults = new Map<string, Diagram>()
+  for (const field of collection.fields) {
+    const { name, definition } = field
+    faults.set(`${name} set`, isUnfit(write, rule, field))
+    if (definition.required && !collection.fills.has(name))
+      faults.set(`${name} required`, not(isThere(logic, sourcesOf(name))))
+  }
+  const sources = withSystem(inside(rule, sourcesOf), {
+    _id: fixed(NEW_ID),
+    createdAt: variable(TIME),
+    updatedAt: variable(TIME),
+    createdBy: write.isAccount ? fixed(NEW_ID) : write.isSignedIn ? variable(CALLER_ID) : MISSING,
+  })
+  const judged = judgeFaults(write, rule, faults)
+  const isAdmitted = isAnywhere(rule.check) ? ALWAYS : whereHolds(logic, rule.check, sources)
+  return {
+    runs: and(isBound(write, rule), judged.isSound, isAdmitted),
+    faults: judged.faults,
+    stored: { rule, accepts: (name) => accepts(write, rule, name), isGiven, isKept: isGiven, sourcesOf },
+  }
+}
+
+/** Tries one rule by itself: once for all callers who see the same of its inputs. */
+export function tryRule(write: Write, rule: Rule): Trial {
+  const { mode, trials, namesShown, shows } = write
+  const known = trials.get(rule) ?? new Map<string, Trial>()
+  trials.set(rule, known)
+  const seen = namesShown.map(shows).join()
+  const trial = known.get(seen) ?? {
+    isWhole: dropsNothing(write, rule),
+    applied: mode === 'create' ? applyCreate(write, rule) : applyUpdate(write, rule),
+  }
+  known.set(seen, trial)
+  return trial
+}
+
+/**
+ * Chooses the rule that runs, as the service does: those that drop nothing come first. Writes outside the region stay
+ * undecided.
+ */
+export function chooseRule(write: Write, rules: readonly Rule[], region: Diagram): WriteDecision {
+  const { and, or, not } = write.sight.logic
+  const refusals = new Map<string, Diagram>()
+  const refuse = (why: string, when: Diagram): void =>
+    void refusals.set(why, or(refusals.get(why) ?? NEVER, when))
+  const granted: (readonly [Diagram, Stored])[] = []
+  const tried = rules.flatMap((rule) => {
+    const applies = write.mode === 'create' ? ALWAYS : write.sight.appliesTo(rule)
+    return and(region, applies) === NEVER ? [] : [{ ...tryRule(write, rule), applies }]
+  })
+  let open = region
+  let isFirst = region
+  let isDenied = region
+  for (const isWholesTurn of [true, false]) {
+    for (const { isWhole, applies, applied } of tried) {
+      const turn = and(open, applies, isWholesTurn ? isWhole : not(isWhole))
+      if (turn === NEVER) continue
+      const runs = and(turn, applied.runs)
+      if (runs !== NEVER) granted.push([runs, applied.stored])
+      const isFaulty = and(turn, isFirst, or(...applied.faults.values()))
+      refuse('400', isFaulty)
+      for (const [fault, when] of applied.faults) refuse(fault, and(isFaulty, when))
+      open = and(open, not(runs), not(isFaulty))
+      isFirst = and(isFirst, not(turn))
+      isDenied = and(isDenied, not(turn))
+    }
+  }
+  refuse(write.isSignedIn ? '403' : '401', and(open, isDenied))
+  refuse('403', and(open, not(isDenied)))
+  return { refusals, granted }
+}
+
+const dropsNothing = (write: Write, rule: Rule): Diagram => {
+  const { logic, collection } = write.sight
+  const dropped = write.names.filter(
+    (name) => !accepts(write, rule, name) && !rule.set.has(name) && name !== collection.verifiedField,
+  )
+  return logic.not(logic.or(...dropped.map(write.body.names)))
+}

@@ -1,0 +1,427 @@
+import type { Collection } from '../../../core/config/plan.js'
+import { isFieldName, isSystemField } from '../../../core/fields/schema/names.js'
+import { matches } from '../../../core/filter/matches.js'
+import { compilePath, isObject, readOwn } from '../../../core/json/own-properties.js'
+import { toPointerPart } from '../../../core/json/pointer.js'
+import { createReport } from '../../../core/json/report.js'
+import type { BoundCaller, KnownCaller } from '../../../core/permissions/caller.js'
+import {
+  EVERYONE,
+  includesProperty,
+  isRole,
+  OWNER,
+  type Rule,
+  type RuleOperation,
+  SIGNED_IN,
+} from '../../../core/permissions/grants.js'
+import { appliesTo } from '../../../core/permissions/read-gate.js'
+import { decidingSubjects } from '../../../core/permissions/write-rules.js'
+import { isOperator, OPTIONS } from '../../../core/query/operators.js'
+import { type Binding, bindValue, findVariables } from '../../../core/query/variable.js'
+import { bindWhere, parseWhere, type WhereScope } from '../../../core/query/where.js'
+import type { StoredDocument } from '../../../core/storage.js'
+import type { Caller, JsonObject, OperatorName, RuleConfig, WhereConfig } from '../../../core/types.js'
+import type {
+  DroppedProperty,
+  JudgedComparison,
+  JudgedCondition,
+  JudgedRule,
+  Judgement,
+} from './explanation.js'
+import { type ExplainedOperation, placesOf } from './places.js'
+import type { RecordedBody, RecordedOperation } from './recorder.js'
+import type { ExplainedRun } from './run-request.js'
+
+/** The rule of a subject for an operation, and its place. */
+interface WrittenRule {
+  readonly pointer: string
+  /** `{}` for `true`, `null` for `false`. */
+  readonly rule: RuleConfig | null
+}
+
+/** The place of a subject's grant. */
+export const grantPointer = (collection: string, subject: string): string =>
+  `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}`
+
+/** The grants of a collection, by subject. */
+export function grantsOf(config: unknown, collection: string): { readonly [subject: string]: unknown } {
+  const found = ['collections', collection, 'permissions'].reduce<unknown>(
+    (value, name) => (isObject(value) ? readOwn(value, name) : undefined),
+    config,
+  )
+  return isObject(found) ? found : {}
+}
+
+/** Finds the rule of a subject for an operation (CONTRACT.md §5); `null` if the configuration has none. */
+export function findRule(
+  config: unknown,
+  collection: string,
+  subject: string,
+  operation: RuleOperation,
+): WrittenRule | null {
+  const grant = readOwn(grantsOf(config, collection), subject)
+  const pointer = grantPointer(collection, subject)
+  if (typeof grant === 'boolean') return { pointer, rule: grant ? {} : null }
+  if (!isObject(grant)) return null
+  if (isPlain(grant)) {
+    const { pick, omit } = grant as RuleConfig
+    if (operation === 'read') return { pointer, rule: {} }
+    return operation === 'create'
+      ? { pointer, rule: { ...(pick ? { pick } : {}), ...(omit ? { omit } : {}) } }
+      : null
+  }
+  const rule = readOwn(grant, operation)
+  if (rule === undefined) return null
+  return { pointer: `${pointer}/${operation}`, rule: isObject(rule) ? rule : rule === true ? {} : null }
+}
+
+/** Whether a grant is `{ pick, omit }`: it allows to read everything, and to create with these properties. */
+export const isPlain = (grant: object): boolean =>
+  Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')
+
+/** A document, and the caller for whom it is evaluated. */
+interface ConditionSubject {
+  readonly collection: Collection
+  readonly claims: WhereScope['claims']
+  readonly asking: BoundCaller
+  readonly document: JsonObject
+}
+
+/**
+ * Evaluates a condition of the configuration on a document, part by part: the service parses, binds and evaluates each
+ * comparison in the same way.
+ */
+function judgeCondition(where: WhereConfig, pointer: string, judging: ConditionSubject): JudgedCondition {
+  const parts = Object.entries(where).map(([name, asked]) => judgeEntry(name, asked, pointer, judging))
+  return all(parts, pointer)
+}
+
+function judgeEntry(name: string, asked: unknown, outer: string, judging: ConditionSubject): JudgedCondition {
+  const pointer = `${outer}/${name}`
+  if ((name === '$or' || name === '$and') && Array.isArray(asked)) {
+    const parts = asked.map((group, i) => judgeCondition(group, `${pointer}/${i}`, judging))
+    return name === '$and'
+      ? all(parts, pointer)
+      : { kind: 'any', pointer, holds: parts.some(({ holds }) => holds), parts }
+  }
+  if (!isObject(asked))
+    return judgeComparison({ field: name, operator: '$eq', operand: asked }, pointer, judging)
+  const parts = Object.entries(asked).flatMap(([operator, operand]): JudgedCondition[] =>
+    isOperator(operator)
+      ? [
+          judgeComparison(
+            { field: name, operator, operand, options: asked[OPTIONS] },
+            `${pointer}/${operator}`,
+            judging,
+          ),
+        ]
+      : [],
+  )
+  return all(parts, pointer)
+}
+
+/** A single part needs no group. */
+function all(parts: readonly JudgedCondition[], pointer: string): JudgedCondition {
+  const [only] = parts
+  if (only && parts.length === 1) return only
+  return { kind: 'all', pointer, holds: parts.every(({ holds }) => holds), parts }
+}
+
+interface Comparison {
+  readonly field: string
+  readonly operator: OperatorName
+  readonly operand: unknown
+  readonly options?: unknown
+}
+
+/** Evaluates one comparison on one document. */
+function judgeComparison(
+  { field, operator, operand, options }: Comparison,
+  pointer: string,
+  { collection, claims, asking, document }: ConditionSubject,
+): JudgedComparison {
+  const written = {
+    [field]: { [operator]: operand, ...(options === undefined ? {} : { [OPTIONS]: options }) },
+  }
+  let isLacking = false
+  const filter = bindWhere(parseWhere(written, scopeOf(collection, claims), UNHEARD), asking.binding, () => {
+    isLacking = true
+  })
+  const found = compilePath(field)(document)
+  const bound = operator === '$regex' ? undefined : bindOperand(operand, operator, asking.binding)
+  return {
+    kind: 'comparison',
+    pointer,
+    holds: matches(filter, document),
+    field,
+    operator,
+    operand,
+    ...(bound ? { bound: bound.value } : {}),
+    isLacking,
+    ...(found === undefined ? {} : { found }),
+  }
+}
+
+const bindOperand = (
+  operand: unknown,
+  operator: OperatorName,
+  binding: Binding,
+): { readonly value: unknown } | undefined =>
+  findVariables(operand).length === 0
+    ? undefined
+    : bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
+
+/** The configuration is compiled, so it has no errors to report. */
+const UNHEARD = createReport<[message: string]>(() => true)
+
+const scopeOf = ({ paths, parsePattern }: Collection, claims: ConditionSubject['claims']): WhereScope => ({
+  paths,
+  parsePattern,
+  claims,
+  judgeVariable: () => undefined,
+  isUnsure: () => false,
+})
+
+/** The fields that a condition names, in order, without duplicates. */
+export function fieldsIn(where: WhereConfig): readonly string[] {
+  const names = Object.entries(where).flatMap(([name, asked]): readonly string[] =>
+    (name === '$or' || name === '$and') && Array.isArray(asked) ? asked.flatMap(fieldsIn) : [name],
+  )
+  return [...new Set(names)]
+}
+
+/** The properties of a body that a rule dropped, each with the line of the rule that drops it. */
+function droppedFrom(
+  { roleField, verifiedField }: Collection,
+  body: JsonObject,
+  kept: JsonObject,
+  { rule, written }: { readonly rule: Rule; readonly written: WrittenRule },
+): readonly DroppedProperty[] {
+  const { pointer } = written
+  return Object.keys(body)
+    .filter((name) => !Object.hasOwn(kept, name))
+    .map((name): DroppedProperty => {
+      if (isSystemField(name) || name === verifiedField) return { name, by: null, why: 'service' }
+      if (rule.set.has(name)) return { name, by: `${pointer}/set/${name}`, why: 'set' }
+      if (!includesProperty(rule.properties, name)) return findLine(name, written)
+      return { name, by: pointer, why: name === roleField ? 'role' : 'service' }
+    })
+}
+
+/** The properties of a document that a rule does not show, each with the line of the rule that hides it. */
+function hiddenIn(
+  { fields, additionalProperties }: Collection,
+  document: StoredDocument,
+  { properties }: Rule,
+  written: WrittenRule,
+): readonly DroppedProperty[] {
+  const declared = new Map(fields.map((field) => [field.name, field]))
+  const isSeen = (name: string): boolean =>
+    !name.startsWith('_') && (isSystemField(name) || declared.has(name) || additionalProperties)
+  return Object.keys(document)
+    .filter((name) => isSeen(name) && !includesProperty(properties, name))
+    .map((name) => findLine(name, written))
+}
+
+/** The line of a rule that drops a name. */
+function findLine(name: string, { pointer, rule }: WrittenRule): DroppedProperty {
+  const place = rule?.omit?.indexOf(name) ?? -1
+  if (place >= 0) return { name, by: `${pointer}/omit/${place}`, why: 'omit' }
+  return { name, by: `${pointer}/pick`, why: 'pick' }
+}
+
+/** Whether a rule could keep a name: other names are dropped by all rules, or are validation errors. */
+export const isKeepable = (
+  { fields, additionalProperties, verifiedField }: Collection,
+  name: string,
+): boolean =>
+  !isSystemField(name) &&
+  name !== verifiedField &&
+  (fields.some((field) => field.name === name) || (additionalProperties && isFieldName(name)))
+
+/** The most decisions: a list may have many documents, and a bulk many bodies. */
+const MOST = 20
+
+/** The decisions of a run in their order, and whether some were left out. */
+export function judgeOperations(run: ExplainedRun): {
+  readonly judgements: readonly Judgement[]
+  readonly isCut: boolean
+} {
+  const judgements = placesOf(run).flatMap((place) => judgeOperation(run, place))
+  const most = judgements.slice(0, MOST)
+  return { judgements: most, isCut: judgements.length > most.length }
+}
+
+function judgeOperation(
+  run: ExplainedRun,
+  { operation: recorded, place, id }: ExplainedOperation,
+): readonly Judgement[] {
+  const { operation, collection, looks, fits, bodies, rules } = recorded
+  const at = { run, recorded, place }
+  if (operation === 'create')
+    return bodies.length === 0
+      ? [judgeWrite(at, null, null)]
+      : bodies.map((body, i) =>
+          judgeWrite(bodies.length > 1 ? { ...at, place: `/documents/${i}` } : at, null, body),
+        )
+  if (id === null) {
+    const stored = rules.length > 0 ? (run.stored.get(collection.name) ?? []) : []
+    return stored.length === 0 ? [judgeRead(at, null)] : stored.map((document) => judgeRead(at, document))
+  }
+  // The first look: a write also looks at the document that it has stored.
+  const look = looks.find(({ document }) => document._id === id)
+  if (operation === 'read') return [judgeRead(at, look?.document ?? null)]
+  // Only anonymous callers are rejected without reading the document.
+  const reading =
+    look || fits.length > 0 || run.answer.status === 404 ? [judgeRead(at, look?.document ?? null)] : []
+  // A document that is not readable is not changed.
+  if (reading.length > 0 && !look?.holds) return reading
+  return [...reading, judgeWrite(at, look?.document ?? null, bodies.at(-1) ?? null)]
+}
+
+interface OperationContext {
+  readonly run: ExplainedRun
+  readonly recorded: RecordedOperation
+  readonly place: string
+}
+
+/** The defaults of a rule before it is evaluated. */
+const BARE = { where: null, check: null, lacking: [], dropped: [], faults: [] } as const
+
+function judgeRead(at: OperationContext, document: StoredDocument | null): Judgement {
+  const { run, recorded } = at
+  const { collection, asking } = recorded
+  const { read } = collection.permissions
+  const rules = subjectsOf(asking.caller, read.keys(), 'read').map((subject): JudgedRule => {
+    const written = findRule(run.config, collection.name, subject, 'read')
+    const bare = { subject, pointer: written?.pointer ?? null, ...BARE }
+    const rule = read.get(subject)
+    if (!written || !rule) return { ...bare, verdict: written ? 'refused' : 'silent' }
+    if (!document) return { ...bare, verdict: 'open' }
+    const where = judgeWhere(at, rule, written, document)
+    if (where?.holds === false) return { ...bare, verdict: 'where', where }
+    return { ...bare, verdict: 'granted', where, dropped: hiddenIn(collection, document, rule, written) }
+  })
+  return judgementOf(at, 'read', document, rules)
+}
+
+function judgementOf(
+  { recorded: { collection }, place }: OperationContext,
+  operation: RuleOperation,
+  document: StoredDocument | null,
+  rules: readonly JudgedRule[],
+): Judgement {
+  const isGranted = rules.some(({ verdict }) => verdict === 'granted' || verdict === 'open')
+  return { operation, collection: collection.name, place, document: document?._id ?? null, isGranted, rules }
+}
+
+function judgeWrite(
+  at: OperationContext,
+  document: StoredDocument | null,
+  body: RecordedBody | null,
+): Judgement {
+  const { run, recorded } = at
+  const { operation, collection, asking } = recorded
+  const mentions = collection.permissions[operation]
+  const deciding = decidingSubjects(mentions, asking.caller)
+  const rules = subjectsOf(asking.caller, mentions.keys(), operation).map((subject): JudgedRule => {
+    const written = findRule(run.config, collection.name, subject, operation)
+    const bare = { subject, pointer: written?.pointer ?? null, ...BARE }
+    const rule = mentions.get(subject)
+    if (!written || rule === undefined) return { ...bare, verdict: 'silent' }
+    if (!deciding.includes(subject)) return { ...bare, verdict: 'outranked' }
+    if (!rule || !recorded.rules.includes(rule)) return { ...bare, verdict: 'refused' }
+    const fit = recorded.fits.findLast((one) => one.rule === rule)
+    const where = fit ? judgeWhere(at, rule, written, fit.document) : null
+    if (fit && !fit.holds) return { ...bare, verdict: 'where', where }
+    if (operation === 'delete') return { ...bare, verdict: fit ? 'granted' : 'open', where }
+    return { ...bare, where, ...judgeAttempt(at, rule, written, body) }
+  })
+  return judgementOf(at, operation, document, rules)
+}
+
+type AttemptVerdict = Pick<JudgedRule, 'verdict'> & Partial<JudgedRule>
+
+/** The outcome of a body under a rule. */
+function judgeAttempt(
+  { run: { plan }, recorded: { collection, operation } }: OperationContext,
+  rule: Rule,
+  written: WrittenRule,
+  body: RecordedBody | null,
+): AttemptVerdict {
+  const attempt = body?.attempts.find((one) => one.rule === rule)
+  if (!body || !attempt) return { verdict: 'open' }
+  const { outcome, checked, kept } = attempt
+  const dropped = droppedFrom(collection, body.body, kept.body, { rule, written })
+  if (!outcome) return { verdict: 'granted-before', dropped }
+  const place = placeOfCheck(written, operation)
+  const check =
+    checked && place
+      ? judgeCondition(place.check, place.pointer, { collection, claims: plan.claims, ...checked })
+      : null
+  if (outcome.kind === 'fits') return { verdict: 'granted', dropped, check }
+  if (outcome.kind === 'invalid') return { verdict: 'faults', dropped, faults: outcome.faults ?? [] }
+  return checked && !checked.holds
+    ? { verdict: 'check', dropped, check }
+    : { verdict: 'set', dropped, lacking: findLacking(rule, body.asking) }
+}
+
+/** The `check` of a rule; that of an update defaults to its `where` (CONTRACT.md §5). */
+export function placeOfCheck(
+  { rule, pointer }: WrittenRule,
+  operation: RuleOperation,
+): { readonly check: WhereConfig; readonly pointer: string } | null {
+  if (rule?.check) return { check: rule.check, pointer: `${pointer}/check` }
+  return rule?.where && operation === 'update' ? { check: rule.where, pointer: `${pointer}/where` } : null
+}
+
+/** The variables that a rule's `set` lacks; all of them if one has an invalid form. */
+function findLacking({ set }: Rule, asking: BoundCaller): readonly string[] {
+  const variables = [...new Set(findVariables([...set.values()]))]
+  const lacking = variables.filter((variable) => bindValue(variable, asking.binding) === undefined)
+  return lacking.length > 0 ? lacking : variables
+}
+
+/** The subjects of a caller for an operation, in the order in which their rules are tried. */
+function subjectsOf(
+  caller: KnownCaller | null,
+  mentioned: Iterable<string>,
+  operation: RuleOperation,
+): readonly string[] {
+  const known = [...mentioned].filter((subject) => isRole(subject) && appliesTo(subject, caller))
+  const roles = [...new Set([...known, ...(caller?.roles ?? []).filter(isRole)])]
+  const others = operation === 'create' ? [SIGNED_IN, EVERYONE] : [SIGNED_IN, EVERYONE, OWNER]
+  return [...roles, ...others.filter((subject) => appliesTo(subject, caller))]
+}
+
+/** All subjects of a caller that a configuration can name. */
+export const listSubjects = (caller: Caller | null): readonly string[] =>
+  subjectsOf(caller && { id: caller.id, roles: caller.roles ?? [], fields: {} }, [], 'read')
+
+/** The condition of a rule on a stored document; `null` for none. */
+function judgeWhere(
+  { run: { plan }, recorded }: OperationContext,
+  compiled: Rule,
+  { rule, pointer }: WrittenRule,
+  document: StoredDocument,
+): JudgedCondition | null {
+  const { subject } = compiled
+  const { collection } = recorded
+  // A write reads the caller's claims again.
+  const asking = recorded.fits.at(-1)?.asking ?? recorded.looks.at(-1)?.asking ?? recorded.asking
+  const judging = { collection, claims: plan.claims, asking, document }
+  const parts: JudgedCondition[] = []
+  if (subject === OWNER)
+    parts.push(
+      judgeComparison({ field: 'createdBy', operator: '$eq', operand: '$user._id' }, pointer, judging),
+    )
+  if (rule?.where) parts.push(judgeCondition(rule.where, `${pointer}/where`, judging))
+  const isHiding = collection.permissions.read.get(subject) === compiled && !isRole(subject)
+  if (isHiding && plan.auth?.requiresVerified && collection.verifiedField !== null) {
+    const asked = { field: collection.verifiedField, operator: '$exists', operand: true } as const
+    parts.push(judgeComparison(asked, '/auth/requireVerified', judging))
+  }
+  const [only] = parts
+  if (parts.length < 2) return only ?? null
+  return { kind: 'all', pointer, holds: parts.every(({ holds }) => holds), parts }
+}

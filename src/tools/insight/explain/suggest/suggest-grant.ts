@@ -1,0 +1,411 @@
+import type { Collection } from '../../../../core/config/plan.js'
+import { ConfigError } from '../../../../core/errors.js'
+import { compilePath, isObject, readOwn } from '../../../../core/json/own-properties.js'
+import { toPointerPart, toPointerParts } from '../../../../core/json/pointer.js'
+import {
+  EVERYONE,
+  isRole,
+  OPERATIONS,
+  OWNER,
+  type Rule,
+  type RuleOperation,
+  SIGNED_IN,
+} from '../../../../core/permissions/grants.js'
+import { selectReadRules } from '../../../../core/permissions/read-gate.js'
+import type { JsonObject, RuleConfig, WhereConfig } from '../../../../core/types.js'
+import type { InsightOptions } from '../../options.js'
+import type { Suggestion } from '../explanation.js'
+import { findMissing, type Missing } from '../find-missing.js'
+import {
+  fieldsIn,
+  findRule,
+  grantPointer,
+  grantsOf,
+  isKeepable,
+  isPlain,
+  placeOfCheck,
+} from '../judge-operations.js'
+import { type ExplainedOperation, placesOf } from '../places.js'
+import type { RecordedAttempt, RecordedBody } from '../recorder.js'
+import { type ExplainedRun, runRequest } from '../run-request.js'
+
+/** A rule that is closer to letting a request through. */
+interface Repaired {
+  readonly rule: RuleConfig
+  /** The additional names that it accepts. */
+  readonly names: readonly string[]
+  /** The added conditions. */
+  readonly conditions: number
+}
+
+/** A rule as written, and compiled. */
+interface Broken {
+  readonly operation: RuleOperation
+  readonly rule: RuleConfig
+  readonly compiled: Rule
+}
+
+/** The next forms of a rule under which an operation was rejected, or that dropped a property. */
+function* repairRule({ operation: recorded, id }: ExplainedOperation, broken: Broken): Generator<Repaired> {
+  const { operation, rule, compiled } = broken
+  const { collection } = recorded
+  if (operation === 'read') {
+    const look = recorded.looks.find(({ document }) => document._id === id)
+    if (look && !look.holds) yield* widen(rule, 'where', rule.where, look.document)
+    return
+  }
+  const fit = recorded.fits.findLast((one) => one.rule === compiled && !one.holds)
+  if (fit) yield* widen(rule, 'where', rule.where, fit.document)
+  for (const body of recorded.bodies) {
+    if (isWhole(collection, body)) continue
+    const attempt = body.attempts.find((one) => one.rule === compiled)
+    const names = attempt ? droppedBy(collection, body, attempt) : []
+    if (names.length > 0) yield { rule: acceptNames(collection, rule, names), names, conditions: 0 }
+    const checked = attempt?.checked
+    const check = placeOfCheck({ rule, pointer: '' }, operation)?.check
+    if (checked && !checked.holds) yield* widen(rule, 'check', check, checked.document)
+  }
+}
+
+/** Widens a condition by an alternative: a field that it names equals the value of the document. */
+function* widen(
+  rule: RuleConfig,
+  name: 'where' | 'check',
+  condition: WhereConfig | undefined,
+  document: JsonObject,
+): Generator<Repaired> {
+  for (const field of condition ? fieldsIn(condition) : []) {
+    const equality = { [field]: scalarOf(compilePath(field)(document)) }
+    yield { rule: { ...rule, [name]: either(condition ?? {}, equality) }, names: [], conditions: 1 }
+  }
+}
+
+/** A value that an equality can name: an element of an array, `null` for a missing value. */
+function scalarOf(value: unknown): unknown {
+  const one = Array.isArray(value) ? value[0] : value
+  return one === undefined || typeof one === 'object' ? null : one
+}
+
+function either(condition: WhereConfig, other: WhereConfig): WhereConfig {
+  const { $or, ...rest } = condition
+  return Array.isArray($or) && Object.keys(rest).length === 0
+    ? { $or: [...$or, other] }
+    : { $or: [condition, other] }
+}
+
+/** The names that a rule dropped from a body although a rule could keep them. */
+const droppedBy = (
+  collection: Collection,
+  { body }: RecordedBody,
+  attempt: RecordedAttempt,
+): readonly string[] =>
+  attempt.kept.isWhole
+    ? []
+    : Object.keys(body).filter(
+        (name) =>
+          !Object.hasOwn(attempt.kept.body, name) &&
+          !attempt.rule.set.has(name) &&
+          isKeepable(collection, name),
+      )
+
+/** Whether a body was accepted, and no property dropped that a rule could keep. */
+function isWhole(collection: Collection, body: RecordedBody): boolean {
+  const ran = body.attempts.find(({ outcome }) => outcome?.kind === 'fits')
+  return ran !== undefined && droppedBy(collection, body, ran).length === 0
+}
+
+/** The same rule, with more accepted names. */
+function acceptNames(
+  { fields, roleField }: Collection,
+  rule: RuleConfig,
+  names: readonly string[],
+): RuleConfig {
+  const { pick, omit, ...others } = rule
+  const left = omit?.filter((name) => !names.includes(name))
+  const needsPick = pick !== undefined || names.some((name) => name === roleField)
+  const known = pick ?? fields.map(({ name }) => name).filter((name) => !left?.includes(name))
+  return {
+    ...(needsPick ? { pick: [...new Set([...known, ...names])] } : {}),
+    ...(left && left.length > 0 ? { omit: left } : {}),
+    ...others,
+  }
+}
+
+/** The rule that decided: the first one that was tried, or would have been; `null` for none. */
+function findDecisive(
+  config: unknown,
+  { operation: recorded }: ExplainedOperation,
+  operation: RuleOperation,
+): RuleConfig | null {
+  const { collection, asking, rules } = recorded
+  const failed = recorded.bodies.find((body) => !isWhole(collection, body))
+  const decisive =
+    operation === 'read' && recorded.operation !== 'read'
+      ? selectReadRules(collection.permissions, asking.caller)[0]
+      : (failed?.attempts[0]?.rule ?? rules[0])
+  return decisive ? (findRule(config, collection.name, decisive.subject, operation)?.rule ?? null) : null
+}
+
+const FRESH: { readonly [operation in RuleOperation]: RuleConfig } = {
+  create: { pick: [] },
+  read: {},
+  update: { pick: [] },
+  delete: {},
+}
+
+/** A rule for a subject without one: it accepts no property of a body yet. */
+const freshRule = (operation: RuleOperation): RuleConfig => FRESH[operation]
+
+/** Rules of one subject, by operation, that replace its existing ones. */
+type Rules = { readonly [operation in RuleOperation]?: RuleConfig }
+
+/** The change of a configuration that gives a subject some rules and keeps its others. */
+function patchOf(config: unknown, collection: string, subject: string, rules: Rules): Suggestion['patch'] {
+  const grants = grantsOf(config, collection)
+  const grant = { ...expand(readOwn(grants, subject), subject), ...shorten(rules) }
+  const hasGrants = Object.keys(grants).length > 0
+  return [
+    hasGrants
+      ? { op: 'add', path: grantPointer(collection, subject), value: grant }
+      : {
+          op: 'add',
+          path: `/collections${toPointerPart(collection)}/permissions`,
+          value: { [subject]: grant },
+        },
+  ]
+}
+
+/** A grant in the form by operation. */
+function expand(grant: unknown, subject: string): JsonObject {
+  if (typeof grant === 'boolean') {
+    const operations = OPERATIONS.filter((operation) => subject !== OWNER || operation !== 'create')
+    return Object.fromEntries(operations.map((operation) => [operation, grant]))
+  }
+  if (!isObject(grant)) return {}
+  if (!isPlain(grant)) return grant
+  const { pick, omit, ...others } = grant
+  return { ...others, read: true, create: { ...(pick ? { pick } : {}), ...(omit ? { omit } : {}) } }
+}
+
+/** A rule without restrictions is `true`. */
+const shorten = (rules: Rules): Suggestion['rules'] =>
+  Object.fromEntries(
+    Object.entries(rules).map(([operation, rule]) => [operation, Object.keys(rule).length > 0 ? rule : true]),
+  )
+
+/** Applies the patch of a suggestion to a copy of a configuration. */
+function applyPatch(config: unknown, [{ path, value }]: Suggestion['patch']): unknown {
+  return put(config, toPointerParts(path), value)
+}
+
+function put(target: unknown, [name, ...rest]: readonly string[], value: JsonObject): unknown {
+  if (name === undefined) return value
+  const object = isObject(target) ? target : {}
+  return { ...object, [name]: put(readOwn(object, name), rest, value) }
+}
+
+/** Compares two configurations: `comparePermissions`. */
+export type CompareConfigs = (before: unknown, after: unknown, options: InsightOptions) => Suggestion['diff']
+
+/** A grant to one subject that may let the request through. */
+interface Candidate {
+  readonly rules: Rules
+  readonly names: readonly string[]
+  readonly conditions: number
+}
+
+/** The most conditions that a candidate adds: rules with more are unreadable. */
+const MOST_CONDITIONS = 4
+/** The most candidates that are tried for one subject. */
+const MOST_CANDIDATES = 200
+
+/** The rejected request, and the right that was missing. */
+export interface Refused {
+  readonly run: ExplainedRun
+  readonly missing: Missing
+  readonly options: InsightOptions
+  readonly compare: CompareConfigs
+}
+
+/**
+ * Finds the first grant that would have let a request through (CONTRACT.md §8, "Explain"): by subject, then with the
+ * fewest names, then with the fewest added conditions. Each candidate is put into the configuration, and the request
+ * sent again.
+ */
+export async function suggestGrant(refused: Refused): Promise<Suggestion | null> {
+  const { run, missing, options, compare } = refused
+  for (const subject of candidateSubjects(run, missing)) {
+    const found = await searchFor(subject, refused)
+    if (!found) continue
+    const { collection } = missing
+    const patch = patchOf(run.config, collection, subject, found.rules)
+    const diff = compare(run.config, applyPatch(run.config, patch), options)
+    return {
+      collection,
+      subject,
+      rules: shorten(found.rules),
+      names: found.names,
+      conditions: found.conditions,
+      patch,
+      diff,
+    }
+  }
+  return null
+}
+
+/** `owner` of an own document, the caller's roles in the configuration's order, `user`, `*`. */
+function candidateSubjects(run: ExplainedRun, { collection, document, place }: Missing): readonly string[] {
+  const { caller } = place.operation.asking
+  if (caller === null) return [EVERYONE]
+  const stored = run.stored.get(collection)?.find(({ _id }) => _id === document)
+  const isOwn = stored ? readOwn(stored, 'createdBy') === caller.id : isCreated(run, place, document)
+  const named = Object.keys(grantsOf(run.config, collection)).filter((name) => caller.roles.includes(name))
+  const roles = [...new Set([...named, ...caller.roles])].filter(isRole)
+  return [...(isOwn ? [OWNER] : []), ...roles, SIGNED_IN, EVERYONE]
+}
+
+/** Whether an earlier operation of the same batch creates a document. */
+const isCreated = (run: ExplainedRun, { place }: ExplainedOperation, document: string | null): boolean =>
+  document !== null &&
+  placesOf(run).some(
+    (other) => other.place !== place && other.id === document && other.operation.operation === 'create',
+  )
+
+/** Tries candidates, those with the fewest additions first. */
+async function searchFor(
+  subject: string,
+  { run, missing, options }: Refused,
+): Promise<Candidate | undefined> {
+  const first = { rules: {}, names: [], conditions: 0 }
+  const open: Candidate[] = [...nextCandidates(subject, first, run, missing.collection)]
+  const known = new Set<string>()
+  for (let tried = 0; tried < MOST_CANDIDATES; ) {
+    const candidate = takeFirst(open)
+    if (!candidate) return undefined
+    const key = JSON.stringify(candidate.rules)
+    if (known.has(key) || candidate.conditions > MOST_CONDITIONS) continue
+    known.add(key)
+    tried += 1
+    const patch = patchOf(run.config, missing.collection, subject, candidate.rules)
+    const again = await tryRun(applyPatch(run.config, patch), run, options)
+    if (!again) continue
+    if (isThrough(again)) return candidate
+    open.push(...nextCandidates(subject, candidate, again, missing.collection))
+  }
+  return undefined
+}
+
+/** Takes the one with the fewest names, then with the fewest conditions, then the earliest. */
+function takeFirst(open: Candidate[]): Candidate | undefined {
+  let first = 0
+  for (const [i, { names, conditions }] of open.entries()) {
+    const best = open[first]
+    const order = best && (names.length - best.names.length || conditions - best.conditions)
+    if (order !== undefined && order < 0) first = i
+  }
+  return open.splice(first, 1)[0]
+}
+
+/** Runs the request under another configuration; `undefined` if that is invalid. */
+async function tryRun(
+  config: unknown,
+  { request }: ExplainedRun,
+  options: InsightOptions,
+): Promise<ExplainedRun | undefined> {
+  try {
+    return await runRequest(config, request, options)
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return undefined
+    throw thrown
+  }
+}
+
+/** Whether a request succeeded, and no property was dropped that a rule could keep. */
+export const isThrough = ({ answer: { status }, operations }: ExplainedRun): boolean =>
+  ((status >= 200 && status < 300) || status === 304) &&
+  operations.every(({ collection, bodies }) => bodies.every((body) => isWhole(collection, body)))
+
+/** The candidates that extend a failed one by one addition: a missing right, or a part of a rule. */
+function* nextCandidates(
+  subject: string,
+  candidate: Candidate,
+  run: ExplainedRun,
+  collection: string,
+): Generator<Candidate> {
+  const missing = findMissing(run)
+  if (missing && missing.collection !== collection) return
+  if (missing && !(missing.operation in candidate.rules)) {
+    yield* addRight(subject, candidate, run, missing)
+    return
+  }
+  const dropping = missing ? undefined : findDropping(run, collection)
+  if (dropping && !(dropping.operation in candidate.rules)) yield* addRight(subject, candidate, run, dropping)
+  for (const operation of Object.keys(candidate.rules) as RuleOperation[]) {
+    const rule = candidate.rules[operation]
+    if (rule)
+      for (const repaired of repairsOf(run, collection, { subject, operation, rule }))
+        yield join(candidate, operation, repaired)
+  }
+}
+
+/** The right to write the properties that a successful request has dropped. */
+function findDropping(run: ExplainedRun, collection: string): Missing | undefined {
+  const place = placesOf(run).find(
+    ({ operation: { collection: its, bodies } }) =>
+      its.name === collection && !bodies.every((body) => isWhole(its, body)),
+  )
+  return place && { operation: place.operation.operation, collection, document: place.id, place }
+}
+
+/**
+ * A subject's own rule is repaired, never replaced, so no caller loses a right. Without one, the subject gets the rule
+ * that decided.
+ */
+function* addRight(
+  subject: string,
+  candidate: Candidate,
+  run: ExplainedRun,
+  { operation, collection, place }: Missing,
+): Generator<Candidate> {
+  // A document that does not exist yet has no owner.
+  if (subject === OWNER && operation === 'create') return
+  const own = findRule(run.config, collection, subject, operation)?.rule
+  if (own) {
+    for (const repaired of repairsOf(run, collection, { subject, operation, rule: own }))
+      yield join(candidate, operation, repaired)
+    return
+  }
+  const rule = forSubject(subject, operation, findDecisive(run.config, place, operation))
+  yield join(candidate, operation, { rule, names: [], conditions: 0 })
+}
+
+const forSubject = (_: string, operation: RuleOperation, rule: ReturnType<typeof findDecisive>) =>
+  rule ?? freshRule(operation)
+
+function* repairsOf(
+  run: ExplainedRun,
+  collection: string,
+  {
+    subject,
+    operation,
+    rule,
+  }: { readonly subject: string; readonly operation: RuleOperation; readonly rule: Repaired['rule'] },
+): Generator<Repaired> {
+  for (const place of placesOf(run)) {
+    const recorded = place.operation
+    const compiled = recorded.collection.permissions[operation].get(subject)
+    const isAsked = recorded.operation === operation || (operation === 'read' && place.id !== null)
+    if (compiled && isAsked && recorded.collection.name === collection)
+      yield* repairRule(place, { operation, rule, compiled })
+  }
+}
+
+const join = (
+  candidate: Candidate,
+  operation: RuleOperation,
+  { rule, names, conditions }: Repaired,
+): Candidate => ({
+  rules: { ...candidate.rules, [operation]: rule },
+  names: [...new Set([...candidate.names, ...names])],
+  conditions: candidate.conditions + conditions,
+})

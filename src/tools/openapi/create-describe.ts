@@ -1,0 +1,79 @@
+import { etagOfText } from '../../core/http/etag.js'
+import type { DescribeService, MountPoint } from '../../core/http/routes/create-exchange.js'
+import type { Bytes } from '../../core/json/bytes.js'
+import { createBoundedMap } from '../../core/kept/bounded-map.js'
+import { CACHES } from '../../core/kept/caches.js'
+import type { KnownCaller } from '../../core/permissions/caller.js'
+import { OPERATIONS } from '../../core/permissions/grants.js'
+import type { KeptText } from '../../core/permissions/kept-texts.js'
+import type { Call } from '../../core/request/call.js'
+import { runWithin, type Slice, type Sliced, stepsToWrite } from '../../core/slices.js'
+import { writeDescription } from './describe-service.js'
+import type { DescribedService } from './scope.js'
+
+/** The bytes of documents that are cached: fifty collections with thirty fields each take eight million. */
+const MAX_KEPT = 32 * 1024 * 1024
+
+/** Creates the descriptions of a service for its callers. Callers with the same subjects share a cached document. */
+export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes'>): DescribeService {
+  const kept = createBoundedMap<string, KeptText>(CACHES.descriptions, MAX_KEPT, ({ bytes }) => bytes.length)
+  const subjects = findSubjects(service)
+  let underWay: Promise<unknown> | undefined
+  const make = async (call: Call, found: MountPoint, key: string): Promise<KeptText> => {
+    const own = { ...service, hasAccountRoutes: found.hasAccountRoutes }
+    const document = await runWithin(call, function* (slice) {
+      return yield* joinInSlices(yield* writeDescription(own, call.caller, found.prefix, slice), slice)
+    })
+    kept.set(key, document)
+    return document
+  }
+  /** Creates one document at a time: during creation it takes several times its final size. */
+  const makeInTurn = async (call: Call, found: MountPoint, key: string): Promise<KeptText> => {
+    call.deadline.enter('describe')
+    while (underWay) await underWay
+    call.deadline.signal.throwIfAborted()
+    const known = kept.get(key)
+    if (known) return known
+    const making = make(call, found, key)
+    const end = (): void => {
+      underWay = undefined
+    }
+    underWay = making.then(end, end)
+    return making
+  }
+  return (call, found) => {
+    const { caller } = call
+    const key = JSON.stringify([found.prefix, found.hasAccountRoutes, caller && rolesOf(caller, subjects)])
+    return kept.get(key) ?? makeInTurn(call, found, key)
+  }
+}
+
+/**
+ * Joins the pieces of a document. A digest of many megabytes takes long, so the tag is a digest of the pieces' tags.
+ */
+function* joinInSlices(pieces: readonly Bytes[], slice: Slice): Sliced<KeptText> {
+  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
+  const tags: string[] = []
+  let at = 0
+  for (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.length
+    tags.push(etagOfText({ bytes: piece }))
+    slice.left -= stepsToWrite(piece.length)
+    if (slice.left <= 0) yield
+  }
+  return { bytes, etag: etagOfText(tags.join()) }
+}
+
+/** The subjects that appear in some rule. */
+const findSubjects = ({ plan }: Pick<DescribedService, 'plan'>): readonly string[] => [
+  ...new Set(
+    [...plan.collections.values()].flatMap(({ permissions }) =>
+      OPERATIONS.flatMap((operation) => [...permissions[operation].keys()]),
+    ),
+  ),
+]
+
+/** The roles of a caller that appear in some rule. */
+const rolesOf = ({ roles }: KnownCaller, subjects: readonly string[]): readonly string[] =>
+  subjects.filter((subject) => roles.includes(subject))

@@ -1,0 +1,89 @@
+import { compileConfig } from '../../core/config/compile-config.js'
+import { BASE_PATH, HOOKS, judgeHooks } from '../../core/config/options/check-options.js'
+import { readFills } from '../../core/config/options/fills.js'
+import { ConfigError } from '../../core/errors.js'
+import type { AnyHooks } from '../../core/hooks/types.js'
+import { checkCaller } from '../../core/http/identify.js'
+import { ANY, BOOLEAN, requireOptions } from '../../core/options.js'
+import type { KnownCaller } from '../../core/permissions/caller.js'
+import type { Caller, Config } from '../../core/types.js'
+import { type ApiDocument, describeService } from './describe-service.js'
+
+/** The options of `describeApi`. */
+export interface ApiOptions {
+  /** The caller whose rights are described; `null`: anonymous. Default: all callers together. */
+  readonly caller?: Caller | null
+  /** Whether the host identifies callers. Default false. */
+  readonly authenticate?: boolean
+  /** Whether a collection open to everyone is an error. Default false. */
+  readonly production?: boolean
+  /** With `authenticate`: whether the service keeps its own accounts too. Default false. */
+  readonly accounts?: boolean
+  /** Whether the host delivers tokens. Default: true if the configuration has `auth.verifiedField`. */
+  readonly deliver?: boolean
+  /** Default `""`. */
+  readonly basePath?: string
+  /** The `hooks` option of the service: bodies need not contain the fields that hooks fill. Default: none. */
+  readonly hooks?: AnyHooks
+}
+
+const OPTIONS = {
+  authenticate: BOOLEAN,
+  production: BOOLEAN,
+  accounts: BOOLEAN,
+  deliver: BOOLEAN,
+  caller: ANY,
+  basePath: BASE_PATH,
+  hooks: HOOKS,
+}
+
+/**
+ * Describes the HTTP interface of a configuration as OpenAPI 3.1 (CONTRACT.md §8, "OpenAPI"). For a caller it contains
+ * the operations that the caller's subjects allow for some documents and `$user` values. Throws `ConfigError`.
+ *
+ * @example
+ * ```ts
+ * const document = describeApi(config, { caller: { id: 'ann', roles: ['editor'] } })
+ * Object.keys(document.paths)  // what an editor may do
+ * ```
+ */
+export function describeApi(
+  config: Config | { readonly [key: string]: unknown },
+  options: ApiOptions = {},
+): ApiDocument {
+  requireOptions(options, OPTIONS)
+  const { caller, authenticate = false, production = false, basePath = '' } = options
+  const plan = compileConfig(config, {
+    production,
+    hasAuthenticate: authenticate,
+    fills: readFills(options.hooks),
+    faults: judgeHooks(options, config),
+  })
+  const accounts = authenticate && options.accounts !== true ? null : plan.auth
+  const delivers = options.deliver ?? (accounts?.verified ?? null) !== null
+  const document = describeService(
+    {
+      plan,
+      accounts,
+      hasAccountRoutes: accounts !== null,
+      deliver: delivers ? () => {} : undefined,
+      page: undefined,
+      hasHost: authenticate,
+      hasHooks: options.hooks !== undefined,
+    },
+    caller === undefined ? undefined : readCaller(caller),
+    basePath.replace(/\/+$/, ''),
+  )
+  // Parts of it are shared with other documents.
+  return structuredClone(document)
+}
+
+function readCaller(caller: unknown): KnownCaller | null {
+  try {
+    return checkCaller(caller)
+  } catch (thrown) {
+    throw new ConfigError([
+      { path: 'caller', message: thrown instanceof Error ? thrown.message : 'cannot be read' },
+    ])
+  }
+}

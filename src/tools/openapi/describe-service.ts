@@ -1,0 +1,328 @@
+import type { AuthPlan, Collection } from '../../core/config/plan.js'
+import type { ErrorCode } from '../../core/errors.js'
+import { nameOperation } from '../../core/http/observe/operation-name.js'
+import { isIn } from '../../core/http/routes/find-route.js'
+import type { Endpoint, Route, NamedByPath as RoutePlace } from '../../core/http/routes/route.js'
+import { ROUTES } from '../../core/http/routes/table.js'
+import type { Bytes } from '../../core/json/bytes.js'
+import type { JsonSchema } from '../../core/json/json-schema.js'
+import type { RightsHolder } from '../../core/request/authorize.js'
+import { runAtOnce, type Slice, type Sliced, stepsToWrite } from '../../core/slices.js'
+import type { ComponentKind } from './components.js'
+import { OF_ACCOUNTS } from './operations/accounts.js'
+import { OF_COLLECTIONS } from './operations/collections.js'
+import type { DescribeOperation, OperationDescription, OperationPlace } from './operations/operation.js'
+import { OF_SERVICE } from './operations/service.js'
+import { referToParameters } from './parameters.js'
+import { ALWAYS, describeProblems, OF_ALL_WRITES, WITH_BODY } from './problems.js'
+import { createScope, type DescribedService, type DescriptionScope } from './scope.js'
+
+/** An OpenAPI document. */
+export interface ApiDocument {
+  readonly openapi: string
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string }[]
+  /** Empty if a service has neither accounts nor a host that identifies callers; else absent. */
+  readonly security?: readonly []
+  readonly paths: { readonly [path: string]: { readonly [method: string]: JsonSchema } }
+  readonly components: { readonly [kind: string]: { readonly [name: string]: JsonSchema } }
+}
+
+/** The members of a document except its parts. */
+type DocumentHead = Omit<ApiDocument, 'paths' | 'components'>
+
+/** Receives the parts of a document as soon as they are created: a large document is never held as a whole tree. */
+interface TakeParts {
+  readonly path: (path: string, methods: JsonSchema) => void
+  readonly component: (kind: ComponentKind | 'securitySchemes', name: string, component: JsonSchema) => void
+}
+
+const KINDS: readonly ComponentKind[] = ['schemas', 'parameters', 'responses', 'headers']
+
+/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"), without the parts to which the reader has no right. */
+export function describeService(service: DescribedService, reader: RightsHolder, prefix = ''): ApiDocument {
+  const paths: { [path: string]: ApiDocument['paths'][string] } = {}
+  const components: { [kind: string]: { [name: string]: JsonSchema } } = Object.fromEntries(
+    KINDS.map((kind) => [kind, {}]),
+  )
+  const parts: TakeParts = {
+    path(path, methods) {
+      paths[path] = methods as ApiDocument['paths'][string]
+    },
+    component(kind, name, component) {
+      const named = components[kind] ?? {}
+      named[name] = component
+      components[kind] = named
+    },
+  }
+  const head = runAtOnce((slice) => describeInSlices(service, reader, { prefix, parts }, slice))
+  return { ...head, paths, components }
+}
+
+function* describeInSlices(
+  service: DescribedService,
+  reader: RightsHolder,
+  { prefix, parts }: { readonly prefix: string; readonly parts: TakeParts },
+  slice: Slice,
+): Sliced<DocumentHead> {
+  const scope = createScope(service, reader)
+  for (const [path, spots] of pathsOf(service)) {
+    const described = spots.flatMap((spot) => describeSpot(scope, spot))
+    const collection = spots[0]?.place.collection
+    slice.left -= collection ? DESCRIBE * collection.paths.size : NAME * service.plan.collections.size
+    if (slice.left <= 0) yield
+    if (described.length === 0) continue
+    const methods = Object.fromEntries(described)
+    parts.path(path, methods)
+    yield* scope.components.makeFor(methods, parts.component, slice)
+  }
+  const securitySchemes = Object.entries(describeSecurity(service))
+  for (const [name, scheme] of securitySchemes) parts.component('securitySchemes', name, scheme)
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Collections', version: '1', description: DESCRIPTION },
+    servers: [{ url: prefix === '' ? '/' : prefix }],
+    // States that the service has no accounts: without it, linters report a missing security scheme.
+    ...(securitySchemes.length > 0 ? {} : { security: [] }),
+  }
+}
+
+/** The steps (see `Slice`) of describing a path of a query, and of naming a collection. */
+const DESCRIBE = 400
+const NAME = 20
+
+const encoder = new TextEncoder()
+
+/** The characters of a piece: many small ones would cost more than their contents. */
+const PIECE = 32 * 1024
+
+/** Bytes of text, in pieces that are flushed as soon as they are long enough. */
+class Pieces {
+  readonly #done: Bytes[] = []
+  #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  add(text: string): void {
+    this.#text += text
+    if (this.#text.length < PIECE) return
+    this.#done.push(encoder.encode(this.#text))
+    this.#text = ''
+  }
+
+  end(): readonly Bytes[] {
+    return [...this.#done, encoder.encode(this.#text)]
+  }
+}
+
+/** An object of JSON, written member by member. */
+class WrittenObject {
+  readonly #slice: Slice
+  readonly #pieces = new Pieces('{')
+  #separator = ''
+
+  constructor(slice: Slice) {
+    this.#slice = slice
+  }
+
+  add(name: string, value: JsonSchema): void {
+    const text = `${this.#separator}${JSON.stringify(name)}:${JSON.stringify(value)}`
+    this.#slice.left -= stepsToWrite(text.length)
+    this.#separator = ','
+    this.#pieces.add(text)
+  }
+
+  end(): readonly Bytes[] {
+    this.#pieces.add('}')
+    return this.#pieces.end()
+  }
+}
+
+/** The same document as JSON in UTF-8, in pieces that are the same for the same document. */
+export function* writeDescription(
+  service: DescribedService,
+  reader: RightsHolder,
+  prefix: string,
+  slice: Slice,
+): Sliced<readonly Bytes[]> {
+  const paths = new WrittenObject(slice)
+  const kinds = new Map<string, WrittenObject>(KINDS.map((kind) => [kind, new WrittenObject(slice)]))
+  const parts: TakeParts = {
+    path: (path, methods) => paths.add(path, methods),
+    component(kind, name, component) {
+      const written = kinds.get(kind) ?? new WrittenObject(slice)
+      kinds.set(kind, written)
+      written.add(name, component)
+    },
+  }
+  const head = yield* describeInSlices(service, reader, { prefix, parts }, slice)
+  return [
+    encoder.encode(`${JSON.stringify(head).slice(0, -1)},"paths":`),
+    ...paths.end(),
+    ...[...kinds].flatMap(([kind, written], i) => [
+      encoder.encode(`${i === 0 ? ',"components":{' : ','}${JSON.stringify(kind)}:`),
+      ...written.end(),
+    ]),
+    encoder.encode('}}'),
+  ]
+}
+
+const DESCRIPTION = `The operations that this caller may use. Request and response bodies are JSON, errors are \`application/problem+json\` with a stable \`code\`.
+
+**Queries.** A document must match all conditions. \`q[f]=v\` is short for \`q[f][$eq]=v\`. Repeating \`q[f]\`, or \`$regex\`, means one of these; repeating \`$ne\`, none of these. \`q[$or][0][f]=v&q[$or][1][g]=w\` joins groups, one of which must match. A field that is hidden on a document counts as missing there. Only reserved characters need percent-encoding.
+
+**Pages.** With a \`limit\` of at most 1,000, if more documents follow, the header \`Next-Cursor\` is the \`after\` of the next page, which replaces \`skip\`, or \`Next-Skip\` is its \`skip\`; the rest of the query stays the same.
+
+**Updates.** \`If-Match\` with the \`ETag\` of the document that was read prevents lost updates.`
+
+type DescribedPath = { readonly collection?: Collection; readonly auth: AuthPlan | null }
+
+/** A method of a path. */
+export interface Spot {
+  readonly method: string
+  /** The path as it is described. */
+  readonly path: string
+  /** The path as the table of routes has it. */
+  readonly form: string
+  readonly endpoint: Endpoint<keyof RoutePlace>
+  readonly place: DescribedPath
+}
+
+/** The paths of a service in their order, with their methods. */
+export const pathsOf = (
+  service: DescribedService,
+): readonly (readonly [path: string, spots: readonly Spot[]])[] =>
+  ROUTES.filter((route) => isThere(route, service)).flatMap((route) =>
+    placesOf(route, service).map(([path, place]) => [path, spotsOf(route, path, place)]),
+  )
+
+const spotsOf = (route: Route, path: string, place: DescribedPath): readonly Spot[] =>
+  Object.entries(route.methods).map(([method, endpoint]) => ({
+    method,
+    path,
+    form: route.path,
+    endpoint,
+    place,
+  }))
+
+/** Whether a route exists, and is public. */
+function isThere(route: Route, service: DescribedService): boolean {
+  const accounts = service.hasAccountRoutes ? service.accounts : null
+  const isOpen = accounts === null || route.isOpen?.(accounts) !== false
+  // A description exists only for a service that has `openapi`.
+  return isOpen && isIn(route, { ...service, accounts, isDescribed: true })
+}
+
+/** The paths of a route, one for each collection that has it. */
+function placesOf(
+  { path, isIn: has }: Route,
+  { plan, accounts }: DescribedService,
+): readonly (readonly [path: string, place: DescribedPath])[] {
+  const shown = path.replace(':id', '{id}')
+  if (!path.startsWith('/:collection')) return [[shown, { auth: accounts }]]
+  return [...plan.collections.values()]
+    .filter((collection) => has?.(collection) !== false)
+    .map((collection) => [shown.replace(':collection', collection.name), { collection, auth: accounts }])
+}
+
+function describeSpot(
+  scope: DescriptionScope,
+  spot: Spot,
+): readonly (readonly [method: string, operation: JsonSchema])[] {
+  const { method, path, form, endpoint, place } = spot
+  const operation = findOperation(scope, spot)
+  if (!operation) return []
+  const { collection } = place
+  const name = nameOperation(method, form)
+  const query = collection ? referToParameters(scope, collection, endpoint.parameters ?? []) : []
+  const inPath = path.includes('{id}') ? [ID] : []
+  const parameters = [...inPath, ...query, ...(operation.parameters ?? [])]
+  const described: JsonSchema = {
+    tags: [collection?.name ?? (form.startsWith('/auth/') ? 'auth' : 'service')],
+    operationId: collection ? `${name}_${collection.name}` : name,
+    summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: operation.description }),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(operation.body
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: operation.body } },
+          },
+        }
+      : {}),
+    responses: answersOf(scope, operation),
+    ...askFor(operation, scope.service),
+  }
+  return [[method.toLowerCase(), described]]
+}
+
+/** The possible responses to a reader, by status; `undefined` if the reader has no right to ask. */
+export function describeResponses(scope: DescriptionScope, spot: Spot): JsonSchema | undefined {
+  const operation = findOperation(scope, spot)
+  return operation && answersOf(scope, operation)
+}
+
+/** Finds the description of an operation, which reads only the parts of a place that its path names. */
+const findOperation = (
+  scope: DescriptionScope,
+  { method, form, endpoint, place }: Spot,
+): OperationDescription | undefined =>
+  descriptionOf(form, nameOperation(method, form))(scope, { endpoint, ...place } as OperationPlace)
+
+function answersOf(scope: DescriptionScope, operation: OperationDescription): JsonSchema {
+  const problems: readonly ErrorCode[] = [
+    ...ALWAYS,
+    ...(scope.service.hasAccountRoutes ? (['invalid_token'] as const) : []),
+    ...(operation.body ? WITH_BODY : []),
+    ...(operation.problems ?? []),
+  ]
+  // Operations that a hook adds can fail like any write.
+  const refused = problems.includes('refused') && scope.service.hasHooks ? OF_ALL_WRITES : []
+  return { ...operation.answers, ...describeProblems(scope, [...problems, ...refused]) }
+}
+
+const ID: JsonSchema = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
+
+/** The description of an operation in the table of routes. Throws if there is none. */
+function descriptionOf(form: string, name: string): DescribeOperation {
+  const table = form.startsWith('/:collection')
+    ? OF_COLLECTIONS
+    : form.startsWith('/auth/')
+      ? OF_ACCOUNTS
+      : OF_SERVICE
+  const describe = table[name]
+  if (!describe) throw new Error(`no description of ${name}`)
+  return describe
+}
+
+/** The security schemes. */
+const describeSecurity = ({
+  hasAccountRoutes,
+  hasHost,
+}: DescribedService): { readonly [name: string]: JsonSchema } => ({
+  ...(hasAccountRoutes
+    ? { session: { type: 'http', scheme: 'bearer', description: 'The token of a login.' } }
+    : {}),
+  ...(hasHost
+    ? {
+        host: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description:
+            'The host of this service identifies callers; it may use something else, like a cookie.',
+        },
+      }
+    : {}),
+})
+
+function askFor({ asker }: OperationDescription, service: DescribedService): JsonSchema {
+  const ways = Object.keys(describeSecurity(service))
+    .filter((name) => asker !== 'session' || name === 'session')
+    .map((name) => ({ [name]: [] }))
+  if (ways.length === 0) return {}
+  return { security: asker === undefined ? [{}, ...ways] : ways }
+}

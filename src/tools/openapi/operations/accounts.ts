@@ -1,0 +1,251 @@
+import type { AuthPlan } from '../../../core/config/plan.js'
+import type { ErrorCode } from '../../../core/errors.js'
+import type { JsonSchema } from '../../../core/json/json-schema.js'
+import { MAX_SESSIONS } from '../../../core/query/paging/session-page.js'
+import { ruleToRegister } from '../../../core/request/authorize.js'
+import { describeBody } from '../schemas/bodies.js'
+import { describeShown, isOpen } from '../schemas/documents.js'
+import { describeValue } from '../schemas/value-schema.js'
+import { type DescriptionScope, SYSTEM, valueOptions } from '../scope.js'
+import {
+  answer,
+  type DescribeOperation,
+  emptyAnswer,
+  NOTHING,
+  OF_IGNORING,
+  type OperationDescription,
+  type OperationPlace,
+  PREFER,
+} from './operation.js'
+
+/**
+ * The schema of an account as its owner may read it. An owner other than the reader may see more fields, which a
+ * description for the reader must not name: then the schema is left open.
+ */
+const referToAccount = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
+  scope.components.refer('schemas', 'service.account', () => {
+    const { users, identifier } = auth
+    const options = valueOptions(scope, users, 'answer')
+    const shown = describeShown(scope, users)
+    const always = [identifier, ...SYSTEM].map((field) => [
+      field.name,
+      shown[field.name] ?? describeValue(field, options),
+    ])
+    return {
+      type: 'object',
+      properties: {
+        _id: { type: 'string' },
+        ...shown,
+        ...Object.fromEntries(always),
+        createdBy: { type: ['string', 'null'] },
+      },
+      required: ['_id'],
+      additionalProperties: scope.reader !== undefined || isOpen(scope, users),
+    }
+  })
+
+/** The schema of the response to a login. */
+const referToSignedIn = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
+  scope.components.refer('schemas', 'service.signed-in', () => ({
+    type: 'object',
+    properties: {
+      user: referToAccount(scope, auth),
+      token: { type: 'string', description: 'For `Authorization: Bearer <token>`.' },
+      expiresAt: { type: 'string', format: 'date-time' },
+    },
+    required: ['user', 'token', 'expiresAt'],
+    additionalProperties: false,
+  }))
+
+/** The schema of the body of a registration; `undefined` if none can succeed. */
+function describeRegistration(scope: DescriptionScope, auth: AuthPlan): JsonSchema | undefined {
+  const { users, identifier, secret } = auth
+  return describeBody(scope, {
+    collection: users,
+    use: 'create',
+    // A registration never sets the role.
+    rules: [{ ...ruleToRegister(auth), acceptsRole: false }],
+    always: [identifier.name, secret.name],
+  })
+}
+
+/** The schema of a list of sessions. */
+const SESSIONS: JsonSchema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: {
+      _id: { type: 'string' },
+      createdAt: { type: 'string', format: 'date-time' },
+      expiresAt: { type: 'string', format: 'date-time' },
+      isCurrent: { type: 'boolean' },
+    },
+    required: ['_id', 'createdAt', 'expiresAt', 'isCurrent'],
+    additionalProperties: false,
+  },
+}
+
+const SESSION = { asker: 'session', problems: ['unauthenticated'] } as const
+
+/** The body of a route as its schema, with more specific schemas for some members. */
+function describeMembers(
+  { service }: DescriptionScope,
+  { endpoint }: OperationPlace,
+  known: { readonly [name: string]: JsonSchema } = {},
+): JsonSchema {
+  const { properties, ...schema } = endpoint.envelope?.(service) ?? { properties: {} }
+  return { ...schema, properties: { ...properties, ...known } }
+}
+
+/** The schema of a new secret, or a new identifier. */
+const describeNew = (
+  scope: DescriptionScope,
+  { users, ...auth }: AuthPlan,
+  name: 'secret' | 'identifier',
+) => ({
+  new: describeValue(auth[name], valueOptions(scope, users, 'element')),
+})
+
+const signsIn = (
+  scope: DescriptionScope,
+  { auth }: OperationPlace,
+  operation: Omit<OperationDescription, 'answers'>,
+): OperationDescription => ({
+  ...operation,
+  answers: { 200: answer(scope, 'Signed in.', referToSignedIn(scope, auth)) },
+})
+
+const register: DescribeOperation = (scope, { auth }) => {
+  const body = describeRegistration(scope, auth)
+  return (
+    body && {
+      summary: 'Creates an account',
+      parameters: [PREFER],
+      body: scope.components.refer('schemas', 'service.registration', () => body),
+      answers: auth.requiresVerified
+        ? { 202: answer(scope, 'The same response for new and existing accounts.', NOTHING, OF_IGNORING) }
+        : { 201: answer(scope, 'Signed in.', referToSignedIn(scope, auth), OF_IGNORING) },
+      problems: ['forbidden', 'unique_violation', 'document_too_large', 'outcome_unknown', 'refused'],
+    }
+  )
+}
+
+const login: DescribeOperation = (scope, place) =>
+  signsIn(scope, place, {
+    summary: 'Signs in',
+    body: describeMembers(scope, place),
+    problems: ['invalid_credentials', 'too_many_attempts', 'outcome_unknown'],
+  })
+
+/** The errors of a request that sets a secret or an identifier. */
+const OF_SECRETS: readonly ErrorCode[] = [
+  'invalid_credentials',
+  'too_many_attempts',
+  'outcome_unknown',
+  'refused',
+]
+
+const changeSecret: DescribeOperation = (scope, place) =>
+  signsIn(scope, place, {
+    summary: 'Changes the secret, and ends all other sessions',
+    body: describeMembers(scope, place, describeNew(scope, place.auth, 'secret')),
+    asker: 'session',
+    problems: ['unauthenticated', 'document_too_large', ...OF_SECRETS],
+  })
+
+const requesting =
+  (summary: string): DescribeOperation =>
+  (scope, place) => ({
+    summary,
+    body: describeMembers(scope, place),
+    answers: { 202: answer(scope, 'The same response for existing and unknown accounts.', NOTHING) },
+    problems: ['too_many_attempts', 'outcome_unknown'],
+  })
+
+const reset: DescribeOperation = (scope, place) =>
+  signsIn(scope, place, {
+    summary: 'Sets a new secret with a delivered token',
+    body: describeMembers(scope, place, describeNew(scope, place.auth, 'secret')),
+    problems: ['invalid_delivered_token', 'document_too_large', 'reference_in_use', ...OF_SECRETS],
+  })
+
+const verify: DescribeOperation = (scope, place) => ({
+  summary: 'Verifies the identifier with a delivered token',
+  body: describeMembers(scope, place),
+  answers: { 204: emptyAnswer(scope, 'The identifier is verified.') },
+  problems: ['invalid_delivered_token', 'document_too_large', 'reference_in_use', ...OF_SECRETS],
+})
+
+const changeIdentifier: DescribeOperation = (scope, place) =>
+  // A change of an immutable identifier could be requested, but never succeeds.
+  place.auth.identifier.definition.immutable
+    ? undefined
+    : {
+        summary: 'Requests a change of the identifier',
+        body: describeMembers(scope, place, describeNew(scope, place.auth, 'identifier')),
+        answers: { 202: answer(scope, 'A token is sent to the new identifier.', NOTHING) },
+        asker: 'session',
+        problems: ['unauthenticated', ...OF_SECRETS],
+      }
+
+const leaving =
+  (summary: string): DescribeOperation =>
+  (scope) => ({
+    summary,
+    answers: { 204: emptyAnswer(scope, 'Signed out.') },
+    asker: 'session',
+    problems: ['unauthenticated', 'outcome_unknown'],
+  })
+
+const me: DescribeOperation = (scope, { auth }) => ({
+  summary: "Reads the caller's own account",
+  answers: { 200: answer(scope, 'The account.', referToAccount(scope, auth)) },
+  ...SESSION,
+})
+
+/** The parameters of a list of sessions. */
+const PAGE: readonly JsonSchema[] = [
+  {
+    name: 'after',
+    in: 'query',
+    schema: { type: 'string' },
+    description: 'The `Next-Cursor` of the previous page.',
+  },
+  {
+    name: 'limit',
+    in: 'query',
+    schema: { type: 'integer', minimum: 0, maximum: MAX_SESSIONS },
+    description: `The maximum number of sessions. Default: ${MAX_SESSIONS}.`,
+  },
+]
+
+const sessions: DescribeOperation = (scope) => ({
+  summary: "Lists the caller's sessions",
+  parameters: PAGE,
+  answers: { 200: answer(scope, 'A page of the sessions.', SESSIONS, ['Next-Cursor', 'Link']) },
+  ...SESSION,
+})
+
+const endSession: DescribeOperation = (scope) => ({
+  summary: "Ends one of the caller's sessions",
+  answers: { 204: emptyAnswer(scope, 'The session has ended.') },
+  asker: 'session',
+  problems: ['unauthenticated', 'not_found', 'outcome_unknown'],
+})
+
+/** The operations of accounts, by name. */
+export const OF_ACCOUNTS: { readonly [name: string]: DescribeOperation } = {
+  register,
+  login,
+  reset,
+  verify,
+  me,
+  sessions,
+  'change-secret': changeSecret,
+  'change-identifier': changeIdentifier,
+  'request-reset': requesting('Requests a token that resets the secret'),
+  'request-verification': requesting('Requests a token that verifies the identifier'),
+  logout: leaving('Ends this session'),
+  'logout-all': leaving('Ends all sessions of the caller'),
+  'end-session': endSession,
+}

@@ -1,0 +1,280 @@
+import type { Collection } from '../../core/config/plan.js'
+import type { Field } from '../../core/fields/field-type.js'
+import { isSystemField } from '../../core/fields/schema/names.js'
+import type { Scalar, ValueType } from '../../core/filter/filter.js'
+import type { JsonSchema } from '../../core/json/json-schema.js'
+import { includesProperty } from '../../core/permissions/grants.js'
+import { MAX_LEVELS } from '../../core/query/compile-expand.js'
+import { elementOf } from '../../core/query/condition.js'
+import { isOperator, OPERATOR_NAMES, OPTIONS, operatorOf } from '../../core/query/operators.js'
+import type { ParameterName } from '../../core/query/raw-query.js'
+import { describeNumber, describeTime, orNull, TEXT } from './schemas/value-schema.js'
+import type { DescriptionScope } from './scope.js'
+
+/** The query parameters of a route on a collection (CONTRACT.md §3). */
+export const referToParameters = (
+  scope: DescriptionScope,
+  collection: Collection,
+  names: readonly ParameterName[],
+): readonly JsonSchema[] =>
+  names.flatMap((name) =>
+    scope.parametersOf(collection, name, () =>
+      DESCRIPTIONS[name](scope, collection).map((parameter) => refer(scope, collection, parameter)),
+    ),
+  )
+
+const refer = (scope: DescriptionScope, collection: Collection, parameter: Parameter): JsonSchema =>
+  scope.components.refer('parameters', keyOf(collection, parameter), () => ({
+    ...parameter,
+    in: 'query',
+  }))
+
+/** A parameter of a query. */
+interface Parameter extends JsonSchema {
+  readonly name: string
+  readonly description: string
+}
+
+/**
+ * A component name such as `articles.q.title.regex`, or `service.q.createdAt.gte` for a parameter that all collections
+ * share: component names contain only letters, digits and `._-`. `service.q.gte` is the parameter of `_id`: generators
+ * drop the `_`, and a collection may have a field `id`.
+ */
+function keyOf({ name: collection }: Collection, { name }: Parameter): string {
+  const [parameter = '', path, ...others] = name.match(/[\w.]+/g) ?? []
+  const isOwn = path === undefined ? OWN.has(parameter) : !isSystemField(path)
+  const parts = [parameter, path ?? [], others].flat().filter((part) => part !== '_id')
+  return [isOwn ? collection : 'service', ...parts].join('.')
+}
+
+/** The parameters without a path that differ by collection. */
+const OWN: ReadonlySet<string> = new Set<ParameterName>(['project', 'expand'])
+
+type DescribeParameters = (scope: DescriptionScope, collection: Collection) => readonly Parameter[]
+
+/** A value that is written as JSON. */
+const asJson = (name: string, schema: JsonSchema, description: string): Parameter => ({
+  name,
+  description,
+  content: { 'application/json': { schema } },
+})
+
+/** A value that has the same form in JSON and as plain text, as numbers and times do. */
+const asItIs = (name: string, schema: JsonSchema, description: string): Parameter => ({
+  name,
+  description,
+  schema,
+})
+
+/** A list, written as one parameter for each value; an empty list would leave no parameter. */
+const asRepeated = (parameter: Parameter, schema: JsonSchema): Parameter => ({
+  ...parameter,
+  style: 'form',
+  explode: true,
+  schema: { type: 'array', ...schema, minItems: 1 },
+})
+
+/** Text that needs no quotes. */
+const PLAIN_TEXT: JsonSchema = { type: 'string', pattern: '^(?!["\\[{])[^\\x00]*$', not: { enum: ['null'] } }
+
+/** Whether a value of a list needs no quotes. */
+const isPlain = (value: Scalar): boolean => typeof value !== 'string' || !/^(?:null$|["[{])/.test(value)
+
+const WHOLE: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+
+const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
+  q: (scope, collection) =>
+    findReadable(scope, collection).flatMap((field) => describeConditions(scope, field)),
+  sort: (scope, collection) =>
+    findSortable(scope, collection).map(({ path }) => ({
+      name: `sort[${path}]`,
+      description: '1 ascending, -1 descending. The order of several parameters is the order of the keys.',
+      schema: { type: 'integer', enum: [1, -1] },
+    })),
+  skip: () => [{ name: 'skip', description: 'The number of documents to skip.', schema: WHOLE }],
+  after: () => [
+    {
+      name: 'after',
+      description:
+        'The `Next-Cursor` of the previous page, instead of `skip`; for a stream, the `id` of an event.',
+      schema: { type: 'string' },
+    },
+  ],
+  lastEventId: () => [
+    {
+      name: 'lastEventId',
+      description: 'The `id` of the last event, for clients that cannot send `Last-Event-ID`.',
+      schema: { type: 'string' },
+    },
+  ],
+  limit: ({ service }) => {
+    const { defaultLimit, maxLimit } = service.plan.limits
+    const missing = defaultLimit ?? maxLimit
+    return [
+      {
+        name: 'limit',
+        description: `The maximum number of documents. Default: ${missing ?? 'all'}.`,
+        schema: { ...WHOLE, maximum: maxLimit ?? Number.MAX_SAFE_INTEGER },
+      },
+    ]
+  },
+  total: () => [
+    {
+      name: 'total',
+      description: 'Requests X-Total-Count, the number of all matches.',
+      schema: { type: 'boolean', enum: [true] },
+    },
+  ],
+  project: (scope, collection) => {
+    const paths = findReadable(scope, collection).map(({ path }) => path)
+    const example = paths.filter((path) => path !== '_id').slice(0, 2)
+    return [
+      {
+        ...asRepeated(
+          { name: 'project', description: 'Only these fields, and `_id`; `[]` is `_id` alone.' },
+          { items: nameOf(paths) },
+        ),
+        ...(example.length > 0 ? { example } : {}),
+      },
+    ]
+  },
+  expand: (scope, collection) => {
+    const paths = findExpandable(scope, collection)
+    return paths.length > 0
+      ? [
+          asRepeated(
+            {
+              name: 'expand',
+              description: 'Replaces these references by their documents; `[]` replaces none.',
+            },
+            { items: nameOf(paths) },
+          ),
+        ]
+      : []
+  },
+}
+
+const nameOf = (names: readonly string[]): JsonSchema => ({ type: 'string', enum: names })
+
+const findReadable = (scope: DescriptionScope, collection: Collection): readonly Field[] => {
+  const { find, paths } = scope.names(collection)
+  return paths().flatMap((path) => find(path) ?? [])
+}
+
+/** The fields that each grant of the reader shows; without a reader, those that some grant shows. */
+const findSortable = (scope: DescriptionScope, collection: Collection): readonly Field[] => {
+  const { read } = scope.rights(collection)
+  const isShownAlways = (path: string): boolean => {
+    const [name = ''] = path.split('.')
+    return name === '_id' || read.every(({ properties }) => includesProperty(properties, name))
+  }
+  return findReadable(scope, collection).filter(
+    ({ fieldType, path }) => fieldType.isScalar && (scope.reader === undefined || isShownAlways(path)),
+  )
+}
+
+/** The most expandable paths that are listed: they multiply with each level. */
+const MAX_EXPANDABLE = 100
+
+function findExpandable(scope: DescriptionScope, collection: Collection): readonly string[] {
+  const names: string[] = []
+  let level: readonly (readonly [at: string, collection: Collection])[] = [['', collection]]
+  for (let depth = 1; depth <= MAX_LEVELS; depth++) {
+    const found = level.flatMap(([at, here]) =>
+      findReadable(scope, here).flatMap((field): [string, Collection][] => {
+        const target = scope.findTarget(field)
+        return target ? [[at + field.path, target]] : []
+      }),
+    )
+    names.push(...found.map(([name]) => name))
+    if (names.length >= MAX_EXPANDABLE) break
+    level = found.map(([name, target]) => [`${name}.`, target])
+  }
+  return names.slice(0, MAX_EXPANDABLE)
+}
+
+/** The conditions that a field supports, each as a parameter. */
+function describeConditions({ service }: DescriptionScope, field: Field): readonly Parameter[] {
+  const { fieldType, definition } = elementOf(field)
+  const { limits } = service.plan
+  const own =
+    fieldType.valueType === null || !fieldType.isScalar ? undefined : describeOperand(fieldType.valueType)
+  const choices = 'enum' in definition ? definition.enum : undefined
+  const scalar = own && choices ? { type: own.type, enum: choices } : own
+  return OPERATOR_NAMES.flatMap((operator): readonly Parameter[] => {
+    const name = `q[${field.path}][${operator}]`
+    if (!isOperator(operator)) return []
+    const { operand } = operatorOf(operator)
+    switch (operand) {
+      case 'scalar':
+        return scalar ? [asJson(name, orNull(scalar), MEANINGS[operator])] : []
+      case 'ordered':
+        if (!own || !fieldType.isOrdered) return []
+        return [own === TEXT ? asJson(name, own, MEANINGS[operator]) : asItIs(name, own, MEANINGS[operator])]
+      case 'list':
+        return scalar ? [describeList({ name, description: MEANINGS[operator] }, scalar, limits.values)] : []
+      case 'pattern':
+        return fieldType.holdsText
+          ? [
+              asJson(name, { type: 'string', maxLength: 512 }, MEANINGS[operator]),
+              {
+                name: `q[${field.path}][${OPTIONS}]`,
+                description: 'With $regex: ignores letter case.',
+                schema: { type: 'string', enum: ['i'] },
+              },
+            ]
+          : []
+      case 'flag':
+        return [asItIs(name, { type: 'boolean' }, MEANINGS[operator])]
+      default:
+        return operand satisfies never
+    }
+  })
+}
+
+/** A list of scalars. If one of a few values needs quotes, the list is JSON. */
+function describeList({ name, description }: Parameter, scalar: JsonSchema, maxItems: number): Parameter {
+  const choices = (scalar.enum as readonly Scalar[] | undefined)?.filter(isPlain)
+  if (choices?.length === 0)
+    return asJson(name, { type: 'array', items: orNull(scalar), maxItems }, description)
+  const items = choices ? { ...scalar, enum: choices } : scalar === TEXT ? PLAIN_TEXT : scalar
+  const others = scalar.type === 'string' ? NO_PLAIN_TEXT : NO_PLAIN_VALUE
+  return asRepeated({ name, description: `${description} ${others}` }, { items, maxItems })
+}
+
+const NO_PLAIN_VALUE = 'A JSON array may also be empty, or contain null (is missing): `[null]`.'
+const NO_PLAIN_TEXT =
+  'A JSON array may also be empty, or contain null (is missing) and text that is `null` or begins with `"`, `[` or `{`: `[null,"null"]`.'
+
+const MEANINGS = {
+  $eq: 'is equal to this; null: is missing.',
+  $ne: 'is not equal to this.',
+  $gt: 'is greater than this.',
+  $gte: 'is greater than or equal to this.',
+  $lt: 'is less than this.',
+  $lte: 'is less than or equal to this.',
+  $in: 'is one of these.',
+  $nin: 'is none of these.',
+  $regex: 'contains a match of this pattern.',
+  $exists: 'true: has a value; false: is missing.',
+} as const
+
+function describeOperand(type: ValueType): JsonSchema | undefined {
+  switch (type) {
+    case 'string':
+      return TEXT
+    case 'timestamp':
+      return describeTime({})
+    case 'number':
+    case 'integer':
+      return describeNumber({ type })
+    case 'boolean':
+      return { type }
+    case 'array':
+    case 'object':
+    case 'json':
+      return undefined
+    default:
+      return type satisfies never
+  }
+}

@@ -1,0 +1,282 @@
+import type { Field } from '../../../core/fields/field-type.js'
+import { MAX_INDEXED_BYTES } from '../../../core/fields/object-schema.js'
+import { holdsImmutable } from '../../../core/fields/schema/changes.js'
+import { MAX_SECRET_BYTES } from '../../../core/fields/types/hash.js'
+import { invertRanges, LAST, type Range } from '../../../core/filter/pattern/syntax/code-points.js'
+import { unlowerRanges } from '../../../core/filter/pattern/syntax/letter-case.js'
+import type { Pattern } from '../../../core/filter/pattern/syntax/pattern.js'
+import { type PatternDialect, printPattern } from '../../../core/filter/pattern/syntax/print-pattern.js'
+import { readSyntax } from '../../../core/filter/pattern/syntax/read-syntax.js'
+import type { JsonSchema } from '../../../core/json/json-schema.js'
+
+/** Any text that can be stored. */
+export const TEXT: JsonSchema = { type: 'string', pattern: '^[^\\x00]*$' }
+
+/** The largest absolute value of a stored integer. */
+const MOST = Number.MAX_SAFE_INTEGER
+
+/** A number that can be stored, within the bounds of `keywords`. */
+export const describeNumber = ({ minimum = -MOST, maximum = MOST, ...keywords }: JsonSchema): JsonSchema =>
+  'enum' in keywords
+    ? keywords
+    : {
+        ...keywords,
+        minimum: Math.max(Number(minimum), -MOST),
+        maximum: Math.min(Number(maximum), MOST),
+      }
+
+// No leap second, no year 0, and no time that its zone would move out of the years 0001 to 9999.
+const TIME =
+  '^(?!0000|(?:0001-01-01|9999-12-31).*[+-]\\d\\d:)\\d{4}-\\d\\d-\\d\\d(?:[Tt]\\d\\d:\\d\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-]\\d\\d:\\d\\d))?$'
+
+/**
+ * A time as a client may write it, with type and pattern in each branch: generators read a branch by itself. JSON
+ * Schema has no bounds for times; `formatMinimum` and `formatMaximum` are those of ajv, which other tools ignore.
+ */
+export const describeTime = ({ notBefore, notAfter }: JsonSchema): JsonSchema =>
+  notBefore === undefined && notAfter === undefined
+    ? { anyOf: ['date-time', 'date'].map((format) => ({ type: 'string', format, pattern: TIME })) }
+    : {
+        type: 'string',
+        format: 'date-time',
+        pattern: TIME,
+        ...(notBefore === undefined ? {} : { formatMinimum: notBefore }),
+        ...(notAfter === undefined ? {} : { formatMaximum: notAfter }),
+      }
+
+/** The values of a schema, or `null`: one more branch if the schema consists of branches. */
+export function orNull(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...others } = schema
+  const isBranched = Array.isArray(anyOf) && Object.keys(others).length === 0
+  return { anyOf: [...(isBranched ? anyOf : [schema]), { type: 'null' }] }
+}
+
+/** How a text is normalised before it is checked. */
+interface Normalised {
+  readonly trim?: boolean | undefined
+  readonly lowercase?: boolean | undefined
+}
+
+/**
+ * Text as a client may write it: checks that apply after normalisation are translated to the text before it. All of
+ * them are in one pattern beside the type: generators ignore `allOf`, and branches without a type.
+ */
+function describeText(
+  { maxBytes, ...keywords }: JsonSchema,
+  own: string | undefined,
+  { trim, lowercase }: Normalised,
+): JsonSchema {
+  const { minLength, maxLength = Number.POSITIVE_INFINITY, format } = keywords
+  const isLong = maxBytes !== undefined && Number(maxLength) > MAX_INDEXED_BYTES / 4
+  const isLimited = Number.isFinite(maxLength) || isLong
+  // U+0130 is the only character that becomes longer in lower case.
+  const character = lowercase && isLimited ? '[^\\x00\\u0130]' : '[^\\x00]'
+  const heads = [
+    ...(trim && typeof minLength === 'number' && minLength > 0 ? [trimmedFrom(minLength)] : []),
+    ...(own === undefined
+      ? []
+      : [...(lowercase ? [LOWERED] : []), ...(trim ? [TRIMMED] : []), `[\\s\\S]*?(?:${own})`]),
+  ].map((head) => `(?=${head})`)
+  // Every format excludes NUL.
+  const tail = isLong ? fewBytes(character) : format === undefined ? `${character}*$` : ''
+  const pattern = heads.join('') + tail
+  return {
+    ...keywords,
+    ...(isLong ? { maxLength: Math.min(Number(maxLength), MAX_INDEXED_BYTES) } : {}),
+    ...(pattern === '' ? {} : { pattern: `^${pattern}` }),
+  }
+}
+
+/**
+ * Text whose lower case a pattern can express: that of U+0130 is two characters, that of U+03A3 depends on the
+ * characters around it, and that of U+212A is a letter of ASCII, which `\b` counts as part of a word.
+ */
+const LOWERED = '[^\\u0130\\u03a3\\u212a]*$'
+
+/** Text without white space around it, which would be removed before the pattern is checked. */
+const TRIMMED = '(?:\\S(?:[\\s\\S]*\\S)?)?$'
+
+/** Text that has at least `length` characters without the white space around it. */
+const trimmedFrom = (length: number): string =>
+  length === 1 ? '\\s*\\S' : `\\s*\\S[\\s\\S]{${length - 2},}\\S`
+
+/** JSON Schema counts characters, an index counts bytes: up to four for each character, and one in ASCII. */
+const fewBytes = (character: string): string =>
+  `(?:${character}{0,${MAX_INDEXED_BYTES / 4}}|[ -~]{0,${MAX_INDEXED_BYTES}})$`
+
+/** A secret, which no response contains. */
+const describeSecret = ({ maxBytes, ...keywords }: JsonSchema): JsonSchema => ({
+  ...keywords,
+  maxLength: Math.min(Number(keywords.maxLength ?? MAX_SECRET_BYTES), MAX_SECRET_BYTES),
+  format: 'password',
+  writeOnly: true,
+})
+
+/**
+ * Any JSON that can be stored, by a reference to itself; the limit of 32 levels cannot be expressed. Arrays are
+ * described without `items`: TypeScript rejects a property whose type is an array of that very type.
+ */
+export const describeAny = (self: JsonSchema): JsonSchema => ({
+  description: 'Any JSON, nested at most 32 levels deep.',
+  anyOf: [
+    { type: ['null', 'boolean'] },
+    TEXT,
+    describeNumber({ type: 'number' }),
+    { type: 'array', items: {}, not: { contains: { not: self } } },
+    {
+      type: 'object',
+      propertyNames: { pattern: '^(?!__proto__$)[^\\x00]*$' },
+      additionalProperties: self,
+    },
+  ],
+})
+
+/** ASCII characters without a special meaning anywhere in an expression. */
+const PLAIN = /^[A-Za-z0-9 _!"#%&',/:;<=>@`~]$/
+
+function printPoint(point: number): string {
+  const character = String.fromCodePoint(point)
+  if (PLAIN.test(character)) return character
+  const hex = point.toString(16)
+  if (point <= 0xff) return `\\x${hex.padStart(2, '0')}`
+  return point <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`
+}
+
+const printRanges = (ranges: readonly Range[]): string =>
+  ranges
+    .map(([first, last]) => (first === last ? printPoint(first) : `${printPoint(first)}-${printPoint(last)}`))
+    .join('')
+
+/** The regular expressions of JSON Schema: ECMAScript, with Unicode. */
+const ECMA: PatternDialect = {
+  codePoint: printPoint,
+  // A set that reaches the end of Unicode is shorter, and easier to read, as its complement.
+  set: (ranges) =>
+    ranges.at(-1)?.[1] === LAST ? `[^${printRanges(invertRanges(ranges))}]` : `[${printRanges(ranges)}]`,
+  start: '^',
+  end: '$',
+  boundary: '\\b',
+  noBoundary: '\\B',
+}
+
+/** Prints a portable pattern in the syntax of JSON Schema. */
+const printEcma = (pattern: Pattern): string => printPattern(pattern, ECMA)
+
+/**
+ * The use of a value. `answer`: a document in a response. `create`: a new document, whose missing fields get their
+ * defaults. `replace`: the same, without immutable fields. `element`: a complete value that gets no defaults. `patch`:
+ * a merge patch.
+ */
+export type SchemaUse = 'answer' | 'create' | 'replace' | 'element' | 'patch'
+
+/** The options by which values are described. */
+export interface ValueOptions {
+  readonly use: SchemaUse
+  /** The schema of any JSON in a body. */
+  readonly describeAny: () => JsonSchema
+  /** The schema of a reference. */
+  readonly describeReference: (field: Field) => JsonSchema
+  /** The paths whose values an index limits. */
+  readonly indexed: ReadonlySet<string>
+}
+
+/** The JSON Schema of a field's values, with the keywords of the configuration. */
+export function describeValue(field: Field, options: ValueOptions): JsonSchema {
+  const { definition, type } = field
+  const { use } = options
+  const schema = describeType(field, options)
+  const isRemovable = use === 'patch' ? definition.required !== true : definition.nullable === true
+  // An object with immutable fields cannot be removed.
+  const isKept = isUpdate(use) && holdsImmutable(field)
+  const isNullable = isRemovable && !isKept && use !== 'answer' && type !== 'json'
+  const described = isNullable ? orNull(schema) : schema
+  const texts = [definition.description, fillsDefaults(use) && !isKept ? tellDefault(field) : undefined]
+  const description = texts.filter((text) => text !== undefined).join(' ')
+  return description === '' ? described : { description, ...described }
+}
+
+/** The default as a text: from the keyword `default`, some generators conclude that clients must send the field. */
+const tellDefault = ({ definition }: Field): string | undefined =>
+  'default' in definition && definition.default !== undefined
+    ? `Default: ${JSON.stringify(definition.default)}.`
+    : undefined
+
+const fillsDefaults = (use: SchemaUse): boolean => use === 'create' || use === 'replace'
+
+function describeType(field: Field, options: ValueOptions): JsonSchema {
+  const { fieldType, definition, items, path } = field
+  const { use, indexed, describeReference, describeAny } = options
+  const { format, ...plain } = fieldType.bodySchema(field)
+  // JSON Schema has a separate format for addresses with letters outside ASCII.
+  const keywords: JsonSchema =
+    format === undefined ? plain : { ...plain, format: format === 'email' ? 'idn-email' : format }
+  const isAnswer = use === 'answer'
+  const { valueType } = fieldType
+  switch (valueType) {
+    case null:
+      return describeSecret(keywords)
+    case 'string': {
+      if (definition.type === 'reference') return describeReference(field)
+      // The values of an enum already have the form of the field.
+      if ('enum' in keywords) return keywords
+      const source = fieldType.patternOf?.(definition)
+      const isLowered = !isAnswer && 'lowercase' in definition && definition.lowercase
+      const own =
+        source === undefined
+          ? undefined
+          : printEcma(readSyntax(source, isLowered ? unlowerRanges : undefined))
+      if (isAnswer) return own === undefined ? keywords : { ...keywords, pattern: own }
+      const limit = indexed.has(path) && fieldType.isScalar && fieldType.isUnbounded ? { maxBytes: true } : {}
+      return describeText({ ...keywords, ...limit }, own, definition.type === 'string' ? definition : {})
+    }
+    case 'timestamp':
+      return isAnswer ? { type: 'string', format: 'date-time' } : describeTime(keywords)
+    case 'number':
+    case 'integer':
+      return isAnswer ? keywords : describeNumber(keywords)
+    case 'boolean':
+      return keywords
+    case 'json':
+      if (isAnswer) return {}
+      // In a patch, `null` removes the field.
+      return use === 'patch' && definition.required
+        ? { allOf: [describeAny(), { not: { type: 'null' } }] }
+        : describeAny()
+    case 'array': {
+      // A patch replaces an array as a whole.
+      const inside: SchemaUse = use === 'patch' ? 'element' : use
+      return items ? { ...keywords, items: describeValue(items, { ...options, use: inside }) } : keywords
+    }
+    case 'object':
+      return describeObject(field.properties, options)
+    default:
+      return valueType satisfies never
+  }
+}
+
+/** An object inside a document; if it could be new, it must be complete. */
+function describeObject(fields: readonly Field[], options: ValueOptions): JsonSchema {
+  const { use } = options
+  const named = isUpdate(use) ? fields.filter(({ definition }) => !definition.immutable) : fields
+  const required = named.filter((field) => isNeeded(field, use)).map(({ name }) => name)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(named.map((field) => [field.name, describeValue(field, options)])),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  }
+}
+
+const isUpdate = (use: SchemaUse): boolean => use === 'replace' || use === 'patch'
+
+/** Whether a value without a field is invalid. */
+export function isNeeded(field: Field, use: SchemaUse): boolean {
+  const { definition, defaultAt, properties } = field
+  // A PUT keeps immutable fields that its body lacks, so the object is not new and gets no defaults.
+  const isKept = use === 'replace' && definition.immutable !== true && holdsImmutable(field)
+  const isFilled = fillsDefaults(use) && !isKept && defaultAt(SOME_TIME) !== undefined
+  if (definition.required === true) return use !== 'answer' && !isFilled
+  return isKept && properties.some((one) => !one.definition.immutable && isNeeded(one, use))
+}
+
+const SOME_TIME = '2000-01-01T00:00:00.000Z'

@@ -1,0 +1,87 @@
+import { signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { isClientError } from '../../../../client/client.js'
+import { explain, hasCode } from './problem.js'
+import { read } from './service.js'
+
+/** The pause in typing before the check. */
+const PAUSE = 500
+
+/**
+ * Checks an operation while it is being written, so that the form can disable a button that would be rejected. Returns
+ * the reason for the rejection; `undefined` if the operation is allowed, or unknown, or `operation` is `undefined`.
+ */
+export function useRehearsal(operation: Collected | undefined): string | undefined {
+  const refusal = useSignal<string | undefined>(undefined)
+  const key = JSON.stringify(operation)
+  useEffect(() => {
+    refusal.value = undefined
+    if (!operation) return
+    const ending = new AbortController()
+    const ask = async (): Promise<void> => {
+      // Checked after the operations that are in the batch, as it would run.
+      const thrown = await rehearse([...collected.peek(), operation], ending.signal)
+      if (!ending.signal.aborted && hasCode(thrown, 'forbidden')) refusal.value = explain(thrown)
+    }
+    const timer = setTimeout(() => void ask(), PAUSE)
+    return () => {
+      clearTimeout(timer)
+      ending.abort()
+    }
+  }, [key])
+  return refusal.value
+}
+
+/** An `_id` for a new document, so that others can refer to it before it is stored. */
+export function createId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/** An operation in the batch. */
+export interface Collected {
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly collection: string
+  /** For a new document, its future `_id`, so that others can refer to it. */
+  readonly id: string | undefined
+  readonly ifMatch?: string
+  readonly body?: { readonly [name: string]: unknown }
+}
+
+/** The operations of the batch, which take effect in one step or not at all. */
+export const collected = signal<readonly Collected[]>([])
+
+/** An operation in the form of `POST /_batch`. */
+const toOperation = ({ method, collection, id, ifMatch, body }: Collected): object => ({
+  method,
+  path: `/${encodeURIComponent(collection)}${id === undefined ? '' : `/${id}`}`,
+  ...(method === 'PUT' ? { ifNoneMatch: '*' } : {}),
+  ...(ifMatch === undefined ? {} : { ifMatch }),
+  ...(body ? { body } : {}),
+})
+
+/** Runs the batch. Throws `ClientError`, whose `operation` is the one that was rejected. */
+export async function doTogether(operations: readonly Collected[]): Promise<void> {
+  await read('/_batch', { body: { operations: operations.map(toOperation) } })
+}
+
+/**
+ * Checks whether the last of `operations` would be allowed after the others, without running them: the batch ends with
+ * a read of a document that cannot exist, because `-` is not an `_id`, so it is rejected as a whole. Returns the error
+ * of the last operation, if any.
+ */
+export async function rehearse(operations: readonly Collected[], signal: AbortSignal): Promise<unknown> {
+  const [first] = operations
+  if (!first) return undefined
+  const last = { method: 'GET', path: `/${encodeURIComponent(first.collection)}/-` }
+  try {
+    const body = { operations: [...operations.map(toOperation), last] }
+    await read('/_batch', { body, signal, isQuiet: true, note: 'is this allowed? (dry run)' })
+  } catch (thrown) {
+    return isClientError(thrown) && thrown.operation === operations.length - 1 ? thrown : undefined
+  }
+  return undefined
+}

@@ -1,0 +1,191 @@
+import { signal } from '@preact/signals'
+import { type Client, ClientError, createClient } from '../../../../client/client.js'
+import { type ListQuery, writeFilter } from '../model/list-query.js'
+import type { Sent } from '../model/requests/request-lines.js'
+import { note } from './requests.js'
+import { epoch, loseSession, lost, token } from './session.js'
+
+/**
+ * The other tabs of the admin UI. They are notified that something has changed, without any data: each reloads with its
+ * own session. So other scripts of this origin learn nothing here, and no tab uses the session of another.
+ */
+const others = new BroadcastChannel(`collection-service:${location.pathname.replace(/\/$/, '')}`)
+
+others.onmessage = () => {
+  // An expired session must sign in again first, with its input kept.
+  if (!lost.peek()) epoch.value++
+}
+
+/** Notifies other tabs of a change. */
+const tellOthers = (): void => others.postMessage(null)
+
+/** The path before the service's own paths. */
+export const prefix = location.pathname.replace(/\/_page\/?$/, '')
+
+/** The base URL of the service. */
+export const base = location.origin + prefix
+
+/** A request that waits for its retry. */
+export interface RetryCountdown {
+  readonly why: string
+  /** The seconds that are left. */
+  readonly seconds: number
+  tryNow(): void
+  giveUp(): void
+}
+
+export const waiting = signal<RetryCountdown | undefined>(undefined)
+
+/** The longest wait before a retry; after a longer one, the person retries. */
+const MOST_SECONDS = 60
+
+/** How a request is sent and logged. */
+export interface AskOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly headers?: { readonly [name: string]: string }
+  /** The reason of a background request. */
+  readonly note?: string
+  /** Whether it fails silently: no retry, and no message. */
+  readonly isQuiet?: boolean
+}
+
+/** `fetch` that logs every request, and retries when the service says so. */
+function createSend(way: AskOptions, hear: (response: Response) => void): typeof fetch {
+  return async (input, init = {}) => {
+    const url = new URL(String(input))
+    const headers = new Headers(init.headers)
+    const [, used] = (headers.get('authorization') ?? '').split(' ')
+    const path = url.pathname.slice(prefix.length)
+    const sent: Sent = {
+      method: init.method ?? 'GET',
+      path,
+      query: url.search.slice(1),
+      body: typeof init.body === 'string' ? JSON.parse(init.body) : undefined,
+      ifMatch: headers.get('if-match') ?? undefined,
+      ifNoneMatch: headers.get('if-none-match') ?? undefined,
+      isSignedIn: used !== undefined,
+    }
+    const isLasting = path.endsWith('/changes') || way.isQuiet === true
+    for (let attempt = 1; ; attempt++) {
+      const finish = note(sent, way.note, way.isQuiet)
+      let response: Response | undefined
+      let failure: unknown
+      try {
+        response = await fetch(input, { ...init, headers, cache: 'no-store', redirect: 'error' })
+      } catch (thrown) {
+        failure = thrown
+      }
+      finish(response?.status ?? 0)
+      // A 401 may also be about a secret in the body.
+      if (/error="invalid_token"/.test(response?.headers.get('www-authenticate') ?? '')) loseSession(used)
+      if (response?.ok && sent.method !== 'GET') tellOthers()
+      const pause = isLasting ? undefined : findPause(sent, response, attempt)
+      if (pause !== undefined && init.signal?.aborted !== true) {
+        const why = response ? 'The service is busy.' : 'The service cannot be reached.'
+        if (await wait(why, pause, init.signal ?? undefined)) continue
+      }
+      if (!response) throw failure
+      hear(response)
+      return response
+    }
+  }
+}
+
+/** The seconds until a retry; `undefined` for none. A write that may have taken effect is not retried. */
+function findPause(sent: Sent, response: Response | undefined, attempt: number): number | undefined {
+  if (!response) return sent.method === 'GET' ? Math.min(2 ** attempt, 30) : undefined
+  if (response.status !== 503 && response.status !== 429) return undefined
+  const seconds = Number(response.headers.get('retry-after') || Number.NaN)
+  return seconds <= MOST_SECONDS ? Math.max(seconds, 1) : undefined
+}
+
+/** Shows a countdown and waits. Resolves to `false` if the person stops the retry. */
+function wait(why: string, seconds: number, signal: AbortSignal | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (again: boolean): void => {
+      clearInterval(timer)
+      signal?.removeEventListener('abort', stop)
+      waiting.value = undefined
+      resolve(again)
+    }
+    const stop = (): void => end(false)
+    const tell = (left: number): void => {
+      waiting.value = { why, seconds: left, tryNow: () => end(true), giveUp: stop }
+    }
+    let left = seconds
+    tell(left)
+    const timer = setInterval(() => {
+      left--
+      if (left <= 0) end(true)
+      else tell(left)
+    }, 1000)
+    signal?.addEventListener('abort', stop)
+  })
+}
+
+/** The result of a call, and the headers of its answer. */
+export interface ServiceAnswer<T> {
+  readonly value: T
+  readonly headers: Headers
+}
+
+/** The typed client of the admin UI. */
+export function createPageClient(
+  way: AskOptions = {},
+  hear: (response: Response) => void = () => {},
+): Client {
+  const client = createClient(base, {
+    ...(way.headers ? { headers: way.headers } : {}),
+    fetch: createSend(way, hear),
+  })
+  client.token = token.peek()
+  return client
+}
+
+/** Calls the service through its typed client, which throws `ClientError`, or the error of `fetch`. */
+export async function ask<T>(
+  call: (client: Client) => Promise<T>,
+  way: AskOptions = {},
+): Promise<ServiceAnswer<T>> {
+  let headers = new Headers()
+  const client = createPageClient(way, (response) => {
+    headers = response.headers
+  })
+  const value = await call(client)
+  return { value, headers }
+}
+
+/** A request that the typed client does not have, or whose answer it would not return completely. */
+export interface Plain extends AskOptions {
+  readonly query?: string
+  /** With it, the request is a POST. */
+  readonly body?: unknown
+}
+
+/** Sends a request and returns the response. Throws `ClientError`. */
+export async function open(path: string, { query, body, ...way }: Plain = {}): Promise<Response> {
+  const headers = new Headers()
+  const used = token.peek()
+  if (used !== undefined) headers.set('authorization', `Bearer ${used}`)
+  const init: RequestInit = { headers, signal: way.signal ?? null }
+  if (body !== undefined) {
+    headers.set('content-type', 'application/json')
+    Object.assign(init, { method: 'POST', body: JSON.stringify(body) })
+  }
+  const send = createSend(way, () => {})
+  const response = await send(base + path + (query ? `?${query}` : ''), init)
+  if (!response.ok) throw new ClientError(response, await response.json().catch(() => undefined))
+  return response
+}
+
+/** Sends a request and reads the answer as JSON. */
+export async function read(path: string, plain?: Plain): Promise<ServiceAnswer<unknown>> {
+  const response = await open(path, plain)
+  return { value: await response.json(), headers: response.headers }
+}
+
+/** The number of documents that a filter matches. */
+export async function countAll(collection: string, query: ListQuery, way: AskOptions): Promise<number> {
+  const { value } = await read(`/${collection}/count`, { ...way, query: writeFilter(query) })
+  return (value as { readonly total: number }).total
+}

@@ -1,0 +1,171 @@
+import {
+  type ComparisonKind,
+  everything,
+  type FieldRef,
+  type Filter,
+  nothing,
+  type Scalar,
+} from '../../../../core/filter/filter.js'
+import type { StorageAdapter } from '../../../../core/storage.js'
+import type { AdapterCase } from '../adapter-case.js'
+import { eq, fieldOf, ID, insertAll, planOf } from '../check/documents.js'
+import { edgeDocuments } from '../check/edge-documents.js'
+import { operandsOf, scalars, scalarTypes, valueTypes } from '../check/edge-values.js'
+import { checkFound } from '../check/plain-array.js'
+import { withAdapter } from '../check/with-adapter.js'
+
+const KINDS = Object.keys({ eq: 1, lt: 1, lte: 1, gt: 1, gte: 1 } satisfies {
+  readonly [kind in ComparisonKind]: 1
+}) as readonly ComparisonKind[]
+
+/** Checks a filter and its negation. */
+async function checkFilter(adapter: StorageAdapter, filter: Filter): Promise<void> {
+  await checkFound(adapter, 'edges', edgeDocuments, filter)
+  await checkFound(adapter, 'edges', edgeDocuments, { kind: 'not', filter })
+}
+
+/** A case over the documents with edge values, with `v` indexed as its declared type. */
+const filterCase = (name: string, indexed: FieldRef, filters: readonly Filter[]): AdapterCase => ({
+  name,
+  run: (storage) =>
+    withAdapter(storage, [planOf('edges', [false, indexed])], async (adapter) => {
+      await insertAll(adapter, 'edges', edgeDocuments)
+      for (const filter of filters) await checkFilter(adapter, filter)
+    }),
+})
+
+const comparisons = scalarTypes.flatMap((type) =>
+  KINDS.flatMap((kind) => {
+    // An equality with a value of another type is allowed, and false.
+    const operands: readonly Scalar[] = kind === 'eq' ? scalars : operandsOf(type)
+    const at = (...fields: readonly FieldRef[]): readonly Filter[] => compareEach(kind, fields, operands)
+    const indexed = fieldOf('v', type)
+    return [
+      filterCase(`filter: ${kind} on ${type}`, indexed, at(indexed, fieldOf('a.b', type))),
+      filterCase(
+        `filter: ${kind} on any element of ${type}`,
+        indexed,
+        at(fieldOf('l', type, true), fieldOf('a.l', type, true)),
+      ),
+      filterCase(
+        `filter: ${kind} inside any element on ${type}`,
+        indexed,
+        at({ ...fieldOf('m', type, true), inside: 'x' }, { ...fieldOf('m', type, true), inside: 'o.y' }),
+      ),
+    ]
+  }),
+)
+
+const presences = valueTypes.map((type) => {
+  const places = ['v', 'a', 'l', 'a.b', 'a.l', 'a.b.b', 'x', 'x.y', 'v.x']
+  const plain = places.map((path): Filter => ({ kind: 'present', field: fieldOf(path, type) }))
+  const each = places.map((path): Filter => ({ kind: 'present', field: fieldOf(path, type, true) }))
+  const isScalar = scalarTypes.some((scalar) => scalar === type)
+  return filterCase(`filter: present on ${type}`, fieldOf('v', isScalar ? type : 'string'), [
+    ...plain,
+    ...each,
+  ])
+})
+
+const V = fieldOf('v', 'string')
+const N = fieldOf('a.b', 'number')
+const isA = eq(V, 'a')
+const isOne = eq(N, 1)
+const isMissing: Filter = { kind: 'not', filter: { kind: 'present', field: V } }
+
+/** `filter` inside this many `not`s. */
+const negate = (filter: Filter, times: number): Filter =>
+  times === 0 ? filter : negate({ kind: 'not', filter }, times - 1)
+
+const TREES: readonly Filter[] = [
+  everything,
+  nothing,
+  { kind: 'and', filters: [isA] },
+  { kind: 'or', filters: [isA] },
+  { kind: 'and', filters: [isA, everything] },
+  { kind: 'and', filters: [isA, nothing] },
+  { kind: 'or', filters: [isA, nothing] },
+  { kind: 'or', filters: [isA, everything] },
+  {
+    kind: 'and',
+    filters: [
+      { kind: 'or', filters: [isA, isOne, isMissing] },
+      { kind: 'not', filter: isA },
+    ],
+  },
+  { kind: 'and', filters: [isA, eq(V, 'b')] },
+  { kind: 'and', filters: [isA, isA] },
+  { kind: 'or', filters: [eq(V, 'a'), eq(V, 'A'), eq(V, 'a'), eq(V, 1)] },
+  {
+    kind: 'or',
+    filters: [
+      { kind: 'not', filter: isA },
+      { kind: 'not', filter: isOne },
+    ],
+  },
+  {
+    kind: 'and',
+    filters: [
+      { kind: 'gte', field: V, value: 'a' },
+      { kind: 'lt', field: V, value: 'b' },
+    ],
+  },
+  {
+    kind: 'and',
+    filters: [
+      { kind: 'gt', field: V, value: 'b' },
+      { kind: 'lt', field: V, value: 'a' },
+    ],
+  },
+  {
+    kind: 'and',
+    filters: [
+      { kind: 'gt', field: V, value: 'A' },
+      { kind: 'gt', field: V, value: 'a' },
+    ],
+  },
+  { kind: 'and', filters: [isMissing, { kind: 'lt', field: N, value: 10 }] },
+  // Each condition on an array is independent: two elements may satisfy two conditions.
+  {
+    kind: 'and',
+    filters: [
+      { kind: 'gt', field: fieldOf('l', 'number', true), value: 1 },
+      { kind: 'lt', field: fieldOf('l', 'number', true), value: 1 },
+    ],
+  },
+  negate(isA, 31),
+  negate({ kind: 'or', filters: [negate(isA, 1), negate(isOne, 3), negate(isMissing, 2)] }, 3),
+  { kind: 'or', filters: scalars.map((value) => eq(V, value)) },
+  { kind: 'and', filters: scalars.map((value) => negate(eq(V, value), 1)) },
+  { kind: 'or', filters: edgeDocuments.map(({ _id }) => eq(ID, _id)) },
+]
+
+/** More values than a statement of PostgreSQL has parameters: callers may send lists of any length. */
+const MANY = 70_000
+const manyOf = (field: FieldRef): Filter => ({
+  kind: 'or',
+  filters: Array.from({ length: MANY }, (_, i) => eq(field, i === MANY / 2 ? 'a' : `value ${i}`)),
+})
+
+const ids = edgeDocuments.filter((_, i) => i % 9 === 0).map(({ _id }) => _id)
+const byId = [...ids, 'no such id', '', "'"].flatMap((value) =>
+  KINDS.map((kind): Filter => ({ kind, field: ID, value })),
+)
+
+/** The meaning of every operator for every type, value and path. */
+export const filterCases: readonly AdapterCase[] = [
+  ...comparisons,
+  ...presences,
+  filterCase('filter: and, or, not', V, TREES),
+  filterCase('filter: one of many values', V, [manyOf(V), manyOf(fieldOf('l', 'string', true))]),
+  filterCase('filter: _id', V, [...byId, eq(ID, 1), { kind: 'present', field: ID }]),
+]
+
+/** Comparisons of each field with each value. */
+function compareEach(
+  kind: (typeof KINDS)[number],
+  fields: readonly FieldRef[],
+  values: readonly Scalar[],
+): readonly Filter[] {
+  return values.flatMap((value) => fields.map((field): Filter => ({ kind, field, value })))
+}

@@ -1,0 +1,237 @@
+import { everything } from '../../../../../core/filter/filter.js'
+import type { Change, StoredDocument, WriteStep } from '../../../../../core/storage.js'
+import type { AdapterCase } from '../../adapter-case.js'
+import { check, checkSame, isSame, print, rejectionOf } from '../../check/check.js'
+import { documentOf, eq, ID, insertAll, queryOf } from '../../check/documents.js'
+import { findEnd, hasLog, type LoggingAdapter, plainChange, readLog } from '../../check/plain-log.js'
+import { withAdapter } from '../../check/with-adapter.js'
+import { createRandom, type Random } from '../../fuzz/random.js'
+import { LOGGED, logCase } from './with-log.js'
+
+const IDS = ['a', 'b', 'c', 'd', 'e', 'f'] as const
+
+/** Engines keep properties in any order. */
+const printChange = ({ id, before, after }: Pick<Change, 'id' | 'before' | 'after'>): string =>
+  print([id, before?._version ?? 0, before?.n ?? 0, after?._version ?? 0, after?.n ?? 0])
+
+/** Changes one to three documents, unless another write came first. Returns the changes that it made. */
+async function writeSome(adapter: LoggingAdapter, random: Random): Promise<readonly string[]> {
+  const ids = random.sample(IDS, random.integer(1, 3))
+  const steps: WriteStep[] = []
+  const made: string[] = []
+  for (const id of ids) {
+    const [before = null] = await adapter.list('things', queryOf({ filter: eq(ID, id) }))
+    // As in a service, a version does not repeat when a document is deleted and created again.
+    const _version = before ? before._version + 1 : Math.floor(random.next() * 2 ** 40)
+    const after: StoredDocument | null =
+      before && random.chance(0.2) ? null : { _id: id, _version, n: random.next() }
+    if (!before && after) steps.push({ in: 'things', insert: after })
+    else if (before && after) steps.push({ in: 'things', replace: after, version: before._version })
+    else if (before)
+      steps.push(
+        { in: 'things', require: id, version: before._version },
+        { in: 'things', remove: eq(ID, id), expect: 1 },
+      )
+    if (before || after) made.push(printChange({ id, before, after }))
+  }
+  return (await adapter.write(steps, {})).ok ? made : []
+}
+
+/** Follows the log until `isOver`, and to its end. */
+async function follow(
+  adapter: LoggingAdapter,
+  start: string,
+  isOver: () => boolean,
+): Promise<readonly Change[]> {
+  const changes: Change[] = []
+  let position = start
+  for (;;) {
+    const isLast = isOver()
+    const page = await adapter.changes(position, { limit: 7, wait: 5 })
+    changes.push(...page.changes)
+    position = page.position
+    if (isLast && page.changes.length === 0 && !page.more) return changes
+  }
+}
+
+/** Many writes at once, from two connections, while both logs are read. */
+export const logRaceCases: readonly AdapterCase[] = [
+  logCase(
+    'a reader that follows it and one that reads it later see all changes alike',
+    async (first, second) => {
+      const start = await findEnd(first)
+      let isOver = false
+      const readers = [first, second].map((adapter) => follow(adapter, start, () => isOver))
+      const made: string[] = []
+      const writers = Array.from({ length: 8 }, async (_, i) => {
+        const random = createRandom(i)
+        for (let round = 0; round < 25; round++)
+          made.push(...(await writeSome(i % 2 ? first : second, random)))
+      })
+      await Promise.all(writers)
+      isOver = true
+      const [seen = [], other] = await Promise.all(readers)
+      checkSame(other, seen, 'what two readers have seen')
+      checkSame((await readLog(second, start)).changes, seen, 'what is read later')
+      const told = seen.map(printChange)
+      check(made.length > 50, `only ${made.length} changes were made`)
+      checkSame([...told].sort(), [...made].sort(), 'what was recorded, and what was written')
+      const present = new Map<string, StoredDocument | null>()
+      for (const { id, before, after, position } of seen) {
+        checkSame(before, present.get(id) ?? null, `${id} before its change at ${position}`)
+        present.set(id, after)
+      }
+    },
+  ),
+]
+
+const many = Array.from({ length: 30 }, (_, i) => documentOf(`id${String(i).padStart(2, '0')}`, { n: i }))
+
+/** Longer than any test waits. */
+const LONG = 600_000
+
+const insertOne = (adapter: LoggingAdapter, id: string): Promise<void> =>
+  insertAll(adapter, 'things', [documentOf(id)])
+
+/** Reading the log. */
+export const readCases: readonly AdapterCase[] = [
+  logCase('pages of any length give the same changes', async (first, second) => {
+    const start = await findEnd(first)
+    await insertAll(first, 'things', many.slice(0, 20))
+    for (const document of many.slice(20)) await insertAll(first, 'things', [document])
+    await second.write([{ in: 'things', remove: everything }], {})
+    const { changes } = await readLog(first, start)
+    checkSame(changes.length, 60, 'the number of changes')
+    for (const limit of [1, 7, 1000])
+      checkSame((await readLog(second, start, limit)).changes, changes, `the log in pages of ${limit}`)
+    for (const [i, { position }] of changes.entries())
+      checkSame((await readLog(second, position)).changes, changes.slice(i + 1), `the log after change ${i}`)
+  }),
+
+  logCase('a page is bounded in bytes, unless it has one change', async (adapter) => {
+    const start = await findEnd(adapter)
+    const large = many.slice(0, 6).map((document) => ({ ...document, text: 'ä'.repeat(5000) }))
+    await insertAll(adapter, 'things', large)
+    const { changes } = await readLog(adapter, start)
+    for (const bytes of [1, 15_000, 25_000, 45_000]) {
+      let position = start
+      const read: typeof large = []
+      while (read.length < large.length) {
+        const page = await adapter.changes(position, { limit: 100, bytes })
+        const size = new TextEncoder().encode(JSON.stringify(page.changes.map(plainChange))).length
+        check(page.changes.length > 0 && !page.gap, `a page of ${bytes} bytes has no change`)
+        // An adapter in memory may return all changes in one page.
+        check(
+          [1, large.length].includes(page.changes.length) || size <= bytes,
+          `a page of ${bytes} bytes has ${size}`,
+        )
+        check(
+          read.length + page.changes.length === 6 || page.more,
+          'a page that was cut says there is no more',
+        )
+        read.push(...page.changes.flatMap(({ after }) => (after ? [after as (typeof large)[0]] : [])))
+        position = page.position
+      }
+      checkSame(
+        read,
+        changes.map(({ after }) => after),
+        `the documents in pages of ${bytes} bytes`,
+      )
+    }
+  }),
+
+  logCase('the end of the log is after all acknowledged writes', async (first, second) => {
+    for (let round = 0; round < 10; round++) {
+      await insertOne(first, `a${round}`)
+      const position = await findEnd(second)
+      await insertOne(first, `b${round}`)
+      const { changes } = await readLog(second, position)
+      checkSame(
+        changes.map(({ id }) => id),
+        [`b${round}`],
+        'the changes after the end',
+      )
+    }
+  }),
+
+  logCase('positions and times are text and numbers of bounded size', async (adapter) => {
+    const start = await findEnd(adapter)
+    const before = Date.now()
+    await insertAll(adapter, 'things', many)
+    const { changes, position } = await readLog(adapter, start)
+    for (const text of [start, position, ...changes.map((change) => change.position)])
+      check(text.length <= 256, `a position has ${text.length} characters`)
+    checkSame(new Set(changes.map((change) => change.position)).size, many.length, 'distinct positions')
+    // Clocks of two machines differ.
+    for (const { time } of changes)
+      check(
+        Number.isSafeInteger(time) && Math.abs(time - before) < 3_600_000,
+        `a change has the time ${time}`,
+      )
+  }),
+
+  logCase('a waiting reader receives a write of any adapter', async (first, second) => {
+    for (const [i, writer] of [first, second, first].entries()) {
+      const position = await findEnd(first)
+      const waiting = first.changes(position, { limit: 10, wait: LONG })
+      await insertOne(writer, `id${i}`)
+      checkSame(
+        (await waiting).changes.map(({ id }) => id),
+        [`id${i}`],
+        'the changes that were waited for',
+      )
+    }
+  }),
+
+  logCase('a waiting reader receives no changes without a write, and can abort', async (adapter) => {
+    const position = await findEnd(adapter)
+    const quiet = await adapter.changes(position, { limit: 10, wait: 20 })
+    checkSame([quiet.changes, quiet.more, quiet.gap], [[], false, false], 'a page after a wait')
+    const controller = new AbortController()
+    const { signal } = controller
+    const waiting = rejectionOf(adapter.changes(quiet.position, { limit: 10, wait: LONG, signal }))
+    controller.abort(new Error('gave up'))
+    check((await waiting) !== undefined, 'a wait that was given up did not reject')
+    // A write that is not recorded does not end the wait.
+    const waitingOn = adapter.changes(position, { limit: 10, wait: LONG })
+    await insertAll(adapter, 'others', many)
+    await insertOne(adapter, 'a')
+    checkSame(
+      (await waitingOn).changes.map(({ id }) => id),
+      ['a'],
+      'the changes that were waited for',
+    )
+  }),
+
+  logCase('a position that this log did not return is a gap, before the kept changes', async (adapter) => {
+    const start = await findEnd(adapter)
+    await insertAll(adapter, 'things', many)
+    const { changes } = await readLog(adapter, start)
+    const last = changes.at(-1)?.position ?? ''
+    const foreign = ['', 'x', '0', '1', 'null', '[]', '{"a":1}', "' OR 1=1", `${last} `.repeat(2), `x${last}`]
+    for (const after of foreign) {
+      const page = await adapter.changes(after, { limit: 100, wait: LONG })
+      check(page.gap, `${print(after)} is accepted as a position`)
+      check(isSame(page.changes, changes), `after ${print(after)} the log does not start again`)
+    }
+  }),
+
+  logCase('a position lasts', async (first, _, storage) => {
+    const start = await findEnd(first)
+    await insertAll(first, 'things', many)
+    const { changes, position } = await readLog(first, start)
+    await first.close()
+    await withAdapter(storage, LOGGED, async (adapter) => {
+      if (!hasLog(adapter)) return
+      checkSame((await readLog(adapter, start)).changes, changes, 'the log after it was opened again')
+      await adapter.write([{ in: 'things', remove: eq(ID, 'id00') }], {})
+      const { changes: later } = await readLog(adapter, position)
+      checkSame(
+        later.map(plainChange),
+        [{ in: 'things', id: 'id00', before: many[0], after: null, by: null }],
+        'its end',
+      )
+    })
+    await first.open(LOGGED)
+  }),
+]

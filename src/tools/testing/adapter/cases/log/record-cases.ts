@@ -1,0 +1,219 @@
+import { everything, type Filter, or } from '../../../../../core/filter/filter.js'
+import type { WriteStep } from '../../../../../core/storage.js'
+import type { AdapterCase } from '../../adapter-case.js'
+import { check, print } from '../../check/check.js'
+import { plainResult } from '../../check/check-write.js'
+import { documentOf, eq, fieldOf, ID, insertAll } from '../../check/documents.js'
+import { edgeDocuments } from '../../check/edge-documents.js'
+import { checkLog, findEnd, type LoggingAdapter, readLog, recordPlainly } from '../../check/plain-log.js'
+import { createRandom } from '../../fuzz/random.js'
+import { drawStep } from '../../fuzz/random-store.js'
+import { LOGGED, logCase } from './with-log.js'
+
+const N = fieldOf('n', 'integer')
+const S = fieldOf('s', 'string')
+
+const emptyStore = () => new Map(LOGGED.map(({ name }) => [name, new Map()]))
+
+/** The callers of some writes, in turn. */
+const CALLERS = [null, 'ann', '0190163d-8694-7000-8000-000000004001', 'a "\u{1f600}" \\ \'of\' all'] as const
+
+/** Writes by several callers, and compares the log with a plain model after each write. */
+async function checkWrites(
+  adapter: LoggingAdapter,
+  writes: readonly (readonly WriteStep[])[],
+): Promise<void> {
+  const store = emptyStore()
+  let position = await findEnd(adapter)
+  for (const [i, steps] of writes.entries()) {
+    const by = CALLERS[i % CALLERS.length] ?? null
+    const expected = recordPlainly(store, steps, LOGGED, by)
+    const result = await adapter.write(steps, { by })
+    check(result.ok === (expected !== undefined), `write of ${print(steps)}: ${print(plainResult(result))}`)
+    position = await checkLog(adapter, position, expected ?? [], `after ${print(steps)}`)
+  }
+}
+
+const insert = (id: string, properties = {}, collection = 'things'): WriteStep => ({
+  in: collection,
+  insert: documentOf(id, properties),
+})
+
+const replace = (id: string, version: number, properties = {}, collection = 'things'): WriteStep => ({
+  in: collection,
+  replace: { ...properties, _id: id, _version: version + 1 },
+  version,
+})
+
+const remove = (filter: Filter, collection = 'things'): WriteStep => ({ in: collection, remove: filter })
+
+/** Writes of up to four steps on few documents of all collections; invalid ones are rejected. */
+function drawWrites(seed: number, count: number): readonly (readonly WriteStep[])[] {
+  const random = createRandom(seed)
+  const store = emptyStore()
+  return Array.from({ length: count }, () => {
+    const left = new Map([...store].map(([name, documents]) => [name, new Map(documents)]))
+    const steps: WriteStep[] = []
+    for (let more = random.integer(1, 4); more > 0; more--) {
+      const name = random.pick(['things', 'things', 'users', 'others'])
+      const documents = left.get(name) ?? new Map()
+      const step = random.chance(0.1)
+        ? remove(or([eq(ID, '+'), eq(ID, '+1')]), name)
+        : { ...drawStep(random, documents), in: name }
+      if (random.chance(0.9) && !recordPlainly(left, [step], LOGGED)) continue
+      steps.push(step)
+    }
+    recordPlainly(store, steps, LOGGED)
+    return steps
+  })
+}
+
+/** The changes that a write records. */
+export const recordCases: readonly AdapterCase[] = [
+  logCase('each write is recorded with what was there before', (adapter) =>
+    checkWrites(adapter, [
+      [insert('a', { n: 1, deep: { list: [1, { two: null }] } })],
+      [replace('a', 1, { n: 2 })],
+      [remove(eq(ID, 'a'))],
+      [insert('a', { n: 3 })],
+      [remove(eq(N, 3))],
+    ]),
+  ),
+
+  logCase('what is refused, or writes nothing, is not recorded', (adapter) =>
+    checkWrites(adapter, [
+      [insert('a'), insert('b')],
+      [insert('a')],
+      [replace('a', 7)],
+      [replace('c', 1)],
+      [insert('c'), replace('a', 1), insert('b')],
+      [remove(everything), { in: 'things', require: 'a' }],
+      [remove(eq(ID, 'c'))],
+      [{ in: 'things', remove: eq(ID, 'a'), expect: 2 }],
+      [{ in: 'things', require: 'a' }],
+      [{ in: 'things', refuse: eq(ID, 'c') }],
+      [replace('a', 1), { in: 'things', refuse: eq(ID, 'b') }],
+    ]),
+  ),
+
+  logCase('a write makes one change of a document, from before it to after it', (adapter) =>
+    checkWrites(adapter, [
+      [insert('a', { n: 1 }), replace('a', 1, { n: 2 }), replace('a', 2, { n: 3 })],
+      [replace('a', 3, { n: 4 }), remove(eq(ID, 'a'))],
+      [insert('a'), remove(eq(ID, 'a'))],
+      [insert('a'), insert('b'), remove(everything)],
+      [insert('a', { n: 1 }), insert('b', { n: 1 })],
+      [remove(eq(N, 1)), insert('b', { n: 2 })],
+      [remove(eq(ID, 'b')), insert('b', { n: 3 }), replace('b', 1, { n: 4 })],
+      [replace('b', 2, { n: 4 }), replace('b', 3, { n: 5 }), remove(eq(N, 5)), insert('b', { n: 6 })],
+    ]),
+  ),
+
+  logCase('the changes of a write lie in the order of _id, by code points', (adapter) => {
+    const ids = ['b', 'a', 'B', 'ä', '\u{1f600}', '\uff5e', 'aa', 'a b', '']
+    return checkWrites(adapter, [
+      ids.map((id) => insert(id, { n: 1 })),
+      ids.map((id) => replace(id, 1, { n: 2 })).reverse(),
+      [remove(eq(ID, 'b')), replace('ä', 2, { n: 3 }), insert('Z', { n: 2 }), remove(eq(N, 2))],
+    ])
+  }),
+
+  logCase('the changes of a write have one number, and those beside them another', async (adapter) => {
+    const start = await findEnd(adapter)
+    const writes = [
+      [insert('c', { n: 1 }), insert('a'), insert('b', {}, 'users')],
+      [replace('a', 1)],
+      [insert('b'), insert('d')],
+      [remove(or(['b', 'd'].map((id) => eq(ID, id))))],
+      [remove(eq(N, 1))],
+    ]
+    for (const steps of writes) await adapter.write(steps, {})
+    for (const limit of [1, 100]) {
+      const { changes } = await readLog(adapter, start, limit)
+      const told = changes.map(({ write }) => write)
+      const expected = [1, 1, 1, 2, 3, 3, 4, 4, 5]
+      const areRight =
+        told.length === expected.length &&
+        told.every((write, i) => i === 0 || (write === told[i - 1]) === (expected[i] === expected[i - 1]))
+      check(areRight, `changes of the writes ${expected} have the numbers ${told}`)
+    }
+  }),
+
+  logCase('collections are told apart, and one that is not logged is left out', (adapter) =>
+    checkWrites(adapter, [
+      [insert('a', {}, 'users'), insert('a', {}, 'others'), insert('a')],
+      [insert('b', {}, 'others')],
+      [replace('a', 1, { n: 1 }, 'others')],
+      [replace('a', 1, { n: 1 }, 'others')],
+      [remove(everything, 'others'), replace('a', 1, {}, 'users'), remove(eq(ID, 'a'))],
+    ]),
+  ),
+
+  logCase('what must be left out never enters it, whatever a write does', async (adapter) => {
+    const secret = (n: number) => ({ n, _hush: { password: `hush-${n}` }, _stamp: `stamp-${n}` })
+    const start = await findEnd(adapter)
+    await checkWrites(adapter, [
+      [insert('a', secret(1), 'users')],
+      [replace('a', 1, secret(2), 'users')],
+      [replace('a', 2, secret(2), 'users'), insert('b', secret(3), 'users')],
+      [insert('c', secret(4), 'users')],
+      [remove(or([eq(ID, 'a'), eq(ID, 'c')]), 'users')],
+      [remove(eq(N, 3), 'users'), insert('d', { ...secret(1), _stamp: 'x' }, 'things')],
+    ])
+    const { changes } = await readLog(adapter, start)
+    const users = print(changes.filter((change) => change.in === 'users'))
+    check(!/hush|stamp/.test(users), `a value that must be left out is in the log: ${users}`)
+  }),
+
+  logCase('documents that arrive together each have their change', async (first, second) => {
+    const start = await findEnd(first)
+    const documents = Array.from({ length: 60 }, (_, i) => documentOf(`id${i}`, { n: i }))
+    const callerOf = (i: number): string => `caller ${i}`
+    await Promise.all(
+      documents.map((document, i) =>
+        (i % 2 ? first : second).write(
+          [{ in: 'things', insert: document }],
+          i % 3 ? { by: callerOf(i) } : {},
+        ),
+      ),
+    )
+    const { changes } = await readLog(second, start)
+    const expected = documents.map((after, i) => ({
+      in: 'things',
+      id: after._id,
+      before: null,
+      after,
+      by: i % 3 ? callerOf(i) : null,
+    }))
+    const told = changes.map(({ in: name, id, before, after, by }) =>
+      print({ in: name, id, before, after, by }),
+    )
+    check(
+      told.length === 60 && new Set(told).size === 60 && expected.every((one) => told.includes(print(one))),
+      `60 creates at once gave ${told.length} changes`,
+    )
+  }),
+
+  logCase('documents of every kind are recorded as they are', async (adapter) => {
+    const start = await findEnd(adapter)
+    await insertAll(adapter, 'things', edgeDocuments)
+    const store = emptyStore()
+    const steps = edgeDocuments.map((document): WriteStep => ({ in: 'things', insert: document }))
+    const position = await checkLog(adapter, start, recordPlainly(store, steps, LOGGED) ?? [], 'of new ones')
+    const gone = recordPlainly(store, [remove(everything)], LOGGED) ?? []
+    await adapter.write([remove(everything)], {})
+    await checkLog(adapter, position, gone, 'of removed ones')
+  }),
+
+  logCase('a remove by a pattern records what it removes', async (adapter) => {
+    const pattern = { kind: 'sequence', parts: [{ kind: 'start' }, { kind: 'text', text: 't' }] } as const
+    await checkWrites(adapter, [
+      ['two', 'three', 'four', 'one'].map((s) => insert(s, { s })),
+      [remove({ kind: 'match', field: S, pattern }), insert('three', { s: 'again' })],
+    ])
+  }),
+
+  logCase('random writes give the log of plain maps', async (adapter) => {
+    await checkWrites(adapter, drawWrites(1, 150))
+  }),
+]

@@ -1,0 +1,173 @@
+import { everything } from '../../../../core/filter/filter.js'
+import type { StorageAdapter, StoredDocument } from '../../../../core/storage.js'
+import type { MaybePromise } from '../../../../core/types.js'
+import type { AdapterCase } from '../adapter-case.js'
+import { check, checkSame, print } from '../check/check.js'
+import { checkWrite } from '../check/check-write.js'
+import { checkStored, documentOf, eq, fieldOf, ID, insertAll, planOf, queryOf } from '../check/documents.js'
+import { withAdapter } from '../check/with-adapter.js'
+
+const plan = planOf('things', [true, fieldOf('s', 'string')])
+
+/** New documents at each call: a change to one does not affect others. */
+const make = (): readonly StoredDocument[] =>
+  ['1', '2', '3'].map((id) =>
+    documentOf(id, { s: `s${id}`, o: { list: [1, { x: 1 }], deep: { text: 'a' } } }),
+  )
+
+/** Changes every property, at every depth. */
+function spoil(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const inner of Object.values(value)) spoil(inner)
+  for (const name of [...Object.keys(value), 'added']) {
+    try {
+      Reflect.set(value, name, 'spoiled')
+    } catch {
+      // A frozen value is safe, too.
+    }
+  }
+}
+
+/** The result of an operation whose signal aborts; a rejection is fine as well. */
+async function settle<T>(operation: () => MaybePromise<T>): Promise<{ readonly value: T } | undefined> {
+  try {
+    return { value: await operation() }
+  } catch {
+    return undefined
+  }
+}
+
+const aborted = (): AbortSignal => AbortSignal.abort()
+
+/** A signal that aborts while the operation runs. */
+function abortSoon(turns: number): AbortSignal {
+  const controller = new AbortController()
+  const wait = async (): Promise<void> => {
+    for (let i = 0; i < turns; i++) await Promise.resolve()
+    controller.abort()
+  }
+  void wait()
+  return controller.signal
+}
+
+const SIGNALS: readonly (() => AbortSignal)[] = [
+  aborted,
+  ...[0, 1, 2, 5, 20].map((turns) => () => abortSoon(turns)),
+]
+
+async function checkAbortedWrite(adapter: StorageAdapter, signal: AbortSignal, round: number): Promise<void> {
+  const fresh = [`a${round}`, `b${round}`].map((id) => documentOf(id, { s: id }))
+  const steps = fresh.map((insert) => ({ in: 'things', insert }))
+  const result = await settle(() => adapter.write(steps, { signal }))
+  const stored = await adapter.list(
+    'things',
+    queryOf({ filter: { kind: 'or', filters: fresh.map(({ _id }) => eq(ID, _id)) } }),
+  )
+  check(
+    stored.length === 2 || (stored.length === 0 && !result?.value.ok),
+    `an aborted write with the result ${print(result ?? 'a rejection')} stored ${print(stored)}`,
+  )
+}
+
+/** Callers that change what they passed in or received, and abort what they started. */
+export const safetyCases: readonly AdapterCase[] = [
+  {
+    name: 'copies: what was passed in may change afterwards',
+    run: (storage) => {
+      const plans = [{ ...plan, indexes: [...plan.indexes] }]
+      return withAdapter(storage, plans, async (adapter) => {
+        plans.length = 0
+        const passed = make()
+        const steps = passed.map((insert) => ({ in: 'things', insert }))
+        checkSame(await adapter.write(steps, {}), { ok: true, removed: 0 }, 'write of three documents')
+        spoil(passed)
+        spoil(steps)
+        await checkStored(adapter, 'things', make(), 'after the documents passed in changed')
+        const replace = { ...make()[0], _id: '1', _version: 2, s: 'new', o: { list: [2] } }
+        await checkWrite(adapter, [{ in: 'things', replace, version: 1 }], { ok: true, removed: 0 })
+        spoil(replace)
+        const expected = [{ _id: '1', _version: 2, s: 'new', o: { list: [2] } }, ...make().slice(1)]
+        await checkStored(adapter, 'things', expected, 'after the replacement passed in changed')
+        const twin = documentOf('twin', { s: 'new' })
+        await checkWrite(adapter, [{ in: 'things', insert: twin }], {
+          ok: false,
+          step: 0,
+          reason: 'unique',
+          fields: ['s'],
+        })
+      })
+    },
+  },
+  {
+    name: 'copies: what was returned may change afterwards',
+    run: (storage) =>
+      withAdapter(storage, [plan], async (adapter) => {
+        await insertAll(adapter, 'things', make())
+        for (const limit of [null, 2]) {
+          const returned = await adapter.list('things', queryOf({ limit }))
+          spoil(returned)
+          await checkStored(adapter, 'things', make(), 'after what a list returned changed')
+        }
+        const failed = await adapter.write([{ in: 'things', insert: documentOf('x', { s: 's1' }) }], {})
+        spoil(failed)
+        const twin = documentOf('x', { s: 's1' })
+        await checkWrite(adapter, [{ in: 'things', insert: twin }], {
+          ok: false,
+          step: 0,
+          reason: 'unique',
+          fields: ['s'],
+        })
+      }),
+  },
+  {
+    name: 'copies: a list does not change with later writes',
+    run: (storage) =>
+      withAdapter(storage, [plan], async (adapter) => {
+        await insertAll(adapter, 'things', make())
+        const before = await adapter.list('things', queryOf())
+        const replace = { _id: '1', _version: 2 }
+        await checkWrite(
+          adapter,
+          [
+            { in: 'things', replace, version: 1 },
+            { in: 'things', remove: eq(ID, '2') },
+          ],
+          { ok: true, removed: 1 },
+        )
+        checkSame(before, make(), 'the list from before the write')
+      }),
+  },
+  {
+    name: 'abort: a list or count that is told to stop rejects or is right',
+    run: (storage) =>
+      withAdapter(storage, [plan], async (adapter) => {
+        await insertAll(adapter, 'things', make())
+        for (const signalOf of SIGNALS) {
+          const list = await settle(() => adapter.list('things', { ...queryOf(), signal: signalOf() }))
+          if (list) checkSame(list.value, make(), 'an aborted list')
+          const count = await settle(() => adapter.count('things', everything, { signal: signalOf() }))
+          if (count) checkSame(count.value, 3, 'an aborted count')
+          await checkStored(adapter, 'things', make(), 'after an abort')
+        }
+      }),
+  },
+  {
+    name: 'abort: a write that is told to stop is whole or nothing',
+    run: (storage) =>
+      withAdapter(storage, [plan], async (adapter) => {
+        for (const [round, signalOf] of SIGNALS.entries()) await checkAbortedWrite(adapter, signalOf(), round)
+        // Many at once must leave no lock behind.
+        await Promise.all(
+          Array.from({ length: 20 }, (_, i) =>
+            checkAbortedWrite(adapter, (SIGNALS[i % SIGNALS.length] ?? aborted)(), 100 + i),
+          ),
+        )
+        await insertAll(adapter, 'things', make())
+        checkSame(
+          await adapter.count('things', eq(ID, '1'), { signal: new AbortController().signal }),
+          1,
+          'a count afterwards',
+        )
+      }),
+  },
+]

@@ -1,0 +1,90 @@
+import type { ListQuery, StorageAdapter, StoredDocument } from '../../../../core/storage.js'
+import type { AdapterCase } from '../adapter-case.js'
+import { check, checkSame } from '../check/check.js'
+import { by, checkStored, documentOf, fieldOf, ID, insertAll, planOf, queryOf } from '../check/documents.js'
+import { parsePattern } from '../check/parse-pattern.js'
+import { withAdapter } from '../check/with-adapter.js'
+
+const N = fieldOf('n', 'integer')
+const S = fieldOf('s', 'string')
+
+/** More than any batch is likely to have. */
+const documents = Array.from({ length: 2300 }, (_, i) =>
+  documentOf(`id${String(i).padStart(5, '0')}`, { n: (i * 7919) % 1000, s: `text ${i % 13}` }),
+)
+
+const QUERIES: readonly ListQuery[] = [
+  queryOf({ sort: [by(N), by(ID)] }),
+  queryOf({ sort: [by(N, true), by(S), by(ID)], skip: 700, limit: 1201 }),
+  queryOf({ sort: [by(S), by(ID, true)], filter: { kind: 'lt', field: N, value: 500 } }),
+  queryOf({
+    sort: [by(N, true), by(ID, true)],
+    filter: { kind: 'match', field: S, pattern: parsePattern('1[0-9]?$', { ignoreCase: false }) },
+    skip: 3,
+    limit: 40,
+  }),
+  queryOf({ sort: [by(N), by(ID)], filter: { kind: 'gt', field: N, value: 5000 } }),
+  queryOf({ sort: [by(N), by(ID)], skip: 5000 }),
+]
+
+/** `stream` is optional; an adapter that has it must return the same as `list`. */
+const withStream =
+  (run: (adapter: StorageAdapter, stream: NonNullable<StorageAdapter['stream']>) => Promise<void>) =>
+  (storage: Parameters<AdapterCase['run']>[0]): Promise<void> =>
+    withAdapter(storage, [planOf('many')], async (adapter) => {
+      if (!adapter.stream) return
+      await insertAll(adapter, 'many', documents)
+      await run(adapter, adapter.stream.bind(adapter))
+      await checkStored(adapter, 'many', documents, 'after streaming')
+    })
+
+async function collect(
+  batches: AsyncIterable<readonly StoredDocument[]>,
+): Promise<readonly StoredDocument[]> {
+  const all: StoredDocument[] = []
+  for await (const batch of batches) all.push(...batch)
+  return all
+}
+
+/** Lists in batches. */
+export const streamCases: readonly AdapterCase[] = [
+  {
+    name: 'stream: gives what a list does, in its order',
+    run: withStream(async (adapter, stream) => {
+      for (const [i, query] of QUERIES.entries())
+        checkSame(await collect(stream('many', query)), await adapter.list('many', query), `query ${i}`)
+    }),
+  },
+  {
+    name: 'stream: may be left at any time',
+    run: withStream(async (_, stream) => {
+      const [query] = QUERIES
+      if (!query) return
+      // More often than there are connections to leak.
+      for (let i = 0; i < 30; i++) {
+        for await (const batch of stream('many', query)) {
+          check(batch.length > 0, 'a batch is empty')
+          break
+        }
+      }
+    }),
+  },
+  {
+    name: 'stream: ends when it is aborted',
+    run: withStream(async (_, stream) => {
+      const controller = new AbortController()
+      const [query] = QUERIES
+      if (!query) return
+      let seen = 0
+      try {
+        for await (const batch of stream('many', { ...query, signal: controller.signal })) {
+          seen += batch.length
+          controller.abort()
+        }
+      } catch {
+        // An error is allowed here.
+      }
+      check(seen < documents.length, 'everything came after the signal was aborted')
+    }),
+  },
+]

@@ -1,0 +1,77 @@
+import {
+  everything,
+  type FieldRef,
+  type Filter,
+  type Scalar,
+  type ValueType,
+} from '../../../../core/filter/filter.js'
+import type {
+  CollectionPlan,
+  ListQuery,
+  SortKey,
+  StorageAdapter,
+  StoredDocument,
+  WriteStep,
+} from '../../../../core/storage.js'
+import type { JsonObject } from '../../../../core/types.js'
+import { checkSame } from './check.js'
+import { checkWrite } from './check-write.js'
+
+/** A field at a path of a document. */
+export const fieldOf = (path: string, type: ValueType, each = false): FieldRef => ({ path, type, each })
+
+/** The `_id` of a document. */
+export const ID = fieldOf('_id', 'string')
+
+/** A document in its first version. */
+export const documentOf = (_id: string, properties: JsonObject = {}): StoredDocument => ({
+  ...properties,
+  _id,
+  _version: 1,
+})
+
+/** An equality. */
+export const eq = (field: FieldRef, value: Scalar): Filter => ({ kind: 'eq', field, value })
+
+/** The plan of a collection with indexes over fields, written as `[unique, ...fields]`. */
+export const planOf = (
+  name: string,
+  ...indexes: readonly (readonly [unique: boolean, ...fields: readonly FieldRef[]])[]
+): CollectionPlan => ({ name, indexes: indexes.map(([unique, ...fields]) => ({ unique, fields })) })
+
+/** A sort key. */
+export const by = (field: FieldRef, descending = false): SortKey => ({ field, descending })
+
+/** A query for all documents, sorted by `_id`, changed by `parts`. */
+export const queryOf = (parts: Partial<ListQuery> = {}): ListQuery => ({
+  filter: everything,
+  sort: [by(ID)],
+  skip: 0,
+  limit: null,
+  ...parts,
+})
+
+/** The ids of documents. */
+export const idsOf = (documents: readonly StoredDocument[]): readonly string[] =>
+  documents.map(({ _id }) => _id)
+
+/** Stores documents in one write. */
+export async function insertAll(
+  adapter: StorageAdapter,
+  collection: string,
+  documents: readonly StoredDocument[],
+): Promise<void> {
+  const steps = documents.map((insert): WriteStep => ({ in: collection, insert }))
+  await checkWrite(adapter, steps, { ok: true, removed: 0 })
+}
+
+/** Checks that a collection has exactly these documents. */
+export async function checkStored(
+  adapter: StorageAdapter,
+  collection: string,
+  documents: readonly StoredDocument[],
+  what: string,
+): Promise<void> {
+  const byId = [...documents].sort((a, b) => (a._id < b._id ? -1 : 1))
+  checkSame(await adapter.list(collection, queryOf()), byId, `${what}: all documents by _id`)
+}

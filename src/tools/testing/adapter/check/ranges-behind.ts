@@ -1,0 +1,23 @@
+import { compileField } from '../../../../core/filter/compare.js'
+import type { FieldRef, Filter, Scalar } from '../../../../core/filter/filter.js'
+import type { SortKey, StoredDocument } from '../../../../core/storage.js'
+
+const isMissing = (field: FieldRef): Filter => ({ kind: 'not', filter: { kind: 'present', field } })
+
+const isSame = (field: FieldRef, value: Scalar | undefined): Filter =>
+  value === undefined ? isMissing(field) : { kind: 'eq', field, value }
+
+function boundsBehind({ field, descending }: SortKey, value: Scalar | undefined): readonly Filter[] {
+  if (value === undefined) return descending ? [] : [{ kind: 'present', field }]
+  if (!descending) return [{ kind: 'gt', field, value }]
+  return [{ kind: 'lt', field, value }, isMissing(field)]
+}
+
+/** The ranges that continue a list after a document: each fixes the first keys of an order and bounds the next. */
+export const rangesBehind = (sort: readonly SortKey[], document: StoredDocument): readonly Filter[] =>
+  sort.flatMap((key, depth) => {
+    const same = sort.slice(0, depth).map(({ field }) => isSame(field, compileField(field)(document)))
+    return boundsBehind(key, compileField(key.field)(document)).map(
+      (bound): Filter => ({ kind: 'and', filters: [...same, bound] }),
+    )
+  })

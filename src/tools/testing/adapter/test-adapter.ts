@@ -1,0 +1,70 @@
+import { ANY, FUNCTION, requireOptions } from '../../../core/options.js'
+import { type AdapterCase, runCase, type TestStorage } from './adapter-case.js'
+import { adapterCases } from './adapter-cases.js'
+import { type FuzzCoverage, type FuzzOptions, fuzzAdapter } from './fuzz/fuzz-adapter.js'
+
+/** A case that an adapter cannot meet, and why. */
+export interface SkippedCase {
+  readonly case: string
+  readonly reason: string
+}
+
+/** The runner, the storage and the options of the tests. */
+export interface AdapterTestOptions {
+  /**
+   * The `test` of any runner: node:test, vitest, Jest. A slow storage may need more than the runner's default timeout.
+   */
+  readonly test: (name: string, run: () => Promise<void>) => void
+  /** Creates a new, empty storage for each test. */
+  readonly createStorage: () => Promise<TestStorage>
+  /** Cases that are registered with a name that marks them as skipped, and do not run. An unknown name throws. */
+  readonly skip?: readonly SkippedCase[]
+  /** The extent of the random queries; `report` receives the coverage. */
+  readonly fuzz?: FuzzOptions & { readonly report?: (coverage: FuzzCoverage) => void }
+}
+
+/** The name of the case with random queries. */
+export const FUZZ_CASE = 'fuzz: random queries are answered as a plain array would'
+
+/**
+ * Registers a test for every requirement for a storage adapter. Throws for an unknown name in `skip`, and
+ * `ConfigError` for an unknown option.
+ *
+ * @example
+ * ```ts
+ * testAdapter({
+ *   test,
+ *   createStorage: async () => {
+ *     const adapter = createMyAdapter()
+ *     return { connect: () => adapter }
+ *   },
+ * })
+ * ```
+ */
+export function testAdapter(options: AdapterTestOptions): void {
+  requireOptions(options, { test: FUNCTION, createStorage: FUNCTION, skip: ANY, fuzz: ANY })
+  const { test, createStorage, skip = [], fuzz = {} } = options
+  const { report, ...amount } = fuzz
+  const fuzzCase = {
+    name: FUZZ_CASE,
+    async run(): Promise<void> {
+      const coverage = await fuzzAdapter(createStorage, amount)
+      report?.(coverage)
+    },
+  }
+  const cases = adapterCases.map((one: AdapterCase) => ({
+    name: one.name,
+    run: () => runCase(one, createStorage),
+  }))
+  const all = [...cases, fuzzCase]
+  const reasons = new Map(skip.map((skipped) => [skipped.case, skipped.reason]))
+  for (const name of reasons.keys()) {
+    if (!all.some((one) => one.name === name))
+      throw new Error(`there is no case ${JSON.stringify(name)} to skip`)
+  }
+  for (const { name, run } of all) {
+    const reason = reasons.get(name)
+    if (reason === undefined) test(name, run)
+    else test(`${name} (skipped: ${reason})`, async () => {})
+  }
+}

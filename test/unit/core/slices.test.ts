@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import { bounds } from '../../../src/core/bounds.js'
+import { createEachPace, createPace } from '../../../src/core/request/pace.js'
+import { runSliced, type Slice, type Sliced, stepsTaken, takeFirstSlice } from '../../../src/core/slices.js'
+
+const { slice: SLICE } = bounds
+
+/** Work of so many slices, which notes whose slice ran. */
+function work(name: string, slices: number, ran: string[]) {
+  return function* (slice: Slice): Sliced<string> {
+    for (let i = 0; i < slices; i++) {
+      ran.push(name)
+      slice.left = 0
+      yield
+    }
+    return name
+  }
+}
+
+/** Turns of the event loop, written into the same list. */
+function countTurns(ran: string[]): () => void {
+  let isOn = true
+  const turn = (): void => {
+    ran.push('turn')
+    if (isOn) setImmediate(turn)
+  }
+  setImmediate(turn)
+  return () => {
+    isOn = false
+  }
+}
+
+describe('work in slices', () => {
+  test('what the first slice finishes is there at once, without a promise', () => {
+    expect(runSliced(work('a', 0, []))).toBe('a')
+  })
+
+  test('what is longer gets whole slices, and gives its result in the end', async () => {
+    const lefts: number[] = []
+    const result = await runSliced(function* (slice) {
+      for (let i = 0; i < 3; i++) {
+        lefts.push(slice.left)
+        slice.left = -1
+        yield
+      }
+      return 'done'
+    })
+    expect(result).toBe('done')
+    expect(lefts[0]).toBeLessThan(SLICE)
+    expect(lefts.slice(1)).toEqual([SLICE, SLICE])
+  })
+
+  test('between two turns of the event loop one slice runs, whatever waits', async () => {
+    const ran: string[] = []
+    const started = ['a', 'b', 'c'].map((name) => runSliced(work(name, 20, ran)))
+    const begun = ran.length
+    const stop = countTurns(ran)
+    await Promise.all(started)
+    stop()
+    const betweenTurns = ran.slice(begun).join(' ').split('turn')
+    expect(betweenTurns.filter((names) => names.trim().split(' ').length > 1)).toEqual([])
+  })
+
+  test('where a crowd begins at once, the later ones begin with less', async () => {
+    const firsts: number[] = []
+    const begin = (): unknown =>
+      runSliced(function* (slice) {
+        firsts.push(slice.left)
+        slice.left = 0
+        yield
+      })
+    await Promise.all(Array.from({ length: 100 }, begin))
+    expect(firsts.reduce((all, steps) => all + steps)).toBeLessThan(2 * SLICE)
+    expect(Math.min(...firsts)).toBeGreaterThan(0)
+    begin()
+    expect(firsts.at(-1)).toBe(firsts[0])
+  })
+
+  test('what works on many documents takes a longer slice, of which there are few until somebody waits', async () => {
+    const waited = (): unknown => runSliced(work('a', 2, []))
+    await waited()
+    const firsts = Array.from({ length: 100 }, () => takeFirstSlice(40))
+    await waited()
+    expect(firsts[0]).toBe(SLICE / 10)
+    expect(firsts.reduce((all, steps) => all + steps)).toBeLessThan(2 * SLICE)
+    expect(Math.min(...firsts)).toBeGreaterThan(0)
+    expect([takeFirstSlice(1), takeFirstSlice(1000)]).toEqual([500, SLICE / 4])
+    await waited()
+  })
+
+  test('the steps of work that does not wait are counted', () => {
+    const pace = createPace(() => new AbortController().signal)
+    const before = stepsTaken()
+    runSliced(function* (slice) {
+      slice.left -= 70
+      if (slice.left <= 0) yield
+    })
+    pace(30)
+    expect(stepsTaken() - before).toBe(100)
+  })
+
+  test('several who count what others take meanwhile do not count it for each other without end', async () => {
+    const before = stepsTaken()
+    const paces = Array.from({ length: 4 }, () => createEachPace())
+    for (let i = 0; i < 200; i++) for (const pace of paces) await pace(10)
+    expect(stepsTaken() - before).toBe(200 * 4 * 10)
+  })
+
+  test('for many in turn, what each takes at once is counted, and the next waits when a slice is used up', async () => {
+    const pace = createEachPace()
+    const pauses: boolean[] = []
+    for (let i = 0; i < 100; i++) {
+      runSliced(function* (slice) {
+        slice.left -= 9000
+        if (slice.left <= 0) yield
+      })
+      const pause = pace(1000)
+      pauses.push(pause !== undefined)
+      await pause
+    }
+    expect(pauses.filter(Boolean).length).toBe(1 + Math.floor((100 * 10_000 - SLICE / 4) / SLICE))
+  })
+
+  test('who has had least comes first: short work is done long before the endless', async () => {
+    const ran: string[] = []
+    const long = runSliced(work('long', 40, ran))
+    const short = await runSliced(work('short', 3, ran))
+    expect(short).toBe('short')
+    expect(ran.filter((name) => name === 'long').length).toBeLessThan(8)
+    await long
+  })
+
+  test('a signal ends it at its next pause, and what it holds is given free', async () => {
+    const controller = new AbortController()
+    let isFree = false
+    const running = runSliced<void>(
+      function* (slice) {
+        try {
+          for (;;) {
+            slice.left = 0
+            yield
+          }
+        } finally {
+          isFree = true
+        }
+      },
+      () => controller.signal,
+    )
+    const failed = expect(running).rejects.toThrow('enough')
+    controller.abort(new Error('enough'))
+    await failed
+    expect(isFree).toBe(true)
+  })
+
+  test('what it throws is the answer, and others go on', async () => {
+    const ran: string[] = []
+    const broken = runSliced(function* () {
+      yield
+      throw new Error('broken')
+    })
+    const other = runSliced(work('other', 5, ran))
+    await expect(broken).rejects.toThrow('broken')
+    expect(await other).toBe('other')
+  })
+
+  test('a signal is asked for only by what has to wait', () => {
+    runSliced(work('a', 0, []), () => {
+      throw new Error('asked')
+    })
+  })
+})

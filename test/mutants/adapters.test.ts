@@ -507,7 +507,7 @@ const writeMutants: readonly Mutant[] = [
   ],
 ]
 
-const ofTheKit = (): string => '../../src/testing/adapter/'
+const ofTheKit = (): string => '../../src/tools/testing/adapter/'
 
 test('an adapter that is not broken passes every case', async () => {
   for (const one of adapterCases) await runCase(one, createStorage())

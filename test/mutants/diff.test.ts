@@ -41,7 +41,7 @@ async function checkPairs(compare: Compare): Promise<void> {
   }
 }
 
-test.each(choose(mutants, () => '../../src/insight/'))('is noticed: %s', async (_, compare) => {
+test.each(choose(mutants, () => '../../src/tools/insight/'))('is noticed: %s', async (_, compare) => {
   expect(await fails(checkPairs(compare))).toBe(true)
 })
 

@@ -151,7 +151,7 @@ const mutants: readonly (readonly [what: string, broken: Partial<LogParts>])[] =
   ['what is gone is not a gap', { isGap: (place) => place === undefined }],
 ]
 
-const ofTheKit = (): string => '../../src/testing/adapter/'
+const ofTheKit = (): string => '../../src/tools/testing/adapter/'
 
 test('a log that is not broken passes every case', async () => {
   expect(cases.length).toBeGreaterThan(20)

@@ -202,10 +202,14 @@ function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
 
 /** Where only node and those like it go. */
 const NODE_FOLDERS = [
-  ...['mounts/', 'tools/cli/', 'adapters/sql/', 'adapters/sqlite/', 'adapters/postgres/'],
+  'mounts/',
+  'tools/cli/',
+  'adapters/sql/',
+  'adapters/sqlite/',
+  'adapters/postgres/',
   // The build runs these.
   'tools/page/bundle-page.ts',
-  'page/bundle-texts.ts',
+  'tools/page/bundle-texts.ts',
 ]
 const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediate']
 

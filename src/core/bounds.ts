@@ -105,7 +105,7 @@ export const SHIPPED: Bounds = Object.freeze({
 /** The bounds in force. Code reads a bound each time it applies, and keeps no copy. */
 export let bounds: Bounds = SHIPPED
 
-/** Replaces the bounds, for tests: a sixteenth of each costs a sixteenth. */
+/** Replaces the bounds, for tests: smaller sizes make the same cases cheaper. */
 export function replaceBounds(others: Bounds): void {
   bounds = others
 }

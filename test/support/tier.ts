@@ -29,6 +29,6 @@ export const seedOf = (own: number): number => (own + SEED - 1) | 0
  */
 export const isEnough = (runs: number): boolean => runs >= 20 && (isLong || SEED === 1)
 
-/** How often a random test has seen something in each round: without limit where the rounds are too few to tell. */
+/** How often a random test has seen something in each round; infinite where `isEnough` is false. */
 export const perRound = (seen: number, runs: number): number =>
   isEnough(runs) ? seen / runs : Number.POSITIVE_INFINITY

@@ -34,15 +34,15 @@ export class Bursts {
   ): Promise<ReadonlyMap<Subscriber, SubscriberOutcome>> {
     const newest = page.changes.at(-1)
     if (newest) this.#lead = Math.max(this.#lead, newest.time - Date.now())
-    const { length, anew, ahead, isKnown } =
+    const { length, decided, ahead, isKnown } =
       this.#left > 0
-        ? { length: this.#left, anew: [], ahead: this.#ahead, isKnown: () => false }
+        ? { length: this.#left, decided: [], ahead: this.#ahead, isKnown: () => false }
         : await lookAhead(telling, subscribers, page, Date.now() + this.#lead + SLACK)
     const others = [...subscribers].filter((subscriber) => !ahead.has(subscriber))
     const outcomes = await tellChanges(telling, others, page, isKnown)
     this.#left = length - page.changes.length
     this.#ahead = ahead
-    return new Map([...anew, ...outcomes])
+    return new Map([...decided, ...outcomes])
   }
 }
 
@@ -50,7 +50,7 @@ export class Bursts {
 interface BurstOutcome {
   /** The number of its changes. */
   readonly length: number
-  readonly anew: readonly (readonly [Subscriber, SubscriberOutcome])[]
+  readonly decided: readonly (readonly [Subscriber, SubscriberOutcome])[]
   readonly ahead: ReadonlySet<Subscriber>
   readonly isKnown: IsKnown
 }
@@ -93,20 +93,20 @@ async function lookAhead(
     length += page.changes.length
   }
   const asked = new Map(looks.filter(({ hasClues }) => hasClues).map((look) => [look.subscriber, look.clues]))
-  const anew: (readonly [Subscriber, SubscriberOutcome])[] = []
+  const decided: (readonly [Subscriber, SubscriberOutcome])[] = []
   for (const [subscriber, verdict] of await checkStandings(telling, asked)) {
-    if (verdict.kind === 'over') anew.push([subscriber, { kind: 'over', text: END }])
+    if (verdict.kind === 'over') decided.push([subscriber, { kind: 'over', text: END }])
     if (verdict.kind !== 'another') continue
     const text = await writeReset(telling, verdict.as.list, page.position)
-    anew.push([subscriber, { kind: 'anew', ...verdict.as, text }])
+    decided.push([subscriber, { kind: 'reset', ...verdict.as, text }])
   }
   const known = new Set(
     looks.filter(({ hasClues }) => isEnd && !hasClues).map(({ subscriber }) => subscriber),
   )
   return {
     length,
-    anew,
-    ahead: new Set(anew.map(([subscriber]) => subscriber)),
+    decided,
+    ahead: new Set(decided.map(([subscriber]) => subscriber)),
     isKnown: (subscriber) => known.has(subscriber),
   }
 }

@@ -266,7 +266,7 @@ async function tellPart(
       }
       return true
     }
-    case 'anew':
+    case 'reset':
       subscriber.become(outcome)
       return false
     case 'over':
@@ -458,7 +458,7 @@ class OpenStreams implements ChangeStreams {
     if (verdict.kind !== 'another') return
     const { list, caller, version } = verdict.as
     const text = await writeReset(await this.#telling(), list, position)
-    subscriber.apply({ kind: 'anew', list, caller, version, text })
+    subscriber.apply({ kind: 'reset', list, caller, version, text })
   }
 
   #judgeByTime(subscriber: Subscriber): Promise<void> {

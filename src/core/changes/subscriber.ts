@@ -175,7 +175,7 @@ export class Subscriber {
   /** Applies another standing, or the end. */
   apply(outcome: Exclude<SubscriberOutcome, { readonly kind: 'on' }>): void {
     const { outbox } = this
-    if (outcome.kind === 'anew') this.become(outcome)
+    if (outcome.kind === 'reset') this.become(outcome)
     outbox.send(outcome.text)
     if (outcome.kind === 'over') outbox.end()
   }
@@ -190,5 +190,5 @@ export type SubscriberStanding = Pick<Subscriber, 'list' | 'caller' | 'version'>
  */
 export type SubscriberOutcome =
   | { readonly kind: 'on'; readonly texts: readonly Bytes[]; readonly as?: SubscriberStanding | undefined }
-  | ({ readonly kind: 'anew'; readonly text: Bytes } & SubscriberStanding)
+  | ({ readonly kind: 'reset'; readonly text: Bytes } & SubscriberStanding)
   | { readonly kind: 'over'; readonly text: Bytes }

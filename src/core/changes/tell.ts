@@ -98,7 +98,7 @@ export async function tellChanges(
       const { list } = verdict.as
       const text = resets.get(list.key) ?? (await writeReset(telling, list, part.position))
       resets.set(list.key, text)
-      outcomes.set(subscriber, { kind: 'anew', ...verdict.as, text })
+      outcomes.set(subscriber, { kind: 'reset', ...verdict.as, text })
     } else {
       const { key } = subscriber.list
       outcomes.set(subscriber, { kind: 'on', texts: texts.get(key) ?? [], as: verdict?.as })

@@ -6,22 +6,27 @@ export type ComponentKind = 'schemas' | 'parameters' | 'responses' | 'headers'
 
 type Maker = readonly [kind: ComponentKind, name: string, make: () => JsonSchema]
 
-/** Receives a component as soon as it is created. */
+/** Called with each component as soon as it is created. */
 export type TakeComponent = (kind: ComponentKind, name: string, component: JsonSchema) => void
 
-/** The components of a document that several places refer to. */
+/** The components of a document (schemas, parameters, responses and headers), to which its other parts refer. */
 export interface Components {
-  /** Returns a reference to a component, which is created at the end if the document still refers to it. */
+  /** Returns a reference to a component. `makeFor` creates the component later, if the document still refers to it. */
   refer(kind: ComponentKind, name: string, make: () => JsonSchema): JsonSchema
-  /** Creates the component of a reference; `undefined` if none has that name, or `makeFor` has created it. */
+  /**
+   * Creates the component that a reference names; `undefined` if the name is unknown or `makeFor` already created it.
+   */
   make($ref: string): JsonSchema | undefined
-  /** Creates the components that are referred to, directly or through others, and do not exist yet. */
+  /**
+   * Creates every component that `root` refers to, directly or through other components, and that was not created
+   * before.
+   */
   makeFor(root: JsonSchema, take: TakeComponent, slice: Slice): Sliced<void>
 }
 
 /**
- * Creates the components of a document. A collection name contains no dot, so a name with a dot cannot collide with
- * one; components of a collection begin with its name.
+ * Creates the components of a document. The names of a collection's components begin with its name and a dot. Because a
+ * collection name contains no dot, components of two collections never have the same name.
  */
 export function createComponents(): Components {
   const makers = new Map<unknown, Maker | null>()
@@ -43,7 +48,7 @@ export function createComponents(): Components {
           if (slice.left <= 0) yield
           const maker = makers.get($ref)
           if (!maker) continue
-          // The closure holds more memory than the component it creates, so it is released.
+          // Releases the closure, which holds more memory than the component that it creates.
           makers.set($ref, null)
           const [kind, name, make] = maker
           const component = make()
@@ -57,12 +62,12 @@ export function createComponents(): Components {
   }
 }
 
-/** The steps of searching a component, of finding a reference, and of creating a component. */
+/** The costs, in steps (see `Slice`), of searching a component, finding a reference and creating a component. */
 const VISIT = 100
 const FIND = 20
 const MAKE = 50
 
-/** Adds the references in a value to `found`. */
+/** Adds all references inside a value to `found`. */
 function findReferences(value: unknown, found: unknown[]): void {
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) for (const inner of value) findReferences(inner, found)

@@ -11,10 +11,12 @@ import { runWithin, type Slice, type Sliced, stepsToWrite } from '../../core/sli
 import { writeDescription } from './describe-service.js'
 import type { DescribedService } from './scope.js'
 
-/** The bytes of documents that are cached: fifty collections with thirty fields each take eight million. */
+/** The most bytes of cached documents. The document of 50 collections with 30 fields each takes 8 MB. */
 const MAX_KEPT = 32 * 1024 * 1024
 
-/** Creates the descriptions of a service for its callers. Callers with the same subjects share a cached document. */
+/**
+ * Creates the function that describes a service to a caller. Callers with the same subjects share a cached document.
+ */
 export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes'>): DescribeService {
   const kept = createBoundedMap<string, KeptText>(CACHES.descriptions, MAX_KEPT, ({ bytes }) => bytes.length)
   const subjects = findSubjects(service)
@@ -27,7 +29,7 @@ export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes
     kept.set(key, document)
     return document
   }
-  /** Creates one document at a time: during creation it takes several times its final size. */
+  /** Creates one document at a time, because the creation needs several times the memory of the finished document. */
   const makeInTurn = async (call: Call, found: MountPoint, key: string): Promise<KeptText> => {
     call.deadline.enter('describe')
     while (underWay) await underWay
@@ -49,7 +51,8 @@ export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes
 }
 
 /**
- * Joins the pieces of a document. A digest of many megabytes takes long, so the tag is a digest of the pieces' tags.
+ * Joins the pieces of a document. Its ETag is a digest of the pieces' tags, because a digest of many megabytes would
+ * block the process for too long.
  */
 function* joinInSlices(pieces: readonly Bytes[], slice: Slice): Sliced<KeptText> {
   const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
@@ -65,7 +68,7 @@ function* joinInSlices(pieces: readonly Bytes[], slice: Slice): Sliced<KeptText>
   return { bytes, etag: etagOfText(tags.join()) }
 }
 
-/** The subjects that appear in some rule. */
+/** Returns the subjects that appear in at least one rule. */
 const findSubjects = ({ plan }: Pick<DescribedService, 'plan'>): readonly string[] => [
   ...new Set(
     [...plan.collections.values()].flatMap(({ permissions }) =>
@@ -74,6 +77,6 @@ const findSubjects = ({ plan }: Pick<DescribedService, 'plan'>): readonly string
   ),
 ]
 
-/** The roles of a caller that appear in some rule. */
+/** Returns the roles of a caller that appear in at least one rule. */
 const rolesOf = ({ roles }: KnownCaller, subjects: readonly string[]): readonly string[] =>
   subjects.filter((subject) => roles.includes(subject))

@@ -11,19 +11,23 @@ import { type ApiDocument, describeService } from './describe-service.js'
 
 /** The options of `describeApi`. */
 export interface ApiOptions {
-  /** The caller whose rights are described; `null`: anonymous. Default: all callers together. */
+  /**
+   * The caller whose rights are described; `null`: an anonymous caller. Default: the rights of all callers together.
+   */
   readonly caller?: Caller | null
   /** Whether the host identifies callers. Default false. */
   readonly authenticate?: boolean
-  /** Whether a collection open to everyone is an error. Default false. */
+  /** Whether a collection that is open to everyone is an error. Default false. */
   readonly production?: boolean
-  /** With `authenticate`: whether the service keeps its own accounts too. Default false. */
+  /** Whether the service keeps accounts of its own in addition to `authenticate`. Default false. */
   readonly accounts?: boolean
   /** Whether the host delivers tokens. Default: true if the configuration has `auth.verifiedField`. */
   readonly deliver?: boolean
-  /** Default `""`. */
+  /** The path under which the service is mounted. Default `""`. */
   readonly basePath?: string
-  /** The `hooks` option of the service: bodies need not contain the fields that hooks fill. Default: none. */
+  /**
+   * The `hooks` option of the service. Request bodies need not contain the fields that hooks fill. Default: no hooks.
+   */
   readonly hooks?: AnyHooks
 }
 
@@ -38,13 +42,14 @@ const OPTIONS = {
 }
 
 /**
- * Describes the HTTP interface of a configuration as OpenAPI 3.1 (CONTRACT.md §8, "OpenAPI"). For a caller it contains
- * the operations that the caller's subjects allow for some documents and `$user` values. Throws `ConfigError`.
+ * Describes the HTTP interface of a configuration as OpenAPI 3.1 (CONTRACT.md §8, "OpenAPI"). With a `caller`, the
+ * document contains the operations that the subjects of the caller allow for some documents and some values of `$user`.
+ * Throws `ConfigError`.
  *
  * @example
  * ```ts
  * const document = describeApi(config, { caller: { id: 'ann', roles: ['editor'] } })
- * Object.keys(document.paths)  // what an editor may do
+ * Object.keys(document.paths)  // the paths that an editor may use
  * ```
  */
 export function describeApi(
@@ -74,7 +79,7 @@ export function describeApi(
     caller === undefined ? undefined : readCaller(caller),
     basePath.replace(/\/+$/, ''),
   )
-  // Parts of it are shared with other documents.
+  // A copy, because the document shares objects with other documents.
   return structuredClone(document)
 }
 

@@ -22,16 +22,16 @@ export interface ApiDocument {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly servers: readonly { readonly url: string }[]
-  /** Empty if a service has neither accounts nor a host that identifies callers; else absent. */
+  /** Empty if the service has neither accounts nor a host that identifies callers; otherwise absent. */
   readonly security?: readonly []
   readonly paths: { readonly [path: string]: { readonly [method: string]: JsonSchema } }
   readonly components: { readonly [kind: string]: { readonly [name: string]: JsonSchema } }
 }
 
-/** The members of a document except its parts. */
+/** The members of a document except `paths` and `components`. */
 type DocumentHead = Omit<ApiDocument, 'paths' | 'components'>
 
-/** Receives the parts of a document as soon as they are created: a large document is never held as a whole tree. */
+/** Receives each path and component as soon as it is created, so that a large document is never in memory as a tree. */
 interface TakeParts {
   readonly path: (path: string, methods: JsonSchema) => void
   readonly component: (kind: ComponentKind | 'securitySchemes', name: string, component: JsonSchema) => void
@@ -39,7 +39,7 @@ interface TakeParts {
 
 const KINDS: readonly ComponentKind[] = ['schemas', 'parameters', 'responses', 'headers']
 
-/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"), without the parts to which the reader has no right. */
+/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"). Parts to which the reader has no right are left out. */
 export function describeService(service: DescribedService, reader: RightsHolder, prefix = ''): ApiDocument {
   const paths: { [path: string]: ApiDocument['paths'][string] } = {}
   const components: { [kind: string]: { [name: string]: JsonSchema } } = Object.fromEntries(
@@ -82,21 +82,21 @@ function* describeInSlices(
     openapi: '3.1.0',
     info: { title: 'Collections', version: '1', description: DESCRIPTION },
     servers: [{ url: prefix === '' ? '/' : prefix }],
-    // States that the service has no accounts: without it, linters report a missing security scheme.
+    // States that the service has no accounts; without this, linters report a missing security scheme.
     ...(securitySchemes.length > 0 ? {} : { security: [] }),
   }
 }
 
-/** The steps (see `Slice`) of describing a path of a query, and of naming a collection. */
+/** The steps (see `Slice`) of describing one path of a query, and of naming one collection. */
 const DESCRIBE = 400
 const NAME = 20
 
 const encoder = new TextEncoder()
 
-/** The characters of a piece: many small ones would cost more than their contents. */
+/** The least characters of a piece. Smaller pieces would cost more memory than their contents. */
 const PIECE = 32 * 1024
 
-/** Bytes of text, in pieces that are flushed as soon as they are long enough. */
+/** Collects text as bytes, in pieces: text that is long enough is encoded immediately. */
 class Pieces {
   readonly #done: Bytes[] = []
   #text: string
@@ -117,7 +117,7 @@ class Pieces {
   }
 }
 
-/** An object of JSON, written member by member. */
+/** Writes a JSON object member by member. */
 class WrittenObject {
   readonly #slice: Slice
   readonly #pieces = new Pieces('{')
@@ -140,7 +140,9 @@ class WrittenObject {
   }
 }
 
-/** The same document as JSON in UTF-8, in pieces that are the same for the same document. */
+/**
+ * Writes the document of `describeService` as JSON in UTF-8, in pieces. The same document always has the same pieces.
+ */
 export function* writeDescription(
   service: DescribedService,
   reader: RightsHolder,
@@ -179,18 +181,18 @@ const DESCRIPTION = `The operations that this caller may use. Request and respon
 
 type DescribedPath = { readonly collection?: Collection; readonly auth: AuthPlan | null }
 
-/** A method of a path. */
+/** A method of a described path. */
 export interface Spot {
   readonly method: string
-  /** The path as it is described. */
+  /** The path as the document shows it, such as `/notes/{id}`. */
   readonly path: string
-  /** The path as the table of routes has it. */
+  /** The path in the table of routes, such as `/:collection/:id`. */
   readonly form: string
   readonly endpoint: Endpoint<keyof RoutePlace>
   readonly place: DescribedPath
 }
 
-/** The paths of a service in their order, with their methods. */
+/** Returns the paths of a service in the order of the table of routes, each with its methods. */
 export const pathsOf = (
   service: DescribedService,
 ): readonly (readonly [path: string, spots: readonly Spot[]])[] =>
@@ -207,15 +209,15 @@ const spotsOf = (route: Route, path: string, place: DescribedPath): readonly Spo
     place,
   }))
 
-/** Whether a route exists, and is public. */
+/** Whether the service has a route and the route is public. */
 function isThere(route: Route, service: DescribedService): boolean {
   const accounts = service.hasAccountRoutes ? service.accounts : null
   const isOpen = accounts === null || route.isOpen?.(accounts) !== false
-  // A description exists only for a service that has `openapi`.
+  // Only a service with the option `openapi` is described.
   return isOpen && isIn(route, { ...service, accounts, isDescribed: true })
 }
 
-/** The paths of a route, one for each collection that has it. */
+/** Returns the described paths of a route: one path for each collection that has the route. */
 function placesOf(
   { path, isIn: has }: Route,
   { plan, accounts }: DescribedService,
@@ -259,13 +261,13 @@ function describeSpot(
   return [[method.toLowerCase(), described]]
 }
 
-/** The possible responses to a reader, by status; `undefined` if the reader has no right to ask. */
+/** Describes the possible responses to a reader, by status; `undefined` if the reader has no right to the operation. */
 export function describeResponses(scope: DescriptionScope, spot: Spot): JsonSchema | undefined {
   const operation = findOperation(scope, spot)
   return operation && answersOf(scope, operation)
 }
 
-/** Finds the description of an operation, which reads only the parts of a place that its path names. */
+/** Describes an operation. The cast is safe because it reads `collection` and `auth` only if its path has them. */
 const findOperation = (
   scope: DescriptionScope,
   { method, form, endpoint, place }: Spot,
@@ -279,14 +281,14 @@ function answersOf(scope: DescriptionScope, operation: OperationDescription): Js
     ...(operation.body ? WITH_BODY : []),
     ...(operation.problems ?? []),
   ]
-  // Operations that a hook adds can fail like any write.
+  // A hook that may reject a write may also add operations to it, so the write can fail like any other write.
   const refused = problems.includes('refused') && scope.service.hasHooks ? OF_ALL_WRITES : []
   return { ...operation.answers, ...describeProblems(scope, [...problems, ...refused]) }
 }
 
 const ID: JsonSchema = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
 
-/** The description of an operation in the table of routes. Throws if there is none. */
+/** Finds the function that describes an operation of the table of routes. Throws if there is none. */
 function descriptionOf(form: string, name: string): DescribeOperation {
   const table = form.startsWith('/:collection')
     ? OF_COLLECTIONS
@@ -298,7 +300,7 @@ function descriptionOf(form: string, name: string): DescribeOperation {
   return describe
 }
 
-/** The security schemes. */
+/** Describes the security schemes of a service. */
 const describeSecurity = ({
   hasAccountRoutes,
   hasHost,

@@ -23,9 +23,9 @@ export const HEADERS = {
   'Retry-After': { description: 'Seconds.', schema: { type: 'integer' } },
 } as const satisfies { readonly [name: string]: JsonSchema }
 
-/** The name of a response header. */
+/** The name of a described response header. */
 export type HeaderName = keyof typeof HEADERS
 
-/** A reference to the description of a header. */
+/** Returns a reference to the description of a response header. */
 export const referToHeader = (scope: DescriptionScope, name: HeaderName): JsonSchema =>
   scope.components.refer('headers', name, () => HEADERS[name])

@@ -11,7 +11,7 @@ import type { ParameterName } from '../../core/query/raw-query.js'
 import { describeNumber, describeTime, orNull, TEXT } from './schemas/value-schema.js'
 import type { DescriptionScope } from './scope.js'
 
-/** The query parameters of a route on a collection (CONTRACT.md §3). */
+/** Returns references to the query parameters of a route on a collection (CONTRACT.md §3). */
 export const referToParameters = (
   scope: DescriptionScope,
   collection: Collection,
@@ -29,16 +29,17 @@ const refer = (scope: DescriptionScope, collection: Collection, parameter: Param
     in: 'query',
   }))
 
-/** A parameter of a query. */
+/** A query parameter. */
 interface Parameter extends JsonSchema {
   readonly name: string
   readonly description: string
 }
 
 /**
- * A component name such as `articles.q.title.regex`, or `service.q.createdAt.gte` for a parameter that all collections
- * share: component names contain only letters, digits and `._-`. `service.q.gte` is the parameter of `_id`: generators
- * drop the `_`, and a collection may have a field `id`.
+ * Returns the component name of a parameter, such as `articles.q.title.regex`, or `service.q.createdAt.gte` for a
+ * parameter that all collections share. Component names may contain only letters, digits and `._-`. A parameter of
+ * `_id` is named `service.q.gte`, without the path: code generators drop the `_`, so `_id` would collide with a field
+ * `id`.
  */
 function keyOf({ name: collection }: Collection, { name }: Parameter): string {
   const [parameter = '', path, ...others] = name.match(/[\w.]+/g) ?? []
@@ -47,26 +48,26 @@ function keyOf({ name: collection }: Collection, { name }: Parameter): string {
   return [isOwn ? collection : 'service', ...parts].join('.')
 }
 
-/** The parameters without a path that differ by collection. */
+/** The parameters that have no path but differ between collections. */
 const OWN: ReadonlySet<string> = new Set<ParameterName>(['project', 'expand'])
 
 type DescribeParameters = (scope: DescriptionScope, collection: Collection) => readonly Parameter[]
 
-/** A value that is written as JSON. */
+/** Describes a parameter whose value is written as JSON. */
 const asJson = (name: string, schema: JsonSchema, description: string): Parameter => ({
   name,
   description,
   content: { 'application/json': { schema } },
 })
 
-/** A value that has the same form in JSON and as plain text, as numbers and times do. */
+/** Describes a parameter whose value is the same in JSON and as plain text, such as a number or a time. */
 const asItIs = (name: string, schema: JsonSchema, description: string): Parameter => ({
   name,
   description,
   schema,
 })
 
-/** A list, written as one parameter for each value; an empty list would leave no parameter. */
+/** Describes a list as one parameter for each value. It cannot be empty: an empty list would leave no parameter. */
 const asRepeated = (parameter: Parameter, schema: JsonSchema): Parameter => ({
   ...parameter,
   style: 'form',
@@ -74,10 +75,10 @@ const asRepeated = (parameter: Parameter, schema: JsonSchema): Parameter => ({
   schema: { type: 'array', ...schema, minItems: 1 },
 })
 
-/** Text that needs no quotes. */
+/** Text that needs no quotes in a query. */
 const PLAIN_TEXT: JsonSchema = { type: 'string', pattern: '^(?!["\\[{])[^\\x00]*$', not: { enum: ['null'] } }
 
-/** Whether a value of a list needs no quotes. */
+/** Whether a value of a list needs no quotes in a query. */
 const isPlain = (value: Scalar): boolean => typeof value !== 'string' || !/^(?:null$|["[{])/.test(value)
 
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
@@ -161,7 +162,10 @@ const findReadable = (scope: DescriptionScope, collection: Collection): readonly
   return paths().flatMap((path) => find(path) ?? [])
 }
 
-/** The fields that each grant of the reader shows; without a reader, those that some grant shows. */
+/**
+ * Returns the fields by which the reader may sort: scalar fields that every grant of the reader shows. Without a
+ * reader, these are the scalar fields that at least one grant shows.
+ */
 const findSortable = (scope: DescriptionScope, collection: Collection): readonly Field[] => {
   const { read } = scope.rights(collection)
   const isShownAlways = (path: string): boolean => {
@@ -173,7 +177,7 @@ const findSortable = (scope: DescriptionScope, collection: Collection): readonly
   )
 }
 
-/** The most expandable paths that are listed: they multiply with each level. */
+/** The most paths that the description of `expand` lists; their number multiplies with each level. */
 const MAX_EXPANDABLE = 100
 
 function findExpandable(scope: DescriptionScope, collection: Collection): readonly string[] {
@@ -193,7 +197,7 @@ function findExpandable(scope: DescriptionScope, collection: Collection): readon
   return names.slice(0, MAX_EXPANDABLE)
 }
 
-/** The conditions that a field supports, each as a parameter. */
+/** Describes each condition that a field supports as a parameter. */
 function describeConditions({ service }: DescriptionScope, field: Field): readonly Parameter[] {
   const { fieldType, definition } = elementOf(field)
   const { limits } = service.plan
@@ -232,7 +236,7 @@ function describeConditions({ service }: DescriptionScope, field: Field): readon
   })
 }
 
-/** A list of scalars. If one of a few values needs quotes, the list is JSON. */
+/** Describes a list of scalars. If every allowed value needs quotes, the list is written as JSON. */
 function describeList({ name, description }: Parameter, scalar: JsonSchema, maxItems: number): Parameter {
   const choices = (scalar.enum as readonly Scalar[] | undefined)?.filter(isPlain)
   if (choices?.length === 0)

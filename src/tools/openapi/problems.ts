@@ -35,7 +35,7 @@ export const OF_ALL_WRITES: readonly ErrorCode[] = [
   'refused',
 ]
 
-/** The error responses of an operation by status; one response lists all its codes. */
+/** Describes the error responses of an operation, by status. One response lists all codes of its status. */
 export function describeProblems(
   scope: DescriptionScope,
   codes: readonly ErrorCode[],
@@ -86,7 +86,7 @@ const HEADERS_OF: { readonly [status: number]: readonly HeaderName[] } = {
 
 const TEXT: JsonSchema = { type: 'string' }
 
-/** A problem document (RFC 9457, CONTRACT.md §6). */
+/** The schema of an error response (RFC 9457, CONTRACT.md §6). */
 const PROBLEM: JsonSchema = {
   type: 'object',
   properties: {

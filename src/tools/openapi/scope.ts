@@ -12,31 +12,31 @@ import type { Service } from '../../core/request/call.js'
 import { type Components, createComponents } from './components.js'
 import { describeAny, type SchemaUse, type ValueOptions } from './schemas/value-schema.js'
 
-/** The properties of a service on which its description depends. */
+/** The parts of a service that its description depends on. */
 export interface DescribedService extends Pick<Service, 'plan' | 'accounts' | 'deliver' | 'page'> {
-  /** Whether the routes of its accounts exist. */
+  /** Whether the routes of the service's own accounts exist. */
   readonly hasAccountRoutes: boolean
   /** Whether the host identifies callers. */
   readonly hasHost: boolean
-  /** Whether a hook of the host may reject writes. */
+  /** Whether the host has hooks, which may reject writes. */
   readonly hasHooks: boolean
 }
 
-/** The service, the reader for whom it is described, and the components so far. */
+/** The service, the reader to whom it is described, and the components that were referred to so far. */
 export interface DescriptionScope {
   readonly service: DescribedService
   readonly reader: RightsHolder
   readonly components: Components
   rights(collection: Collection): Rights
-  /** The names that the reader may read of a collection; empty without a right. */
+  /** Returns the names that the reader may read in a collection. There are none without a right to read. */
   names(collection: Collection): ReadableNames
-  /** References to the components of query parameters, which several routes share. */
+  /** Returns references to the components of query parameters. Several routes share them, so `make` runs only once. */
   parametersOf(
     collection: Collection,
     name: ParameterName,
     make: () => readonly JsonSchema[],
   ): readonly JsonSchema[]
-  /** The collection to which a field refers, if the reader may read it. */
+  /** Returns the collection to which a field refers, if the reader may read that collection. */
   findTarget(field: Field): Collection | undefined
 }
 
@@ -72,11 +72,11 @@ function remember<K, V>(known: Map<K, V>, key: K, make: () => V): V {
   return found
 }
 
-/** Whether the reader may read a top-level name of a collection. */
+/** Whether the reader may read a top-level property of a collection. */
 export const isReadable = (scope: DescriptionScope, collection: Collection, name: string): boolean =>
   scope.names(collection).find(name) !== undefined
 
-/** The options by which the values of a collection are described. */
+/** Returns the options for describing the values of a collection. */
 export const valueOptions = (
   { components, findTarget }: DescriptionScope,
   { storage }: Collection,
@@ -95,5 +95,5 @@ export const valueOptions = (
   indexed: new Set(storage.indexes.flatMap(({ fields }) => fields.map(({ path }) => path))),
 })
 
-/** The fields that every document has, but for its `_id`. */
+/** The system fields except `_id`. */
 export const SYSTEM: readonly Field[] = SYSTEM_FIELD_PLANS.filter(({ name }) => name !== '_id')

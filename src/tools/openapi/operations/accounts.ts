@@ -19,8 +19,8 @@ import {
 } from './operation.js'
 
 /**
- * The schema of an account as its owner may read it. An owner other than the reader may see more fields, which a
- * description for the reader must not name: then the schema is left open.
+ * The schema of an account as its owner may read it. The owner may be able to read fields that the reader may not. The
+ * schema must not name these fields, so it allows additional properties.
  */
 const referToAccount = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
   scope.components.refer('schemas', 'service.account', () => {
@@ -57,7 +57,7 @@ const referToSignedIn = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
     additionalProperties: false,
   }))
 
-/** The schema of the body of a registration; `undefined` if none can succeed. */
+/** Describes the body of a registration; `undefined` if no registration can succeed. */
 function describeRegistration(scope: DescriptionScope, auth: AuthPlan): JsonSchema | undefined {
   const { users, identifier, secret } = auth
   return describeBody(scope, {
@@ -87,7 +87,7 @@ const SESSIONS: JsonSchema = {
 
 const SESSION = { asker: 'session', problems: ['unauthenticated'] } as const
 
-/** The body of a route as its schema, with more specific schemas for some members. */
+/** Describes the request body of an account route. `known` has more specific schemas for some members. */
 function describeMembers(
   { service }: DescriptionScope,
   { endpoint }: OperationPlace,
@@ -97,7 +97,7 @@ function describeMembers(
   return { ...schema, properties: { ...properties, ...known } }
 }
 
-/** The schema of a new secret, or a new identifier. */
+/** Describes the member `new`: a new secret or a new identifier. */
 const describeNew = (
   scope: DescriptionScope,
   { users, ...auth }: AuthPlan,
@@ -137,7 +137,7 @@ const login: DescribeOperation = (scope, place) =>
     problems: ['invalid_credentials', 'too_many_attempts', 'outcome_unknown'],
   })
 
-/** The errors of a request that sets a secret or an identifier. */
+/** The error codes of requests that set a secret or an identifier. */
 const OF_SECRETS: readonly ErrorCode[] = [
   'invalid_credentials',
   'too_many_attempts',
@@ -177,7 +177,7 @@ const verify: DescribeOperation = (scope, place) => ({
 })
 
 const changeIdentifier: DescribeOperation = (scope, place) =>
-  // A change of an immutable identifier could be requested, but never succeeds.
+  // A request to change an immutable identifier would be accepted, but the change could never succeed.
   place.auth.identifier.definition.immutable
     ? undefined
     : {
@@ -203,7 +203,7 @@ const me: DescribeOperation = (scope, { auth }) => ({
   ...SESSION,
 })
 
-/** The parameters of a list of sessions. */
+/** The query parameters of the list of sessions. */
 const PAGE: readonly JsonSchema[] = [
   {
     name: 'after',
@@ -233,7 +233,7 @@ const endSession: DescribeOperation = (scope) => ({
   problems: ['unauthenticated', 'not_found', 'outcome_unknown'],
 })
 
-/** The operations of accounts, by name. */
+/** The operations on accounts, by name. */
 export const OF_ACCOUNTS: { readonly [name: string]: DescribeOperation } = {
   register,
   login,

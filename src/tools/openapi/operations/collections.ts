@@ -28,7 +28,7 @@ const IF_NONE_MATCH = header(
   'The request succeeds only if the document has none of these tags.',
 )
 
-/** Whether the operation needs a signed-in caller: not where anonymous callers have the right. */
+/** Requires a signed-in caller, unless anonymous callers have the right to the operation. */
 const askerOf = (
   { service }: DescriptionScope,
   { collection }: OperationPlace,
@@ -168,7 +168,7 @@ const CREATES = 'With `If-None-Match: *`, creates the document under this UUID, 
 const replace: DescribeOperation = (scope, place) => {
   const { collection } = place
   const own = referToBody(scope, collection, 'replace')
-  // An account's `_id` is an identity, which clients cannot choose.
+  // A client cannot choose the `_id` of an account, because it is an identity.
   const created = collection.name === USERS ? undefined : referToBody(scope, collection, 'create')
   const body = own ?? created
   const document = referToDocument(scope, collection)
@@ -212,7 +212,7 @@ const remove: DescribeOperation = (scope, place) =>
         ...askerOf(scope, place, 'delete'),
       }
 
-/** The operations of a collection, by name. */
+/** The operations on a collection, by name. */
 export const OF_COLLECTIONS: { readonly [name: string]: DescribeOperation } = {
   list,
   count,

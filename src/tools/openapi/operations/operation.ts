@@ -6,30 +6,31 @@ import type { JsonSchema } from '../../../core/json/json-schema.js'
 import { type HeaderName, referToHeader } from '../headers.js'
 import type { DescriptionScope } from '../scope.js'
 
-/** The description of a method on a path. */
+/** The description of one method of a path. */
 export interface OperationDescription {
   readonly summary: string
   readonly description?: string
-  /** Parameters beside those of the path and of the query language. */
+  /** Parameters in addition to those of the path and of the query language. */
   readonly parameters?: readonly JsonSchema[]
   /** The schema of the body, if the method has one. */
   readonly body?: JsonSchema
-  /** The successful responses by status. */
+  /** The successful responses, by status. */
   readonly answers: { readonly [status: number]: JsonSchema }
-  /** The codes of its error responses, beside those of all requests, and of all with a body. */
+  /** The codes of its error responses, except those of all requests and of all requests with a body. */
   readonly problems?: readonly ErrorCode[]
   /**
-   * The required caller; `session`: the bearer of a token of the service. Default: none, anonymous requests succeed.
+   * The caller that the operation requires. `caller`: a signed-in caller; `session`: a caller with a token that the
+   * service issued. Default: none, so anonymous requests may succeed.
    */
   readonly asker?: 'caller' | 'session'
 }
 
-/** The path that an operation belongs to. */
+/** The route, collection and accounts that an operation belongs to. */
 export interface OperationPlace {
   readonly endpoint: Endpoint<keyof NamedByPath>
-  /** Below `/:collection`. */
+  /** Only if the path is below `/:collection`. */
   readonly collection: Collection
-  /** Below `/auth`. */
+  /** Only if the path is below `/auth`. */
   readonly auth: AuthPlan
 }
 
@@ -39,7 +40,7 @@ export type DescribeOperation = (
   place: OperationPlace,
 ) => OperationDescription | undefined
 
-/** A response with a body of JSON. */
+/** Describes a response with a JSON body. */
 export const answer = (
   scope: DescriptionScope,
   description: string,
@@ -51,7 +52,7 @@ export const answer = (
   content: { 'application/json': { schema } },
 })
 
-/** A response without a body. */
+/** Describes a response without a body. */
 export const emptyAnswer = (
   scope: DescriptionScope,
   description: string,
@@ -63,7 +64,7 @@ const describeHeaders = (scope: DescriptionScope, names: readonly HeaderName[]):
     ? { headers: Object.fromEntries(names.map((name) => [name, referToHeader(scope, name)])) }
     : {}
 
-/** A request header. */
+/** Describes a request header. */
 export const header = (name: string, description: string): JsonSchema => ({
   name,
   in: 'header',
@@ -71,13 +72,13 @@ export const header = (name: string, description: string): JsonSchema => ({
   schema: { type: 'string' },
 })
 
-/** The header of requests whose body may lose properties. */
+/** The request header that makes dropped properties a validation error. */
 export const PREFER = header(
   'Prefer',
   '`handling=strict`: a property that would be dropped is a validation error with the code `ignored`, and nothing is stored.',
 )
 
-/** The headers of the responses to them. */
+/** The response headers of requests whose bodies may have properties that are dropped. */
 export const OF_IGNORING: readonly HeaderName[] = ['Ignored-Properties', 'Preference-Applied']
 
 /** An object without properties. */

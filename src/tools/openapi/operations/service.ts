@@ -10,7 +10,7 @@ import { answer, type DescribeOperation, emptyAnswer, PREFER } from './operation
 
 const LIST = '"[!#-~]*"(?:, "[!#-~]*")*'
 const ANY_OR_TAGS: JsonSchema = { type: 'string', pattern: `^(?:\\*|${LIST})$` }
-/** Without `*`, with which a PUT creates. */
+/** A list of entity tags. `*` is not allowed here, because it makes a PUT create a document. */
 const TAGS: JsonSchema = { type: 'string', pattern: `^${LIST}$` }
 
 const operation = (properties: { readonly method: string; readonly [name: string]: unknown }): JsonSchema => {
@@ -27,7 +27,7 @@ const operation = (properties: { readonly method: string; readonly [name: string
   }
 }
 
-/** The operations that the reader may use in a batch, by collection, each as a schema (CONTRACT.md §2, "Batch"). */
+/** Describes, for each collection, the operations that the reader may use in a batch (CONTRACT.md §2, "Batch"). */
 const describeOperations = (scope: DescriptionScope): readonly JsonSchema[] =>
   [...scope.service.plan.collections.values()]
     .filter((collection) => takesAny(scope, collection))
@@ -37,7 +37,7 @@ const describeOperations = (scope: DescriptionScope): readonly JsonSchema[] =>
       })),
     )
 
-/** Whether the reader may use any operation on a collection in a batch. */
+/** Whether a batch of the reader may contain any operation on a collection. */
 function takesAny(scope: DescriptionScope, collection: Collection): boolean {
   const rights = scope.rights(collection)
   const isTaken = (use: BodyUse): boolean => referToBody(scope, collection, use) !== undefined
@@ -55,7 +55,7 @@ function describeOwn(scope: DescriptionScope, collection: Collection): readonly 
   const at = `/${collection.name}`
   const path: JsonSchema = {
     type: 'string',
-    // These names belong to other routes, which a batch does not accept.
+    // `bulk`, `count` and `changes` are names of other routes, which a batch does not accept.
     pattern: `^${at}/(?!(?:bulk|count|changes)$)[\\w-]+$`,
     maxLength: 512,
   }
@@ -84,10 +84,10 @@ function describeOwn(scope: DescriptionScope, collection: Collection): readonly 
 
 const UUID = '[\\da-fA-F]{8}-[\\da-fA-F]{4}-[\\da-fA-F]{4}-[\\da-fA-F]{4}-[\\da-fA-F]{12}'
 
-/** Whether a document can be created without a secret. */
+/** Whether a document can be created without a secret. A batch cannot set secrets. */
 const takesNew = ({ hashes }: Collection): boolean => hashes.every(({ definition }) => !definition.required)
 
-/** The schema of the response to a batch. */
+/** Describes the response to a batch. */
 const describeResults = (scope: DescriptionScope): JsonSchema => {
   const documents = [...scope.service.plan.collections.values()]
     .filter((collection) => Object.values(scope.rights(collection)).some((rules) => rules.length > 0))
@@ -178,7 +178,7 @@ const page: DescribeOperation = (scope) => ({
   },
 })
 
-/** The operations that belong to no collection and to no account, by name. */
+/** The operations that belong to neither a collection nor an account, by name. */
 export const OF_SERVICE: { readonly [name: string]: DescribeOperation } = {
   collections,
   batch,

@@ -8,21 +8,22 @@ import { type DescriptionScope, isReadable, valueOptions } from '../scope.js'
 import { describeUndeclared } from './documents.js'
 import { describeValue, isNeeded } from './value-schema.js'
 
-/** The kind of write that a body belongs to. */
+/** The kind of write to which a body belongs. */
 export type BodyUse = 'create' | 'replace' | 'patch'
 
-/** A body to describe. */
+/** A request body to describe. */
 export interface Body {
   readonly collection: Collection
   readonly use: BodyUse
   readonly rules: readonly Rule[]
-  /** Properties that are accepted and required under every rule. */
+  /** Properties that are accepted and required, even if a rule says otherwise. */
   readonly always?: readonly string[]
 }
 
 /**
- * The schema of a body that one of some rules accepts completely. It may require more than the service does: the fields
- * that any of the rules needs. `undefined` if no body is ever valid, because a required field cannot be set.
+ * Describes the bodies that at least one of the rules accepts without dropping properties. The schema may require more
+ * than the service does, namely every field that one of the rules needs. `undefined` if no body is ever valid because a
+ * required field cannot be set.
  */
 export function describeBody(scope: DescriptionScope, body: Body): JsonSchema | undefined {
   const { collection, use, always = [] } = body
@@ -35,7 +36,7 @@ export function describeBody(scope: DescriptionScope, body: Body): JsonSchema | 
     use === 'create' ? offered : offered.filter((field) => isChangeable(scope, collection, field, use))
   const refused = offered.filter((field) => !fields.includes(field)).map(({ name }) => name)
   const { properties, ...open } = describeUndeclared(scope, { collection, rules, refused })
-  // The schema must not name a property that is unknown to the reader, not even to exclude it.
+  // The schema must not name a property that the reader cannot know, not even to exclude it.
   const undeclared = refused.every((name) => isKnown(scope, collection, name)) ? open : {}
   const options = valueOptions(scope, collection, use)
   const required = fields
@@ -53,11 +54,11 @@ export function describeBody(scope: DescriptionScope, body: Body): JsonSchema | 
   }
 }
 
-/** Whether a rule stores the value that a body has for a property. */
+/** Whether a rule stores the value of a property from a body, instead of dropping it or replacing it with `set`. */
 const takes = (collection: Collection, rule: Rule, name: string): boolean =>
   acceptsProperty(rule, name, collection) && !rule.set.has(name)
 
-/** The required fields that neither the rule nor a hook sets. */
+/** Returns the required fields that neither the rule nor a hook sets. */
 const neededBy = ({ collection, use }: Body, rule: Rule): readonly Field[] =>
   collection.fields.filter(
     (field) =>
@@ -67,8 +68,9 @@ const neededBy = ({ collection, use }: Body, rule: Rule): readonly Field[] =>
   )
 
 /**
- * Rules under which a body can be valid. An impossible rule that comes first determines the validation errors: then a
- * body counts only if a later rule keeps more of it.
+ * Returns the rules under which a body can be valid; `undefined` if there is none. The service tries rules that drop
+ * nothing of a body first, and responds with the validation errors of the rule that it tries first. So the first
+ * possible rule counts only if each impossible rule before it drops a property that the possible rule needs.
  */
 function selectPossible(scope: DescriptionScope, body: Body): readonly Rule[] | undefined {
   const { reader } = scope
@@ -87,7 +89,7 @@ function selectPossible(scope: DescriptionScope, body: Body): readonly Rule[] | 
     : undefined
 }
 
-/** Whether a writer can set a field: a reference must lead to a collection that they may read. */
+/** Whether a writer can give a field a value. A reference needs a target collection that the writer may read. */
 function hasValues(scope: DescriptionScope, field: Field): boolean {
   const { definition, properties, items } = field
   if (definition.type === 'reference') return scope.findTarget(field) !== undefined
@@ -96,8 +98,8 @@ function hasValues(scope: DescriptionScope, field: Field): boolean {
 }
 
 /**
- * Without a reader, whether all rules need a field; for one reader, whether any rule does, because any may be the first
- * that is tried.
+ * Whether the schema requires a field. Without a reader: if all rules need it. For one reader: if any rule needs it,
+ * because any of them may be the first that the service tries.
  */
 function isRequired(scope: DescriptionScope, body: Body, name: string): boolean {
   const { collection, use, rules } = body
@@ -108,7 +110,7 @@ function isRequired(scope: DescriptionScope, body: Body, name: string): boolean 
   return isNeededThere && (use === 'create' || isReplaced(scope, collection, name))
 }
 
-/** Whether a PUT removes a property that its body does not contain. */
+/** Whether a PUT removes a stored property that its body does not contain. */
 const isReplaced = (scope: DescriptionScope, collection: Collection, name: string): boolean =>
   name !== collection.roleField && isReadable(scope, collection, name)
 
@@ -117,11 +119,11 @@ const isKnown = (scope: DescriptionScope, collection: Collection, name: string):
   isReadable(scope, collection, name) ||
   scope.rights(collection).create.some((rule) => takes(collection, rule, name))
 
-/** Whether an update may name a field without a validation error, for any stored value. */
+/** Whether an update may contain a field without a validation error, for every possible stored value. */
 function isChangeable(scope: DescriptionScope, collection: Collection, field: Field, use: BodyUse): boolean {
   if (field.definition.immutable) return false
   if (!holdsImmutable(field)) return true
-  // Naming a hidden field is a validation error; in a missing object, immutable fields cannot be set.
+  // A hidden field in a body is a validation error, and so is an immutable field of an object that does not exist yet.
   const { read } = scope.rights(collection)
   const isShown = read.every(({ properties }) => includesProperty(properties, field.name))
   return (scope.reader === undefined || isShown) && (isNeeded(field, use) || !needsImmutable(field))
@@ -132,7 +134,7 @@ const needsImmutable = ({ properties }: Field): boolean =>
     (field) => (field.definition.immutable && field.definition.required) || needsImmutable(field),
   )
 
-/** A reference to the schema of a body; `undefined` where the reader has no right, or no body is ever valid. */
+/** Returns a reference to the schema of a body; `undefined` if the reader has no right, or no body is ever valid. */
 export function referToBody(
   scope: DescriptionScope,
   collection: Collection,
@@ -144,7 +146,7 @@ export function referToBody(
   return schema && scope.components.refer('schemas', `${collection.name}.${use}`, () => schema)
 }
 
-/** The same as `referToBody`, without the secrets, which a batch cannot set. */
+/** Returns the same reference as `referToBody`, but excludes secrets, because a batch cannot set them. */
 export function referToPlainBody(
   scope: DescriptionScope,
   collection: Collection,

@@ -7,11 +7,11 @@ import { includesProperty } from '../../../core/permissions/grants.js'
 import { type DescriptionScope, isReadable, SYSTEM, valueOptions } from '../scope.js'
 import { describeValue } from './value-schema.js'
 
-/** The schema of a document as the reader may read it; only its `_id` is required. */
+/** Returns a reference to the schema of a document as the reader may read it. Only `_id` is required. */
 export const referToDocument = (scope: DescriptionScope, collection: Collection): JsonSchema =>
   scope.components.refer('schemas', collection.name, () => describeDocument(scope, collection, false))
 
-/** The same schema, with references that may be replaced by their documents. */
+/** Returns a reference to the same schema, in which the referenced document may replace a reference. */
 export const referToExpanded = (scope: DescriptionScope, collection: Collection): JsonSchema =>
   isExpandable(scope, collection)
     ? scope.components.refer('schemas', `${collection.name}.expanded`, () =>
@@ -19,7 +19,7 @@ export const referToExpanded = (scope: DescriptionScope, collection: Collection)
       )
     : referToDocument(scope, collection)
 
-/** Whether a reference of a collection can be expanded. */
+/** Whether the reader can expand at least one reference of a collection. */
 const isExpandable = (scope: DescriptionScope, collection: Collection): boolean => {
   const { find, paths } = scope.names(collection)
   return paths().some((path) => {
@@ -40,7 +40,7 @@ function describeDocument(scope: DescriptionScope, collection: Collection, isExp
   }
 }
 
-/** The schemas of the properties of a collection's documents that the reader may read, except `_id`. */
+/** Describes the properties of a document that the reader may read, except `_id`. */
 export function describeShown(
   scope: DescriptionScope,
   collection: Collection,
@@ -64,7 +64,7 @@ export function describeShown(
   ])
 }
 
-/** The names that rules contain and no schema declares. */
+/** Returns the property names that occur in rules but are not declared in the schema. */
 function findUndeclared(
   { additionalProperties, fields }: Collection,
   rules: readonly Rule[],
@@ -78,12 +78,12 @@ function findUndeclared(
   )
 }
 
-/** Whether a document may contain properties that its schema does not declare. */
+/** Whether the reader may read properties that the schema of a collection does not declare. */
 export const isOpen = (scope: DescriptionScope, collection: Collection): boolean =>
   collection.additionalProperties &&
   scope.rights(collection).read.some(({ properties }) => properties.pick === null)
 
-/** The schema of `createdBy`; `null` for a document that was created anonymously. */
+/** Describes `createdBy`. It is `null` if the document was created anonymously. */
 function describeCreator(scope: DescriptionScope, isExpanded: boolean): JsonSchema {
   const [field] = SYSTEM.filter(({ name }) => name === 'createdBy')
   const target = field && scope.findTarget(field)
@@ -91,7 +91,7 @@ function describeCreator(scope: DescriptionScope, isExpanded: boolean): JsonSche
   return target && isExpanded ? { anyOf: [own, referToExpanded(scope, target)] } : own
 }
 
-/** The names that a body may contain beside those of the schema. */
+/** Describes the properties that a body may contain although the schema does not declare them. */
 export function describeUndeclared(
   scope: DescriptionScope,
   {
@@ -101,7 +101,7 @@ export function describeUndeclared(
   }: {
     readonly collection: Collection
     readonly rules: readonly Rule[]
-    /** Declared names that the body must not contain. */
+    /** Names of declared properties that the body must not contain. */
     readonly refused: readonly string[]
   },
 ): { readonly properties: JsonSchema; readonly patternProperties?: JsonSchema } {

@@ -9,13 +9,13 @@ import { type PatternDialect, printPattern } from '../../../core/filter/pattern/
 import { readSyntax } from '../../../core/filter/pattern/syntax/read-syntax.js'
 import type { JsonSchema } from '../../../core/json/json-schema.js'
 
-/** Any text that can be stored. */
+/** Any string that can be stored. */
 export const TEXT: JsonSchema = { type: 'string', pattern: '^[^\\x00]*$' }
 
 /** The largest absolute value of a stored integer. */
 const MOST = Number.MAX_SAFE_INTEGER
 
-/** A number that can be stored, within the bounds of `keywords`. */
+/** Describes a number that can be stored. The bounds of `keywords` apply if they are narrower than those of storage. */
 export const describeNumber = ({ minimum = -MOST, maximum = MOST, ...keywords }: JsonSchema): JsonSchema =>
   'enum' in keywords
     ? keywords
@@ -25,13 +25,14 @@ export const describeNumber = ({ minimum = -MOST, maximum = MOST, ...keywords }:
         maximum: Math.min(Number(maximum), MOST),
       }
 
-// No leap second, no year 0, and no time that its zone would move out of the years 0001 to 9999.
+// Excludes leap seconds, the year 0, and times that their time zone would move out of the years 0001 to 9999.
 const TIME =
   '^(?!0000|(?:0001-01-01|9999-12-31).*[+-]\\d\\d:)\\d{4}-\\d\\d-\\d\\d(?:[Tt]\\d\\d:\\d\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-]\\d\\d:\\d\\d))?$'
 
 /**
- * A time as a client may write it, with type and pattern in each branch: generators read a branch by itself. JSON
- * Schema has no bounds for times; `formatMinimum` and `formatMaximum` are those of ajv, which other tools ignore.
+ * Describes a time as a client may write it. Each branch has its own type and pattern, because code generators read a
+ * branch by itself. JSON Schema has no bounds for times; `formatMinimum` and `formatMaximum` are keywords of ajv, which
+ * other tools ignore.
  */
 export const describeTime = ({ notBefore, notAfter }: JsonSchema): JsonSchema =>
   notBefore === undefined && notAfter === undefined
@@ -44,22 +45,25 @@ export const describeTime = ({ notBefore, notAfter }: JsonSchema): JsonSchema =>
         ...(notAfter === undefined ? {} : { formatMaximum: notAfter }),
       }
 
-/** The values of a schema, or `null`: one more branch if the schema consists of branches. */
+/**
+ * Adds `null` to the allowed values of a schema. If the schema consists of branches, `null` becomes one more branch.
+ */
 export function orNull(schema: JsonSchema): JsonSchema {
   const { anyOf, ...others } = schema
   const isBranched = Array.isArray(anyOf) && Object.keys(others).length === 0
   return { anyOf: [...(isBranched ? anyOf : [schema]), { type: 'null' }] }
 }
 
-/** How a text is normalised before it is checked. */
+/** How the service normalises a string before it checks it. */
 interface Normalised {
   readonly trim?: boolean | undefined
   readonly lowercase?: boolean | undefined
 }
 
 /**
- * Text as a client may write it: checks that apply after normalisation are translated to the text before it. All of
- * them are in one pattern beside the type: generators ignore `allOf`, and branches without a type.
+ * Describes a string as a client may write it, before the service normalises it. The checks apply to the normalised
+ * string, so they are translated. They are combined in one pattern next to the type, because code generators ignore
+ * `allOf`, and branches without a type.
  */
 function describeText(
   { maxBytes, ...keywords }: JsonSchema,
@@ -77,7 +81,7 @@ function describeText(
       ? []
       : [...(lowercase ? [LOWERED] : []), ...(trim ? [TRIMMED] : []), `[\\s\\S]*?(?:${own})`]),
   ].map((head) => `(?=${head})`)
-  // Every format excludes NUL.
+  // Text with a format needs no pattern against NUL, because every format excludes it.
   const tail = isLong ? fewBytes(character) : format === undefined ? `${character}*$` : ''
   const pattern = heads.join('') + tail
   return {
@@ -88,23 +92,26 @@ function describeText(
 }
 
 /**
- * Text whose lower case a pattern can express: that of U+0130 is two characters, that of U+03A3 depends on the
- * characters around it, and that of U+212A is a letter of ASCII, which `\b` counts as part of a word.
+ * Matches text whose lower case a pattern can express. It excludes three characters: U+0130 becomes two characters,
+ * U+03A3 depends on the characters around it, and U+212A becomes an ASCII letter, which `\b` counts as part of a word.
  */
 const LOWERED = '[^\\u0130\\u03a3\\u212a]*$'
 
-/** Text without white space around it, which would be removed before the pattern is checked. */
+/** Matches text without surrounding white space, which the service would remove before it checks the pattern. */
 const TRIMMED = '(?:\\S(?:[\\s\\S]*\\S)?)?$'
 
-/** Text that has at least `length` characters without the white space around it. */
+/** Matches text that has at least `length` characters without its surrounding white space. */
 const trimmedFrom = (length: number): string =>
   length === 1 ? '\\s*\\S' : `\\s*\\S[\\s\\S]{${length - 2},}\\S`
 
-/** JSON Schema counts characters, an index counts bytes: up to four for each character, and one in ASCII. */
+/**
+ * Matches text that fits into an index. An index limits bytes, but JSON Schema counts characters: ASCII characters have
+ * one byte, others up to four.
+ */
 const fewBytes = (character: string): string =>
   `(?:${character}{0,${MAX_INDEXED_BYTES / 4}}|[ -~]{0,${MAX_INDEXED_BYTES}})$`
 
-/** A secret, which no response contains. */
+/** Describes a secret, which no response contains. */
 const describeSecret = ({ maxBytes, ...keywords }: JsonSchema): JsonSchema => ({
   ...keywords,
   maxLength: Math.min(Number(keywords.maxLength ?? MAX_SECRET_BYTES), MAX_SECRET_BYTES),
@@ -113,8 +120,8 @@ const describeSecret = ({ maxBytes, ...keywords }: JsonSchema): JsonSchema => ({
 })
 
 /**
- * Any JSON that can be stored, by a reference to itself; the limit of 32 levels cannot be expressed. Arrays are
- * described without `items`: TypeScript rejects a property whose type is an array of that very type.
+ * Describes any JSON value that can be stored, by a reference to itself. The limit of 32 levels cannot be expressed.
+ * Arrays are described without `items`, because TypeScript rejects a property whose type is an array of itself.
  */
 export const describeAny = (self: JsonSchema): JsonSchema => ({
   description: 'Any JSON, nested at most 32 levels deep.',
@@ -131,7 +138,7 @@ export const describeAny = (self: JsonSchema): JsonSchema => ({
   ],
 })
 
-/** ASCII characters without a special meaning anywhere in an expression. */
+/** ASCII characters that have no special meaning anywhere in a regular expression. */
 const PLAIN = /^[A-Za-z0-9 _!"#%&',/:;<=>@`~]$/
 
 function printPoint(point: number): string {
@@ -147,10 +154,10 @@ const printRanges = (ranges: readonly Range[]): string =>
     .map(([first, last]) => (first === last ? printPoint(first) : `${printPoint(first)}-${printPoint(last)}`))
     .join('')
 
-/** The regular expressions of JSON Schema: ECMAScript, with Unicode. */
+/** The syntax of regular expressions in JSON Schema: ECMAScript with Unicode. */
 const ECMA: PatternDialect = {
   codePoint: printPoint,
-  // A set that reaches the end of Unicode is shorter, and easier to read, as its complement.
+  // If a set reaches the end of Unicode, its complement is shorter and easier to read.
   set: (ranges) =>
     ranges.at(-1)?.[1] === LAST ? `[^${printRanges(invertRanges(ranges))}]` : `[${printRanges(ranges)}]`,
   start: '^',
@@ -163,24 +170,27 @@ const ECMA: PatternDialect = {
 const printEcma = (pattern: Pattern): string => printPattern(pattern, ECMA)
 
 /**
- * The use of a value. `answer`: a document in a response. `create`: a new document, whose missing fields get their
- * defaults. `replace`: the same, without immutable fields. `element`: a complete value that gets no defaults. `patch`:
- * a merge patch.
+ * The use of a value.
+ * - `answer`: part of a document in a response.
+ * - `create`: part of a new document, whose missing fields get their defaults.
+ * - `replace`: the same as `create`, without immutable fields.
+ * - `element`: a complete value that gets no defaults.
+ * - `patch`: part of a merge patch.
  */
 export type SchemaUse = 'answer' | 'create' | 'replace' | 'element' | 'patch'
 
 /** The options by which values are described. */
 export interface ValueOptions {
   readonly use: SchemaUse
-  /** The schema of any JSON in a body. */
+  /** Returns the schema of any JSON value in a body. */
   readonly describeAny: () => JsonSchema
-  /** The schema of a reference. */
+  /** Returns the schema of a reference field. */
   readonly describeReference: (field: Field) => JsonSchema
-  /** The paths whose values an index limits. */
+  /** The paths whose values are limited in length because they have an index. */
   readonly indexed: ReadonlySet<string>
 }
 
-/** The JSON Schema of a field's values, with the keywords of the configuration. */
+/** Describes the values of a field as JSON Schema, with the keywords of the configuration. */
 export function describeValue(field: Field, options: ValueOptions): JsonSchema {
   const { definition, type } = field
   const { use } = options
@@ -195,7 +205,9 @@ export function describeValue(field: Field, options: ValueOptions): JsonSchema {
   return description === '' ? described : { description, ...described }
 }
 
-/** The default as a text: from the keyword `default`, some generators conclude that clients must send the field. */
+/**
+ * Describes the default in words, because some code generators treat a field with the keyword `default` as required.
+ */
 const tellDefault = ({ definition }: Field): string | undefined =>
   'default' in definition && definition.default !== undefined
     ? `Default: ${JSON.stringify(definition.default)}.`
@@ -207,7 +219,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
   const { fieldType, definition, items, path } = field
   const { use, indexed, describeReference, describeAny } = options
   const { format, ...plain } = fieldType.bodySchema(field)
-  // JSON Schema has a separate format for addresses with letters outside ASCII.
+  // JSON Schema has a separate format for email addresses that contain letters outside ASCII.
   const keywords: JsonSchema =
     format === undefined ? plain : { ...plain, format: format === 'email' ? 'idn-email' : format }
   const isAnswer = use === 'answer'
@@ -217,7 +229,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
       return describeSecret(keywords)
     case 'string': {
       if (definition.type === 'reference') return describeReference(field)
-      // The values of an enum already have the form of the field.
+      // The values of an `enum` are normalised already.
       if ('enum' in keywords) return keywords
       const source = fieldType.patternOf?.(definition)
       const isLowered = !isAnswer && 'lowercase' in definition && definition.lowercase
@@ -243,7 +255,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
         ? { allOf: [describeAny(), { not: { type: 'null' } }] }
         : describeAny()
     case 'array': {
-      // A patch replaces an array as a whole.
+      // A patch replaces an array as a whole, so its elements must be complete.
       const inside: SchemaUse = use === 'patch' ? 'element' : use
       return items ? { ...keywords, items: describeValue(items, { ...options, use: inside }) } : keywords
     }
@@ -254,7 +266,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
   }
 }
 
-/** An object inside a document; if it could be new, it must be complete. */
+/** Describes an object inside a document. It must be complete if the write may create it. */
 function describeObject(fields: readonly Field[], options: ValueOptions): JsonSchema {
   const { use } = options
   const named = isUpdate(use) ? fields.filter(({ definition }) => !definition.immutable) : fields
@@ -269,10 +281,10 @@ function describeObject(fields: readonly Field[], options: ValueOptions): JsonSc
 
 const isUpdate = (use: SchemaUse): boolean => use === 'replace' || use === 'patch'
 
-/** Whether a value without a field is invalid. */
+/** Whether a write is invalid if it lacks the field. */
 export function isNeeded(field: Field, use: SchemaUse): boolean {
   const { definition, defaultAt, properties } = field
-  // A PUT keeps immutable fields that its body lacks, so the object is not new and gets no defaults.
+  // A PUT keeps the immutable fields that its body lacks. So the object is not new, and it gets no defaults.
   const isKept = use === 'replace' && definition.immutable !== true && holdsImmutable(field)
   const isFilled = fillsDefaults(use) && !isKept && defaultAt(SOME_TIME) !== undefined
   if (definition.required === true) return use !== 'answer' && !isFilled

@@ -12,12 +12,13 @@ import { CHECKS } from './findings/all.js'
 import { createScope } from './scope.js'
 
 /**
- * Finds errors in a configuration, and what is legal but almost surely a mistake (CONTRACT.md §8, "Check"). Throws
- * `ConfigError` for wrong options only; opens and starts nothing. Findings come in the order of the configuration,
- * those of one place by level; errors of an object come in the order in which they were found. Findings that the
- * `$ignore` of the object lists are left out; an error cannot be silenced.
+ * Finds errors in a configuration, and parts that are legal but almost surely mistakes (CONTRACT.md §8, "Check").
+ * Throws `ConfigError` only for wrong options. Opens no storage and starts nothing. Findings are in the order of the
+ * configuration, and by level within one part of it. If the configuration is an object and invalid, its errors are in
+ * the order in which they were found. The top-level `$ignore` of the configuration leaves out the findings that it
+ * lists, but no errors.
  *
- * @param config the configuration, or its text: then each finding has a line and a column
+ * @param config the configuration as a value, or as JSON text. Only for text, each finding has a line and a column.
  *
  * @example
  * ```ts
@@ -63,9 +64,9 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
       check(scope, (code, pointer, message, mend) => findings.push(create(code, pointer, message, { mend })))
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown
-    // While the configuration itself is invalid, errors about the hooks are not reported.
+    // If only the options are wrong, this throws. Errors of the hooks are reported when the configuration is valid.
     if (thrown.faults.every(({ path }) => path.startsWith('options.'))) throw thrown
-    // Other findings need a plan, which an invalid configuration does not have.
+    // The checks need a compiled plan, which an invalid configuration does not have. So only its errors are returned.
     return thrown.faults
       .filter(({ path }) => !path.startsWith('options.'))
       .map(({ path, message }) => create('invalid_config', path, message))
@@ -82,7 +83,7 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
   return sort([...heard, ...unused], config)
 }
 
-/** Codes of startup warnings are also finding codes; a test checks it. */
+/** Every code of a startup warning is also a finding code; a test checks this. */
 const asCode = (code: string): FindingCode => code as FindingCode
 
 const LEVELS: readonly Level[] = ['error', 'warning', 'note']
@@ -101,7 +102,7 @@ function sort(findings: readonly Finding[], config: unknown): readonly Finding[]
   )
 }
 
-/** The pointers of all parts of a value, in their order. */
+/** Returns the JSON pointers of all parts of a value, in their order. */
 function listPointers(value: unknown, at = ''): readonly string[] {
   const inner = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : []
   return inner.flatMap(([name, one]) => {

@@ -1,15 +1,18 @@
 /**
- * The severity of a finding. `error`: no service starts; `warning`: almost surely a mistake; `note`: may be intended.
+ * The severity of a finding.
+ * - `error`: the service does not start.
+ * - `warning`: almost surely a mistake.
+ * - `note`: may be intended.
  */
 export type Level = 'error' | 'warning' | 'note'
 
 interface FindingKind {
   readonly level: Level
-  /** How to fix it. */
+  /** How to fix the mistake. */
   readonly mend: string
 }
 
-/** Every code of a finding (CONTRACT.md §8, "Check"). Codes are stable. */
+/** All finding codes (CONTRACT.md §8, "Check"). Codes are stable. */
 export const CODES = {
   invalid_json: { level: 'error', mend: 'Correct the text.' },
   invalid_config: { level: 'error', mend: 'Correct it: a service does not start with it.' },

@@ -1,17 +1,17 @@
 import type { FindingCode, Level } from './codes.js'
 
-/** An error or a likely mistake in a configuration, and its place. */
+/** An error or a likely mistake in a configuration, and its location. */
 export interface Finding {
-  /** Stable, lower_snake (CONTRACT.md §8, "Check"). */
+  /** A stable name in lower_snake_case (CONTRACT.md §8, "Check"). */
   readonly code: FindingCode
   readonly level: Level
-  /** A JSON pointer into the configuration. */
+  /** A JSON pointer to the part of the configuration. */
   readonly pointer: string
-  /** For people; may change between releases. */
+  /** A text for people, which may change between releases. */
   readonly message: string
-  /** How to fix it. */
+  /** How to fix the mistake. */
   readonly mend: string
-  /** The place in the text, counted from 1; absent if the input was a value. */
+  /** The position in the text, counted from 1. Absent if the configuration was given as a value. */
   readonly line?: number
   readonly column?: number
 }

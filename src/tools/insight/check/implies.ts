@@ -6,10 +6,10 @@ import { isAnywhere, type Where } from '../../../core/query/where.js'
 import type { LocatedRule } from './scope.js'
 import { waysOfRule } from './scope.js'
 
-/** Whether a document that meets one condition certainly meets the other. */
+/** Whether each document that meets one of the ways certainly meets the other condition. */
 function implies(ways: Where['ways'], other: Where): boolean {
   if (isAnywhere(other)) return true
-  // A way without demands means unknown demands.
+  // A way without demands means that its demands are unknown.
   const isKnown = other.ways.every((way) => way.length > 0)
   return isKnown && ways.every((way) => other.ways.some((wanted) => meetsAll(way, wanted)))
 }
@@ -17,7 +17,7 @@ function implies(ways: Where['ways'], other: Where): boolean {
 const meetsAll = (way: readonly Demand[], wanted: readonly Demand[]): boolean =>
   wanted.every((demand) => way.some((mine) => isEqualJson({ ...mine }, { ...demand })))
 
-/** Whether one rule is tried first and certainly takes every request that the other would. */
+/** Whether the rule that is tried first certainly accepts every request that the other rule would accept. */
 export function goesFirst(
   { rule: first, operation, collection }: LocatedRule,
   { rule }: LocatedRule,
@@ -32,7 +32,7 @@ export function goesFirst(
   return isAsWide && isAnywhere(first.check) && first.set.size === 0
 }
 
-/** Whether a set includes every undeclared property that the other includes. */
+/** Whether `wide` includes every undeclared property that `narrow` includes. */
 const isAsOpen = (wide: PropertySet, narrow: PropertySet): boolean =>
   narrow.pick === null
     ? wide.pick === null && [...wide.omit].every((name) => narrow.omit.has(name))

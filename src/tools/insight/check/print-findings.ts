@@ -14,7 +14,7 @@ const placeOf = (file: string, { line, column }: Finding): string =>
 const indent = (text: string): readonly string[] =>
   wrap(toPrintable(text), WIDTH - 2).map((line) => `  ${line}`)
 
-/** Prints findings for people, each with its place in a file. */
+/** Prints findings for people, each with its location in a file. */
 export function printFindings(findings: readonly Finding[], file: string, paint: Paint): readonly string[] {
   if (findings.length === 0) return [`${file}: no findings.`]
   return [
@@ -38,7 +38,7 @@ function countLevels(findings: readonly Finding[]): string {
     .join(', ')
 }
 
-/** Prints findings as a table of Markdown. */
+/** Prints findings as a Markdown table. */
 export function printFindingsAsMarkdown(findings: readonly Finding[], file: string): readonly string[] {
   if (findings.length === 0) return [`${file}: no findings.`]
   return layOutMarkdown(
@@ -65,7 +65,7 @@ const rowOf = (report: StoredReport): readonly string[] => [
   countTwins(report),
 ]
 
-/** The first ids of each kind of finding about one collection. */
+/** Returns a line for each kind of finding about a collection, with the first ids. */
 const listIds = ({ collection, invalid, cut, unreadable, notUnique }: StoredReport): readonly string[] => {
   const named: readonly (readonly [string, StoredCount])[] = [
     ['invalid', invalid],
@@ -80,14 +80,14 @@ const listIds = ({ collection, invalid, cut, unreadable, notUnique }: StoredRepo
   )
 }
 
-/** Prints the reports on stored documents, for people. */
+/** Prints reports on stored documents for people. */
 export const printReports = (reports: readonly StoredReport[], paint: Paint): readonly string[] => {
   const [head = '', ...rows] = layOut([HEAD, ...reports.map(rowOf)])
   const ids = reports.flatMap(listIds).flatMap((line) => wrap(line, WIDTH))
   return [paint('bold', head), ...rows, ...(ids.length > 0 ? ['', ...ids] : [])]
 }
 
-/** Prints the reports on stored documents as a table of Markdown. */
+/** Prints reports on stored documents as a Markdown table. */
 export const printReportsAsMarkdown = (reports: readonly StoredReport[]): readonly string[] => {
   const ids = reports.flatMap(listIds).map((line) => `- ${line}`)
   return [...layOutMarkdown(HEAD, reports.map(rowOf)), ...(ids.length > 0 ? ['', ...ids] : [])]

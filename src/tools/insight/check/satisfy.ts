@@ -9,21 +9,21 @@ import { buildCondition } from '../../../core/query/condition.js'
 import { isOperator } from '../../../core/query/operators.js'
 import { findVariables } from '../../../core/query/variable.js'
 
-/** Facts about a document beside the demands on it. */
+/** Facts about a document, in addition to the demands on it. */
 export interface Situation {
   readonly paths: ReadonlyMap<string, Field>
   readonly validate: BodyValidator
-  /** Paths whose value is known, with everything inside; `undefined` is a missing value. */
+  /** The values that are known, by path, with everything inside them. `undefined` means that the value is missing. */
   readonly fixed?: ReadonlyMap<string, unknown>
-  /** Paths of objects that exist, but are known only in part. */
+  /** The paths of objects that exist, but whose properties are only partly known. */
   readonly there?: ReadonlySet<string>
-  /** Top-level names that the document may lack although they are required. */
+  /** Required top-level fields that the document may still lack. */
   readonly lacking?: ReadonlySet<string>
-  /** Whether a variable has no value, as `$user` for anonymous callers. */
+  /** Whether a variable has no value. Anonymous callers, for example, have no `$user`. */
   readonly isLacking?: (variable: string) => boolean
 }
 
-/** The value at a path, if it or an object around it is known. */
+/** Returns the value at a path, if that value or an object around it is known. */
 function findKnown(path: string, { fixed }: Situation): { readonly value: unknown } | undefined {
   const names = path.split('.')
   for (let depth = names.length; fixed && depth > 0; depth--) {
@@ -36,7 +36,7 @@ function findKnown(path: string, { fixed }: Situation): { readonly value: unknow
   return undefined
 }
 
-/** Whether some document may meet one of the ways. If in doubt, true. */
+/** Whether a document may meet at least one of the ways. True if in doubt. */
 export const isPossible = (ways: Ways, situation: Situation): boolean =>
   ways.some((way) => isWayPossible(way, situation))
 
@@ -54,7 +54,7 @@ function isWayPossible(way: readonly Demand[], situation: Situation): boolean {
   })
 }
 
-/** The variables of a demand; a pattern has none. */
+/** Returns the variables of a demand. A pattern has none. */
 export const variablesIn = ({
   operator,
   operand,
@@ -66,11 +66,11 @@ interface ValueBound {
   readonly isStrict: boolean
 }
 
-/** The possible values of one field. */
+/** The values that a field may still have, after some demands. */
 interface AllowedValues {
   mayBeMissing: boolean
   mayBeThere: boolean
-  /** The only possible values; `null` for any. */
+  /** The only possible values; `null` if any value is possible. */
   only: readonly Scalar[] | null
   readonly without: Scalar[]
   readonly lows: ValueBound[]
@@ -102,10 +102,10 @@ const isBelow = (value: Scalar, { value: high, isStrict }: ValueBound): boolean 
 const leavesRoom = (low: ValueBound, high: ValueBound): boolean =>
   low.isStrict || high.isStrict ? compare(low.value, high.value) < 0 : compare(low.value, high.value) <= 0
 
-/** The most whole numbers that are tried. */
+/** The most whole numbers that are tried one by one. */
 const MOST = 100
 
-/** The whole numbers between the bounds of a field, if they are few. */
+/** Returns the whole numbers between the bounds of a field, if there are few; otherwise `null`. */
 function listWholeNumbers({ type }: Field, { lows, highs }: AllowedValues): readonly number[] | null {
   if (type !== 'integer') return null
   const low = Math.ceil(Math.max(...lows.map(({ value }) => Number(value))))
@@ -116,7 +116,7 @@ function listWholeNumbers({ type }: Field, { lows, highs }: AllowedValues): read
 
 const SYSTEM: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-/** The possible values of a field by its schema and the known values. */
+/** Returns the values that a field may have according to its schema and the known values. */
 function roomOf(field: Field, situation: Situation): AllowedValues {
   const { definition, path } = field
   const empty = { without: [], lows: [], highs: [], is: new Set<string>(), isNot: new Set<string>() }
@@ -148,7 +148,7 @@ function roomOf(field: Field, situation: Situation): AllowedValues {
 
 const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value)
 
-/** Whether a field and all objects around it are required. */
+/** Whether a field always has a value, because it and all objects around it are required. */
 const isAlwaysThere = (path: string, { paths, lacking }: Situation): boolean => {
   const names = path.split('.')
   const isRequired = (_: string, i: number): boolean =>
@@ -224,7 +224,7 @@ function exclude(room: AllowedValues, filter: Filter): void {
   if (filter.kind === 'or') for (const part of filter.filters) exclude(room, part)
 }
 
-/** An array: each condition needs an element of its own. */
+/** Whether an array may meet all demands. Each demand may be met by a different element. */
 function isListPossible(field: Field, demands: readonly Demand[], situation: Situation): boolean {
   const known = findKnown(field.path, situation)
   const isGone = known !== undefined && (known.value ?? null) === null
@@ -236,7 +236,7 @@ function isListPossible(field: Field, demands: readonly Demand[], situation: Sit
     return [{ room, demand }]
   })
   const rooms = narrowed.map(({ room }) => room)
-  // An array may exist and be empty.
+  // An array may exist and be empty, so these demands need no element.
   const wanted = narrowed.flatMap(({ room, demand: { operator } }) =>
     room.mayBeMissing || ['$exists', '$ne', '$nin'].includes(operator) ? [] : [room],
   )
@@ -249,12 +249,12 @@ function isListPossible(field: Field, demands: readonly Demand[], situation: Sit
   )
 }
 
-/** Whether the schema accepts a value of a field, or of an element of an array. */
+/** Whether the schema accepts a value for a field, or for an element of its array. */
 function canStore(field: Field, value: Scalar, situation: Situation): boolean {
   const { paths, validate } = situation
   const names = field.path.split('.')
   const [top = ''] = names
-  // Known values exist already, and system fields are set by the service.
+  // Known values exist already, and the service itself sets system fields, so neither needs validation.
   if (
     findKnown(field.path, situation) ||
     paths.get(top)?.definition === undefined ||

@@ -16,41 +16,41 @@ import { findVariables, USER, USER_ID, userPathOf } from '../../../core/query/va
 import type { FindingCode } from './codes.js'
 import type { Situation } from './satisfy.js'
 
-/** A rule, and its place. */
+/** A rule and its location in the configuration. */
 export interface LocatedRule {
   readonly collection: Collection
   readonly operation: RuleOperation
   readonly subject: string
   readonly rule: Rule
-  /** The JSON pointer of the rule, or of the grant that it comes from. */
+  /** The JSON pointer of the rule, or of the grant from which it was compiled. */
   readonly pointer: string
 }
 
-/** A compiled configuration, and the possible callers. */
+/** A compiled configuration, with facts about its possible callers. */
 export interface CheckScope {
   readonly plan: ServicePlan
-  /** The rules that some caller can have. */
+  /** The rules that at least one caller can have. */
   readonly rules: readonly LocatedRule[]
-  /** The pointer of a subject's grant. */
+  /** Returns the JSON pointer of a subject's grant. */
   readonly place: (collection: Collection, subject: string, operation?: RuleOperation) => string
-  /** Whether the host names the caller. */
+  /** Whether the host identifies callers. */
   readonly authenticate: boolean
-  /** Whether a caller can be signed in. */
+  /** Whether callers can be signed in. */
   readonly canSignIn: boolean
   /** Whether one caller may have several roles. */
   readonly hasSeveralRoles: boolean
   /** Whether some caller can be this subject, or have this role. */
   readonly isPossible: (subject: string) => boolean
-  /** The facts about documents, and about callers to whom a rule applies. */
+  /** Returns the facts about the documents of a rule's collection and about the callers of the rule. */
   readonly situate: (placed: LocatedRule) => Situation
-  /** Whether only anonymous callers can have a rule. */
+  /** Whether a rule applies only to anonymous callers. */
   readonly isForAnonymous: (placed: Pick<LocatedRule, 'collection' | 'operation' | 'subject'>) => boolean
 }
 
-/** Notes a finding; without `mend`, that of the code is used. */
+/** Reports a finding. Without `mend`, the advice of the code is used. */
 export type NoteFinding = (code: FindingCode, pointer: string, message: string, mend?: string) => void
 
-/** Looks for findings of one kind. */
+/** Reports the findings of one kind. */
 export type Check = (scope: CheckScope, note: NoteFinding) => void
 
 /** Prepares a valid configuration for the checks. */
@@ -89,7 +89,7 @@ export function createScope(config: unknown, plan: ServicePlan, authenticate: bo
   }
 }
 
-/** The rules of a subject. */
+/** Returns the rules of a subject, each with its pointer. */
 const placeRules = (
   collection: Collection,
   subject: string,
@@ -101,7 +101,7 @@ const placeRules = (
     return rule ? [{ collection, operation, subject, rule, pointer }] : []
   })
 
-/** The subjects that a collection mentions. */
+/** Returns the subjects that the permissions of a collection mention. */
 export const collectSubjects = ({ permissions }: Collection): ReadonlySet<string> =>
   new Set(Object.values(permissions).flatMap((rules) => [...rules.keys()]))
 
@@ -114,7 +114,7 @@ const roleFieldOf = ({ collections }: ServicePlan) => {
   return users && field ? { users, field } : undefined
 }
 
-/** Whether the role field can hold a role. */
+/** Whether the role field can contain a role. */
 function canHaveRole(plan: ServicePlan, role: string): boolean {
   const found = roleFieldOf(plan)
   if (!found) return false
@@ -138,11 +138,11 @@ function isOfCaller({ claims }: ServicePlan, variable: string): boolean {
   return claim.where.kind === 'bound' && claim.where.variables.some((inner) => inner.startsWith(USER))
 }
 
-/** Whether a rule's `set` needs a caller who is signed in. */
+/** Whether a rule's `set` needs a signed-in caller. */
 export const needsCaller = ({ plan }: Pick<CheckScope, 'plan'>, { set }: Rule): boolean =>
   findVariables([...set.values()]).some((variable) => isOfCaller(plan, variable))
 
-/** The demand that `owner` adds to its `where`. */
+/** The demand that the subject `owner` adds to a rule's `where`. */
 export const OWN: Demand = {
   path: 'createdBy',
   isList: false,
@@ -152,6 +152,6 @@ export const OWN: Demand = {
   variable: USER_ID,
 }
 
-/** The ways in which a rule applies to a document, with the demand of its subject. */
+/** Returns the ways in which a document can meet a rule's `where`, each with the demand that the subject adds. */
 export const waysOfRule = ({ subject, where }: Rule): Ways =>
   subject === OWNER ? where.ways.map((way) => [...way, OWN]) : where.ways

@@ -16,39 +16,39 @@ import type { InsightOptions } from '../../options.js'
 import { variablesIn } from '../satisfy.js'
 import { type CheckScope, createScope, type LocatedRule } from '../scope.js'
 
-/** The documents that share their values of a unique index. */
+/** The documents that have the same values as another document in the fields of a unique index. */
 export interface Twins {
   readonly fields: readonly string[]
   readonly count: number
-  /** Their first `_id`s, at most five. */
+  /** The first `_id`s of these documents, at most five. */
   readonly ids: readonly string[]
-  /** Whether there may be more: the finder stopped at its limit of shared values. */
+  /** Whether there may be more such documents, because the finder reached its limit of shared values. */
   readonly isLeast: boolean
 }
 
-/** Finds twins in two passes over all documents, in the same order. */
+/** Finds documents that violate a unique index. Reads all documents twice, in the same order. */
 interface TwinFinder {
-  /** Called in the first pass. */
+  /** Called for each document in the first pass. */
   note(document: StoredDocument): void
-  /** Whether there may be twins. */
+  /** Whether the first pass found values that may be shared, so that a second pass is necessary. */
   mayHave(): boolean
-  /** Called in the second pass. */
+  /** Called for each document in the second pass. */
   confirm(document: StoredDocument): void
   result(): Twins
 }
 
-/** The bits of a filter of seen values: with a hundred million values, false positives are still rare. */
+/** The bits of the filter of seen values. Even with a hundred million values, false positives are rare. */
 const BITS = 2 ** 27
-/** The limits of the characters of values, and of the values, that are held. */
+/** The most characters, and the most values, of suspected duplicates that are in memory. */
 const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_VALUES = 100_000
 
-/** The most document ids that are reported. */
+/** The most document `_id`s that are reported. */
 const MAX_IDS = 5
 
 /**
- * Creates the finder for a unique index. It keeps a few bits of each value, and holds only values that it has perhaps
- * seen twice.
+ * Creates the finder for a unique index. In memory, it has a few bits for each value, and in full only the values that
+ * it may have seen twice.
  */
 function createTwinFinder({ fields }: IndexPlan): TwinFinder {
   const readers = fields.map(compileField)
@@ -93,7 +93,7 @@ function createTwinFinder({ fields }: IndexPlan): TwinFinder {
   }
 }
 
-/** Marks a value as seen; false if it perhaps was seen before. */
+/** Marks a value as seen. Returns false if it may have been seen before. */
 function mark(seen: Uint8Array, key: string): boolean {
   let isNew = false
   for (const seed of SEEDS) {
@@ -107,7 +107,7 @@ function mark(seen: Uint8Array, key: string): boolean {
 
 const SEEDS: readonly number[] = [0x811c9dc5, 0x9747b28c, 0x85ebca6b]
 
-/** FNV-1a, with its bits mixed. */
+/** Returns an FNV-1a hash whose bits are mixed afterwards. */
 function digest(text: string, seed: number): number {
   let hash = seed
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
@@ -115,14 +115,14 @@ function digest(text: string, seed: number): number {
   return (hash ^ (hash >>> 15)) >>> 0
 }
 
-/** The first of all ids; each list is sorted. */
+/** Returns the first ids of all lists together. Each list is sorted. */
 function firstOf(lists: readonly (readonly string[])[]): readonly string[] {
   let first: string[] = []
   for (const ids of lists) first = [...first, ...ids].sort().slice(0, MAX_IDS)
   return first
 }
 
-/** Finds out how a configuration treats a stored document. */
+/** Checks how a configuration would treat a stored document. */
 interface DocumentJudge {
   isInvalid(document: StoredDocument): boolean
   isCut(document: StoredDocument): boolean
@@ -134,12 +134,12 @@ const withoutNames = (fields: JsonObject, names: ReadonlySet<string>): JsonObjec
 
 const UNDECLARED = 'unknown_property'
 
-/** Creates the judge of a collection's documents. */
+/** Creates the judge for the documents of a collection. */
 function createJudge(scope: CheckScope, collection: Collection): DocumentJudge {
   const { hashes, validate } = collection
   const names = new Set(hashes.map(({ name }) => name))
   const places = new Map(hashes.map(({ name }) => [toPointerPart(name), name]))
-  // Text in a hash field is not an error here: hashes are stored apart from the fields.
+  // Hashes are stored apart from the fields, so a string in a hash field is not an error here.
   const find = (document: StoredDocument, isRelevant: (fault: Fault) => boolean): boolean =>
     validate(withoutNames(readFields(document), names), { limit: 1, isRelevant }).length > 0
   const readers = scope.rules
@@ -157,7 +157,7 @@ function createJudge(scope: CheckScope, collection: Collection): DocumentJudge {
   }
 }
 
-/** Whether some caller, with any values, may read a document by a rule. */
+/** Compiles a test of whether a rule lets at least one possible caller read a document. */
 function compileReader({ rule, subject, collection }: LocatedRule): Predicate {
   const { where } = rule
   const isMet: Predicate =
@@ -179,48 +179,49 @@ function compileDemand(demand: Demand, { paths }: Collection): Predicate {
   const { operator, operand, path } = demand
   const field = paths.get(path)
   if (!field?.ref || !isOperator(operator)) return ANY
-  // The flags of a pattern are a separate operator beside it.
+  // The flags of a pattern are a separate operator, so the test ignores letter case to be on the safe side.
   if (operator === '$regex')
     return compileFilter(buildCondition(field, operator, operand, { ignoreCase: true }))
   if (variablesIn(demand).length === 0) return compileFilter(buildCondition(field, operator, operand))
-  // A field that is compared with the caller must exist.
+  // A field that is compared with a value of the caller must exist.
   return operator === '$ne' || operator === '$nin' || (Array.isArray(operand) && operand.includes(null))
     ? ANY
     : compileFilter({ kind: 'present', field: field.ref })
 }
 
-/** A source of stored documents: an open adapter, or anything else with this method. */
+/** A source of stored documents: an open adapter, or any object with this method. */
 export interface StoredDocuments {
   list(collection: string, query: ListQuery): MaybePromise<Listed>
 }
 
-/** Some documents of a collection. */
+/** The number of affected documents in a collection. */
 export interface StoredCount {
   readonly count: number
-  /** Their first `_id`s, at most five. */
+  /** The first `_id`s of these documents, at most five. */
   readonly ids: readonly string[]
 }
 
-/** How a configuration fits the stored documents of a collection. */
+/** How well a configuration fits the stored documents of a collection. */
 export interface StoredReport {
   readonly collection: string
   readonly documents: number
-  /** With invalid values, or without required ones. */
+  /** Documents with invalid values, or without required values. */
   readonly invalid: StoredCount
-  /** With undeclared properties, which no answer shows. */
+  /** Documents with undeclared properties, which no response shows. */
   readonly cut: StoredCount
-  /** Readable by no rule, in a collection that has read rules. */
+  /** Documents that no rule lets anyone read, in a collection that has read rules. */
   readonly unreadable: StoredCount
-  /** For each unique index with duplicate values: the documents that share them. */
+  /** For each unique index with duplicate values: the documents that share these values. */
   readonly notUnique: readonly Twins[]
 }
 
 /**
- * Counts the stored documents that a configuration would find invalid, cut, unreadable to all or not unique
- * (CONTRACT.md §8, "Check"). Reads all documents, page by page, in bounded memory, and changes nothing. Throws
- * `ConfigError`, and errors of the storage.
+ * Counts the stored documents that are invalid, cut, unreadable or not unique under a configuration (CONTRACT.md §8,
+ * "Check"). Reads all documents page by page, in bounded memory, and changes nothing. Throws `ConfigError`, and errors
+ * of the storage.
  *
- * @param storage an adapter that is already open: opening one creates missing tables, so this function opens none
+ * @param storage an adapter that is already open. This function does not open it, because that would create missing
+ * tables.
  *
  * @example
  * ```ts
@@ -278,11 +279,11 @@ async function checkCollection(
   }
 }
 
-/** The documents, and their bytes, that are in memory at a time. */
+/** The most documents of a page, and their most bytes. */
 const PAGE = 500
 const BYTES = 4 * 1024 * 1024
 
-/** All documents of a collection, in the order of `_id`. */
+/** Yields all documents of a collection in pages, in the order of `_id`. */
 async function* readPages(
   storage: StoredDocuments,
   collection: string,

@@ -33,7 +33,7 @@ import {
   findUserFieldWriters,
 } from './unseen.js'
 
-/** Read conditions that need a scan of all documents. */
+/** Finds read conditions that no index serves, so that each list scans all documents. */
 const findUnindexed: Check = ({ rules }, note) => {
   for (const placed of rules) {
     const { collection, operation, rule, subject } = placed
@@ -59,7 +59,7 @@ const findUnindexed: Check = ({ rules }, note) => {
   }
 }
 
-/** Whether a broader subject reads everything: then the condition decides about fields alone. */
+/** Whether a broader subject may read all documents. Then the condition decides only about fields. */
 function readsAllAnyway(collection: Collection, subject: string): boolean {
   const { read } = collection.permissions
   const broader = subject === EVERYONE ? [] : subject === SIGNED_IN ? [EVERYONE] : [EVERYONE, SIGNED_IN]
@@ -73,7 +73,7 @@ const isHidingAlone = (collection: Collection, { where }: Rule): boolean =>
   where.kind === 'fixed' &&
   where.ways.every((way) => way.length > 0 && way.every((demand) => isOfService(collection, demand)))
 
-/** Whether the service adds the condition itself: it hides unverified accounts. */
+/** Whether the service itself added the demand, to hide unverified accounts. */
 const isOfService = ({ verifiedField }: Collection, { path, operator }: Demand): boolean =>
   path === verifiedField && operator === '$exists'
 
@@ -87,7 +87,7 @@ const isFixing = ({ operator, operand }: Demand): boolean =>
     ? !(Array.isArray(operand) && operand.includes(null))
     : operator === '$eq' && operand !== null
 
-/** Whether an index finds the documents that meet all demands. */
+/** Whether an index finds the documents that meet all demands of a way. */
 function isIndexed({ storage, permissions }: Collection, way: readonly Demand[]): boolean {
   const always = permissions.read.get(OWNER) ? ['_id', 'createdBy'] : ['_id']
   if (way.some((demand) => isSought(demand) && always.includes(demand.path))) return true
@@ -107,14 +107,14 @@ const isIn = (demands: readonly Demand[], column: FieldRef): boolean =>
 const schemaAt = ({ name }: Collection, field: Field): string =>
   `/collections${toPointerPart(name)}/schema${toPointerPart(field.name)}`
 
-/** Whether anonymous callers create the documents of a collection by registering. */
+/** Whether anonymous callers can create documents of the collection by registering. */
 const hasRegistration = ({ plan: { auth }, authenticate }: CheckScope, collection: Collection): boolean =>
   !authenticate && auth?.users === collection && auth.register
 
 const hasDefault = ({ definition }: Field): boolean =>
   'default' in definition && definition.default !== undefined
 
-/** Fields that the service sets itself, or that have their own route. */
+/** Whether the service sets the field itself, or has a separate route to set it. */
 const isOwn = (
   { plan: { auth } }: CheckScope,
   { name, roleField, verifiedField }: Collection,
@@ -128,7 +128,7 @@ const gives = ({ rule, collection, operation }: LocatedRule, { name, definition 
   rule.set.has(name) ||
   (acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable === true))
 
-/** Fields that no rule sets in a collection with create rules. */
+/** Finds fields that no rule can set, in collections where documents can be created. */
 const findUnsettable: Check = (scope, note) => {
   for (const collection of scope.plan.collections.values()) {
     const rules = scope.rules.filter(
@@ -139,7 +139,7 @@ const findUnsettable: Check = (scope, note) => {
     if (!isCreated) continue
     for (const field of collection.fields) {
       const isUnfillable = field.definition.required === true && !hasDefault(field)
-      // Reported as another finding.
+      // `findUnfillable` reports these fields.
       if (isUnfillable || hasDefault(field) || isOwn(scope, collection, field.name)) continue
       if (!rules.some((placed) => gives(placed, field)))
         note(
@@ -151,7 +151,10 @@ const findUnsettable: Check = (scope, note) => {
   }
 }
 
-/** Required fields that one create rule cannot set and no hook fills; the start reports those that no rule sets. */
+/**
+ * Finds required fields that a create rule cannot set and that no hook fills. Fields that no rule can set are reported
+ * at the start already.
+ */
 const findUnfillable: Check = (scope, note) => {
   const { plan } = scope
   for (const collection of plan.collections.values()) {
@@ -186,7 +189,9 @@ const findUnfillable: Check = (scope, note) => {
   }
 }
 
-/** Lists that anonymous callers may read in full; in production, the start warns of them. */
+/**
+ * Finds collections that anonymous callers may list without a limit. In production, the start already warns about them.
+ */
 const notePublicLists: Check = ({ plan: { limits, warnings }, rules }, note) => {
   if (limits.defaultLimit !== null || limits.maxLimit !== null) return
   if (warnings.some(({ code }) => code === 'unlimited_list')) return
@@ -199,7 +204,7 @@ const notePublicLists: Check = ({ plan: { limits, warnings }, rules }, note) => 
       )
 }
 
-/** Identifiers that anonymous callers may collect. */
+/** Finds rules that let anonymous callers read the identifiers of all accounts. */
 const noteReadableIdentifier: Check = ({ plan: { auth }, rules, authenticate }, note) => {
   if (!auth || authenticate) return
   for (const { collection, operation, subject, rule, pointer } of rules) {
@@ -214,7 +219,9 @@ const noteReadableIdentifier: Check = ({ plan: { auth }, rules, authenticate }, 
   }
 }
 
-/** Roles that may write less than callers without a role, because a role's rule goes before that of `user`. */
+/**
+ * Finds roles that may write less than a caller without a role, because the rule of a role replaces the rule of `user`.
+ */
 const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
   for (const collection of plan.collections.values()) {
     const names = collection.fields.map(({ name }) => name)
@@ -234,7 +241,7 @@ const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
   }
 }
 
-/** All checks beyond the errors and warnings of the start (CONTRACT.md §8, "Check"). */
+/** All checks in addition to the errors and warnings of the start (CONTRACT.md §8, "Check"). */
 export const CHECKS: readonly Check[] = [
   findImpossibleSubjects,
   findMistakenSubjects,

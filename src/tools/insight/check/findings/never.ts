@@ -21,7 +21,7 @@ import {
   waysOfRule,
 } from '../scope.js'
 
-/** Subjects that no caller can be; the start warns of some. */
+/** Finds subjects that no caller can be. The start already warns about some of them. */
 export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, canSignIn }, note) => {
   for (const collection of plan.collections.values()) {
     for (const subject of collectSubjects(collection)) {
@@ -51,7 +51,7 @@ export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, 
   }
 }
 
-/** Subjects that look like a misspelt other one: roles that hardly any caller has. */
+/** Finds roles whose names look like another subject misspelt. Hardly any caller has such a role. */
 export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, note) => {
   for (const collection of plan.collections.values()) {
     for (const subject of collectSubjects(collection)) {
@@ -71,14 +71,14 @@ export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, 
 const noRole = (reason: string, roleField: string | null | undefined): string =>
   reason.startsWith('the role field') && roleField === null ? 'auth.roleField names no field' : reason
 
-/** Conditions that no document meets. */
+/** Finds conditions that no document can meet. */
 export const findUnmatched: Check = (scope, note) => {
   for (const placed of scope.rules)
     if (!isMatched(scope, placed))
       note('never_matches', pointTo(placed, 'where'), describeUnmatched(scope, placed))
 }
 
-/** Whether a rule applies to any document. */
+/** Whether a rule can apply to any document. */
 export const isMatched = (scope: CheckScope, placed: LocatedRule): boolean =>
   isPossible(waysOfRule(placed.rule), scope.situate(placed))
 
@@ -89,13 +89,13 @@ function describeUnmatched(scope: CheckScope, placed: LocatedRule): string {
     : 'no document that this configuration accepts meets the condition'
 }
 
-/** The place of a part of a rule. A grant of `true` has none. */
+/** Returns the pointer to a part of a rule, or to the grant if it is `true`, which has no parts. */
 const pointTo = ({ pointer, rule, operation }: LocatedRule, part: 'where' | 'check'): string =>
   pointer.endsWith(`/${operation}`) && rule[part].ways.some((way) => way.length > 0)
     ? `${pointer}/${part}`
     : pointer
 
-/** Rules that never run, because an earlier rule takes every request that they would. */
+/** Finds rules that never run, because an earlier rule handles each request that they would handle. */
 export const findUnreached: Check = (scope, note) => {
   for (const placed of scope.rules) {
     const reason = findReason(scope, placed)
@@ -121,7 +121,7 @@ function findReason(scope: CheckScope, placed: LocatedRule): string | undefined 
     : undefined
 }
 
-/** The rules that are tried before `owner`, one for each kind of caller; `null` for none. */
+/** Returns the rules that are tried before `owner`, one for each kind of caller; `null` if that kind has no rule. */
 function findFirst(
   scope: CheckScope,
   { collection, operation }: LocatedRule,
@@ -138,7 +138,7 @@ function findFirst(
   )
 }
 
-/** `check` conditions that no document meets which the rule could store. */
+/** Finds `check` conditions that no document can meet if it is stored under the rule. */
 export const findUnmeetable: Check = (scope, note) => {
   for (const placed of scope.rules) {
     const { operation, rule } = placed
@@ -159,7 +159,10 @@ export const findUnmeetable: Check = (scope, note) => {
   }
 }
 
-/** A new document: fields that the rule does not accept have the value of `set`, a default, or none. */
+/**
+ * Describes a document that a create rule stores. Fields that the rule does not accept have the value of `set`, their
+ * default, or no value.
+ */
 function situateCreate(scope: CheckScope, placed: LocatedRule): Situation {
   const { collection, rule } = placed
   const fixed = new Map<string, unknown>()
@@ -171,13 +174,13 @@ function situateCreate(scope: CheckScope, placed: LocatedRule): Situation {
     if (isSet ? isConstant(rule.set.get(name)) : !isAccepted && !isCredential)
       fixFilled(fixed, field, isSet ? { [name]: rule.set.get(name) } : {})
   }
-  // An account is its own creator.
+  // An account is its own creator, so `createdBy` has a value even after an anonymous registration.
   if (scope.isForAnonymous(placed) && scope.plan.auth?.users !== collection) fixed.set('createdBy', undefined)
-  // The check runs before the hook.
+  // The service evaluates `check` before a hook fills these fields.
   return { ...scope.situate(placed), fixed, lacking: collection.fills }
 }
 
-/** Notes the value of a field with its defaults, if it does not depend on the time. */
+/** Adds the value that a field has after defaults are applied, unless that value depends on the time. */
 function fixFilled(fixed: Map<string, unknown>, field: Field, given: JsonObject): void {
   const normalised = normaliseProperties([field], given)
   const [value, other] = TIMES.map((now) => readOwn(applyDefaults([field], normalised, now), field.name))
@@ -191,15 +194,15 @@ const isNamed = ({ plan: { auth } }: CheckScope, name: string): boolean =>
 
 const orMissing = (value: unknown): unknown => (value === null ? undefined : value)
 
-/** Whether a `set` value depends neither on the caller nor on the time. */
+/** Whether a `set` value depends on neither the caller nor the time. */
 const isConstant = (value: unknown): boolean => findVariables(value).length === 0
 
-/** The known parts of an updated document. */
+/** The known values of an updated document (`fixed`), and the paths of objects that certainly exist (`there`). */
 type KnownDocument = { readonly fixed: Map<string, unknown>; readonly there: Set<string> }
 
 /**
- * Notes the values that a `set` leaves at a path, which a PATCH and a PUT have in common. Other properties of an object
- * may be merged, kept, or set by default.
+ * Adds the values that `set` certainly gives a field, by PATCH and by PUT alike. In an object, these are the properties
+ * that `set` names. The other properties may be merged, kept, or set by default.
  */
 function noteUpdated(known: KnownDocument, field: Field, value: unknown): void {
   if (!isObject(value)) known.fixed.set(field.path, normalise(field, value))
@@ -213,7 +216,8 @@ function noteUpdated(known: KnownDocument, field: Field, value: unknown): void {
 }
 
 /**
- * The values that `set` gives an updated document. A PATCH removes by `null`; in a PUT a default may take its place.
+ * Returns the values that `set` gives an updated document. A `null` removes the field in a PATCH, but in a PUT the
+ * default may replace it.
  */
 function knowUpdated({ collection: { fields }, rule }: LocatedRule, mode: 'patch' | 'put'): KnownDocument {
   const known: KnownDocument = { fixed: new Map(), there: new Set() }
@@ -228,7 +232,9 @@ function knowUpdated({ collection: { fields }, rule }: LocatedRule, mode: 'patch
   return known
 }
 
-/** Fields that an update cannot change still meet the rule's `where`. */
+/**
+ * Whether an updated document can meet `check`. The fields that an update cannot change still meet the rule's `where`.
+ */
 function isMetByUpdate(scope: CheckScope, placed: LocatedRule): boolean {
   const { rule } = placed
   const stays = (path: string): boolean => {

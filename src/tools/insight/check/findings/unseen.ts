@@ -12,7 +12,8 @@ import { type Check, type CheckScope, collectSubjects, type LocatedRule, OWN, wa
 import { isMatched } from './never.js'
 
 /**
- * The read rules of a collection that a caller under a rule may have: those of all subjects that such a caller may be.
+ * Returns the read rules of a collection that a caller of the rule `writer` may have, by any subject that this caller
+ * may also be.
  */
 function findReaders(scope: CheckScope, writer: LocatedRule, target: Collection): readonly LocatedRule[] {
   return scope.rules.filter(
@@ -21,7 +22,7 @@ function findReaders(scope: CheckScope, writer: LocatedRule, target: Collection)
   )
 }
 
-/** Whether a caller under a rule may also be another subject. */
+/** Whether a caller of the rule `writer` may also be another subject. */
 function mayBeToo(scope: CheckScope, writer: LocatedRule, subject: string): boolean {
   if (subject === EVERYONE || subject === writer.subject) return true
   if (scope.isForAnonymous(writer)) return false
@@ -29,13 +30,17 @@ function mayBeToo(scope: CheckScope, writer: LocatedRule, subject: string): bool
   if (isRole(writer.subject)) return scope.hasSeveralRoles
   const { collection, operation } = writer
   const own = collection.permissions[operation].get(subject)
-  // For a role that is mentioned, neither `user` nor `*` counts, and `owner` comes after it.
+  // If the operation mentions the role, its rule is used instead of those of `user` and `*`, and before that of
+  // `owner`.
   if (own === undefined) return true
   if (writer.subject !== OWNER) return false
   return own === null || !goesFirst({ ...writer, subject, rule: own }, writer)
 }
 
-/** The read rules of a caller that is only the subject of a rule, perhaps also the owner. */
+/**
+ * Returns the read rules of a caller that has no subject except the rule's own and those that follow from it, but may
+ * be the owner.
+ */
 const findLeastReaders = (scope: CheckScope, { collection, subject }: LocatedRule): readonly LocatedRule[] =>
   scope.rules.filter(
     (reader) =>
@@ -46,19 +51,19 @@ const findLeastReaders = (scope: CheckScope, { collection, subject }: LocatedRul
         (subject !== EVERYONE && (reader.subject === SIGNED_IN || reader.subject === OWNER))),
   )
 
-/** Whether every way of a rule's `check` restricts a field. */
+/** Whether every way to meet a rule's `check` restricts a field. */
 const isChecked = ({ rule }: LocatedRule, path: string): boolean =>
   rule.check.ways.every((way) =>
     way.some((demand) => demand.path === path || demand.path.startsWith(`${path}.`)),
   ) ||
-  // A check whose demands are unknown counts as restricting the field.
+  // A check whose demands are unknown may restrict the field.
   (!isAnywhere(rule.check) && rule.check.ways.some((way) => way.length === 0))
 
-/** Whether a rule lets its caller choose the value of a field, in a new or a stored document. */
+/** Whether a rule lets its caller choose the value of a field, in a new or in a stored document. */
 const mayGive = (placed: LocatedRule, name: string): boolean =>
   placed.operation === 'create' || placed.operation === 'update' ? mayChange(placed, name) : false
 
-/** Rules with which callers choose roles. */
+/** Finds rules that let callers choose roles. */
 export const findRoleWriters: Check = (scope, note) => {
   const { plan } = scope
   const users = plan.collections.get(USERS)
@@ -76,7 +81,7 @@ export const findRoleWriters: Check = (scope, note) => {
   }
 }
 
-/** Rules with which callers change fields that other rules compare. */
+/** Finds rules that let callers change a field of their account on which other rules depend. */
 export const findUserFieldWriters: Check = (scope, note) => {
   const users = scope.plan.collections.get(USERS)
   if (scope.authenticate || !users) return
@@ -96,13 +101,16 @@ export const findUserFieldWriters: Check = (scope, note) => {
   }
 }
 
-/** Whether a rule can apply to the caller's own account. */
+/** Whether a rule can apply to the account of the caller. */
 const isSelf = ({ plan }: CheckScope, { operation, subject }: LocatedRule): boolean =>
   operation === 'create'
     ? subject !== EVERYONE || plan.auth?.register === true
     : [EVERYONE, SIGNED_IN, OWNER].includes(subject)
 
-/** The fields of `users` with which rules and claims compare. */
+/**
+ * Returns the fields of `users` that rules and claims read as `$user.<name>`, except the identifier, the role field and
+ * `_id`.
+ */
 function collectUserFields({ plan, rules }: CheckScope): ReadonlySet<string> {
   const wheres = [
     ...rules.flatMap(({ rule }) => [rule.where, rule.check]),
@@ -115,7 +123,7 @@ function collectUserFields({ plan, rules }: CheckScope): ReadonlySet<string> {
   return new Set(paths.filter((name) => !plan.claims.has(name) && !known.includes(name)))
 }
 
-/** Updates that may change the fields that allow them. */
+/** Finds update rules that let callers change the fields on which the right to update depends. */
 export const findOwnConditionWriters: Check = (scope, note) => {
   for (const placed of scope.rules) {
     if (placed.operation !== 'update' || !isMatched(scope, placed)) continue
@@ -129,7 +137,7 @@ export const findOwnConditionWriters: Check = (scope, note) => {
   }
 }
 
-/** The fields that a rule compares with its caller, and that the caller may change to anything. */
+/** Returns the fields that a rule compares with its caller, although this caller may set them to any value. */
 function findOwnConditions(placed: LocatedRule): readonly string[] {
   const { rule } = placed
   if (rule.check === rule.where) return []
@@ -143,7 +151,7 @@ function findOwnConditions(placed: LocatedRule): readonly string[] {
   return paths.filter((path) => mayChange(placed, path) && !isChecked(placed, path))
 }
 
-/** Rights to change or delete documents that their subject may never read. */
+/** Finds rights to change or delete documents that their subject may never read. */
 export const findUnreadableTargets: Check = (scope, note) => {
   for (const placed of scope.rules) {
     const { operation, collection, subject } = placed
@@ -160,7 +168,7 @@ export const findUnreadableTargets: Check = (scope, note) => {
   }
 }
 
-/** References that no caller of a rule can set, because they may never read the target. */
+/** Finds references that no caller of a rule can set, because these callers may never read the target. */
 export const findUnreadableReferences: Check = (scope, note) => {
   for (const placed of scope.rules) {
     for (const field of placed.collection.fields.filter((one) => writes(placed, one))) {
@@ -183,7 +191,7 @@ function writes({ rule, operation, collection }: LocatedRule, { name, definition
   return acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable)
 }
 
-/** The collections to which the references in a field lead. */
+/** Returns the collections to which the references in a field lead. */
 const targetsOf = ({ definition, items, properties }: Field): readonly string[] => [
   ...new Set([
     ...(definition.type === 'reference' ? [definition.collection] : []),
@@ -204,7 +212,7 @@ const pickLacking = (scope: CheckScope, writer: LocatedRule) => {
   return isLacking ? { isLacking } : {}
 }
 
-/** Updates with which a subject loses its own right to read the document. */
+/** Finds updates with which a subject can lose its own right to read the document. */
 export const findLostFromSight: Check = (scope, note) => {
   for (const placed of scope.rules) {
     if (placed.operation !== 'update' || !isMatched(scope, placed)) continue
@@ -221,13 +229,15 @@ export const findLostFromSight: Check = (scope, note) => {
   }
 }
 
-/** Whether a rule applies to own documents alone. */
+/** Whether a rule applies only to documents that the caller created. */
 const isOwnAlone = ({ rule }: LocatedRule): boolean =>
   waysOfRule(rule).every((way) =>
     way.some(({ path, operand }) => path === OWN.path && operand === OWN.operand),
   )
 
-/** The fields whose change leaves no reader; none if a reader may remain. */
+/**
+ * Returns the fields that an update can change so that no reader rule applies any more. Empty if one may still apply.
+ */
 function findLeft(placed: LocatedRule, readers: readonly LocatedRule[]): readonly string[] {
   const ways = readers.flatMap(({ rule }) => waysOfRule(rule))
   const left = ways.map((way) => way.find((demand) => canBreak(placed, demand))?.path)
@@ -239,7 +249,7 @@ function canBreak(placed: LocatedRule, { path, isList, operator, literals }: Dem
   const { collection, rule } = placed
   const field = collection.paths.get(path)
   const isFree = rule.check.ways.every((way) => way.every((other) => other.path !== path))
-  // A check whose demands are unknown may demand it.
+  // A check whose demands are unknown may restrict the field.
   const isKnown = rule.check.kind === 'fixed' || rule.check.ways.every((way) => way.length > 0)
   if (!field || !isFree || !isKnown || !mayChange(placed, path)) return false
   if (['$ne', '$nin', '$exists'].includes(operator) || literals?.includes(null)) return false
@@ -248,7 +258,7 @@ function canBreak(placed: LocatedRule, { path, isList, operator, literals }: Dem
   return !isRequired || (!isList && hasOthers(field, literals))
 }
 
-/** Whether a field accepts values other than these. */
+/** Whether a field accepts values other than these literals. */
 function hasOthers({ definition, type }: Field, literals: readonly unknown[] | undefined): boolean {
   if (literals === undefined) return false
   if (type === 'boolean') return literals.length < 2

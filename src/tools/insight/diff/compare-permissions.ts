@@ -39,7 +39,7 @@ import { type HeldNames, readHeld, writeWitness } from './write-witness.js'
 
 type CallerOperation = 'create' | 'read' | 'update' | 'delete'
 
-/** The roles that some rules of two collections name, in their order. */
+/** Returns the roles that the rules of either collection name, in their order. */
 function findRoles(sides: Sides, operations: readonly CallerOperation[]) {
   const subjects = operations.flatMap((operation) => [
     ...sides.before.permissions[operation].keys(),
@@ -49,8 +49,8 @@ function findRoles(sides: Sides, operations: readonly CallerOperation[]) {
 }
 
 /**
- * Finds out whether callers meet a change: all do, unless only rules of some roles differ and the others keep their
- * order.
+ * Returns a test of whether changed rules can affect a caller. If only rules of roles changed and the unchanged rules
+ * keep their order, they affect only callers with one of these roles; otherwise they affect all callers.
  */
 function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (asker: Asker) => boolean {
   const changed = new Set<string>()
@@ -70,7 +70,10 @@ function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (ask
 const isSameRule = (one: Rule | null | undefined, other: Rule | null | undefined): boolean =>
   one && other ? keyOfRule(one) === keyOfRule(other) : one === other
 
-/** All signed-in callers, by the number of their roles; a generator, because there may be billions. */
+/**
+ * Yields every combination of roles of a signed-in caller, smaller ones first. A generator, because there may be
+ * billions of combinations.
+ */
 function* listAskers(roles: readonly string[], most: number): Generator<Asker> {
   for (let size = 0; size <= Math.min(most, roles.length); size++)
     for (const chosen of subsets(roles, size)) yield { id: EVERYONE, roles: chosen, fields: {} }
@@ -83,7 +86,7 @@ function* subsets(values: readonly string[], size: number): Generator<readonly s
       for (const rest of subsets(values.slice(i + 1), size - 1)) yield [first, ...rest]
 }
 
-/** The most roles that a caller can have. */
+/** Returns the most roles that a caller can have. */
 function mostRoles({ auth }: ServicePlan, authenticate: boolean): number {
   if (!auth || authenticate) return Number.POSITIVE_INFINITY
   const { fields, roleField } = auth.users
@@ -91,10 +94,10 @@ function mostRoles({ auth }: ServicePlan, authenticate: boolean): number {
   return isText ? 1 : Number.POSITIVE_INFINITY
 }
 
-/** A difference whose counterexample lacks the documents stored beside the one requested. */
+/** A difference whose counterexample has only the requested document; `completeWitness` adds the others. */
 type Unfinished = PermissionDifference & { readonly held: HeldNames }
 
-/** The most decisions for an operation (CONTRACT.md §8, "Diff"). */
+/** The most decisions for one operation of a collection (CONTRACT.md §8, "Diff"). */
 const MAX_DECISIONS = 200_000
 
 const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'put', 'delete']
@@ -110,13 +113,13 @@ function compareCollection(plans: Plans, given: Sides): readonly (Unfinished | U
 const ruleOperation = (operation: DocumentOperation) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
 
-/** The operations whose rules decide about one: a document must be read before it is changed. */
+/** Returns the rule operations that decide a request. A document must be readable before it can be changed. */
 const operationsOf = (operation: DocumentOperation) => {
   const own = ruleOperation(operation)
   return own === 'read' || own === 'create' ? ([own] as const) : (['read', own] as const)
 }
 
-/** Creates the universes of a collection by operation of the rules, and holds the callers in all of them. */
+/** Caches the universes of a collection by rule operation. All of them have the same possible callers. */
 interface Universes {
   readonly callers: CallerValues
   readonly byOperation: Map<string, ReturnType<typeof createUniverses>>
@@ -164,7 +167,7 @@ function compareOperation(
   return isWhole ? search.found() : [...search.found(), undecided('patterns')]
 }
 
-/** The possible values of callers; a claim that has changed has its values of `after`. */
+/** Returns the possible values of callers. A changed claim has the values of its definition in `after`. */
 function callerValuesOf({ before, after, authenticate }: Plans): CallerValues {
   const claims = new Map([...before.claims, ...after.claims])
   if (authenticate || !after.auth) return { fields: null, claims }
@@ -179,33 +182,37 @@ interface Searched {
   readonly claims: CallerValues['claims']
 }
 
-/** All signed-in callers, or the anonymous one. */
+/** The comparison for either all signed-in callers or the anonymous caller. */
 interface Pass {
   readonly universe: Universe
   readonly isSignedIn: boolean
   readonly standings: Iterable<CallerDifferences>
-  /** Those that exist already. */
+  /** The elements of `standings` that were already generated. */
   readonly kept: CallerDifferences[]
 }
 
-/** One kind of caller, and the differences that its requests may show. */
+/** One combination of roles, and the differences that requests of such callers may show. */
 interface CallerDifferences {
   readonly comparing: Comparing
   readonly logic: Logic
   readonly shown: readonly ShownDifference[]
 }
 
-/** A difference, and the caller that sees it. */
+/** A difference that was found, and the caller who sees it. */
 interface KnownDifference extends FoundDifference {
   readonly asker: Asker
 }
 
-/** Looks for differences, of callers with few roles first; a difference that fewer roles see is not reported again. */
+/**
+ * Searches for differences, beginning with callers who have few roles. A difference that a caller with fewer roles
+ * already sees is not reported again.
+ */
 function createSearch(plans: Plans, { sides, operation, rules, budget, claims }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const meetsChange = findMeeting(sides, operationsOf(operation))
-  // Rights to read and to delete add up: one role has the right that the other side lacks, others show the document, on
-  // each side.
+  // Rights to read and to delete add up, so callers with few roles show every difference. For a read, one role is
+  // enough on each side. A delete needs one more, so that one role gives the right and others show the document on both
+  // sides.
   const telling = operation === 'read' ? 2 : operation === 'delete' ? 3 : Number.POSITIVE_INFINITY
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
   const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
@@ -282,7 +289,7 @@ function createSearch(plans: Plans, { sides, operation, rules, budget, claims }:
   return { listStandings, run, found: (): readonly Unfinished[] => differences }
 }
 
-/** Whether one caller is the other with fewer roles; an anonymous caller is within all others. */
+/** Whether `one` has no roles beyond those of `other`. An anonymous caller is within all others. */
 const isWithin = (one: Asker, other: Asker): boolean =>
   one === null || (other !== null && one.roles.every((role) => other.roles.includes(role)))
 
@@ -292,10 +299,10 @@ const isClosed = ({ auth }: ServicePlan, { name }: Sides['before']): boolean =>
   auth?.users.name === name && !auth.register
 
 /**
- * Compares the permissions of two configurations (CONTRACT.md §8, "Diff"): every difference that one read, create,
- * PATCH, PUT or DELETE of one document can show, each with the smallest set of roles that sees it and a counterexample
- * that can be run. Schemas, limits and `auth` are compared as structures. Throws `ConfigError` with the errors of
- * either.
+ * Compares the permissions of two configurations (CONTRACT.md §8, "Diff"). Finds every difference that a single read,
+ * create, PATCH, PUT or DELETE of one document can show. Each has the smallest set of roles that sees it, and a
+ * counterexample that can be run. Schemas, limits and `auth` are compared as structures. Throws `ConfigError` with the
+ * errors of either configuration.
  *
  * @example
  * ```ts
@@ -332,7 +339,7 @@ export function comparePermissions(
   return freezeDeep([...permissions, ...structure])
 }
 
-/** Throws `ConfigError` for hooks of collections that neither configuration has. */
+/** Checks the hooks. Throws `ConfigError` if they name collections or fields that neither configuration has. */
 function requireHooks({ before, after }: Plans, options: InsightOptions): void {
   const collections = new Map(
     [before, after]
@@ -349,7 +356,7 @@ function requireHooks({ before, after }: Plans, options: InsightOptions): void {
   if (faults.length > 0) throw new ConfigError(faults)
 }
 
-/** A collection in both; if only one has it, the other grants nothing there. */
+/** Returns a collection in both configurations. If only one configuration has it, the other grants nothing in it. */
 function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
   const [was, is] = [before.collections.get(name), after.collections.get(name)]
   if (was && is) return { before: was, after: is }
@@ -357,7 +364,10 @@ function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
   return is && { before: withoutPermissions(is), after: is }
 }
 
-/** A difference of a collection, or of another with the same permissions, with the consequences of reading it. */
+/**
+ * Completes a difference of a collection. It may have been found in another collection with the same permissions, so
+ * the name is replaced. `follows` is used only for differences of reads.
+ */
 function finish(
   plans: Plans,
   one: Unfinished | UndecidedDifference,
@@ -380,7 +390,7 @@ function finish(
   }
 }
 
-/** The parts that are compared as written; both configurations are valid here. */
+/** Returns the parts of a configuration that are compared as they are written. Both configurations are valid here. */
 function readWritten(config: unknown): WrittenConfig {
   const claims = find(config, ['auth', 'claims'])
   const everyone = find(config, ['collections', USERS, 'permissions', EVERYONE])

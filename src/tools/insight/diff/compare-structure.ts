@@ -10,7 +10,7 @@ import type { JsonObject } from '../../../core/types.js'
 import { keyOfEffect } from './model/rule-keys.js'
 import type { Plans, StructureDifference } from './types.js'
 
-/** The places of the rules that use a claim. */
+/** Returns the pointers of the rules that use a claim. */
 const rulesThatUse = ({ collections }: ServicePlan, claim: string): readonly string[] =>
   [...collections.values()].flatMap((collection) =>
     OPERATIONS.flatMap((operation) => rulesOfOperation(collection, operation, claim)),
@@ -29,8 +29,8 @@ const placeOf = (collection: string, subject: string, operation: string): string
   `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}/${operation}`
 
 /**
- * The consequences of another right to read a collection: references to it may be stored or expanded that could not be
- * before, or no longer can.
+ * Describes the consequences of a changed right to read a collection: references that can newly, or no longer, be
+ * stored or expanded.
  */
 export const followReading = ({ collections, auth }: ServicePlan, target: string): readonly string[] =>
   [...collections.values()].flatMap((collection) => {
@@ -45,13 +45,13 @@ export const followReading = ({ collections, auth }: ServicePlan, target: string
     )
   })
 
-/** The paths inside a field that refer to a collection. */
+/** Returns the paths in a field that refer to a collection. */
 function pathsTo({ path, definition, items, properties }: Field, target: string): readonly string[] {
   if (definition.type === 'reference') return definition.collection === target ? [path] : []
   return [...new Set([...(items ? [items] : []), ...properties].flatMap((one) => pathsTo(one, target)))]
 }
 
-/** A collection that only one configuration has, without permissions for the other. */
+/** Returns a collection without permissions. It represents the collection in the configuration that lacks it. */
 export const withoutPermissions = (collection: Collection): Collection => ({
   ...collection,
   permissions: { create: new Map(), read: new Map(), update: new Map(), delete: new Map() },
@@ -59,7 +59,7 @@ export const withoutPermissions = (collection: Collection): Collection => ({
 
 type StructureKind = StructureDifference['kind']
 
-/** The differences of schemas, limits and `auth`, each with its place. */
+/** Compares schemas, limits and `auth`. Each difference has a JSON pointer. */
 export function compareStructure(
   { before, after }: Plans,
   written: BothConfigs,
@@ -81,10 +81,10 @@ export function compareStructure(
   ]
 }
 
-/** The settings that decide whether an account counts. */
+/** The settings that decide whether claims count an account. */
 const ASKED_OF_ACCOUNTS: readonly string[] = ['/auth/requireVerified', '/auth/verifiedField']
 
-/** The rules that use a claim over accounts, if other accounts count now. */
+/** Returns the rules that use a claim over accounts, if a different set of accounts counts now. */
 const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): readonly string[] => {
   const names = [before, after].flatMap(({ claims }) =>
     [...claims.values()].flatMap(({ name, from }) => (from === USERS ? [name] : [])),
@@ -93,14 +93,14 @@ const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): rea
   return before.auth?.requiresVerified || after.auth?.requiresVerified ? [...new Set(rules)] : []
 }
 
-/** The parts that are compared as written. */
+/** The parts of a configuration that are compared as they are written. */
 export interface WrittenConfig {
   readonly claims: JsonObject
-  /** The grant of `*` to create in `users`; `undefined` if not configured. */
+  /** The `create` grant of `*` in `users`; `undefined` if there is none. */
   readonly registration: unknown
 }
 
-/** A value in both configurations. */
+/** The parts of both configurations that are compared as they are written. */
 interface BothConfigs {
   readonly before: WrittenConfig
   readonly after: WrittenConfig
@@ -108,7 +108,7 @@ interface BothConfigs {
 
 type ValuePair = readonly [before: unknown, after: unknown]
 
-/** The parts of two objects that differ, as deep as both are objects. */
+/** Returns the parts of two values that differ. Objects are compared property by property, at every depth. */
 function compareParts(
   kind: StructureKind,
   pointer: string,
@@ -132,7 +132,10 @@ function compareParts(
   ]
 }
 
-/** A collection without its permissions; uniqueness and what a delete does to references are not compared. */
+/**
+ * Returns the compared parts of a collection's schema. They do not include uniqueness and the effect of a delete on
+ * references, because a request for one document does not show these.
+ */
 function schemaOf(collection: Collection | undefined): JsonObject | undefined {
   if (!collection) return undefined
   return {
@@ -142,7 +145,7 @@ function schemaOf(collection: Collection | undefined): JsonObject | undefined {
   }
 }
 
-/** A definition without the parts that do not matter to a single document. */
+/** Returns a definition without the attributes that do not affect a request for one document. */
 function definitionOf(field: Field): JsonObject {
   const { definition, items, properties } = field
   const kept = Object.entries(definition).filter(([attribute]) => !UNCOMPARED.includes(attribute))
@@ -157,7 +160,7 @@ function definitionOf(field: Field): JsonObject {
 
 const UNCOMPARED: readonly string[] = ['$comment', 'description', 'unique', 'index', 'onDelete']
 
-/** The settings of accounts; `undefined` if the service keeps none. */
+/** Returns the settings of accounts; `undefined` if the service has none. */
 function authOf({ auth }: ServicePlan): JsonObject | undefined {
   if (!auth) return undefined
   return {
@@ -175,8 +178,8 @@ function authOf({ auth }: ServicePlan): JsonObject | undefined {
 }
 
 /**
- * The fields that a registration accepts and sets beside identifier and secret, which it always accepts. The comparison
- * of creates does not cover them.
+ * Compares the fields that a registration accepts and sets. The comparison of creates does not cover them. The
+ * identifier and the secret are always accepted.
  */
 function compareRegistration(
   { before, after }: Pick<Plans, 'before' | 'after'>,
@@ -192,7 +195,7 @@ function compareRegistration(
   }))
 }
 
-/** The claims that differ, each with every rule that uses it. */
+/** Returns the claims that differ, each with the rules that use it. */
 function compareClaims(
   { before, after }: Pick<Plans, 'before' | 'after'>,
   written: BothConfigs,

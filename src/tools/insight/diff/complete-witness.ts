@@ -20,10 +20,10 @@ import { createLogic } from './solver/logic.js'
 import type { Plans, Witness, WitnessCaller } from './types.js'
 import { type HeldNames, SOME_CALLER, writeDocument } from './write-witness.js'
 
-/** The most decisions for one document. */
+/** The most decisions for finding one document. */
 const MAX_DECISIONS = 20_000
 
-/** A document that a filter matches and its collection accepts; `undefined` if none is found. */
+/** Finds a document that matches a filter and that its collection accepts; `undefined` if none is found. */
 function findDocument(collection: Collection, filter: Filter): JsonObject | undefined {
   const sides = { before: collection, after: collection }
   const rule: Rule = {
@@ -49,21 +49,21 @@ function findDocument(collection: Collection, filter: Filter): JsonObject | unde
   }
 }
 
-/** The documents that are stored where a counterexample runs. */
+/** The stored documents with which a counterexample runs. */
 interface Fixture {
-  /** The configuration that has a collection: `before`, if both have it. */
+  /** Returns the configuration that has a collection: `before`, if both have it. */
   readonly planOf: (name: string) => ServicePlan | undefined
   readonly documentsOf: (name: string) => readonly JsonObject[]
-  /** All documents by collection, as a seed has them. */
+  /** Returns all documents by collection, in the form of a seed. */
   readonly written: () => Witness['documents']
-  /** Adds a document that a filter matches; false if none is found. */
+  /** Adds a document that matches a filter. Returns false if none is found. */
   readonly add: (name: string, filter: Filter) => boolean
 }
 
-/** The most documents: each may lead to others. */
+/** The most documents that are added to a counterexample. The limit is necessary because each may need others. */
 const MAX_DOCUMENTS = 50
 
-/** Creates the fixture of some documents. */
+/** Creates a fixture that begins with the given documents. */
 function createFixture({ before, after }: Plans, given: Witness['documents']): Fixture {
   const planOf = (name: string) => [before, after].find(({ collections }) => collections.has(name))
   const collectionOf = (name: string) => planOf(name)?.collections.get(name)
@@ -94,7 +94,7 @@ function createFixture({ before, after }: Plans, given: Witness['documents']): F
   }
 }
 
-/** The condition that a document shares no unique values with another. */
+/** Returns filters that exclude documents with the same unique values as one of `others`. */
 const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): readonly Filter[] =>
   storage.indexes.flatMap(({ unique, fields }) => {
     if (!unique) return []
@@ -105,7 +105,7 @@ const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): rea
     })
   })
 
-/** The condition that a column has the value of a document, if it has one. */
+/** Returns the filter for documents that have the same value in a column; empty if `document` has no value there. */
 function equalTo(
   { field, read }: { readonly field: FieldRef; readonly read: ReturnType<typeof compileField> },
   document: JsonObject,
@@ -116,7 +116,7 @@ function equalTo(
 
 const makeId = (number: number): string => `01990000-0000-7000-8000-${String(number).padStart(12, '1')}`
 
-/** Rules do not see secrets, so no model contains them. */
+/** Adds the required secrets. A model never contains them, because rules cannot read secrets. */
 function giveSecrets(collection: Collection | undefined, document: JsonObject): JsonObject {
   const lacking = collection?.hashes.filter(
     ({ name, definition }) => definition.required && !Object.hasOwn(document, name),
@@ -133,11 +133,11 @@ const isTaken = ({ validate }: Collection, document: JsonObject): boolean =>
   validate(Object.fromEntries(Object.entries(document).filter(([name]) => !isSystemField(name)))).length === 0
 
 /**
- * Adds the parts that a counterexample needs to run: the documents that give the caller's claims, the targets of
- * references, and the secrets of accounts. Claims that no documents can give stay fields of the caller.
+ * Adds the documents and values that a counterexample needs to run: documents that give the caller's claims, the
+ * targets of references, and the secrets of accounts. Claims that no documents can give stay fields of the caller.
  */
 export function completeWitness(witness: Witness, held: HeldNames, plans: Plans): Witness {
-  // A caller with the claim that has more conditions often has those with fewer.
+  // Claims with more conditions come first, because their documents often give the other claims too.
   const claims = [...held.names]
     .flatMap((name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [])
     .sort((a, b) => (b.where.ways[0]?.length ?? 0) - (a.where.ways[0]?.length ?? 0))
@@ -151,14 +151,17 @@ export function completeWitness(witness: Witness, held: HeldNames, plans: Plans)
   return withTargets(witness, plans)
 }
 
-/** The documents of a counterexample with those that give its caller's claims; `undefined` if none give only these. */
+/**
+ * Returns the documents of a counterexample, with documents that give the caller exactly the required claims;
+ * `undefined` if there are no such documents.
+ */
 function findGiving(
   witness: Witness,
   bound: readonly ClaimBinding[],
   held: HeldNames,
   plans: Plans,
 ): Witness['documents'] | undefined {
-  // First documents that give no other claims, then any.
+  // First tries only documents that give no other claims, then any documents.
   for (const beside of [bound, []]) {
     const fixture = createFixture(plans, witness.documents)
     if (!bound.every((one) => give(fixture, one, beside))) continue
@@ -171,7 +174,7 @@ function findGiving(
   return undefined
 }
 
-/** A counterexample with the targets of its references. */
+/** Returns a counterexample with the targets of its references. */
 function withTargets(witness: Witness, plans: Plans): Witness {
   const fixture = createFixture(plans, witness.documents)
   addAllTargets(fixture, witness)
@@ -180,12 +183,15 @@ function withTargets(witness: Witness, plans: Plans): Witness {
 
 const CALLER_ID = '01990000-0000-7000-8000-00000000000a'
 
-/** Values for caller fields that only claims use: the requested document may have the first, and so give the claim. */
+/**
+ * Values for caller fields that only claims use. The requested document may contain the first value and so give the
+ * caller a claim by accident; then the second value is tried.
+ */
 const SOME_TEXTS = ['a', 'something else']
 
 /**
- * The caller without the claims, but with the values that they use; `undefined` if the counterexample says that it
- * lacks them.
+ * Returns the caller without the claims, but with the fields that the claims use; `undefined` if the counterexample
+ * requires the caller to lack such a field.
  */
 function findCaller(
   written: WitnessCaller,
@@ -199,7 +205,7 @@ function findCaller(
   )
   if (!written) return asked.length > 0 ? undefined : written
   const own = Object.entries(written).filter(([name]) => !claims.some((claim) => claim.name === name))
-  // References to users are an `_id` alone.
+  // A reference to `users` contains only an `_id`, so the caller's id must be one.
   const id = written.id === SOME_CALLER ? CALLER_ID : written.id
   const caller: WitnessCaller & object = { ...Object.fromEntries(own), id, roles: written.roles }
   const lacking = asked
@@ -209,7 +215,9 @@ function findCaller(
   return { ...caller, ...Object.fromEntries(lacking.map((name) => [name, text])) }
 }
 
-/** A claim of a caller, with its values; without a filter, the caller lacks it. */
+/**
+ * A claim for one caller, and the values that it should have. `filter` is `undefined` if the caller lacks the claim.
+ */
 interface ClaimBinding {
   readonly claim: Claim
   readonly filter: Filter | undefined
@@ -226,7 +234,7 @@ const bind = (
   values: held.claims.get(claim.name) ?? [],
 })
 
-/** Adds documents that give a claim its values, but no values to claims that lack them. */
+/** Adds documents that give a claim its values, and that give no value to claims that should not have it. */
 function give(
   fixture: Fixture,
   { claim, filter, values }: ClaimBinding,
@@ -244,19 +252,19 @@ function give(
   })
 }
 
-/** The values that the documents give to a claim. */
+/** Returns the values that the documents of a fixture give to a claim. */
 const valuesOf = (fixture: Fixture, claim: Claim, filter: Filter): readonly Scalar[] =>
   fixture
     .documentsOf(claim.from)
     .flatMap((document) => (matches(filter, document) ? (claim.take(document) ?? []) : []))
 
-/** A document, or a part of one, and its place. */
+/** A document, or a part of one, and its collection. */
 interface LocatedDocument {
   readonly collection: string
   readonly document: JsonObject
 }
 
-/** Adds the targets of the references of all documents and of the body. */
+/** Adds the targets of the references in the body and in all documents. */
 function addAllTargets(fixture: Fixture, { request: { body, path } }: Witness): void {
   const [, name = ''] = path.split('/')
   if (body) addTargets(fixture, { collection: name, document: body })
@@ -264,7 +272,7 @@ function addAllTargets(fixture: Fixture, { request: { body, path } }: Witness): 
     for (const document of fixture.documentsOf(collection)) addTargets(fixture, { collection, document })
 }
 
-/** Adds the targets of references, and theirs. */
+/** Adds the targets of a document's references, and the targets of their references. */
 function addTargets(fixture: Fixture, { collection: name, document }: LocatedDocument): void {
   const plan = fixture.planOf(name)
   const collection = plan?.collections.get(name)

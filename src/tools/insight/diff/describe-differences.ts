@@ -5,10 +5,13 @@ import { toCode } from '../text/markdown.js'
 import { type Paint, plain } from '../text/paint.js'
 import type { Difference, PermissionDifference, StructureDifference, Witness } from './types.js'
 
-/** How differences are printed. */
+/** The format in which differences are printed. */
 export type DifferenceFormat = 'text' | 'markdown' | 'json'
 
-/** Describes differences, as text in lines of at most 100 columns. `paint` colours text alone. */
+/**
+ * Describes differences as text, Markdown or JSON. The text has lines of at most 100 columns. `paint` applies only to
+ * the text.
+ */
 export function describeDifferences(
   differences: readonly Difference[],
   format: DifferenceFormat = 'text',
@@ -94,7 +97,7 @@ const partsOf = ({ caller, documents, request: { method, path, body } }: Witness
   ...Object.entries(documents).flatMap(([name, all]) => all.map((one) => `${name} holds ${print(one)}`)),
 ]
 
-/** JSON with a space wherever a line may be broken. */
+/** Prints a value as JSON with a space at each position where a line may be broken. */
 function print(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(print).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing'
@@ -102,7 +105,7 @@ function print(value: unknown): string {
   return `{${entries.join(', ')}}`
 }
 
-/** Breaks a text into lines, also inside words that are wider than a line. */
+/** Breaks text into lines. Words that are wider than a line are broken too. */
 const wrapHard = (text: string, indent: string, width: number): readonly string[] => {
   const room = width - indent.length - 2
   const words = text.split(' ').flatMap((word) => word.match(new RegExp(`.{1,${room}}`, 'gsu')) ?? [''])

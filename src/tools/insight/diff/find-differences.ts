@@ -20,13 +20,16 @@ import {
   type WriteDecision,
 } from './write/writing.js'
 
-/** One side of a write, and the rules that may decide about it. */
+/** A write on one side, and the rules that may decide it, in the order in which they are tried. */
 interface Deciders {
   readonly write: Write
   readonly rules: readonly Rule[]
 }
 
-/** The writes that may have another outcome on the other side: those that meet a change. */
+/**
+ * Returns the condition under which a write may have different outcomes on the two sides, because it meets a difference
+ * between them.
+ */
 function findRegion(before: Deciders, after: Deciders, namesShown: readonly string[] | null): Diagram {
   const { and, or, not } = before.write.sight.logic
   if ((before.rules.length === 0) !== (after.rules.length === 0)) return ALWAYS
@@ -53,7 +56,10 @@ function findRegion(before: Deciders, after: Deciders, namesShown: readonly stri
   return and(meets, not(or(...settledFirst(before, after))))
 }
 
-/** Holds if a rule decides alike on both sides, before a changed rule is tried. */
+/**
+ * Returns, for each rule before the first changed rule, the condition under which it decides the write on both sides,
+ * so that the changed rule is not tried.
+ */
 function settledFirst({ write, rules }: Deciders, after: Deciders): readonly Diagram[] {
   const { and, or } = write.sight.logic
   const changed = rules.findIndex((rule, i) => rule !== after.rules[i])
@@ -66,11 +72,13 @@ function settledFirst({ write, rules }: Deciders, after: Deciders): readonly Dia
 
 type Ruled = readonly [write: Write, rule: Rule]
 
-/** Holds if a write meets a rule. */
+/** Returns the condition under which a rule is tried for a write. */
 const metByRule = ({ mode, sight }: Write, rule: Rule): Diagram =>
   mode === 'create' ? ALWAYS : sight.appliesTo(rule)
 
-/** Holds if a write meets a rule on one side alone, or on both with different outcomes. */
+/**
+ * Returns the condition under which a write meets a rule on one side only, or on both sides with different outcomes.
+ */
 function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
   const { and, or, differ } = write.sight.logic
   const [applies, applied] = [metByRule(write, rule), metByRule(other, changed)]
@@ -82,7 +90,7 @@ function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
   return or(isElsewhere, and(applies, or(isOther, ...comesToOther(write, trial, now))))
 }
 
-/** Holds if a rule runs, or is tried, or has an error, on one side alone. */
+/** Returns the conditions under which a rule runs, keeps the whole body, or causes an error on one side only. */
 function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): readonly Diagram[] {
   const [before, after] = [was.applied, is.applied]
   const faults = [...new Set([...before.faults.keys(), ...after.faults.keys()])]
@@ -95,7 +103,7 @@ function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): reado
   ]
 }
 
-/** Holds if one side alone shows the document, or a part of it that a write depends on. */
+/** Returns the condition under which only one side shows the document, or a part of it that a write depends on. */
 function shownOtherwise(before: Sight, after: Sight, namesShown: readonly string[] | null): Diagram {
   if (namesShown === null) return NEVER
   const { or, differ } = before.logic
@@ -105,7 +113,7 @@ function shownOtherwise(before: Sight, after: Sight, namesShown: readonly string
   )
 }
 
-/** The names whose visibility a write depends on; `null` if nothing is stored yet. */
+/** Returns the names whose visibility affects a write; `null` for a create, because nothing is stored yet. */
 export function namesShownTo(
   operation: DocumentOperation,
   { before, after }: Sides,
@@ -122,11 +130,11 @@ export function namesShownTo(
 interface Outcomes {
   readonly was: WriteDecision
   readonly is: WriteDecision
-  /** Whether both sides show the document alike. */
+  /** Whether both sides show the document by the same rules. */
   readonly areAlike: boolean
 }
 
-/** Compares the stored documents of each pair of rules that can run. */
+/** Compares the stored documents for each pair of rules that can run, one on each side. */
 function compareGranted(
   classes: readonly NameClass[],
   { was, is, areAlike }: Outcomes,
@@ -148,7 +156,7 @@ function compareGranted(
   })
 }
 
-/** Whether two rules mean the same, or there is none on either side. */
+/** Whether two rules have the same meaning. Two missing rules have the same meaning too. */
 const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
   one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
 
@@ -162,11 +170,13 @@ type Apart = readonly (readonly [DifferenceKind, Diagram])[]
 
 function compareStored([name]: NameClass, { was, is, areAlike }: StoredPair, logic: Logic): Apart {
   const { and, not, same } = logic
-  // A name that both accept and would replace alike is the same whether or not the body has it.
+  // If both rules accept a name and both sides show the document alike, they store the same value, whether or not the
+  // body contains the name.
   if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []
   const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
   const isStoredAlike = isSame(logic, was.sourcesOf(name), is.sourcesOf(name))
-  // A name that only one side accepts is settled if both sides store it alike, and both keep or both ignore it.
+  // If only one side accepts a name, there is no difference when both sides store the same value and both either keep
+  // or ignore the name.
   const isSettled = and(isStoredAlike, same(was.isKept(name), is.isKept(name)))
   return [
     ['narrowing', and(isGivenBefore, not(isGivenAfter), not(isSettled))],
@@ -175,21 +185,21 @@ function compareStored([name]: NameClass, { was, is, areAlike }: StoredPair, log
   ]
 }
 
-/** The subject of a comparison: an operation, for one kind of caller. */
+/** The subject of a comparison: one operation and one combination of roles. */
 export interface Comparing {
   readonly sides: Sides
   readonly operation: DocumentOperation
   readonly asker: Asker
   readonly classes: readonly NameClass[]
-  /** The first name of each class. */
+  /** The first name of each class, which represents the class. */
   readonly names: readonly string[]
-  /** By side, whether the documents are accounts of the service. */
+  /** For each side, whether the documents are accounts of the service. */
   readonly areAccounts: readonly [before: boolean, after: boolean]
-  /** By side, whether registration is closed, so that no anonymous caller creates an account. */
+  /** For each side, whether registration is closed, so that anonymous callers cannot create accounts. */
   readonly areClosed: readonly [before: boolean, after: boolean]
-  /** Whether the sides differ in their rules alone. */
+  /** Whether the two sides differ only in their rules. */
   readonly isSameElse: boolean
-  /** The names whose visibility a write depends on; `null` if nothing is stored yet. */
+  /** The names whose visibility affects a write; `null` for a create, because nothing is stored yet. */
   readonly namesShown: readonly string[] | null
 }
 
@@ -198,11 +208,11 @@ export interface Means {
   readonly logic: Logic
   readonly appliesTo: (rule: Rule) => Diagram
   readonly body: BodyReader
-  /** The results of the rules of both sides. */
+  /** The cached results of trying the rules of both sides. */
   readonly trials: Write['trials']
 }
 
-/** The rules of one kind of caller on both sides. */
+/** The rules for one combination of roles on both sides. */
 export interface ComparedRules {
   readonly comparing: Comparing
   readonly before: Deciders
@@ -211,7 +221,7 @@ export interface ComparedRules {
   readonly areAlike: boolean
 }
 
-/** The rules of one kind of caller; `null` if the rules, and so the answers, are the same on both sides. */
+/** Returns the rules for one combination of roles; `null` if they, and so the responses, are the same on both sides. */
 export function standingOf(comparing: Comparing, means: Means): ComparedRules | null {
   const before = createDeciders(comparing, 0, means)
   const after = createDeciders(comparing, 1, means)
@@ -221,7 +231,7 @@ export function standingOf(comparing: Comparing, means: Means): ComparedRules | 
   return { comparing, before, after, areAlike }
 }
 
-/** All differences that requests may show, those of the whole answer first. */
+/** Returns all differences that requests may show. Differences of the whole response come first. */
 export function findDifferences(standing: ComparedRules): readonly ShownDifference[] {
   const { comparing, before, after } = standing
   const found =
@@ -231,7 +241,7 @@ export function findDifferences(standing: ComparedRules): readonly ShownDifferen
   return found.filter(([, when]) => when !== NEVER)
 }
 
-/** Compares whether the document can be read, the answer if it cannot, and then each class of names. */
+/** Compares whether the document can be read, then the error response if it cannot, and then each class of names. */
 function compareReads(
   { classes, asker, sides }: Comparing,
   before: Sight,
@@ -239,7 +249,7 @@ function compareReads(
 ): readonly ShownDifference[] {
   const { and, not } = before.logic
   const [was, is] = [before.isReadable(), after.isReadable()]
-  // Without read rules an anonymous caller gets another answer than a signed-in one that may not read the document.
+  // An anonymous caller gets 401 if there are no read rules, but 404 if there are rules that do not show the document.
   const isOther = asker === null && (before.readers.length === 0) !== (after.readers.length === 0)
   const isBoth = and(was, is)
   return [
@@ -260,7 +270,7 @@ function compareReads(
   ]
 }
 
-/** Compares the answer of a write and the document that it stores. */
+/** Compares the response to a write, and the document that the write stores. */
 function compareWrites({
   comparing,
   before: own,
@@ -295,7 +305,7 @@ const areSameRules = (some: readonly Rule[], others: readonly Rule[]): boolean =
 const operationOf = (operation: Exclude<DocumentOperation, 'read'>) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
 
-/** The rules that decide about a request on one side. */
+/** Returns the rules that decide a request on one side. */
 function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...means }: Means): Deciders {
   const { sides, operation, asker, names, namesShown } = comparing
   const collection = side === 0 ? sides.before : sides.after
@@ -319,7 +329,7 @@ function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...me
 }
 
 interface Deciding extends Deciders {
-  /** The requested writes. */
+  /** The condition that selects the writes to decide. */
   readonly region: Diagram
 }
 
@@ -328,7 +338,7 @@ const refuse = (why: Refusal, when: Diagram): WriteDecision => ({
   granted: [],
 })
 
-/** The outcome of the writes of a region under one side. */
+/** Returns the outcome, on one side, of the writes that a region selects. */
 function decide({ operation, asker }: Comparing, { write, rules, region }: Deciding): WriteDecision {
   const { sight } = write
   const { and, not } = sight.logic
@@ -338,7 +348,7 @@ function decide({ operation, asker }: Comparing, { write, rules, region }: Decid
     return rules.length === 0 ? refuse(denied, region) : chooseRule(write, rules, region)
   }
   if (rules.length === 0 && asker === null) return refuse('401', region)
-  // Callers that may not read the document get 404.
+  // A caller that may not read the document gets 404.
   const isSeen = sight.isReadable()
   const { refusals, granted } = decideSeen({ write, rules, region: and(region, isSeen) }, operation, denied)
   return { refusals: new Map([['404', and(region, not(isSeen))], ...refusals]), granted }

@@ -2,7 +2,7 @@ import type { NameClass } from './model/classes.js'
 import type { Diagram } from './solver/logic.js'
 import type { DifferenceKind } from './types.js'
 
-/** A difference: of the whole answer, or of one class of names. */
+/** A difference of the whole response, or of one class of names. */
 export interface FoundDifference {
   readonly kind: DifferenceKind
   readonly about: 'whole' | NameClass

@@ -1,26 +1,29 @@
 import type { ServicePlan } from '../../../core/config/plan.js'
 import type { JsonObject } from '../../../core/types.js'
 
-/** Two configurations, compiled. */
+/** Two compiled configurations. */
 export interface Plans {
   readonly before: ServicePlan
   readonly after: ServicePlan
   readonly authenticate: boolean
 }
 
-/** A request for one document. */
+/** The kind of request for one document. */
 export type DocumentOperation = 'read' | 'create' | 'patch' | 'put' | 'delete'
 
-/** `widening`: shown or stored now, not before. `narrowing`: the reverse. `changed`: any other difference. */
+/**
+ * The kind of a difference. `widening`: something is shown or stored now that was not before. `narrowing`: the reverse.
+ * `changed`: any other difference.
+ */
 export type DifferenceKind = 'widening' | 'narrowing' | 'changed'
 
-/** A caller as `as()` takes one; `null` is anonymous. */
+/** A caller in the form that `as()` accepts; `null` is an anonymous caller. */
 export type WitnessCaller = (JsonObject & { readonly id: string; readonly roles: readonly string[] }) | null
 
-/** A counterexample that can be run: two configurations answer it differently. */
+/** A counterexample that can be run: the two configurations respond to its request differently. */
 export interface Witness {
   readonly caller: WitnessCaller
-  /** The stored documents, by collection; in the collection of the request, the requested document comes first. */
+  /** The stored documents, by collection. In the collection of the request, the requested document comes first. */
   readonly documents: { readonly [collection: string]: readonly JsonObject[] }
   readonly request: {
     readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
@@ -36,30 +39,30 @@ export interface PermissionDifference {
   readonly kind: DifferenceKind
   readonly collection: string
   readonly operation: DocumentOperation
-  /** The top-level names that differ; none if the whole answer does. */
+  /** The top-level names that differ; empty if the whole response differs. */
   readonly fields: readonly string[]
-  /** The smallest set of roles that sees it; `null` if anonymous callers do. */
+  /** The smallest set of roles that sees the difference; `null` if anonymous callers see it. */
   readonly roles: readonly string[] | null
-  /** Whether it needs a document that `before` would reject, or complete by a default. */
+  /** Whether the difference needs a document that `before` would reject, or store with additional defaults. */
   readonly stale: boolean
   readonly witness: Witness
-  /** Its consequences elsewhere. */
+  /** The consequences of the difference in other collections. */
   readonly follows: readonly string[]
 }
 
-/** A difference of structure. */
+/** A difference of schemas, limits or `auth`. */
 export interface StructureDifference {
   readonly kind: 'schema' | 'limits' | 'auth'
-  /** The JSON pointer of the part that differs. */
+  /** The JSON pointer to the part that differs. */
   readonly pointer: string
-  /** Absent if it did not exist. */
+  /** Absent if the part did not exist. */
   readonly before?: unknown
-  /** Absent if it no longer exists. */
+  /** Absent if the part no longer exists. */
   readonly after?: unknown
   readonly follows: readonly string[]
 }
 
-/** An operation that was not decided completely: there may be more differences than those named. */
+/** An operation that could not be compared completely. There may be more differences than those reported. */
 export interface UndecidedDifference {
   readonly kind: 'undecided'
   readonly collection: string

@@ -9,7 +9,7 @@ import { fieldsOf, isRequiredInside, type Sides } from './model/universe.js'
 import { isList, isOpaque, type Model, type Value, type Variable, type Variables } from './solver/variable.js'
 import type { Witness, WitnessCaller } from './types.js'
 
-/** A model, and the universe in which it was found. */
+/** A model, and the variables for which it was found. */
 export interface WitnessModel {
   readonly variables: Variables
   readonly model: Model
@@ -17,15 +17,15 @@ export interface WitnessModel {
   readonly isFresh: boolean
 }
 
-/** The `_id` of a document without conditions on it. */
+/** The `_id` of a document if no condition concerns it. */
 const SOME_ID = '01990000-0000-7000-8000-000000000000'
 const SOME_TIME = '2026-01-01T00:00:00.000Z'
-/** The `id` of a caller without conditions on it. */
+/** The `id` of a caller if no condition concerns it. */
 export const SOME_CALLER = 'ann'
 
 const METHODS = { read: 'GET', create: 'POST', patch: 'PATCH', put: 'PUT', delete: 'DELETE' } as const
 
-/** Writes the counterexample of a model; claims in it are fields of the caller. */
+/** Writes the counterexample of a model. Claims become fields of the caller. */
 export function writeWitness(comparing: Comparing, shown: WitnessModel): Witness {
   const { sides, operation, asker } = comparing
   const { name } = sides.after
@@ -44,17 +44,17 @@ export function writeWitness(comparing: Comparing, shown: WitnessModel): Witness
   }
 }
 
-/** The parts of a caller that rules use. */
+/** The parts of a caller that rules use, and their values in a counterexample. */
 export interface HeldNames {
-  /** The names of the caller's own fields, claims among them, that rules use. */
+  /** The names of the caller's fields and claims that rules use. */
   readonly names: ReadonlySet<string>
-  /** The values of claims; an absent claim is missing, or empty. */
+  /** The values of claims. A claim that is not in the map is missing or empty. */
   readonly claims: ReadonlyMap<string, readonly Scalar[]>
-  /** Whether the counterexample remains one with other values of claims. */
+  /** Whether the counterexample is still valid with other values of claims. */
   readonly staysWith: (claims: ReadonlyMap<string, readonly Scalar[]>) => boolean
 }
 
-/** The caller in a model. */
+/** Reads the caller of a model. `isCase` decides whether a model is a counterexample. */
 export function readHeld(
   { variables, model }: WitnessModel,
   claims: { has(name: string): boolean },
@@ -85,7 +85,7 @@ function writeCaller(roles: readonly string[], shown: WitnessModel): WitnessCall
   return { id: String(_id), roles, ...fields }
 }
 
-/** Writes the body of a model, which both sides accept. */
+/** Writes the body of a model so that both sides accept it. */
 const writeBody = ({ before, after }: Sides, shown: WitnessModel): JsonObject =>
   [before, after].reduce(
     (body, { fields }) =>
@@ -119,13 +119,13 @@ export function writeDocument(sides: Sides, shown: WitnessModel): JsonObject {
   )
 }
 
-/** The inputs for completing a document. */
+/** The inputs of `complete`. */
 interface Completing {
   readonly find: (path: string) => Variable | undefined
   readonly isRequired: (field: Field) => boolean
 }
 
-/** Adds required values, and elements to lists that are too short: no condition concerns them. */
+/** Adds required values, and more elements to lists that are too short. No condition concerns these values. */
 function complete(object: JsonObject, fields: readonly Field[], completing: Completing): JsonObject {
   const { find, isRequired } = completing
   const completed = { ...object }
@@ -139,7 +139,7 @@ function complete(object: JsonObject, fields: readonly Field[], completing: Comp
   return completed
 }
 
-/** A possible value of a variable; `undefined` if none is known. */
+/** Returns a possible value of a variable; `undefined` if none is known. */
 function sampleOf(variable: Variable | undefined): unknown {
   const value = variable?.values.find((one) => one !== undefined)
   return value === undefined
@@ -147,10 +147,10 @@ function sampleOf(variable: Variable | undefined): unknown {
     : toJson(value, variable?.hasElement ? variable.elements.slice(0, 1) : [])
 }
 
-/** The fewest elements that a list may have. */
+/** Returns the fewest elements that a list may have. */
 const leastOf = ({ definition }: Field): number => ('minItems' in definition ? (definition.minItems ?? 0) : 0)
 
-/** A list of the minimum length of its field: its first element, repeated. */
+/** Makes a list as long as its field requires, by repeating its first element. */
 const lengthen = (list: readonly unknown[], field: Field): readonly unknown[] => {
   const missing = list.length > 0 ? leastOf(field) - list.length : 0
   return missing > 0 ? [...list, ...Array(missing).fill(list[0])] : list
@@ -158,7 +158,7 @@ const lengthen = (list: readonly unknown[], field: Field): readonly unknown[] =>
 
 const SYSTEM: readonly string[] = ['createdAt', 'updatedAt', 'createdBy']
 
-/** The values of the variables whose keys have a prefix, as one object. */
+/** Reads the values of the variables whose keys have a prefix, as one object. */
 function readUnder({ model: { values, lists } }: WitnessModel, prefix: string): JsonObject {
   const written: { [name: string]: unknown } = {}
   const paths = [...values.keys()].filter((key) => key.startsWith(prefix)).sort()

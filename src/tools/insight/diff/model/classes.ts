@@ -5,10 +5,10 @@ import type { BoundParts, Where } from '../../../../core/query/where.js'
 import { leavesOf } from './conditions.js'
 import { findUndeclared, type Sides } from './universe.js'
 
-/** Names that no rule tells apart: each difference that one of them shows, the others show too. */
+/** Names that all rules treat alike. If one of them shows a difference, the others show it too. */
 export type NameClass = readonly [first: string, ...others: string[]]
 
-/** The classes of the names that both configurations know. */
+/** Divides the names that both configurations know into classes. */
 export function findClasses(sides: Sides, rules: readonly Rule[], withSystem: boolean): readonly NameClass[] {
   const mentioned = new Set(rules.flatMap(({ where, check }) => [...namesIn(where), ...namesIn(check)]))
   const later = new Map(sides.after.fields.map((field) => [field.name, field]))
@@ -48,7 +48,7 @@ const attributesOf = ({ type, definition }: Field): unknown => {
   return [type === 'hash', type === 'object', immutable, nullable, written]
 }
 
-/** The top-level names in a condition. */
+/** Returns the top-level names in a condition. */
 function namesIn(where: Where): readonly string[] {
   if (where.kind === 'fixed') return leavesOf(where.filter).map(({ field: { path } }) => topOf(path))
   return namesInParts(where.parts)
@@ -57,5 +57,5 @@ function namesIn(where: Where): readonly string[] {
 const namesInParts = (parts: BoundParts): readonly string[] =>
   parts.kind === 'condition' ? [topOf(parts.field.path)] : parts.wheres.flatMap(namesIn)
 
-/** The top-level name of a path. */
+/** Returns the top-level name of a path. */
 export const topOf = (path: string): string => path.split('.')[0] ?? path

@@ -22,7 +22,10 @@ import {
 } from './sources.js'
 import { createVerdicts } from './verdicts.js'
 
-/** Holds if a filter without variables is met. A filter over one single value is one test. */
+/**
+ * Returns the condition under which a document matches a filter that has no variables. A filter on a single value
+ * becomes one test.
+ */
 function filterHolds(logic: Logic, filter: Filter, sources: Sources): Diagram {
   const path = onlyPathOf(filter)
   if (typeof path === 'string') return passes(logic, sources(path), testOf(filter, path))
@@ -46,7 +49,7 @@ function filterHolds(logic: Logic, filter: Filter, sources: Sources): Diagram {
   }
 }
 
-/** Holds if a leaf is met; a leaf over elements is an atom about them. */
+/** Returns the condition under which a leaf of a filter is true. A leaf on the elements of a list becomes an atom. */
 function leafHolds(logic: Logic, leaf: Leaf, sources: Sources): Diagram {
   const { path, each } = leaf.field
   const holds = testOf(leaf, path)
@@ -58,7 +61,7 @@ function leafHolds(logic: Logic, leaf: Leaf, sources: Sources): Diagram {
   )
 }
 
-/** Holds if a value passes a test, whichever its source. */
+/** Returns the condition under which a value passes a test, for every source of the value. */
 const passes = (logic: Logic, cases: Cases, holds: TestValue): Diagram =>
   overCases(logic, cases, (source) =>
     source.kind === 'fixed'
@@ -66,7 +69,7 @@ const passes = (logic: Logic, cases: Cases, holds: TestValue): Diagram =>
       : logic.test(source.key, (value) => holds(plainOf(value))),
   )
 
-/** A known answer as a diagram. */
+/** Converts a known result to a diagram. */
 export const toDiagram = (holds: boolean): Diagram => (holds ? ALWAYS : NEVER)
 
 /** Tests the value at the one path of a filter. */
@@ -74,7 +77,9 @@ type TestValue = (value: unknown) => boolean
 
 const tests = new WeakMap<Filter, TestValue>()
 
-/** The results of a filter for single values, cached: the same values come again and again. */
+/**
+ * Returns a test of a filter on a single value. Its results are cached, because the same values are tested many times.
+ */
 function testOf(filter: Filter, path: string): TestValue {
   const known = tests.get(filter)
   if (known) return known
@@ -91,7 +96,7 @@ function testOf(filter: Filter, path: string): TestValue {
 
 const elementTests = new WeakMap<Filter, (element: Scalar) => boolean>()
 
-/** The result of a leaf for a list with one element. */
+/** Returns a test of whether an element of a list satisfies a leaf. */
 function testElementOf(leaf: Leaf): (element: Scalar) => boolean {
   const known = elementTests.get(leaf)
   if (known) return known
@@ -103,7 +108,7 @@ function testElementOf(leaf: Leaf): (element: Scalar) => boolean {
 
 const onlyPaths = new WeakMap<Filter, string | null>()
 
-/** The one path of a filter, if its values are single ones; else `null`. */
+/** Returns the path of a filter if it has only one path and tests only single values; otherwise `null`. */
 function onlyPathOf(filter: Filter): string | null {
   const known = onlyPaths.get(filter)
   if (known !== undefined) return known
@@ -116,7 +121,7 @@ function onlyPathOf(filter: Filter): string | null {
   return only
 }
 
-/** All leaves of a filter. */
+/** Returns all leaves of a filter. */
 export function leavesOf(filter: Filter): readonly Leaf[] {
   switch (filter.kind) {
     case 'and':
@@ -137,14 +142,14 @@ export function leavesOf(filter: Filter): readonly Leaf[] {
   }
 }
 
-/** A value as a document would hold it. */
+/** Converts a value to the form that it has in a document. */
 function plainOf(value: Value): unknown {
   if (isList(value)) return []
   if (isOpaque(value)) return value.sample ?? undefined
   return value
 }
 
-/** A document with one value. */
+/** Creates a document that contains one value. */
 export function documentWith(path: string, value: unknown): JsonObject {
   if (value === undefined) return {}
   const names = path.split('.')
@@ -153,7 +158,7 @@ export function documentWith(path: string, value: unknown): JsonObject {
   return isObject(inner) ? inner : {}
 }
 
-/** Holds if a condition is met by a document whose values have these sources. */
+/** Returns the condition under which a document whose values have these sources meets a rule's condition. */
 export function whereHolds(logic: Logic, where: Where, sources: Sources): Diagram {
   if (where.kind === 'fixed') return filterHolds(logic, where.filter, sources)
   return partsHold(logic, where.parts, sources)
@@ -174,7 +179,10 @@ function partsHold(logic: Logic, parts: BoundParts, sources: Sources): Diagram {
 
 type ConditionPart = Extract<BoundParts, { readonly kind: 'condition' }>
 
-/** A condition with a value of the caller, or the time: false if that value does not fit. */
+/**
+ * Returns the condition under which a comparison with a value of the caller, or with the time, is true. It is false if
+ * that value has the wrong type for the field.
+ */
 function conditionHolds(
   logic: Logic,
   { field, operator, operand }: ConditionPart,
@@ -208,7 +216,7 @@ function conditionHolds(
   return logic.and(fitting, isNegated ? logic.not(holds) : holds)
 }
 
-/** The sources of the variables of an operand. */
+/** Returns the sources of the variables in an operand. */
 const findOthers = (operand: unknown): readonly VariableSource[] =>
   [operand].flat().filter(isVariable).map(sourceOfVariable)
 
@@ -234,11 +242,11 @@ interface ComparedField {
   readonly source: Source
 }
 
-/** Holds if a value of the caller has a form that the field and the operator accept. */
+/** Returns the condition under which a caller's value has a type that the field and the operator accept. */
 const fits = (logic: Logic, field: Field, operator: OperatorName, { key }: VariableSource): Diagram =>
   logic.test(key, (value) => canTake(field, operator, formOf(value)))
 
-/** A value that represents all of its form. */
+/** Returns one value that represents all values of the same type. */
 const formOf = (value: Value): unknown => {
   if (isList(value)) return value.of === null ? [] : [SAMPLES[value.of]]
   return isOpaque(value) ? value.sample : value
@@ -246,7 +254,7 @@ const formOf = (value: Value): unknown => {
 
 const SAMPLES = { string: '2026-01-01T00:00:00.000Z', number: 1, boolean: true } as const
 
-/** Validation errors are expensive to create. */
+/** Cached, because validation errors are expensive to create. */
 const remember = createVerdicts<Field>()
 
 const canTake = (field: Field, operator: OperatorName, value: unknown): boolean =>
@@ -264,14 +272,17 @@ function tryCondition(field: Field, operator: OperatorName, value: unknown): boo
   }
 }
 
-/** How a field compares: a value of the caller is converted to the form that the field stores. */
+/**
+ * Returns how a field reads a caller's value before comparing it. `read` normalises the value as the field does; `name`
+ * is equal for fields that read alike.
+ */
 function howOf(field: Field): { readonly read: (value: Scalar) => Scalar; readonly name: string } {
   const element = elementOf(field)
   const read = (value: Scalar): Scalar => normalise(element, value) as Scalar
   return { read, name: JSON.stringify(element.definition) }
 }
 
-/** Holds if a value is in a list of the caller. */
+/** Returns the condition under which the value of a field is in a list of the caller. */
 function isInList(logic: Logic, { field, ref, source }: ComparedField, list: VariableSource): Diagram {
   const { read, name } = howOf(field)
   if (source.kind === 'fixed') {

@@ -6,26 +6,29 @@ import type { Diagram, Logic } from '../solver/logic.js'
 import { whereHolds } from './conditions.js'
 import { always, CALLER_ID, type Sources, storedKey, variable } from './sources.js'
 
-/** The parts of a caller that rules are chosen by; `null` is anonymous. */
+/** The parts of a caller that select the rules; `null` is an anonymous caller. */
 export type Asker = KnownCaller | null
 
-/** One configuration's collection, for one stored document and one caller. */
+/** The read access to one stored document, for one caller under one configuration. */
 export interface Sight {
   readonly collection: Collection
   readonly logic: Logic
   readonly readers: readonly Rule[]
-  /** Holds if a rule's `where` is met by the stored document. */
+  /** Returns the condition under which the stored document meets a rule's `where`. */
   appliesTo(rule: Rule): Diagram
-  /** Holds if the document may be read. */
+  /** Returns the condition under which the document may be read. */
   isReadable(): Diagram
-  /** Holds if a name of it may be read. */
+  /** Returns the condition under which a property of the document may be read. */
   shows(name: string): Diagram
 }
 
 /** The sources of the values of the stored document. */
 export const STORED: Sources = (path) => always(variable(storedKey(path)))
 
-/** The documents that rules apply to, found once for each rule; the callers are all signed in, or all anonymous. */
+/**
+ * Returns a function that finds the condition under which a rule applies to the stored document, once for each rule.
+ * The callers must be either all signed in or all anonymous.
+ */
 export function createScope(logic: Logic): (rule: Rule) => Diagram {
   const known = new Map<Rule, Diagram>()
   return (rule) => {
@@ -38,14 +41,14 @@ export function createScope(logic: Logic): (rule: Rule) => Diagram {
   }
 }
 
-/** The inputs of a sight. */
+/** The inputs of `createSight`. */
 export interface SightOptions {
   readonly logic: Logic
   readonly asker: Asker
   readonly appliesTo: (rule: Rule) => Diagram
 }
 
-/** Evaluates the rules for the stored document as the service does. */
+/** Evaluates the read rules for the stored document, as the service does. */
 export function createSight(collection: Collection, { logic, asker, appliesTo }: SightOptions): Sight {
   const readers = selectReadRules(collection.permissions, asker)
   const shown = new Map<string, Diagram>()
@@ -69,7 +72,9 @@ export function createSight(collection: Collection, { logic, asker, appliesTo }:
   }
 }
 
-/** An anonymous caller has no `_id`, and owns nothing. */
+/**
+ * Returns the condition under which the caller created the document. Anonymous callers have no `_id`, so it is false.
+ */
 const isOwner = (logic: Logic): Diagram =>
   logic.atom(
     {
@@ -81,5 +86,5 @@ const isOwner = (logic: Logic): Diagram =>
     'owner',
   )
 
-/** The statuses of rejected requests; `400` also has validation errors. */
+/** The statuses of rejected requests. A `400` also has validation errors. */
 export type Refusal = '400' | '401' | '403' | '404'

@@ -17,29 +17,29 @@ import type { Where } from '../../../../core/query/where.js'
 import { leavesOf } from './conditions.js'
 import { CALLER_ID, sourceOfVariable, storedKey, TIME } from './sources.js'
 
-/** Values that the rules compare with each other: fields, values of the caller, and the time. */
+/** Fields, values of the caller and the time that the rules compare with each other, directly or through others. */
 interface ComparedGroup {
-  /** The fields by path; the caller's values and the time by key. */
+  /** The keys of the members: `stored.<path>` for a field, `caller.<path>` for a value of the caller, and the time. */
   readonly keys: Set<string>
   readonly named: Set<Scalar>
   readonly patterns: Map<string, Pattern>
 }
 
-/** Collects the groups of some rules and fields. */
+/** The groups that some rules and fields form. */
 interface Comparisons {
-  /** The group of a key. */
+  /** Returns the group of a key. */
   groupOf(key: string): ComparedGroup
-  /** All keys of the caller, in the order in which the rules name them. */
+  /** All keys of caller values, in the order in which the rules name them. */
   readonly callerKeys: ReadonlySet<string>
 }
 
 const isSingle = (value: unknown): value is Scalar =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-/** The key of a field in its group; that of the stored document also stands for the body's. */
+/** Returns the key of a field in its group. It represents the field of the stored document and of the body. */
 export const fieldKey = (path: string): string => storedKey(path)
 
-/** Finds the values that some rules compare, and those that the fields themselves name. */
+/** Groups the values that the rules compare, and collects the values that rules and fields name. */
 export function findComparisons(rules: readonly Rule[], fields: readonly Field[]): Comparisons {
   const groups = new Map<string, ComparedGroup>()
   const callerKeys = new Set<string>()
@@ -89,7 +89,7 @@ export function findComparisons(rules: readonly Rule[], fields: readonly Field[]
     if (rule.subject === OWNER) join(fieldKey('createdBy'), CALLER_ID)
     addWhere(rule.where)
     addWhere(rule.check)
-    // A write gives these values to the document that is checked.
+    // A write gives the caller's id, or the time, to these fields of the document that is checked.
     for (const path of pathsOf(rule.check)) {
       if (path === 'createdBy') join(fieldKey(path), CALLER_ID)
       else if (path === 'createdAt' || path === 'updatedAt') join(fieldKey(path), TIME)
@@ -106,14 +106,14 @@ export function findComparisons(rules: readonly Rule[], fields: readonly Field[]
   return { groupOf, callerKeys }
 }
 
-/** The fields that a condition names. */
+/** Returns the paths of the fields that a condition names. */
 function pathsOf(where: Where): readonly string[] {
   if (where.kind === 'fixed') return [...leavesOf(where.filter)].map(({ field }) => field.path)
   if (where.parts.kind !== 'condition') return where.parts.wheres.flatMap(pathsOf)
   return [where.parts.field.path]
 }
 
-/** The values that a definition names: limits, choices, default. */
+/** Adds the values that a field definition names: limits, choices and default. */
 function addAttributes(
   { path, definition, items }: Field,
   name: (key: string, value: unknown) => void,
@@ -126,17 +126,20 @@ function addAttributes(
   name(fieldKey(path), choice)
 }
 
-/** Texts of every kind that some patterns and an order tell apart. */
+/** Strings of every kind that the patterns and the order distinguish. */
 interface FoundTexts {
   readonly texts: readonly string[]
-  /** False if there may be more kinds: the product of the automata has too many states. */
+  /** False if there may be more kinds, because the product of the automata has too many states. */
   readonly isWhole: boolean
 }
 
 /** The most states of patterns (CONTRACT.md §8, "Diff"). */
 const MAX_STATES = 10_000
 
-/** A pattern at a position in a text: its set of states, or its answer if the rest no longer matters. */
+/**
+ * The state of a pattern at a position in a string: its set of automaton states, or its result if the rest of the
+ * string cannot change it.
+ */
 type Reached = Int32Array | boolean
 
 interface Node {
@@ -145,8 +148,8 @@ interface Node {
 }
 
 /**
- * Finds `count` of the shortest texts for each combination of answers of some patterns and each place between `texts`,
- * breadth first through the product of the automata.
+ * Finds `count` of the shortest strings for each combination of pattern results and position in the order of `texts`.
+ * Searches the product of the automata breadth first.
  */
 function findTexts(patterns: readonly Pattern[], texts: readonly string[], count: number): FoundTexts {
   const automata = patterns.map(compileAutomaton)
@@ -183,7 +186,7 @@ function findTexts(patterns: readonly Pattern[], texts: readonly string[], count
   return { texts: [...found.values()].flat(), isWhole: true }
 }
 
-/** The answer of each pattern to a text that ends here. */
+/** Returns the result of each pattern for a string that ends here. */
 const answersOf = (automata: readonly Automaton[], { reached }: Node): readonly boolean[] =>
   automata.map((automaton, i) => {
     const one = reached[i] ?? false
@@ -202,7 +205,10 @@ const append = (automata: readonly Automaton[], { text, reached }: Node, point: 
   }),
 })
 
-/** One character of each class that patterns and the order of `texts` tell apart, the most readable first. */
+/**
+ * Returns one character of each class that the patterns and the order of `texts` distinguish, preferably a readable
+ * one.
+ */
 function findAlphabet(patterns: readonly Pattern[], texts: readonly string[]): readonly number[] {
   const positions = patterns.map((pattern) => findPositions(pattern))
   const points = [...new Set(texts.flatMap((text) => Array.from(text, (one) => one.codePointAt(0) ?? 0)))]
@@ -229,22 +235,22 @@ const READABLE: readonly number[] = Array.from(
 
 const SOME_OTHER = 0x3b1
 
-/** Neither NUL nor a lone surrogate. */
+/** Whether a code point can be stored: it is neither NUL nor a surrogate. */
 const isStorablePoint = (point: number): boolean =>
   point > 0 && point <= LAST && (point < 0xd800 || point > 0xdfff)
 
-/** Facts about values that are compared with each other. */
+/** Facts about the values of one type in a group. */
 interface ComparedValues {
   readonly type: ComparableType
-  /** The values that some condition names. */
+  /** The values that conditions name. */
   readonly named: readonly Scalar[]
-  /** The most of them that may have to differ. */
+  /** The most values that may have to differ from each other. */
   readonly count: number
 }
 
 /**
- * The values that conditions can tell apart: the named ones, and between, before and after them as many as there may be
- * different ones. Whole numbers between two others are enumerated.
+ * Returns the values that conditions can distinguish: the named values and, in each gap between them, before and after
+ * them, as many values as may have to differ. All whole numbers between two named ones are listed if there are few.
  */
 function findCandidates({ type, named, count }: ComparedValues): readonly Scalar[] {
   switch (type) {
@@ -272,7 +278,7 @@ const textsOf = (values: readonly Scalar[]): readonly string[] =>
 const numbersOf = (values: readonly Scalar[]): readonly number[] =>
   values.filter((value) => typeof value === 'number')
 
-/** The named values first, then those in the gaps. */
+/** Returns the named values, and after them values from the gaps between them. */
 function between<T extends Scalar>(
   named: readonly T[],
   compare: (a: T, b: T) => number,
@@ -286,7 +292,7 @@ function between<T extends Scalar>(
 
 const LETTERS: readonly string[] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'A', 'B', '0', '1', ' ', '~']
 
-/** Texts between two others; the first text after `low` is `low` with the least character appended. */
+/** Returns strings between two others. The first string after `low` is `low` with the smallest character appended. */
 function textsBetween(low: string | undefined, high: string | undefined, count: number): readonly string[] {
   const bottom = low ?? ''
   const found = new Set<string>()
@@ -346,19 +352,19 @@ function numbersBetween(low: number | undefined, high: number | undefined, count
   return found
 }
 
-/** The values that the rules tell apart. */
+/** The values that the rules distinguish. */
 export interface CandidateValues {
-  /** The values of a type that the group of a key tells apart. */
+  /** Returns the values of a type that the rules distinguish in the group of a key. */
   ofType(key: string, type: ComparableType): readonly Scalar[]
-  /** The types of the fields in the group of a key. */
+  /** Returns the types of the fields in the group of a key. */
   typesOf(key: string): readonly ComparableType[]
   isWhole(): boolean
 }
 
-/** The most values of one group that may have to differ. */
+/** The most values of one group that may have to differ from each other. */
 const MAX_COUNT = 6
 
-/** Finds the values of each group once, when they are first requested. */
+/** Finds the values of each group when they are first requested, and caches them. */
 export function createCandidates(
   comparisons: Comparisons,
   fields: ReadonlyMap<string, Field>,
@@ -404,7 +410,7 @@ export function createCandidates(
   }
 }
 
-/** Texts that a field stores as one of the named values: in capitals, and with a space. */
+/** Returns strings that a field normalises to a named value: in capitals, and with a space in front. */
 function varied(named: readonly Scalar[], fields: readonly (Field | undefined)[]): readonly string[] {
   const texts = named.filter((value) => typeof value === 'string')
   const definitions = fields.flatMap((field) => (field?.items ?? field)?.definition ?? [])
@@ -416,7 +422,7 @@ function varied(named: readonly Scalar[], fields: readonly (Field | undefined)[]
   ]
 }
 
-/** Texts that a field accepts, if its format, pattern or length allow few. */
+/** Returns examples of strings that a field accepts, if its format or length allows few others. */
 function sampleText(field: Field): readonly string[] {
   const { definition } = field.items ?? field
   if (definition.type === 'reference' || IDS.includes(field.path)) return [SOME_ID, OTHER_ID, LAST_ID]
@@ -426,12 +432,12 @@ function sampleText(field: Field): readonly string[] {
   return minLength > 1 ? ['a', 'b', 'c'].map((letter) => letter.repeat(minLength)) : []
 }
 
-/** System fields that hold an `_id`. */
+/** System fields that contain an `_id`. */
 const IDS: readonly string[] = ['_id', 'createdBy']
 
 const SOME_ID = '01990000-0000-7000-8000-000000000001'
 const OTHER_ID = '01990000-0000-7000-8000-000000000002'
-/** Greater than most ids that rules compare with. */
+/** Greater than most ids with which rules compare. */
 const LAST_ID = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
 
 const FORMATS = {

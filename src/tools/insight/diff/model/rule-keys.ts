@@ -2,7 +2,7 @@ import type { Collection } from '../../../../core/config/plan.js'
 import type { Rule } from '../../../../core/permissions/grants.js'
 import type { BoundParts, Where } from '../../../../core/query/where.js'
 
-/** Caches a text for each rule, or other object. */
+/** Returns a function that describes a rule, or another object, as a string, and caches the result. */
 export function remembered<Of extends object = Rule>(write: (one: Of) => unknown): (one: Of) => string {
   const keys = new WeakMap<Of, string>()
   return (one) => {
@@ -12,23 +12,23 @@ export function remembered<Of extends object = Rule>(write: (one: Of) => unknown
   }
 }
 
-/** The properties that a rule includes, as text. */
+/** Describes the properties that a rule includes. */
 export const keyOfProperties = remembered(({ properties: { pick, omit } }) => [
   pick && [...pick].sort(),
   [...omit].sort(),
 ])
 
-/** The effect of a rule on a body when it runs, as text. */
+/** Describes the effect of a rule on a body when it runs. */
 export const keyOfWriting = remembered((rule) => [
   keyOfProperties(rule),
   [...rule.set].sort(([a], [b]) => (a < b ? -1 : 1)),
   rule.acceptsRole,
 ])
 
-/** The effect of a rule when it applies, as text. */
+/** Describes the effect of a rule when it applies. */
 export const keyOfEffect = remembered((rule) => [keyOfWriting(rule), keyOfWhere(rule.check)])
 
-/** A rule as text: two rules with the same text mean the same. */
+/** Describes a rule. Two rules with the same description have the same meaning. */
 export const keyOfRule = remembered((rule) => [rule.subject, keyOfWhere(rule.where), keyOfEffect(rule)])
 
 function keyOfWhere(where: Where): unknown {
@@ -42,7 +42,7 @@ function keyOfParts(parts: BoundParts): unknown {
 
 type Mentions = Collection['permissions']['read']
 
-/** The rules of the subjects that mention an operation, as text. */
+/** Describes the rules of all subjects that mention an operation. */
 export const keyOfMentions = remembered((mentions: Mentions) =>
   [...mentions].map(([subject, rule]) => [subject, rule && keyOfRule(rule)]),
 )

@@ -3,7 +3,7 @@ import { OPERATIONS, type Rule } from '../../../../core/permissions/grants.js'
 import { keyOfMentions, keyOfRule, remembered } from './rule-keys.js'
 import type { Sides } from './universe.js'
 
-/** Whether both sides read bodies and documents alike, so that only rules can make a difference. */
+/** Whether both sides read bodies and documents alike, so that only rules can cause differences. */
 export const haveSameSchema = ({ before, after }: Sides): boolean => schemaOf(before) === schemaOf(after)
 
 const schemaOf = remembered(
@@ -16,15 +16,15 @@ const schemaOf = remembered(
   ],
 )
 
-/** Everything that the differences of two sides depend on, except their name, as text. */
+/** Describes everything except the name on which the differences of two sides depend. */
 export const keyOfSides = ({ before, after }: Sides): string =>
   [before, after]
     .flatMap((side) => [schemaOf(side), ...OPERATIONS.map((own) => keyOfMentions(side.permissions[own]))])
     .join()
 
 /**
- * Two sides of one schema, with one schema object, and one rule object wherever both rules are the same: so results are
- * cached once.
+ * Makes two sides of the same schema share their schema object, and share the rule object wherever both rules have the
+ * same meaning. So results that are cached by object are computed only once.
  */
 export function unite({ before, after }: Sides): Sides {
   const { create, read, update, delete: remove } = after.permissions

@@ -17,19 +17,19 @@ import { createVerdicts } from './verdicts.js'
 
 /** The possible values of callers. */
 export interface CallerValues {
-  /** Their fields, if the service keeps the accounts; `null` if the host names callers. */
+  /** The fields of accounts, if the service keeps accounts; `null` if the host identifies callers. */
   readonly fields: ReadonlyMap<string, Field> | null
   readonly claims: ReadonlyMap<string, Claim>
 }
 
-/** Whether all signed-in callers, or all callers, have a claim. */
+/** Whether all callers of the kind have a value for the claim: all signed-in callers, or the anonymous one. */
 const isAlwaysThere = ({ where }: Claim, isSignedIn: boolean): boolean =>
   where.kind === 'fixed' ||
   where.variables.every((name) => !name.startsWith(USER) || (isSignedIn && name === `${USER}_id`))
 
 /**
- * The possible values of a caller's field: lists for claims; else anything if the host names callers, and the values
- * that the schema of `users` accepts if it does not.
+ * Returns the possible values of a caller's field. A claim has lists as values. Another field has the values that the
+ * schema of `users` accepts; if the host identifies callers, it may have any value.
  */
 function callerVariable(
   key: string,
@@ -67,27 +67,27 @@ function callerVariable(
   return { key, values, elements, parent }
 }
 
-/** The same collection in two configurations. */
+/** A collection in the two configurations. */
 export interface Sides {
   readonly before: Collection
   readonly after: Collection
 }
 
-/** The operation and the kind of caller of a question; the body of a PATCH removes fields by `null`. */
+/** The operation and the kind of caller for which variables are created. */
 export interface AskedOperation {
   readonly isSignedIn: boolean
   readonly operation: DocumentOperation
 }
 
-/** The variables of a question, in the best order to decide them. */
+/** The variables of a search for a counterexample, in the order in which they should be decided. */
 export interface Universe {
-  /** For every document that may be stored. */
+  /** The variables if the document may be any stored document. */
   readonly variables: ReadonlyMap<string, Variable>
-  /** For documents that `before` would store unchanged. */
+  /** The variables if `before` would store the document unchanged. */
   readonly fresh: ReadonlyMap<string, Variable>
-  /** False if a pattern has too many states: there may be more values. */
+  /** False if there may be more values, because the patterns have too many states. */
   readonly isWhole: boolean
-  /** Whether there are documents that `before` would not store unchanged. */
+  /** Whether there may be documents that `before` would not store unchanged. */
   readonly hasStale: boolean
 }
 
@@ -95,7 +95,7 @@ const NULL: Value = { sample: null }
 
 const known = new WeakMap<Sides, ReadonlyMap<string, Field>>()
 
-/** The fields of both sides by path, those of `after` first. */
+/** Returns the fields of both sides by path. If both sides have a field, that of `after` is used. */
 export function fieldsOf(sides: Sides): ReadonlyMap<string, Field> {
   const all = [sides.before.fields, sides.after.fields, SYSTEM_FIELD_PLANS]
   const fields = known.get(sides) ?? new Map(all.flatMap(collect))
@@ -106,7 +106,9 @@ export function fieldsOf(sides: Sides): ReadonlyMap<string, Field> {
 const collect = (fields: readonly Field[]): readonly (readonly [string, Field])[] =>
   fields.flatMap((field) => [[field.path, field] as const, ...collect(field.properties)])
 
-/** Creates the universes of two collections under some rules; the values of fields are found once for all of them. */
+/**
+ * Creates the universes of two collections under some rules. The values of fields are found only once for all of them.
+ */
 export function createUniverses(sides: Sides, rules: readonly Rule[], callers: CallerValues) {
   const fields = fieldsOf(sides)
   const comparisons = findComparisons(rules, [...fields.values()])
@@ -136,7 +138,7 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
       add(callerVariable(key, candidates, callers, isSignedIn))
     add({ key: TIME, values: candidates.ofType(TIME, 'timestamp'), elements: [], parent: null })
     const isPatch = operation === 'patch'
-    // A DELETE has body variables too: conditions about rules refer to them.
+    // A DELETE has body variables too, because conditions about rules refer to them.
     const hasBody = operation !== 'read'
     if (hasBody) bodies ??= findBodies()
     for (const [i, { field, stored, freshStored }] of found.entries()) {
@@ -154,7 +156,10 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
   }
 }
 
-/** Names of rules that no schema declares, and one that no rule names, if documents may have such. */
+/**
+ * Returns the names that rules mention but no schema declares, and one more name. Empty if documents cannot have
+ * undeclared names.
+ */
 export function findUndeclared({ before, after }: Sides, rules: readonly Rule[]): readonly string[] {
   if (!before.additionalProperties || !after.additionalProperties) return []
   const declared = new Set([...before.fields, ...after.fields, ...SYSTEM_FIELD_PLANS].map(({ name }) => name))
@@ -172,10 +177,10 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
 
 const remember = createVerdicts<Collection['validate']>()
 
-/** The part of a value that matters: all of it, or only its elements, so that a list may be too short. */
+/** The part of a value that is checked. `inside` checks only the elements of a list, so the list may be too short. */
 type ValueExtent = 'whole' | 'inside'
 
-/** Whether a collection would store this value of a field. */
+/** Whether a collection would store this value of a field unchanged. */
 const isValid = (
   collection: Collection,
   path: string,
@@ -206,7 +211,7 @@ function isStored(
   )
 }
 
-/** Whether a new document has a field, given or by default. */
+/** Whether a new document has a value for a field, from its body or by default. */
 type Presence = 'always' | 'with its object' | 'maybe'
 
 function presenceOf(field: Field | undefined, path: string): Presence {
@@ -215,7 +220,7 @@ function presenceOf(field: Field | undefined, path: string): Presence {
   return isDefault || field?.definition.required === true ? 'always' : 'maybe'
 }
 
-/** Whether an object always has a field of it. */
+/** Whether an object always contains this field. */
 export const isRequiredInside = (field: Field | undefined): boolean =>
   field?.path.includes('.') === true && field.definition.required === true
 
@@ -251,7 +256,9 @@ const storedVariable = ({ path }: Field, possible: Possible, presence: Presence)
   fills: presence === 'with its object',
 })
 
-/** The possible values of a field that a collection would store; the same object if that is all of them. */
+/**
+ * Returns the possible values of a field that a collection would store. The result is `own` itself if these are all.
+ */
 function takenBy(collection: Collection, { path }: Field, own: Possible): Possible {
   const values = own.values.filter((value) => typeof value === 'object' || isValid(collection, path, value))
   const elements = own.elements.filter((element) => isValid(collection, path, [element], 'inside'))
@@ -261,7 +268,8 @@ function takenBy(collection: Collection, { path }: Field, own: Possible): Possib
 }
 
 /**
- * A body has the values that both configurations would store; otherwise their schemas differ, not their permissions.
+ * Returns the variable of a field in the body. Its values are valid in both configurations, because a difference in
+ * validity is a difference of schemas, not of permissions.
  */
 function bodyVariable(
   { path, definition }: Field,

@@ -10,7 +10,7 @@ import { isList, isOpaque, type Value } from '../solver/variable.js'
 import { toDiagram } from './conditions.js'
 import { type Cases, overCases, type Source, sourceOfVariable } from './sources.js'
 
-/** Holds if there is a value. */
+/** Returns the condition under which a value exists. */
 export const isThere = (logic: Logic, cases: Cases): Diagram =>
   overCases(logic, cases, (source) =>
     source.kind === 'fixed'
@@ -20,7 +20,7 @@ export const isThere = (logic: Logic, cases: Cases): Diagram =>
 
 const isNull = (value: Value): boolean => isOpaque(value) && value.sample === null
 
-/** Holds if two values are the same; both may be missing. */
+/** Returns the condition under which two values are the same. Two missing values are the same. */
 export const isSame = (logic: Logic, a: Cases, b: Cases): Diagram =>
   overCases(logic, a, (one) => overCases(logic, b, (other) => isSameSource(logic, one, other)))
 
@@ -46,11 +46,14 @@ const toPlain = (value: Value): unknown =>
 
 const LIST = Symbol('list')
 
-/** Two lists have the same form, even with different elements. */
+/** Whether two values are equal except for the elements of lists. */
 const isSameForm = (a: Value, b: Value): boolean =>
   isList(a) || isList(b) ? isList(a) && isList(b) : isEqualJson(toPlain(a), toPlain(b))
 
-/** Holds if a value of the caller is valid for a field, or for a field inside it, that `set` assigns it to. */
+/**
+ * Returns the condition under which the values of the caller are valid in a field to which `set` assigns them, or
+ * inside that field.
+ */
 export function isFittingSet(logic: Logic, collection: Collection, field: Field, written: unknown): Diagram {
   const own = toPointerPart(field.name)
   const places = findPlaces(written, own)
@@ -70,14 +73,14 @@ export function isFittingSet(logic: Logic, collection: Collection, field: Field,
 
 const isWithin = (path: string, at: string): boolean => path === at || path.startsWith(`${at}/`)
 
-/** The variables in a value, each with the pointer to it. */
+/** Returns the variables in a value, each with the JSON pointer to it. */
 function findPlaces(written: unknown, at: string): readonly (readonly [at: string, variable: string])[] {
   if (isVariable(written)) return [[at, written]]
   if (typeof written !== 'object' || written === null) return []
   return Object.entries(written).flatMap(([name, inner]) => findPlaces(inner, at + toPointerPart(name)))
 }
 
-/** A value with a variable replaced by another value. */
+/** Returns a value in which a variable is replaced by another value. */
 function replace(written: unknown, variable: string, value: unknown): unknown {
   if (written === variable) return value
   if (Array.isArray(written)) return written.map((inner) => replace(inner, variable, value))

@@ -1,4 +1,4 @@
-/** Creates a cache of decisions about an object: the same questions come for each operation. */
+/** Creates a cache of yes-or-no decisions about objects, because each operation needs the same decisions. */
 export function createVerdicts<Owner extends object>() {
   const decided = new WeakMap<Owner, Map<string, boolean>>()
   return (owner: Owner, question: string, decide: () => boolean): boolean => {

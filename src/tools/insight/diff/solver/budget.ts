@@ -6,7 +6,7 @@ export interface Budget {
 /** Thrown when a budget is used up. */
 export class Undecided extends Error {}
 
-/** Takes one decision from a budget; throws `Undecided` if none is left. */
+/** Takes one decision from a budget. Throws `Undecided` if none is left. */
 export function spend(budget: Budget): void {
   budget.left -= 1
   if (budget.left < 0) throw new Undecided()

@@ -16,7 +16,10 @@ import {
   type Variables,
 } from './variable.js'
 
-/** Finds the lists: each positive condition needs an element, and no element meets a negated one. */
+/**
+ * Finds the elements of the lists in a model: each positive condition needs an element, and no element may meet a
+ * negated condition.
+ */
 function findLists(variables: Variables, question: ModelProblem): Model | undefined {
   const { literals, values } = question
   const atoms = literals.filter(({ atom }) => atom.kind !== 'compare')
@@ -35,26 +38,29 @@ function findLists(variables: Variables, question: ModelProblem): Model | undefi
   return new ListSearch({ variables, question, atoms, keys, lists }).find() ? model : undefined
 }
 
-/** The lists to find. */
+/** The input of the search for lists. */
 interface WantedLists {
   readonly variables: Variables
   readonly question: ModelProblem
-  /** The conditions on lists, and on their elements. */
+  /** The conditions on lists and on their elements. */
   readonly atoms: ModelProblem['literals']
   readonly keys: readonly string[]
   readonly lists: Map<string, Scalar[]>
 }
 
-/** A backtracking search for list elements: it goes back when one meets a condition that must not hold. */
+/**
+ * Searches for list elements by backtracking: it removes an element again if a condition that must be false becomes
+ * true.
+ */
 class ListSearch {
   readonly #variables: Variables
   readonly #atoms: WantedLists['atoms']
   readonly #keys: readonly string[]
   readonly #model: Model
   readonly #groups: ReadonlyMap<string, ListGroup>
-  /** The elements of equal lists, by their leader. */
+  /** The elements of equal lists, by the leader of their group. */
   readonly #elements = new Map<string, Scalar[]>()
-  /** The leaders of lists that are given as a whole. */
+  /** The leaders of groups whose elements are given and cannot change. */
   readonly #fixed = new Set<string>()
   readonly #pools = new Map<string, readonly Scalar[]>()
   /** The conditions that need an element. */
@@ -74,7 +80,7 @@ class ListSearch {
     this.#wanted = atoms.filter(({ atom, holds }) => holds && atom.kind !== 'test' && atom.kind !== 'same')
   }
 
-  /** Fills the lists; `false` if there are none such. */
+  /** Fills the lists. Returns `false` if no elements meet all conditions. */
   find(): boolean {
     return this.#satisfy(0)
   }
@@ -157,7 +163,7 @@ class ListSearch {
     })
   }
 
-  /** Returns a function that removes the element again; `undefined` if it cannot be in the list. */
+  /** Adds an element to a list. Returns a function that removes it again; `undefined` if it cannot be in the list. */
   #add(key: string, element: Scalar): (() => void) | undefined {
     const own = this.#elements.get(this.#leaderOf(key))
     if (!own) return undefined
@@ -193,7 +199,7 @@ class ListSearch {
   }
 }
 
-/** Whether a list has at least one element. */
+/** Whether a list must have at least one element. */
 const isFilled = (variables: Variables, mark: ListMark, key: string): boolean =>
   mark.hasElement || variables.get(key)?.hasElement === true
 
@@ -205,7 +211,7 @@ function meets(atom: Atom, element: Scalar, { values }: Model): boolean {
   return other !== undefined && atom.test(element, other)
 }
 
-/** A list without conditions. */
+/** Returns the elements of a list that no condition concerns. */
 function fill(variables: Variables, mark: ListMark, key: string): Scalar[] {
   if (!isFilled(variables, mark, key)) return []
   const { elements = [] } = variables.get(key) ?? {}
@@ -214,11 +220,11 @@ function fill(variables: Variables, mark: ListMark, key: string): Scalar[] {
 
 interface ListGroup {
   readonly leader: string
-  /** The list that all of them equal. */
+  /** The given elements, if all lists of the group must equal a fixed list. */
   list?: readonly Scalar[]
 }
 
-/** The lists that must be equal. */
+/** Groups the lists that must be equal. */
 function joinEqual(
   keys: readonly string[],
   { literals, values }: ModelProblem,
@@ -241,23 +247,23 @@ function joinEqual(
   return groups
 }
 
-/** The decisions so far, and one model of them. */
+/** The decisions that were made so far, and one model of them. */
 interface State {
-  /** The values that each variable may still have, by itself. */
+  /** The values that each variable may still have. Conditions on two variables are not considered. */
   readonly domains: Domains
-  /** The decided atoms that name two variables, or look into lists. */
+  /** The decided atoms that concern two variables or the elements of lists. */
   readonly literals: readonly Literal[]
   readonly model: Model
 }
 
-/** The state without decisions. Variables are added when a condition on them is decided. */
+/** The state without decisions. A variable is added when a condition on it is decided. */
 const EMPTY: State = {
   domains: new Map(),
   literals: [],
   model: { values: new Map(), lists: new Map() },
 }
 
-/** The state with some more variables; `undefined` if one of them can have no value. */
+/** Adds variables to a state; `undefined` if one of them cannot have a value. */
 function touch(variables: Variables, state: State, keys: readonly string[]): State | undefined {
   const fresh = keys.filter((key) => !state.domains.has(key))
   if (fresh.length === 0) return state
@@ -276,16 +282,16 @@ function touch(variables: Variables, state: State, keys: readonly string[]): Sta
   return settle(variables, { domains, literals }, state.model)
 }
 
-/** The previous value of a variable, if it is still possible, or else the first possible one. */
+/** Returns the previous value of a variable if it is still possible, otherwise the first possible value. */
 const keep = (domain: readonly Value[], before: Value): Value =>
   domain.includes(before) ? before : domain[0]
 
-/** A value inside an object exists only with the object. */
+/** A value inside an object exists only if the object exists. */
 const isInside = (inner: Value, outer: Value): boolean => inner === undefined || outer !== undefined
 
 const isWith = (inner: Value, outer: Value): boolean => (inner === undefined) === (outer === undefined)
 
-/** The state in which an atom also holds, or does not; `undefined` if that contradicts it. */
+/** Adds the decision that an atom is true, or false; `undefined` if the decision contradicts the state. */
 function assume(variables: Variables, state: State, { atom, holds }: Literal): State | undefined {
   const isMet = holdsIn(atom, state.model) === holds
   const literals = atom.kind === 'test' ? state.literals : [...state.literals, { atom, holds }]
@@ -295,7 +301,7 @@ function assume(variables: Variables, state: State, { atom, holds }: Literal): S
   return settle(variables, { domains, literals }, state.model)
 }
 
-/** The domains without the values that an atom alone excludes. */
+/** Removes the values that a decided atom excludes; `undefined` if a variable would have no value left. */
 function narrow(domains: Domains, { atom, holds }: Literal): Domains | undefined {
   if (atom.kind === 'test') return restrict(domains, atom.on, (value) => atom.test(value) === holds)
   if (!holds || atom.kind === 'compare' || atom.kind === 'same') return domains
@@ -356,16 +362,19 @@ function findModelFor(variables: Variables, question: ModelProblem): Model | und
   return assign(0)
 }
 
-/** The logic and the variables of a search. */
+/** The input of the search for a model. */
 export interface ModelSearch {
   readonly logic: Logic
   readonly variables: Variables
   readonly budget: Budget
-  /** Whether a variable is better missing than the value that a reader expects. */
+  /** Whether the search should first try to leave a variable without a value, so that counterexamples stay short. */
   readonly isBestMissing: (key: string) => boolean
 }
 
-/** A model in which a condition holds, with as few variables as possible; `undefined` if there is none. */
+/**
+ * Finds a model in which a condition is true; `undefined` if there is none. It contains only the variables that the
+ * condition needs.
+ */
 export function findModel(condition: Diagram, place: ModelSearch): Model | undefined {
   const { logic, variables, budget, isBestMissing } = place
   const walk = (diagram: Diagram, state: State): Model | undefined => {
@@ -408,7 +417,7 @@ export function findModel(condition: Diagram, place: ModelSearch): Model | undef
   return walk(condition, EMPTY)
 }
 
-/** Whether a condition holds in a model. */
+/** Whether a condition is true in a model. */
 export function holdsFor(condition: Diagram, logic: Logic, model: Model): boolean {
   let diagram = condition
   while (diagram !== NEVER && diagram !== ALWAYS) {

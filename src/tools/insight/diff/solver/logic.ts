@@ -2,42 +2,47 @@ import { type Budget, spend } from './budget.js'
 import { type Atom, isList, keysOf, scalarOf, type Value, type Variables } from './variable.js'
 
 /**
- * A decision diagram, by its number. Steps are decided in one order everywhere, and equal steps are shared, so two
- * conditions are equal if their numbers are, as far as single steps tell.
+ * A condition, as the number of its decision diagram. All diagrams decide their steps in the same order and share equal
+ * steps. So conditions with the same number are equal. Conditions with different numbers may still be equal if a step
+ * depends on other steps.
  */
 export type Diagram = number
 
-/** The diagrams that never hold and that always hold. */
+/** The conditions that are never true and always true. */
 export const NEVER: Diagram = 0
 export const ALWAYS: Diagram = 1
 
-/** One step: its place in the order, and the remaining diagram for each way. */
+/**
+ * One step of a diagram: its level, which is its position in the order, and the diagram that follows for each result.
+ */
 interface Step {
   readonly level: number
   readonly ways: readonly Diagram[]
 }
 
-/** Makes diagrams that share their steps. */
+/** Creates diagrams that share their steps. */
 interface Diagrams {
   step(level: number, ways: readonly Diagram[]): Diagram
-  /** The first step of a diagram that is neither of the constants. */
+  /** Returns the first step of a diagram that is neither `NEVER` nor `ALWAYS`. */
   stepOf(diagram: Diagram): Step
   and(a: Diagram, b: Diagram): Diagram
   or(a: Diagram, b: Diagram): Diagram
   not(a: Diagram): Diagram
-  /** Holds if exactly one of them holds. */
+  /** Returns the condition under which exactly one of the two conditions is true. */
   differ(a: Diagram, b: Diagram): Diagram
 }
 
-/** A step, linked to the previous one with the same hash. */
+/** A step, linked to the previous step with the same hash. */
 interface ChainedStep extends Step {
   readonly next: Diagram
 }
 
-/** After all others; a small integer, like all levels, so V8 compares it fast. */
+/**
+ * The step of `NEVER` and `ALWAYS`. Its level is after all others. Levels are small integers, so V8 compares them fast.
+ */
 const END: ChainedStep = { level: 2 ** 31 - 1, ways: [], next: NEVER }
 
-/** More than the number of steps: two steps and their operation fit into one number. */
+/** Greater than the number of steps. Two step numbers and their operation fit into one number below 2^53. */
 const MANY = 2 ** 25
 
 const AND = 0
@@ -45,7 +50,7 @@ const OR = 1
 const DIFFER = 2
 type Joining = typeof AND | typeof OR | typeof DIFFER
 
-/** Creates diagrams; each step that must be computed is a decision. */
+/** Creates diagrams. Each step that must be computed takes one decision from the budget. */
 function createDiagrams(budget: Budget): Diagrams {
   const steps: ChainedStep[] = [END, END]
   const known = new Map<number, Diagram>()
@@ -69,7 +74,7 @@ function createDiagrams(budget: Budget): Diagrams {
   const joined = new Map<number, Diagram>()
   const join = (joining: Joining, a: Diagram, b: Diagram): Diagram => {
     if (a > b) return join(joining, b, a)
-    // Constants and equal diagrams: the lower number comes first.
+    // `a` has the lower number, so it is the constant if there is one.
     if (a === b) return joining === DIFFER ? NEVER : a
     if (a === NEVER) return joining === AND ? NEVER : b
     if (a === ALWAYS) return joining === AND ? b : joining === OR ? ALWAYS : not(b)
@@ -94,7 +99,8 @@ function createDiagrams(budget: Budget): Diagrams {
     for (let i = 0; i < ways.length; i++) {
       const way = isOwn ? (own.ways[i] ?? NEVER) : a
       const otherWay = isOther ? (other.ways[i] ?? NEVER) : b
-      // Few conditions tell most values apart: neighbours go the same way.
+      // Neighbouring values often lead to the same diagrams, because few conditions distinguish them. So the last
+      // result is used again.
       if (way !== last || otherWay !== lastOther) result = join(joining, way, otherWay)
       last = way
       lastOther = otherWay
@@ -129,33 +135,36 @@ function createDiagrams(budget: Budget): Diagrams {
 const isStep = (step: Step, level: number, ways: readonly Diagram[]): boolean =>
   step.level === level && step.ways.every((way, i) => way === ways[i])
 
-/** An atom that no value of one variable decides. */
+/** An atom that depends on list elements or on two variables, not only on the value of one variable. */
 export type JoiningAtom = Exclude<Atom, { readonly kind: 'test' }>
 
-/** Conditions on some variables. */
+/** Creates conditions on some variables, and combines them. */
 export interface Logic {
-  /** Holds if the value of a variable passes a test. */
+  /** Returns the condition under which the value of a variable passes a test. */
   test(key: string, test: (value: Value) => boolean): Diagram
-  /** Holds if an atom does. With a name the result is cached: all atoms of the kind with this name are equal. */
+  /**
+   * Returns the condition under which an atom is true. With a name, the result is cached, so all atoms of the same
+   * kind, variables and name must be equal.
+   */
   atom(atom: JoiningAtom, name?: string): Diagram
   and(...all: readonly Diagram[]): Diagram
   or(...all: readonly Diagram[]): Diagram
   not(one: Diagram): Diagram
-  /** Holds if both hold, or neither. */
+  /** Returns the condition under which both conditions are true, or both are false. */
   same(a: Diagram, b: Diagram): Diagram
-  /** Holds if exactly one of them holds. */
+  /** Returns the condition under which exactly one of the two conditions is true. */
   differ(a: Diagram, b: Diagram): Diagram
   stepOf(diagram: Diagram): Step
-  /** The variable or atom that is decided at a place of the order. */
+  /** Returns the variable or atom that is decided at a level. */
   topicOf(level: number): Topic
 }
 
-/** A variable whose values are told apart, or an atom. */
+/** The subject of a step: a variable whose values are distinguished, or an atom. */
 export type Topic =
   | { readonly key: string; readonly values: readonly Value[] }
   | { readonly atom: JoiningAtom }
 
-/** The places of the order for one variable: its own, and those of the atoms whose last variable it is. */
+/** The levels that are reserved for one variable: its own level, and those of the atoms whose last variable it is. */
 const PLACES = 2 ** 16
 
 /** Creates the logic of some variables, which are decided in their order. */
@@ -165,7 +174,7 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
   const places = new Map(order.map((key, i) => [key, i * PLACES]))
   const topics = new Map<number, Topic>()
   const levels = new Map<string, number>()
-  /** Atoms by name. */
+  /** The keys of named atoms. */
   const names = new Map<string, string>()
   const placeOf = (key: string): number => {
     const place = places.get(key)
@@ -182,7 +191,10 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
       values.map((value) => (passes(value) ? ALWAYS : NEVER)),
     )
   }
-  /** The place of an atom after its variables; atoms that no values tell apart share it. */
+  /**
+   * Returns the level of an atom, which is after the levels of its variables. Atoms that have the same results for all
+   * values share a level.
+   */
   const levelOf = (atom: JoiningAtom, name: string): number => {
     const other = 'other' in atom ? JSON.stringify(atom.other) : ''
     const key = JSON.stringify([atom.kind, atom.on, other])
@@ -193,7 +205,7 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
     if (!topics.has(level)) topics.set(level, { atom })
     return level
   }
-  /** The results of an atom for all values, as text. */
+  /** Describes the results of an atom for all values. */
   const verdictsOf = (atom: JoiningAtom): string => {
     if (atom.kind === 'same') return ''
     if (atom.kind === 'overlap')
@@ -208,7 +220,10 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
   }
   const atom: Logic['atom'] = (asked, name = '') =>
     simplify(asked) ?? step(levelOf(asked, name), [NEVER, ALWAYS])
-  /** Cases that need no atom: a variable with one value alone, or never a list. */
+  /**
+   * Returns a diagram without an atom, if the value of one variable decides the atom or the variable is never a list;
+   * otherwise `undefined`.
+   */
   const simplify = (asked: JoiningAtom): Diagram | undefined => {
     const own = valuesOf(asked.on)
     if (asked.kind !== 'compare') return asked.kind === 'same' || own.some(isList) ? undefined : NEVER
@@ -236,7 +251,7 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
 
 const writeVerdict = (holds: boolean): string => (holds ? '1' : '0')
 
-/** The results for each pair of values. */
+/** Describes the results for each pair of values. */
 const writeVerdicts = <T, U>(
   values: readonly T[],
   others: readonly U[],

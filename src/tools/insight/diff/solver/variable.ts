@@ -1,6 +1,6 @@
 import type { ComparableType, Scalar } from '../../../../core/filter/filter.js'
 
-/** Represents a list in the domain of a variable; its elements are found separately. */
+/** Represents a list in the domain of a variable. Its elements are found separately. */
 export interface ListMark {
   /** The type of its elements; `null` for the empty list. */
   readonly of: 'string' | 'number' | 'boolean' | null
@@ -8,10 +8,10 @@ export interface ListMark {
   readonly hasElement: boolean
 }
 
-/** A list without conditions so far. */
+/** Returns the mark of a list on which there are no conditions yet. */
 export const listOf = (of: ListMark['of']): ListMark => ({ of, hasElement: false })
 
-/** The types of list elements, by the type of the field. */
+/** The type of list elements, by the type of the field. */
 export const KIND_OF = {
   string: 'string',
   timestamp: 'string',
@@ -20,26 +20,26 @@ export const KIND_OF = {
   boolean: 'boolean',
 } as const satisfies { readonly [type in ComparableType]: ListMark['of'] }
 
-/** Represents a value that no condition looks into. */
+/** Represents a value whose content no condition examines. `sample` is an example of such a value. */
 export interface Opaque {
   readonly sample: unknown
 }
 
-/** A possible value of a variable; `undefined` is a missing one. */
+/** A possible value of a variable; `undefined` means that the value is missing. */
 export type Value = Scalar | ListMark | Opaque | undefined
 
-/** An input of the decision: a field of a document, of a body, of the caller, or the time. */
+/** An input of the decision: a field of the document, of the body or of the caller, or the time. */
 export interface Variable {
   readonly key: string
-  /** Every value that some condition tells from the others; the first is the one that a reader expects. */
+  /** The values that conditions distinguish. A reader would expect the first one. */
   readonly values: readonly Value[]
   /** The possible elements of its lists. */
   readonly elements: readonly Scalar[]
   /** Whether its lists have at least one element. Default: false. */
   readonly hasElement?: boolean | undefined
-  /** The object around it: without that, this is missing too. */
+  /** The key of the object around it; `null` if there is none. If the object is missing, this value is missing too. */
   readonly parent: string | null
-  /** Whether it exists whenever the object around it does. Default: false. */
+  /** Whether it always exists if the object around it exists. Default: false. */
   readonly fills?: boolean
 }
 
@@ -47,12 +47,17 @@ export const isList = (value: Value): value is ListMark => typeof value === 'obj
 
 export const isOpaque = (value: Value): value is Opaque => typeof value === 'object' && 'sample' in value
 
-/** A value that can be compared; `undefined` for all others. */
+/** Returns a value if it can be compared; `undefined` for all other values. */
 export const scalarOf = (value: Value): Scalar | undefined => (typeof value === 'object' ? undefined : value)
 
 /**
- * One atom of a decision. `test` and `compare` look at whole values, `some` at the elements of a list, `overlap` at
- * those of two lists; `same` means that two lists are equal, or a list and a fixed one.
+ * An elementary condition.
+ * - `test`: on the value of one variable.
+ * - `compare`: on the values of two variables.
+ * - `some`: on the elements of a list; true if one passes the test.
+ * - `some of`: the same, with the value of a second variable.
+ * - `overlap`: true if two lists have a common element.
+ * - `same`: true if a list equals a second list, or a fixed one.
  */
 export type Atom =
   | { readonly kind: 'test'; readonly on: string; readonly test: (value: Value) => boolean }
@@ -73,24 +78,24 @@ export type Atom =
       readonly kind: 'overlap'
       readonly on: string
       readonly other: string
-      /** Converts an element of the other list. */
+      /** Converts an element of the list `other` before it is compared. */
       readonly read: (other: Scalar) => Scalar
     }
   | { readonly kind: 'same'; readonly on: string; readonly other: string | readonly Scalar[] }
 
-/** A decided atom. */
+/** An atom, and whether it was decided to be true. */
 export interface Literal {
   readonly atom: Atom
   readonly holds: boolean
 }
 
-/** One value for every variable, and the elements of the lists among them. */
+/** A value for each variable, and the elements of each list. */
 export interface Model {
   readonly values: ReadonlyMap<string, Value>
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
 }
 
-/** Whether an atom holds in a model. */
+/** Whether an atom is true in a model. */
 export function holdsIn(atom: Atom, { values, lists }: Model): boolean {
   const own = values.get(atom.on)
   const elements = isList(own) ? (lists.get(atom.on) ?? []) : undefined
@@ -124,19 +129,19 @@ const isSameList = (a: readonly Scalar[] | undefined, b: readonly Scalar[] | und
     ? a === b
     : a.length === b.length && a.every((element, i) => element === b[i])
 
-/** The variables of a question, by key. */
+/** The variables of a search, by key. */
 export type Variables = ReadonlyMap<string, Variable>
 
-/** The possible values of each variable, by itself. */
+/** The possible values of each variable. Conditions on two variables are not considered. */
 export type Domains = ReadonlyMap<string, readonly Value[]>
 
-/** The input of the search for a model; `values` has a start value for each variable. */
+/** The input of the search for a model. `values` contains a start value for each variable. */
 export interface ModelProblem {
   readonly domains: Domains
   readonly literals: readonly Literal[]
   readonly values: Map<string, Value>
 }
 
-/** The variables of an atom. */
+/** Returns the keys of an atom's variables. */
 export const keysOf = (atom: Atom): readonly string[] =>
   'other' in atom && typeof atom.other === 'string' ? [atom.on, atom.other] : [atom.on]

@@ -27,7 +27,7 @@ import { isFittingSet, isSame, isThere } from '../model/values.js'
 import { ALWAYS, type Diagram, NEVER } from '../solver/logic.js'
 import { type Applied, accepts, type Stored, type Trial, type Write, type WriteDecision } from './writing.js'
 
-/** Holds if the caller has all values that a rule's `set` names. */
+/** Returns the condition under which the caller has all values that a rule's `set` names. */
 const isBound = ({ sight: { logic } }: Write, { set }: Rule): Diagram =>
   logic.and(
     ...[...set.values()]
@@ -35,20 +35,23 @@ const isBound = ({ sight: { logic } }: Write, { set }: Rule): Diagram =>
       .map((name) => isThere(logic, always(sourceOfWritten(name, [])))),
   )
 
-/** Holds if a rule sets a field to a value of the caller that is invalid for it. */
+/** Returns the condition under which a rule sets a field to a value of the caller that is invalid for the field. */
 function isUnfit({ sight: { logic, collection } }: Write, rule: Rule, field: Field): Diagram {
   const written = rule.set.get(field.name)
   if (findVariables(written).length === 0) return NEVER
   return logic.not(isFittingSet(logic, collection, field, written))
 }
 
-/** The validation errors of a body under a rule, and the condition that there is none. */
+/** The validation errors of a body under a rule, and the condition under which there are none. */
 interface RuleFaults {
   readonly faults: ReadonlyMap<string, Diagram>
   readonly isSound: Diagram
 }
 
-/** An invalid value of the caller is not an error of the body: such a rule does not run. */
+/**
+ * Separates validation errors of the body from invalid values of the caller. An invalid value of the caller is no error
+ * of the body, but prevents the rule from running.
+ */
 function judgeFaults(write: Write, rule: Rule, found: ReadonlyMap<string, Diagram>): RuleFaults {
   const { and, or, not } = write.sight.logic
   const bound = isBound(write, rule)
@@ -62,7 +65,7 @@ function judgeFaults(write: Write, rule: Rule, found: ReadonlyMap<string, Diagra
   }
 }
 
-/** The sources inside the values of fields. */
+/** Returns the sources at every path, from the sources of the top-level fields. */
 const inside =
   (rule: Rule, sourcesOf: Sources): Sources =>
   (path) => {
@@ -82,7 +85,7 @@ const withSystem =
     return own ? always(own) : sources(path)
   }
 
-/** Applies a rule to a document that it changes. */
+/** Applies a rule to a document that a request changes. */
 function applyUpdate(write: Write, rule: Rule): Applied {
   const { mode, sight, names, body } = write
   const { logic, collection } = sight
@@ -152,7 +155,10 @@ function applyUpdate(write: Write, rule: Rule): Applied {
 
 const stay = (name: string): Cases => always(variable(storedKey(name)))
 
-/** The sources inside objects: a PATCH keeps properties that it does not name. */
+/**
+ * Returns the sources at every path of a changed document. A PATCH keeps the properties of objects that it does not
+ * name.
+ */
 const merge = ({ mode, sight: { logic }, body }: Write, rule: Rule, written: Sources): Sources => {
   const sources = inside(rule, written)
   if (mode !== 'patch') return sources
@@ -166,14 +172,16 @@ const merge = ({ mode, sight: { logic }, body }: Write, rule: Rule, written: Sou
   }
 }
 
-/** The same cases, under one more condition. */
+/** Adds a condition to all cases. */
 const narrow = (logic: Write['sight']['logic'], also: Diagram, cases: Cases): Cases =>
   cases.map(([when, source]) => [logic.and(also, when), source] as const)
 
-/** The `_id` of a created document: no condition knows it in advance. */
+/**
+ * An example of a new document's `_id`. Conditions cannot name it, because it is chosen when the document is created.
+ */
 const NEW_ID = '01990000-0000-7000-8000-00000000ffff'
 
-/** Applies a rule to a new document. */
+/** Applies a rule to a document that a request creates. */
 function applyCreate(write: Write, rule: Rule): Applied {
   const { body, sight } = write
   const { logic, collection } = sight
@@ -208,7 +216,7 @@ function applyCreate(write: Write, rule: Rule): Applied {
   }
 }
 
-/** Tries one rule by itself: once for all callers who see the same of its inputs. */
+/** Tries one rule by itself. The result is cached for all callers to whom the same names are shown. */
 export function tryRule(write: Write, rule: Rule): Trial {
   const { mode, trials, namesShown, shows } = write
   const known = trials.get(rule) ?? new Map<string, Trial>()
@@ -223,8 +231,8 @@ export function tryRule(write: Write, rule: Rule): Trial {
 }
 
 /**
- * Chooses the rule that runs, as the service does: those that drop nothing come first. Writes outside the region stay
- * undecided.
+ * Chooses the rule that runs, as the service does: rules that drop nothing of the body are tried first. Decides only
+ * the writes that the region selects.
  */
 export function chooseRule(write: Write, rules: readonly Rule[], region: Diagram): WriteDecision {
   const { and, or, not } = write.sight.logic

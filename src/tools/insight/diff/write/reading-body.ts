@@ -3,15 +3,15 @@ import { bodyKey } from '../model/sources.js'
 import { type Diagram, type Logic, NEVER } from '../solver/logic.js'
 import { isOpaque } from '../solver/variable.js'
 
-/** The properties of a body. */
+/** Reads the properties of a body. */
 export interface BodyReader {
-  /** Holds if it has a property. */
+  /** Returns the condition under which the body contains a property. */
   names(name: string): Diagram
-  /** Holds if a property is `null`. */
+  /** Returns the condition under which a property of the body is `null`. */
   isNull(name: string): Diagram
 }
 
-/** Reads a body that has no names but these; its properties are found once. */
+/** Creates the reader of a body that contains only known names. The condition for each name is found once. */
 export function createBodyReader(logic: Logic, known: ReadonlySet<string>): BodyReader {
   const named = new Map<string, Diagram>()
   return {

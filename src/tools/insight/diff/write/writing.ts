@@ -9,59 +9,69 @@ import type { BodyReader } from './reading-body.js'
 export interface Stored {
   /** The rule that runs; `null` for a delete. */
   readonly rule: Rule | null
-  /** Whether the rule accepts a name, if the body has it. */
+  /** Whether the rule accepts a property of the body. */
   readonly accepts: (name: string) => boolean
-  /** Holds if the body decides about a field: by naming it, or in a PUT by leaving it out. */
+  /**
+   * Returns the condition under which the body decides the value of a field: by naming it or, in a PUT, by omitting it.
+   */
   readonly isGiven: (name: string) => Diagram
-  /** Holds if the rule keeps a property of the body. */
+  /** Returns the condition under which the body contains a property and the rule keeps it. */
   readonly isKept: (name: string) => Diagram
-  /** The sources of a field of the stored document. */
+  /** Returns the sources of a field of the stored document. */
   readonly sourcesOf: (name: string) => Cases
 }
 
-/** The outcomes of a write: exactly one of them holds, except for the errors of a `400`. */
+/**
+ * The possible outcomes of a write, each with its condition. Exactly one of them occurs; a `400` also has its errors.
+ */
 export interface WriteDecision {
-  /** The condition of each rejection, and of each error. */
+  /** The condition of each rejection and of each validation error. */
   readonly refusals: ReadonlyMap<string, Diagram>
   readonly granted: readonly (readonly [when: Diagram, stored: Stored])[]
 }
 
-/** The inputs of the decision about a write. */
+/** The inputs for deciding a write. */
 export interface Write {
   readonly mode: 'create' | 'patch' | 'put'
   readonly sight: Sight
   readonly isSignedIn: boolean
-  /** The names whose visibility the write depends on. */
+  /** The names whose visibility affects the write. */
   readonly namesShown: readonly string[]
-  /** Holds if a name of a readable document is shown: a write never reaches any other. */
+  /**
+   * Returns the condition under which a property is shown, given that the document may be read. A write never reaches a
+   * document that may not be read.
+   */
   readonly shows: (name: string) => Diagram
-  /** The names that a body can have. */
+  /** The names that a body can contain. */
   readonly names: readonly string[]
   readonly body: BodyReader
-  /** Whether a created document is an account, its own creator. */
+  /** Whether a created document is an account, which is its own creator. */
   readonly isAccount: boolean
   /** Whether registration is closed. */
   readonly isClosed: boolean
-  /** The results of the rules of one side, by what their callers see. */
+  /** The cached results of the rules, by the conditions under which names are shown. */
   readonly trials: Map<Rule, Map<string, Trial>>
 }
 
-/** The outcome of one rule for a write; if it neither runs nor has errors of the body, it rejects the write. */
+/** The outcome of one rule for a write. If the rule neither runs nor has validation errors, it rejects the write. */
 export interface Applied {
   readonly runs: Diagram
-  /** The condition of each error of the body. */
+  /** The condition of each validation error. */
   readonly faults: ReadonlyMap<string, Diagram>
   readonly stored: Stored
 }
 
-/** The outcome of a rule by itself. */
+/** The outcome of trying one rule by itself. */
 export interface Trial {
-  /** Holds if it drops nothing. */
+  /** The condition under which the rule drops nothing of the body. */
   readonly isWhole: Diagram
   readonly applied: Applied
 }
 
-/** Holds if a name is shown wherever the document is: always, if it is shown whenever the document can be read. */
+/**
+ * Returns the condition under which a property is shown, given that the document may be read: always, if it is shown
+ * whenever the document may be read.
+ */
 export const showsWhereReadable =
   ({ isReadable, shows }: Sight) =>
   (name: string): Diagram => {
@@ -69,6 +79,6 @@ export const showsWhereReadable =
     return shown === isReadable() ? ALWAYS : shown
   }
 
-/** Whether a rule accepts a name of the body. */
+/** Whether a rule accepts a property of the body. */
 export const accepts = ({ sight: { collection } }: Write, rule: Rule, name: string): boolean =>
   !rule.set.has(name) && acceptsProperty(rule, name, collection)

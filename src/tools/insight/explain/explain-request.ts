@@ -11,14 +11,15 @@ import { runRequest } from './run-request.js'
 import { type CompareConfigs, suggestGrant } from './suggest/suggest-grant.js'
 
 /**
- * Explains why a request gets its answer (CONTRACT.md §8, "Explain"): it is sent to an in-memory service of this
- * configuration, which records its decisions. So the answer is always the handler's. If a right is missing, it suggests
- * the first grant that would have let the request through.
+ * Explains why a request gets its response (CONTRACT.md §8, "Explain"). It sends the request to an in-memory service
+ * with this configuration, which records its decisions. So the response is always that of the handler. If a right is
+ * missing, it suggests the first grant that would have let the request succeed.
  *
- * @param config pure JSON
- * @param request the caller and its request; `documents` are those stored before, `path` begins below the base path
+ * @param config the configuration, as pure JSON
+ * @param request the caller and the request. `documents` are stored before it is sent; `path` begins after the base
+ * path.
  * @throws `ConfigError` for an invalid configuration, `ServiceError` for documents that cannot be stored, `TypeError`
- * for a request that cannot be sent, or one below `/auth`, which is not explained
+ * for a request that cannot be sent or is below `/auth`, where requests are not explained
  *
  * @example
  * ```ts
@@ -37,7 +38,10 @@ export const explainRequest = (
   options: InsightOptions = {},
 ): Promise<Explanation> => explainWith(config, request, options, comparePermissions)
 
-/** The same, with a function that compares two configurations; `null` for no suggestion. */
+/**
+ * Explains a request as `explainRequest` does. `compare` compares two configurations; without it, there is no
+ * suggestion.
+ */
 export async function explainWith(
   config: unknown,
   request: ExplainedRequest,

@@ -5,47 +5,49 @@ import type { Difference } from '../diff/types.js'
 
 /** A request to explain, with the stored documents and the time. */
 export interface ExplainedRequest {
-  /** In the form of `handler.as()`; `null` is anonymous. */
+  /** The caller in the form that `handler.as()` accepts; `null` is an anonymous caller. */
   readonly caller: Caller | null
   readonly method: string
-  /** Below the base path; may hold a query. */
+  /** The path after the base path. It may contain a query. */
   readonly path: string
-  /** A string is sent as is, anything else as JSON, as the client of this package does. */
+  /** A string is sent unchanged; any other value is sent as JSON, as the client of this package does. */
   readonly body?: unknown
   readonly headers?: { readonly [name: string]: string }
-  /** The stored documents, by collection, in the form of `createMemoryAdapter`. */
+  /** The stored documents by collection, in the form that `createMemoryAdapter` accepts. */
   readonly documents?: { readonly [collection: string]: readonly unknown[] }
-  /** The time of the request: milliseconds since 1970, or a timestamp. Default: now. */
+  /** The time of the request: milliseconds since 1970, or a timestamp. Default: the current time. */
   readonly now?: number | string
 }
 
-/** The reason of an answer (CONTRACT.md §8, "Explain"). */
+/** The reasons for a response (CONTRACT.md §8, "Explain"). */
 export interface Explanation {
   readonly request: { readonly method: string; readonly path: string; readonly caller: Caller | null }
-  /** All subjects of the caller: `*`, `user`, `owner` of own documents, roles. */
+  /** All subjects of the caller: its roles, `user`, `*`, and `owner` for documents that it created. */
   readonly subjects: readonly string[]
   readonly answer: ExplainedAnswer
   /** The decisions of the service, in their order. */
   readonly judgements: readonly Judgement[]
-  /** Whether there were more, which are left out. */
+  /** Whether there were more decisions, which are left out. */
   readonly isCut: boolean
-  /** The right without which the request was rejected; `null` if it was not, or for another reason. */
+  /**
+   * The right whose absence caused the rejection; `null` if the request succeeded, or was rejected for another reason.
+   */
   readonly missing: MissingRight | null
-  /** The first grant that would have let the request through; `null` if there is none. */
+  /** The first grant that would have let the request succeed; `null` if there is none. */
   readonly suggestion: Suggestion | null
 }
 
-/** The handler's answer. */
+/** The response of the handler. */
 export interface ExplainedAnswer {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  /** `undefined` for an answer without a body, and for a stream of changes. */
+  /** `undefined` for a response without a body, and for a stream of changes. */
   readonly body: unknown
-  /** The code of an error response. */
+  /** The code of an error response; otherwise `null`. */
   readonly code: string | null
   readonly detail: string | null
   readonly errors: readonly Fault[]
-  /** The names in `Ignored-Properties`. */
+  /** The names in the header `Ignored-Properties`. */
   readonly ignored: readonly string[]
 }
 
@@ -53,20 +55,24 @@ export interface ExplainedAnswer {
 export interface Judgement {
   readonly operation: RuleOperation
   readonly collection: string
-  /** Its place in a batch or a bulk, as a JSON pointer into the body; else empty. */
+  /** The position in a batch or bulk request, as a JSON pointer into the body; otherwise empty. */
   readonly place: string
-  /** The `_id`; `null` if no stored document was read. */
+  /** The `_id` of the stored document; `null` if none was read. */
   readonly document: string | null
   readonly isGranted: boolean
-  /** One for each subject of the caller, in the order in which they are tried. */
+  /** The results of the caller's subjects, in the order in which the subjects are tried. */
   readonly rules: readonly JudgedRule[]
 }
 
 /**
- * The outcome of a subject's rule. `granted`: it shows the document, or lets it be written. `silent`: the subject does
- * not mention the operation. `refused`: its grant is `false`. `outranked`: a more specific subject mentions the
- * operation. `where`, `set`, `faults`, `check`: the part that failed. `granted-before`: another rule had run already.
- * `open`: no document was read.
+ * The result of a subject's rule.
+ * - `granted`: it shows the document, or allows the write.
+ * - `silent`: the subject does not mention the operation.
+ * - `refused`: the grant of the subject is `false`.
+ * - `outranked`: a more specific subject mentions the operation.
+ * - `where`, `set`, `faults`, `check`: this part of the rule failed.
+ * - `granted-before`: another rule already ran.
+ * - `open`: no document was read.
  */
 export type RuleVerdict =
   | 'granted'
@@ -80,31 +86,31 @@ export type RuleVerdict =
   | 'granted-before'
   | 'open'
 
-/** The decision of a subject's rule about an operation. */
+/** The result of a subject's rule for an operation. */
 export interface JudgedRule {
   readonly subject: string
-  /** Its place in the configuration; `null` for a subject that does not mention the operation. */
+  /** The JSON pointer to the rule; `null` if the subject does not mention the operation. */
   readonly pointer: string | null
   readonly verdict: RuleVerdict
   /** The condition on the stored document; `null` if there is none, or it was not evaluated. */
   readonly where: JudgedCondition | null
-  /** The condition on the document as it would be stored. */
+  /** The condition on the document as it would be stored; `null` if there is none, or it was not evaluated. */
   readonly check: JudgedCondition | null
-  /** The variables of its `set` that the caller lacks, or has in another form than the field. */
+  /** The variables in the rule's `set` that have no value for this caller, or a value that is invalid for the field. */
   readonly lacking: readonly string[]
-  /** The properties of the body, or of the document, that it drops. */
+  /** The properties of the body, or of the document, that the rule drops. */
   readonly dropped: readonly DroppedProperty[]
   readonly faults: readonly Fault[]
 }
 
-/** A property that a rule drops, and the line that drops it; `null` if no line does. */
+/** A property that a rule drops, and a pointer to the line that drops it; `null` if no line does. */
 export interface DroppedProperty {
   readonly name: string
   readonly by: string | null
   readonly why: 'pick' | 'omit' | 'set' | 'role' | 'service'
 }
 
-/** A condition, evaluated on one document. */
+/** A condition that was evaluated on one document. */
 export type JudgedCondition = JudgedGroup | JudgedComparison
 
 export interface JudgedGroup {
@@ -120,13 +126,13 @@ export interface JudgedComparison {
   readonly holds: boolean
   readonly field: string
   readonly operator: OperatorName
-  /** As written in the configuration. */
+  /** The operand as the configuration has it. */
   readonly operand: unknown
-  /** Its value for this caller; absent if it has no variable, or the caller lacks it. */
+  /** The value of the operand for this caller. Absent if the operand has no variable, or its variable has no value. */
   readonly bound?: unknown
-  /** Whether it is false because the caller lacks a value. */
+  /** Whether the comparison is false because a variable has no value for this caller. */
   readonly isLacking: boolean
-  /** The value of the document; absent if it has none. */
+  /** The value in the document. Absent if it has none. */
   readonly found?: unknown
 }
 
@@ -134,22 +140,22 @@ export interface JudgedComparison {
 export interface MissingRight {
   readonly operation: RuleOperation
   readonly collection: string
-  /** The `_id`; `null` if no single document is concerned. */
+  /** The `_id` of the document; `null` if the right is not about a single document. */
   readonly document: string | null
 }
 
-/** A grant that would have let a request through. */
+/** A grant that would have let a request succeed. */
 export interface Suggestion {
   readonly collection: string
   readonly subject: string
   /** The new rules of the subject, by operation. */
   readonly rules: { readonly [operation in RuleOperation]?: true | RuleConfig }
-  /** The names that its rules did not accept before. */
+  /** The names that the previous rules of the subject did not accept. */
   readonly names: readonly string[]
   /** The number of added conditions. */
   readonly conditions: number
   /** The change of the configuration, as a JSON patch (RFC 6902). */
   readonly patch: readonly [{ readonly op: 'add'; readonly path: string; readonly value: JsonObject }]
-  /** The differences that `comparePermissions` reports. */
+  /** The differences between the two configurations, as `comparePermissions` reports them. */
   readonly diff: readonly Difference[]
 }

@@ -8,13 +8,13 @@ export interface Missing extends MissingRight {
   readonly place: ExplainedOperation
 }
 
-/** The right without which a request was rejected: 401, 403, or the 404 of a document that exists. */
+/** Finds the right whose absence caused the rejection: by 401, by 403, or by the 404 of a document that exists. */
 export function findMissing(run: ExplainedRun): Missing | null {
   const place = placesOf(run).at(-1)
   if (!place) return null
   const { operation, id } = place
   const { status } = run.answer
-  // An answer to HEAD has no error response body.
+  // A response to HEAD has no body, and so no error code.
   const code = run.request.method === 'HEAD' ? CODES[status] : run.answer.code
   const collection = operation.collection.name
   if (code === 'unauthenticated' || code === 'forbidden')
@@ -30,12 +30,12 @@ const CODES: { readonly [status: number]: ErrorCode } = {
   404: 'not_found',
 }
 
-/** Whether a document existed when the operation ran. */
+/** Whether a document existed when the operation ran, but the caller could not read it. */
 function isThere(run: ExplainedRun, { operation, place }: ExplainedOperation, id: string): boolean {
   const look = operation.looks.find(({ document }) => document._id === id)
   if (look) return !look.holds
   const { name } = operation.collection
-  // No document was read: the stored documents and the earlier operations of a batch decide.
+  // No document was read, so earlier operations of the batch decide, or else the documents that were stored before.
   const earlier =
     place === '' ? [] : placesOf(run).filter((other) => other.place !== place && other.id === id)
   const last = earlier.findLast((other) => other.operation.collection.name === name && isDecisive(other))

@@ -32,18 +32,18 @@ import { type ExplainedOperation, placesOf } from './places.js'
 import type { RecordedBody, RecordedOperation } from './recorder.js'
 import type { ExplainedRun } from './run-request.js'
 
-/** The rule of a subject for an operation, and its place. */
+/** The rule of a subject for an operation, as the configuration has it, and its location. */
 interface WrittenRule {
   readonly pointer: string
-  /** `{}` for `true`, `null` for `false`. */
+  /** `{}` for the grant `true`, `null` for the grant `false`. */
   readonly rule: RuleConfig | null
 }
 
-/** The place of a subject's grant. */
+/** Returns the JSON pointer to a subject's grant. */
 export const grantPointer = (collection: string, subject: string): string =>
   `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}`
 
-/** The grants of a collection, by subject. */
+/** Returns the grants of a collection, by subject. */
 export function grantsOf(config: unknown, collection: string): { readonly [subject: string]: unknown } {
   const found = ['collections', collection, 'permissions'].reduce<unknown>(
     (value, name) => (isObject(value) ? readOwn(value, name) : undefined),
@@ -75,11 +75,11 @@ export function findRule(
   return { pointer: `${pointer}/${operation}`, rule: isObject(rule) ? rule : rule === true ? {} : null }
 }
 
-/** Whether a grant is `{ pick, omit }`: it allows to read everything, and to create with these properties. */
+/** Whether a grant has the form `{ pick, omit }`. It allows reading all fields, and creating with these properties. */
 export const isPlain = (grant: object): boolean =>
   Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')
 
-/** A document, and the caller for whom it is evaluated. */
+/** A document, and the caller for whom a condition on it is evaluated. */
 interface ConditionSubject {
   readonly collection: Collection
   readonly claims: WhereScope['claims']
@@ -88,8 +88,8 @@ interface ConditionSubject {
 }
 
 /**
- * Evaluates a condition of the configuration on a document, part by part: the service parses, binds and evaluates each
- * comparison in the same way.
+ * Evaluates a condition of the configuration on a document, part by part. Each comparison is parsed, bound and
+ * evaluated in the same way as in the service.
  */
 function judgeCondition(where: WhereConfig, pointer: string, judging: ConditionSubject): JudgedCondition {
   const parts = Object.entries(where).map(([name, asked]) => judgeEntry(name, asked, pointer, judging))
@@ -120,7 +120,7 @@ function judgeEntry(name: string, asked: unknown, outer: string, judging: Condit
   return all(parts, pointer)
 }
 
-/** A single part needs no group. */
+/** Combines parts that must all be true. A single part needs no group. */
 function all(parts: readonly JudgedCondition[], pointer: string): JudgedCondition {
   const [only] = parts
   if (only && parts.length === 1) return only
@@ -171,7 +171,7 @@ const bindOperand = (
     ? undefined
     : bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
 
-/** The configuration is compiled, so it has no errors to report. */
+/** Reports nothing, because the configuration is already compiled and so has no errors. */
 const UNHEARD = createReport<[message: string]>(() => true)
 
 const scopeOf = ({ paths, parsePattern }: Collection, claims: ConditionSubject['claims']): WhereScope => ({
@@ -182,7 +182,7 @@ const scopeOf = ({ paths, parsePattern }: Collection, claims: ConditionSubject['
   isUnsure: () => false,
 })
 
-/** The fields that a condition names, in order, without duplicates. */
+/** Returns the fields that a condition names, in order, each once. */
 export function fieldsIn(where: WhereConfig): readonly string[] {
   const names = Object.entries(where).flatMap(([name, asked]): readonly string[] =>
     (name === '$or' || name === '$and') && Array.isArray(asked) ? asked.flatMap(fieldsIn) : [name],
@@ -190,7 +190,7 @@ export function fieldsIn(where: WhereConfig): readonly string[] {
   return [...new Set(names)]
 }
 
-/** The properties of a body that a rule dropped, each with the line of the rule that drops it. */
+/** Returns the properties of a body that a rule dropped, each with the line of the rule that drops it. */
 function droppedFrom(
   { roleField, verifiedField }: Collection,
   body: JsonObject,
@@ -208,7 +208,7 @@ function droppedFrom(
     })
 }
 
-/** The properties of a document that a rule does not show, each with the line of the rule that hides it. */
+/** Returns the properties of a document that a rule does not show, each with the line of the rule that hides it. */
 function hiddenIn(
   { fields, additionalProperties }: Collection,
   document: StoredDocument,
@@ -223,14 +223,14 @@ function hiddenIn(
     .map((name) => findLine(name, written))
 }
 
-/** The line of a rule that drops a name. */
+/** Returns the line of a rule that drops a name. */
 function findLine(name: string, { pointer, rule }: WrittenRule): DroppedProperty {
   const place = rule?.omit?.indexOf(name) ?? -1
   if (place >= 0) return { name, by: `${pointer}/omit/${place}`, why: 'omit' }
   return { name, by: `${pointer}/pick`, why: 'pick' }
 }
 
-/** Whether a rule could keep a name: other names are dropped by all rules, or are validation errors. */
+/** Whether a rule could accept a name. Other names are always dropped, or are validation errors. */
 export const isKeepable = (
   { fields, additionalProperties, verifiedField }: Collection,
   name: string,
@@ -239,10 +239,10 @@ export const isKeepable = (
   name !== verifiedField &&
   (fields.some((field) => field.name === name) || (additionalProperties && isFieldName(name)))
 
-/** The most decisions: a list may have many documents, and a bulk many bodies. */
+/** The most decisions that are reported. A list may have many documents, and a bulk request many bodies. */
 const MOST = 20
 
-/** The decisions of a run in their order, and whether some were left out. */
+/** Returns the decisions of a run in their order, and whether some were left out. */
 export function judgeOperations(run: ExplainedRun): {
   readonly judgements: readonly Judgement[]
   readonly isCut: boolean
@@ -268,13 +268,13 @@ function judgeOperation(
     const stored = rules.length > 0 ? (run.stored.get(collection.name) ?? []) : []
     return stored.length === 0 ? [judgeRead(at, null)] : stored.map((document) => judgeRead(at, document))
   }
-  // The first look: a write also looks at the document that it has stored.
+  // The first look is the right one, because a write later looks at the document that it has stored.
   const look = looks.find(({ document }) => document._id === id)
   if (operation === 'read') return [judgeRead(at, look?.document ?? null)]
-  // Only anonymous callers are rejected without reading the document.
+  // Without reading the document, the service rejects only anonymous callers.
   const reading =
     look || fits.length > 0 || run.answer.status === 404 ? [judgeRead(at, look?.document ?? null)] : []
-  // A document that is not readable is not changed.
+  // A document that the caller may not read is not changed.
   if (reading.length > 0 && !look?.holds) return reading
   return [...reading, judgeWrite(at, look?.document ?? null, bodies.at(-1) ?? null)]
 }
@@ -285,7 +285,7 @@ interface OperationContext {
   readonly place: string
 }
 
-/** The defaults of a rule before it is evaluated. */
+/** The parts of a rule that was not evaluated. */
 const BARE = { where: null, check: null, lacking: [], dropped: [], faults: [] } as const
 
 function judgeRead(at: OperationContext, document: StoredDocument | null): Judgement {
@@ -342,7 +342,7 @@ function judgeWrite(
 
 type AttemptVerdict = Pick<JudgedRule, 'verdict'> & Partial<JudgedRule>
 
-/** The outcome of a body under a rule. */
+/** Returns the result of a body under a rule. */
 function judgeAttempt(
   { run: { plan }, recorded: { collection, operation } }: OperationContext,
   rule: Rule,
@@ -366,7 +366,7 @@ function judgeAttempt(
     : { verdict: 'set', dropped, lacking: findLacking(rule, body.asking) }
 }
 
-/** The `check` of a rule; that of an update defaults to its `where` (CONTRACT.md §5). */
+/** Returns the `check` of a rule. For an update, it defaults to the `where` (CONTRACT.md §5). */
 export function placeOfCheck(
   { rule, pointer }: WrittenRule,
   operation: RuleOperation,
@@ -375,14 +375,14 @@ export function placeOfCheck(
   return rule?.where && operation === 'update' ? { check: rule.where, pointer: `${pointer}/where` } : null
 }
 
-/** The variables that a rule's `set` lacks; all of them if one has an invalid form. */
+/** Returns the variables in a rule's `set` that have no value; all variables if the reason is an invalid value. */
 function findLacking({ set }: Rule, asking: BoundCaller): readonly string[] {
   const variables = [...new Set(findVariables([...set.values()]))]
   const lacking = variables.filter((variable) => bindValue(variable, asking.binding) === undefined)
   return lacking.length > 0 ? lacking : variables
 }
 
-/** The subjects of a caller for an operation, in the order in which their rules are tried. */
+/** Returns the subjects of a caller for an operation, in the order in which their rules are tried. */
 function subjectsOf(
   caller: KnownCaller | null,
   mentioned: Iterable<string>,
@@ -394,11 +394,11 @@ function subjectsOf(
   return [...roles, ...others.filter((subject) => appliesTo(subject, caller))]
 }
 
-/** All subjects of a caller that a configuration can name. */
+/** Returns all subjects of a caller that a configuration can name. */
 export const listSubjects = (caller: Caller | null): readonly string[] =>
   subjectsOf(caller && { id: caller.id, roles: caller.roles ?? [], fields: {} }, [], 'read')
 
-/** The condition of a rule on a stored document; `null` for none. */
+/** Evaluates the condition of a rule on a stored document; `null` if there is no condition. */
 function judgeWhere(
   { run: { plan }, recorded }: OperationContext,
   compiled: Rule,
@@ -407,7 +407,7 @@ function judgeWhere(
 ): JudgedCondition | null {
   const { subject } = compiled
   const { collection } = recorded
-  // A write reads the caller's claims again.
+  // A write reads the caller's claims again, so the latest values are used.
   const asking = recorded.fits.at(-1)?.asking ?? recorded.looks.at(-1)?.asking ?? recorded.asking
   const judging = { collection, claims: plan.claims, asking, document }
   const parts: JudgedCondition[] = []

@@ -2,17 +2,17 @@ import { isObject } from '../../../core/json/own-properties.js'
 import type { RecordedOperation } from './recorder.js'
 import type { ExplainedRun } from './run-request.js'
 
-/** The target of an operation. */
+/** A recorded operation, and its target. */
 export interface ExplainedOperation {
   readonly operation: RecordedOperation
-  /** Its place in a batch, as a JSON pointer into the body; else empty. */
+  /** The position in a batch, as a JSON pointer into the body; otherwise empty. */
   readonly place: string
   readonly method: string
-  /** The document that the path names; `null` for none. */
+  /** The document that the path names; `null` if it names none. */
   readonly id: string | null
 }
 
-/** The operations of a request, in their order; several in a batch. */
+/** Returns the operations of a request in their order. Only a batch has several. */
 export function placesOf({ request, operations }: ExplainedRun): readonly ExplainedOperation[] {
   const { method, path, body } = request
   if (!isBatch(path)) {
@@ -32,7 +32,7 @@ const withoutQuery = (path: string): string => path.replace(/[?#].*$/s, '').repl
 
 const isBatch = (path: string): boolean => withoutQuery(path) === '/_batch'
 
-/** Path segments in the position of an id that are not ids. */
+/** Path segments at the position of an id that are names of other routes. */
 const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 
 function readId(path: string, { collection }: RecordedOperation): string | null {
@@ -49,7 +49,7 @@ function decode(part: string): string {
   }
 }
 
-/** The operations of a batch; none if the body is not a batch, which the service then rejects. */
+/** Returns the operations in a batch. If the body is not a valid batch, which the service rejects, there are none. */
 function readOperations(body: unknown): readonly unknown[] {
   const value = typeof body === 'string' ? parse(body) : body
   return isObject(value) && Array.isArray(value.operations) ? value.operations : []

@@ -15,26 +15,26 @@ interface RecordedCondition {
   readonly holds: boolean
 }
 
-/** A document that was read, and whether the caller may read it. */
+/** A document that was read, and whether the caller may read it (`holds`). */
 export interface RecordedLook extends RecordedCondition {
   readonly document: StoredDocument
 }
 
-/** The `where` of a rule for writing, on a stored document. */
+/** The `where` of a rule for writing, evaluated on a stored document. */
 export interface Fit extends RecordedCondition {
   readonly rule: Rule
   readonly document: StoredDocument
 }
 
-/** A body under one rule. */
+/** The attempt to apply one rule to a body. */
 export interface RecordedAttempt extends Attempted {
-  /** Absent for a rule that was not needed any more. */
+  /** Absent if the rule was not tried, because an earlier rule had run. */
   outcome?: RuleOutcome
-  /** The document as it would be stored, if the rule's `check` was evaluated. */
+  /** The document as it would be stored. Absent if the rule's `check` was not evaluated. */
   checked?: RecordedCondition & { readonly document: JsonObject }
 }
 
-/** A body, and the rules under which it was tried, in this order. */
+/** A body, and the rules that were tried for it, in their order. */
 export interface RecordedBody {
   readonly asking: BoundCaller
   readonly body: JsonObject
@@ -53,13 +53,13 @@ export interface RecordedOperation extends Omit<Permitted, 'collection'> {
 /** Records the decisions of a service about one request. */
 export interface Recorder {
   readonly operations: readonly RecordedOperation[]
-  /** The same service, which records its decisions. */
+  /** Returns the same service, but with its decisions recorded. */
   readonly record: (service: Service) => Service
-  /** The same hooks; their reads are not recorded. */
+  /** Returns the same hooks. Documents that they read are not recorded. */
   readonly unheard: (hooks: AnyHooks) => JsonObject
 }
 
-/** Creates the recorder of one request. It wraps the gates, the judges of rules and the choice of rules. */
+/** Creates the recorder of one request. It wraps the read gates, the rule judges and the choice of rules. */
 export function createRecorder(): Recorder {
   const operations: RecordedOperation[] = []
   const hearing: RecorderState = { operations, isDeaf: false }
@@ -73,13 +73,13 @@ export function createRecorder(): Recorder {
   }
 }
 
-/** The operations so far, and whether recording is paused. */
+/** The operations that were recorded so far, and whether recording is paused. */
 interface RecorderState {
   readonly operations: RecordedOperation[]
   isDeaf: boolean
 }
 
-/** A hook whose reads are not recorded; an invalid one stays unchanged. */
+/** Returns a hook whose reads are not recorded. An invalid hook is returned unchanged. */
 function hearNot(hook: JsonObject, hearing: RecorderState): JsonObject {
   const { before } = hook
   if (typeof before !== 'function') return hook
@@ -141,7 +141,7 @@ function recordService(service: Service, hearing: RecorderState): Service {
   }
 }
 
-/** A gate whose accesses record the documents that are read. */
+/** Wraps a gate so that the documents it reads are recorded. */
 const listen =
   (name: string, gate: ReadGate, current: () => RecordedOperation | undefined): ReadGate =>
   (asking) => {

@@ -10,23 +10,23 @@ import type { InsightOptions } from '../options.js'
 import type { ExplainedAnswer, ExplainedRequest } from './explanation.js'
 import { createRecorder, type RecordedOperation } from './recorder.js'
 
-/** A request that is sent repeatedly, at one fixed time. */
+/** A request with a fixed time, so that it can be sent repeatedly. */
 export type TimedRequest = Omit<ExplainedRequest, 'now'> & { readonly now: number }
 
-/** An answered request, and the decisions that led to the answer. */
+/** A request with its response, and the decisions that led to it. */
 export interface ExplainedRun {
   readonly request: TimedRequest
   readonly config: unknown
   readonly plan: Service['plan']
   readonly answer: ExplainedAnswer
   readonly operations: readonly RecordedOperation[]
-  /** The documents stored before the request, by collection. */
+  /** The documents that were stored before the request, by collection. */
   readonly stored: ReadonlyMap<string, readonly StoredDocument[]>
 }
 
 /**
- * Sends a request to a service of this configuration, over its own documents, and answers as `handler.as(caller)` does.
- * Throws `ConfigError`, and `ServiceError` for documents that cannot be stored.
+ * Sends a request to a new service with this configuration and the documents of the request. The response is that of
+ * `handler.as(caller)`. Throws `ConfigError`, and `ServiceError` for documents that cannot be stored.
  */
 export async function runRequest(
   config: unknown,
@@ -71,10 +71,10 @@ const EVERYTHING: ListQuery = { filter: everything, sort: [], skip: 0, limit: nu
 
 const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
-/** A logger that leaves errors to the console: the answer does not contain the error of a failed hook. */
+/** A logger that prints errors to the console, because the response does not contain the error of a failed hook. */
 const OF_HOOKS: Partial<Logger> = { info() {}, warn() {} }
 
-/** No answer shows a hash, and no caller logs in. */
+/** Hashes nothing, because no response shows a hash, and no caller logs in. */
 const NO_HASHER: Hasher = { hash: async () => 'hashed', verify: async () => false }
 
 function toRequest({ method, path, body, headers }: TimedRequest): Request {
@@ -102,14 +102,14 @@ async function readAnswer(response: Response): Promise<ExplainedAnswer> {
     code: typeof problem.code === 'string' ? problem.code : null,
     detail: typeof problem.detail === 'string' ? problem.detail : null,
     errors: Array.isArray(problem.errors) ? problem.errors : [],
-    // A list of strings in a header has the syntax of JSON here, because names need no escapes.
+    // In this header, a list of strings has the syntax of JSON, because names need no escapes.
     ignored: ignored === undefined ? [] : JSON.parse(`[${ignored}]`),
   }
 }
 
 async function readBody(response: Response): Promise<unknown> {
   if (response.headers.get('content-type') === 'text/event-stream') {
-    // A stream has no end.
+    // A stream of changes does not end, so its body cannot be read.
     await response.body?.cancel()
     return undefined
   }

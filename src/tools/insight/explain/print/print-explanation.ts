@@ -20,10 +20,10 @@ import type {
 } from '../explanation.js'
 import { grantPointer } from '../judge-operations.js'
 
-/** The most differences that are printed; `diff` prints them all, each with a counterexample. */
+/** The most differences that are printed. The command `diff` prints all of them, each with a counterexample. */
 const MOST = 8
 
-/** The rights that a change of permissions grants and removes, one line for each. */
+/** Describes the rights that a change of permissions grants and removes, one on each line. */
 function describeDifferences(differences: readonly Difference[]): readonly string[] {
   const lines = differences.slice(0, MOST).map(describe)
   const more = differences.length - lines.length
@@ -42,16 +42,18 @@ function describe(difference: Difference): string {
   return `${kind}: ${operation} ${collection}${what}, by ${who}${stale ? ' (with a document stored before)' : ''}`
 }
 
-/** The longest value that is printed whole. */
+/** The most characters of a value that is printed completely. */
 const LONGEST = 60
 
-/** A value as JSON, cut if it is long. */
+/** Prints a value as JSON, and truncates it if it is long. */
 function describeValue(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text
 }
 
-/** A condition, part by part; `verb` relates the document to a value: `is`, or `would be`. */
+/**
+ * Describes a condition, part by part. `verb` is `is` for a stored document, and `would be` for a document to store.
+ */
 function describeCondition(condition: JudgedCondition, verb: string, depth: number): readonly TreeLine[] {
   const { holds: isGood, pointer } = condition
   if (condition.kind === 'comparison')
@@ -74,7 +76,7 @@ function describeComparison(comparison: JudgedComparison, verb: string): string 
   return `${asked}${bound}: ${isLacking ? 'the caller has no such value' : found}`
 }
 
-/** Each verdict in words, for reading and for writing. */
+/** Each result in words, for reading and for writing. */
 const WORDS: { readonly [verdict in RuleVerdict]: readonly [reading: string, writing: string] } = {
   granted: ['shows it', 'runs'],
   silent: ['has no rule', 'has no rule'],
@@ -98,7 +100,7 @@ const MARKS: { readonly [verdict in RuleVerdict]?: boolean } = {
   refused: false,
 }
 
-/** A decision, as lines of a tree. */
+/** Describes a decision as the lines of a tree. */
 function describeJudgement(judgement: Judgement): readonly TreeLine[] {
   const { operation, collection, place, document, isGranted, rules } = judgement
   const silent = rules.filter(({ verdict }) => verdict === 'silent').map(({ subject }) => subject)
@@ -144,7 +146,7 @@ function describeRule(rule: JudgedRule, isReading: boolean): readonly TreeLine[]
   ]
 }
 
-/** A pointer without the prefix that the rule above it already shows. */
+/** Removes the prefix of a pointer that the rule in the line above already shows. */
 function shorten(pointer: string | null | undefined, outer: string | null): string | null {
   if (!pointer || pointer === outer) return null
   return outer !== null && pointer.startsWith(`${outer}/`) ? pointer.slice(outer.length + 1) : pointer
@@ -167,7 +169,7 @@ function describeDropped({ name, why }: DroppedProperty, isReading: boolean): st
   }
 }
 
-/** The style of a text on a terminal. */
+/** The style of text on a terminal. */
 interface TerminalStyle {
   readonly paint: Paint
   readonly width: number
@@ -175,7 +177,7 @@ interface TerminalStyle {
 
 const PLAIN: TerminalStyle = { paint: plain, width: WIDTH }
 
-/** Prints an explanation as text, in lines of at most `width` characters, except for longer words. */
+/** Prints an explanation as text. A line has at most `width` characters, unless a single word is longer. */
 export function printExplanation(explanation: Explanation, look: Partial<TerminalStyle> = {}): string {
   const { paint, width } = { ...PLAIN, ...look }
   const blocks = [
@@ -232,7 +234,7 @@ function describeAnswer({ status, code, detail, ignored }: ExplainedAnswer, widt
   return wrap(toPrintable(`${status}${what}${said}${dropped}`), width - 2).join('\n  ')
 }
 
-/** A line in which every character is visible: documents and callers are untrusted. */
+/** Makes every character of a line visible, because documents and callers are untrusted. */
 const toVisible = ({ text, pointer, ...line }: TreeLine): TreeLine => ({
   ...line,
   text: toPrintable(text),
@@ -257,11 +259,11 @@ function printLine(line: TreeLine, { paint, width }: TerminalStyle): readonly st
 const toItem = (line: TreeLine): string =>
   `${'  '.repeat(line.depth)}- ${markOf(line)} ${toMarkdown(line.text)}${line.pointer ? ` ${toCode(line.pointer)}` : ''}`
 
-/** The suggested grant: words, and each rule with its place. */
+/** The suggested grant: an explanation in words, and each new rule with its pointer. */
 interface Advice {
   readonly words: readonly string[]
   readonly rules: readonly { readonly pointer: string; readonly json: readonly string[] }[]
-  /** The other differences that it makes. */
+  /** The differences that the grant causes. */
   readonly changes: readonly string[]
 }
 
@@ -292,7 +294,7 @@ function describeAdditions({ names, conditions }: Suggestion): string {
   return added.length > 0 ? `; it ${added.join(', and ')}` : ''
 }
 
-/** JSON on one line if it fits, else with one member a line. */
+/** Prints JSON on one line if it fits; otherwise with each member on a line. */
 function printJson(value: unknown, width: number): readonly string[] {
   const short = printShort(value)
   if (short.length <= width || typeof value !== 'object' || value === null) return [short]

@@ -29,12 +29,12 @@ import { type ExplainedOperation, placesOf } from '../places.js'
 import type { RecordedAttempt, RecordedBody } from '../recorder.js'
 import { type ExplainedRun, runRequest } from '../run-request.js'
 
-/** A rule that is closer to letting a request through. */
+/** A changed rule that is closer to letting a request succeed. */
 interface Repaired {
   readonly rule: RuleConfig
-  /** The additional names that it accepts. */
+  /** The additional names that the rule accepts. */
   readonly names: readonly string[]
-  /** The added conditions. */
+  /** The number of added conditions. */
   readonly conditions: number
 }
 
@@ -45,7 +45,7 @@ interface Broken {
   readonly compiled: Rule
 }
 
-/** The next forms of a rule under which an operation was rejected, or that dropped a property. */
+/** Yields changed forms of a rule that rejected an operation or dropped a property, each with one addition. */
 function* repairRule({ operation: recorded, id }: ExplainedOperation, broken: Broken): Generator<Repaired> {
   const { operation, rule, compiled } = broken
   const { collection } = recorded
@@ -67,7 +67,7 @@ function* repairRule({ operation: recorded, id }: ExplainedOperation, broken: Br
   }
 }
 
-/** Widens a condition by an alternative: a field that it names equals the value of the document. */
+/** Widens a condition by an alternative: one of its fields may also have the value of the document. */
 function* widen(
   rule: RuleConfig,
   name: 'where' | 'check',
@@ -80,7 +80,7 @@ function* widen(
   }
 }
 
-/** A value that an equality can name: an element of an array, `null` for a missing value. */
+/** Returns a value for an equality: the first element of an array, and `null` for a missing value. */
 function scalarOf(value: unknown): unknown {
   const one = Array.isArray(value) ? value[0] : value
   return one === undefined || typeof one === 'object' ? null : one
@@ -93,7 +93,7 @@ function either(condition: WhereConfig, other: WhereConfig): WhereConfig {
     : { $or: [condition, other] }
 }
 
-/** The names that a rule dropped from a body although a rule could keep them. */
+/** Returns the names that a rule dropped from a body although a rule could accept them. */
 const droppedBy = (
   collection: Collection,
   { body }: RecordedBody,
@@ -108,13 +108,13 @@ const droppedBy = (
           isKeepable(collection, name),
       )
 
-/** Whether a body was accepted, and no property dropped that a rule could keep. */
+/** Whether a rule accepted a body and dropped no property that a rule could accept. */
 function isWhole(collection: Collection, body: RecordedBody): boolean {
   const ran = body.attempts.find(({ outcome }) => outcome?.kind === 'fits')
   return ran !== undefined && droppedBy(collection, body, ran).length === 0
 }
 
-/** The same rule, with more accepted names. */
+/** Returns the same rule with more accepted names. */
 function acceptNames(
   { fields, roleField }: Collection,
   rule: RuleConfig,
@@ -131,7 +131,7 @@ function acceptNames(
   }
 }
 
-/** The rule that decided: the first one that was tried, or would have been; `null` for none. */
+/** Returns the rule that decided: the first rule that was tried, or would have been tried; `null` if there is none. */
 function findDecisive(
   config: unknown,
   { operation: recorded }: ExplainedOperation,
@@ -153,13 +153,13 @@ const FRESH: { readonly [operation in RuleOperation]: RuleConfig } = {
   delete: {},
 }
 
-/** A rule for a subject without one: it accepts no property of a body yet. */
+/** Returns a rule for a subject that has none. It accepts no property of a body yet. */
 const freshRule = (operation: RuleOperation): RuleConfig => FRESH[operation]
 
-/** Rules of one subject, by operation, that replace its existing ones. */
+/** The new rules of one subject, by operation. They replace its existing rules. */
 type Rules = { readonly [operation in RuleOperation]?: RuleConfig }
 
-/** The change of a configuration that gives a subject some rules and keeps its others. */
+/** Returns the change of a configuration that gives a subject these rules and keeps its other rules. */
 function patchOf(config: unknown, collection: string, subject: string, rules: Rules): Suggestion['patch'] {
   const grants = grantsOf(config, collection)
   const grant = { ...expand(readOwn(grants, subject), subject), ...shorten(rules) }
@@ -175,7 +175,7 @@ function patchOf(config: unknown, collection: string, subject: string, rules: Ru
   ]
 }
 
-/** A grant in the form by operation. */
+/** Writes a grant in the form that has a rule for each operation. */
 function expand(grant: unknown, subject: string): JsonObject {
   if (typeof grant === 'boolean') {
     const operations = OPERATIONS.filter((operation) => subject !== OWNER || operation !== 'create')
@@ -187,7 +187,7 @@ function expand(grant: unknown, subject: string): JsonObject {
   return { ...others, read: true, create: { ...(pick ? { pick } : {}), ...(omit ? { omit } : {}) } }
 }
 
-/** A rule without restrictions is `true`. */
+/** Writes a rule without restrictions as `true`. */
 const shorten = (rules: Rules): Suggestion['rules'] =>
   Object.fromEntries(
     Object.entries(rules).map(([operation, rule]) => [operation, Object.keys(rule).length > 0 ? rule : true]),
@@ -204,17 +204,17 @@ function put(target: unknown, [name, ...rest]: readonly string[], value: JsonObj
   return { ...object, [name]: put(readOwn(object, name), rest, value) }
 }
 
-/** Compares two configurations: `comparePermissions`. */
+/** Compares two configurations, as `comparePermissions` does. */
 export type CompareConfigs = (before: unknown, after: unknown, options: InsightOptions) => Suggestion['diff']
 
-/** A grant to one subject that may let the request through. */
+/** A grant to one subject that may let the request succeed. */
 interface Candidate {
   readonly rules: Rules
   readonly names: readonly string[]
   readonly conditions: number
 }
 
-/** The most conditions that a candidate adds: rules with more are unreadable. */
+/** The most conditions that a candidate adds. A rule with more added conditions is hard to read. */
 const MOST_CONDITIONS = 4
 /** The most candidates that are tried for one subject. */
 const MOST_CANDIDATES = 200
@@ -228,9 +228,9 @@ export interface Refused {
 }
 
 /**
- * Finds the first grant that would have let a request through (CONTRACT.md §8, "Explain"): by subject, then with the
- * fewest names, then with the fewest added conditions. Each candidate is put into the configuration, and the request
- * sent again.
+ * Finds the first grant that would have let a request succeed (CONTRACT.md §8, "Explain"). Grants are ordered by
+ * subject, then by the number of added names, then by the number of added conditions. To test a grant, it is put into a
+ * copy of the configuration, and the request is sent again.
  */
 export async function suggestGrant(refused: Refused): Promise<Suggestion | null> {
   const { run, missing, options, compare } = refused
@@ -253,7 +253,10 @@ export async function suggestGrant(refused: Refused): Promise<Suggestion | null>
   return null
 }
 
-/** `owner` of an own document, the caller's roles in the configuration's order, `user`, `*`. */
+/**
+ * Returns the subjects to try, in order: `owner` if the caller created the document, the caller's roles in the order of
+ * the configuration, `user`, `*`.
+ */
 function candidateSubjects(run: ExplainedRun, { collection, document, place }: Missing): readonly string[] {
   const { caller } = place.operation.asking
   if (caller === null) return [EVERYONE]
@@ -264,14 +267,14 @@ function candidateSubjects(run: ExplainedRun, { collection, document, place }: M
   return [...(isOwn ? [OWNER] : []), ...roles, SIGNED_IN, EVERYONE]
 }
 
-/** Whether an earlier operation of the same batch creates a document. */
+/** Whether another operation of the same batch creates the document. */
 const isCreated = (run: ExplainedRun, { place }: ExplainedOperation, document: string | null): boolean =>
   document !== null &&
   placesOf(run).some(
     (other) => other.place !== place && other.id === document && other.operation.operation === 'create',
   )
 
-/** Tries candidates, those with the fewest additions first. */
+/** Tries candidates for one subject. Those with the fewest additions are tried first. */
 async function searchFor(
   subject: string,
   { run, missing, options }: Refused,
@@ -295,7 +298,9 @@ async function searchFor(
   return undefined
 }
 
-/** Takes the one with the fewest names, then with the fewest conditions, then the earliest. */
+/**
+ * Removes and returns the best candidate: the one with the fewest names, then the fewest conditions, then the earliest.
+ */
 function takeFirst(open: Candidate[]): Candidate | undefined {
   let first = 0
   for (const [i, { names, conditions }] of open.entries()) {
@@ -306,7 +311,7 @@ function takeFirst(open: Candidate[]): Candidate | undefined {
   return open.splice(first, 1)[0]
 }
 
-/** Runs the request under another configuration; `undefined` if that is invalid. */
+/** Runs the request under another configuration; `undefined` if that configuration is invalid. */
 async function tryRun(
   config: unknown,
   { request }: ExplainedRun,
@@ -320,12 +325,12 @@ async function tryRun(
   }
 }
 
-/** Whether a request succeeded, and no property was dropped that a rule could keep. */
+/** Whether a request succeeded, and no property was dropped that a rule could accept. */
 export const isThrough = ({ answer: { status }, operations }: ExplainedRun): boolean =>
   ((status >= 200 && status < 300) || status === 304) &&
   operations.every(({ collection, bodies }) => bodies.every((body) => isWhole(collection, body)))
 
-/** The candidates that extend a failed one by one addition: a missing right, or a part of a rule. */
+/** Yields candidates that extend a failed candidate by one addition: a missing right, or a part of a rule. */
 function* nextCandidates(
   subject: string,
   candidate: Candidate,
@@ -348,7 +353,7 @@ function* nextCandidates(
   }
 }
 
-/** The right to write the properties that a successful request has dropped. */
+/** Finds the right to write the properties that a successful request dropped. */
 function findDropping(run: ExplainedRun, collection: string): Missing | undefined {
   const place = placesOf(run).find(
     ({ operation: { collection: its, bodies } }) =>
@@ -358,8 +363,8 @@ function findDropping(run: ExplainedRun, collection: string): Missing | undefine
 }
 
 /**
- * A subject's own rule is repaired, never replaced, so no caller loses a right. Without one, the subject gets the rule
- * that decided.
+ * Adds a right to a candidate. If the subject already has a rule, that rule is extended and never replaced, so no
+ * caller loses a right. Otherwise the subject gets a copy of the rule that decided.
  */
 function* addRight(
   subject: string,

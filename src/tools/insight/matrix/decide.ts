@@ -6,13 +6,13 @@ import type { MatrixCondition, MatrixFields, MatrixRule } from './types.js'
 
 /** The names that an operation could ever concern. */
 interface FieldScope {
-  /** In the order of the schema, then of the rules. */
+  /** The names in the order of the schema, then system fields. */
   readonly names: readonly string[]
-  /** Whether there may be others that no schema declares: a body can have any property. */
+  /** Whether there may be other names that no schema declares. A body can contain any property. */
   readonly isOpen: boolean
 }
 
-/** The fields that a collection could show, or accept from a body. */
+/** Returns the fields that a collection could show, or accept from a body. */
 export function scopeOf(
   { fields, additionalProperties, verifiedField }: Collection,
   operation: RuleOperation,
@@ -25,7 +25,7 @@ export function scopeOf(
   return { names: [...declared.map(({ name }) => name), ...system], isOpen }
 }
 
-/** The fields that a rule shows, or accepts from a body. */
+/** Returns the fields that a rule shows, or accepts from a body. */
 export function fieldsOf(rule: Rule, collection: Collection, operation: RuleOperation): MatrixFields {
   const scope = scopeOf(collection, operation)
   const { pick, omit } = rule.properties
@@ -41,7 +41,10 @@ export function fieldsOf(rule: Rule, collection: Collection, operation: RuleOper
 const isDeclared = ({ fields }: Collection, name: string): boolean =>
   fields.some((field) => field.name === name) || (SYSTEM_FIELDS as readonly string[]).includes(name)
 
-/** The shortest form of a set of fields; in the order of the schema, then of the alphabet. */
+/**
+ * Returns the shortest form of a set of fields. Names are in the order of the schema; undeclared names follow in
+ * alphabetical order.
+ */
 export function tidy(fields: MatrixFields, { names: known, isOpen }: FieldScope): MatrixFields {
   if (fields.kind === 'all') return ALL
   const place = (name: string): number => (known.includes(name) ? known.indexOf(name) : known.length)
@@ -53,11 +56,11 @@ export function tidy(fields: MatrixFields, { names: known, isOpen }: FieldScope)
 
 const ALL: MatrixFields = { kind: 'all' }
 
-/** Whether a set has a field. */
+/** Whether a set contains a field. */
 export const hasField = (fields: MatrixFields, name: string): boolean =>
   fields.kind === 'all' || fields.names.includes(name) === (fields.kind === 'only')
 
-/** The union of two sets. */
+/** Returns the union of two sets. */
 function unite(a: MatrixFields, b: MatrixFields): MatrixFields {
   if (a.kind === 'all' || b.kind === 'all') return ALL
   if (a.kind === 'only' && b.kind === 'only') return { kind: 'only', names: [...a.names, ...b.names] }
@@ -65,7 +68,7 @@ function unite(a: MatrixFields, b: MatrixFields): MatrixFields {
   return { kind: 'except', names: except.names.filter((name) => !hasField(other, name)) }
 }
 
-/** Whether a set contains all of another. */
+/** Whether the set `outer` contains all fields of `inner`. */
 function covers(outer: MatrixFields, inner: MatrixFields): boolean {
   if (outer.kind === 'all') return true
   if (inner.kind === 'only') return inner.names.every((name) => hasField(outer, name))
@@ -73,17 +76,17 @@ function covers(outer: MatrixFields, inner: MatrixFields): boolean {
   return outer.kind === 'except' && outer.names.every((name) => missing.includes(name))
 }
 
-/** Whether two conditions hold for the same documents, as far as their text shows it. */
+/** Whether two conditions are true for the same documents, as far as their text shows. */
 export const isSameCondition = (a: MatrixCondition | null, b: MatrixCondition | null): boolean =>
   a === null || b === null ? a === b : a.text === b.text
 
-/** Whether every document of `inner` is one of `outer`, as far as their text shows it. */
+/** Whether each document that meets `inner` also meets `outer`, as far as their text shows. */
 const holdsFor = (outer: MatrixCondition | null, inner: MatrixCondition | null): boolean =>
   outer === null || isSameCondition(outer, inner)
 
 /**
- * Combines rules for read or delete, which add up: rules for the same documents become one, and a rule that others
- * cover is left out.
+ * Combines rules for read or delete, whose rights add up. Rules for the same documents are joined into one. A rule is
+ * left out if a rule for all documents gives the same rights.
  */
 export function addUp(rules: readonly MatrixRule[], scope: FieldScope): readonly MatrixRule[] {
   const joined: MatrixRule[] = []
@@ -97,7 +100,10 @@ export function addUp(rules: readonly MatrixRule[], scope: FieldScope): readonly
   return joined.filter((rule) => rule === open || !open || !coversRule(open, rule))
 }
 
-/** Two rules for the same documents as one. A rule whose fields the other includes is not named. */
+/**
+ * Joins two rules for the same documents into one. If one of them includes all fields of the other, it replaces the
+ * other.
+ */
 function joinRules(a: MatrixRule, b: MatrixRule, scope: FieldScope): MatrixRule {
   if (a.fields && b.fields && !isSameRule(a, b)) {
     if (covers(a.fields, b.fields)) return a
@@ -114,8 +120,9 @@ const coversRule = (outer: MatrixRule, inner: MatrixRule): boolean =>
   !outer.fields || !inner.fields || covers(outer.fields, inner.fields)
 
 /**
- * The rules that can run, of those that are tried in order (CONTRACT.md §5): no rule after one that takes every
- * request, and none that is stricter than an earlier one with the same fields and values.
+ * Returns the rules that can run, if the given rules are tried in order (CONTRACT.md §5). If the first rule accepts
+ * every request, no other can run. A rule cannot run either if it is stricter than an earlier rule with the same fields
+ * and values.
  */
 export function cutUnreachable(rules: readonly MatrixRule[]): readonly MatrixRule[] {
   const [first] = rules
@@ -123,7 +130,10 @@ export function cutUnreachable(rules: readonly MatrixRule[]): readonly MatrixRul
   return rules.filter((rule, i) => !rules.slice(0, i).some((earlier) => precludes(earlier, rule)))
 }
 
-/** A rule that takes every body is the last one tried: its validation errors are the answer. */
+/**
+ * Whether a rule accepts every body. Then no other rule is tried, because validation errors of the first rule are the
+ * response.
+ */
 const takesAll = ({ where, fields, set, check }: MatrixRule): boolean =>
   where === null && fields?.kind === 'all' && Object.keys(set).length === 0 && check === null
 
@@ -132,13 +142,13 @@ const precludes = (earlier: MatrixRule, later: MatrixRule): boolean =>
   holdsFor(earlier.where, later.where) &&
   holdsFor(earlier.check, later.check)
 
-/** Whether two rules mean the same, apart from their places. */
+/** Whether two rules have the same meaning, apart from their pointers. */
 const isSameRule = (a: MatrixRule, b: MatrixRule): boolean => keyOf([a]) === keyOf([b])
 
-/** The meaning of rules without their places, as a text that is equal for equal rules. */
+/** Describes the meaning of rules without their pointers. The descriptions of equal rules are equal. */
 export const keyOf = (rules: readonly MatrixRule[]): string =>
   JSON.stringify(rules.map(({ where, fields, set, check }) => [where?.text, fields, set, check?.text]))
 
-/** Whether all documents of the rules are among those that other rules show. */
+/** Whether all documents to which the rules apply can be read. */
 export const isShown = (rules: readonly MatrixRule[], read: readonly MatrixRule[]): boolean =>
   rules.every(({ where }) => read.some((one) => holdsFor(one.where, where)))

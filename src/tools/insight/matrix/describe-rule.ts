@@ -9,15 +9,15 @@ import { describeCondition } from '../text/describe-condition.js'
 import { fieldsOf, scopeOf, tidy } from './decide.js'
 import type { MatrixCondition, MatrixRule } from './types.js'
 
-/** A compiled collection and its source: compiled rules do not keep the text of conditions. */
+/** A compiled collection and its source. Both are needed because compiled rules do not keep the text of conditions. */
 export interface RuleContext {
   readonly collection: Collection
   readonly written: CollectionConfig
-  /** The field without which only roles read a document; `null` if there is none. */
+  /** The field that a document must have to be visible to callers without a role; `null` if there is none. */
   readonly shownWith: string | null
 }
 
-/** A compiled collection with its source. */
+/** Returns a compiled collection with its source. */
 export function describedBy(config: Partial<Config>, collection: Collection): RuleContext {
   const { name, verifiedField } = collection
   return {
@@ -27,7 +27,7 @@ export function describedBy(config: Partial<Config>, collection: Collection): Ru
   }
 }
 
-/** A rule in words. */
+/** Describes a rule in words. */
 export function describeRule(rule: Rule, operation: RuleOperation, described: RuleContext): MatrixRule {
   const { collection } = described
   const { pointer, written } = locate(rule.subject, operation, described)
@@ -52,7 +52,9 @@ interface Located {
   readonly written: RuleConfig
 }
 
-/** The pointer and the source of the grant, or refusal, of an operation to a subject that mentions it. */
+/**
+ * Returns the pointer and the source of a grant. If a subject mentions an operation, the grant may also be a refusal.
+ */
 export function locate(
   subject: string,
   operation: RuleOperation,
@@ -70,7 +72,10 @@ const conditionAt = (pointer: string, where: WhereConfig = {}): MatrixCondition 
   pointers: [pointer],
 })
 
-/** An unverified account is visible to roles alone (CONTRACT.md §4, "No enumeration"). */
+/**
+ * Adds the condition that an account is verified. Only roles see unverified accounts (CONTRACT.md §4, "No
+ * enumeration").
+ */
 function narrow(condition: MatrixCondition, { shownWith }: RuleContext): MatrixCondition {
   if (shownWith === null) return condition
   const verified: WhereConfig = { [shownWith]: { $exists: true } }

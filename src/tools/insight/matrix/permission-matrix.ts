@@ -34,7 +34,7 @@ const SAMPLES: { readonly [type in ComparableType]: Scalar } = {
   boolean: true,
 }
 
-/** The variables of an anonymous caller: no `$user`, and only claims that do not depend on it. */
+/** Returns the variables of an anonymous caller. It has no `$user`, and only claims that do not depend on `$user`. */
 function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Binding {
   const now = SAMPLES.timestamp as string
   const plain: Binding = { user: null, now }
@@ -59,23 +59,23 @@ function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Bindin
 }
 
 /**
- * Whether a rule could run for an anonymous caller, with any documents. An operation has only one such rule, so a rule
- * that cannot run hides no other.
+ * Whether a rule can run for an anonymous caller, for any documents. A rule that cannot run can be left out, because an
+ * operation has only one rule for anonymous callers.
  */
 const canRun = (rule: Rule, binding: Binding): boolean =>
   [rule.where, rule.check].every((where) => !isNothing(bindWhere(where, binding))) &&
   bindSet(rule, { caller: null, binding }) !== undefined
 
-/** The inputs for the rights of callers to the documents of a collection. */
+/** The inputs for describing the rights of callers in a collection. */
 interface CallerScope {
   readonly described: RuleContext
-  /** The accounts, if the service keeps them. */
+  /** The accounts, if the service keeps accounts. */
   readonly accounts: AuthPlan | null
   /** The variables of an anonymous caller. */
   readonly anonymous: Binding
 }
 
-/** The rights of a kind of caller; for signed-in callers, followed by those to their own documents. */
+/** Describes the rights of a kind of caller. For signed-in callers, the rights to their own documents follow. */
 function describeCaller(
   caller: MatrixCaller,
   known: KnownCaller | null,
@@ -99,7 +99,7 @@ function describeCaller(
   return known === null ? [main] : [main, { caller, isOwner: true, ...describeExisting(known, true, scope) }]
 }
 
-/** The rights of a caller to existing documents. */
+/** Describes the rights of a caller to existing documents. */
 function describeExisting(
   known: KnownCaller | null,
   isOwner: boolean,
@@ -113,7 +113,7 @@ function describeExisting(
     describeAll(mine(selectReadRules(collection.permissions, known)), 'read', known, scope),
     scopeOf(collection, 'read'),
   )
-  // A caller changes only documents that it may read.
+  // A caller can change only documents that it may read.
   const select = (operation: 'update' | 'delete'): readonly Rule[] =>
     read.length > 0 ? mine(selectWriteRules(collection.permissions[operation], known)) : []
   return {
@@ -123,7 +123,7 @@ function describeExisting(
   }
 }
 
-/** The rules that could run for a caller, in words. */
+/** Describes the rules that can run for a caller. */
 const describeAll = (
   rules: readonly Rule[],
   operation: RuleOperation,
@@ -134,7 +134,10 @@ const describeAll = (
     .filter((rule) => known !== null || canRun(rule, anonymous))
     .map((rule) => describeRule(rule, operation, described))
 
-/** Registration accepts identifier and secret, and the fields that `*` may create, except the role (CONTRACT.md §4). */
+/**
+ * Describes registration. It accepts the identifier, the secret, and the fields that `*` may create, except the role
+ * (CONTRACT.md §4).
+ */
 function describeRegistration(
   { users, identifier, secret }: AuthPlan,
   { described, anonymous }: CallerScope,
@@ -159,9 +162,9 @@ function describeRegistration(
 }
 
 /**
- * Describes the permissions of a configuration: for every collection, operation and kind of caller the documents, the
- * fields, the forced values, and their rules (CONTRACT.md §8, "Matrix"). Rules without effect for a caller are not
- * named. Throws `ConfigError` where a service would.
+ * Describes the permissions of a configuration (CONTRACT.md §8, "Matrix"). For each collection, operation and kind of
+ * caller, it lists the documents, the fields, the forced values and the rules that give the right. Rules that have no
+ * effect for a caller are left out. Throws `ConfigError` if a service would.
  *
  * @example
  * ```ts
@@ -174,7 +177,8 @@ export const permissionMatrix = (config: unknown, options: InsightOptions = {}):
   describePermissions(compileForInsight(config, options), config, options.authenticate)
 
 /**
- * The matrix of a compiled configuration. With `authenticate`, the host names the caller, and there is no registration.
+ * Describes the permissions of a compiled configuration. With `authenticate`, the host identifies callers, so there is
+ * no registration.
  */
 export function describePermissions(
   plan: ServicePlan,
@@ -203,7 +207,7 @@ export function describePermissions(
   }
 }
 
-/** The roles that permissions name, in the order of the configuration. */
+/** Returns the roles that permissions name, in the order of the configuration. */
 const rolesOf = ({ permissions = {} }: CollectionConfig): readonly string[] =>
   Object.keys(permissions).filter(isRole)
 

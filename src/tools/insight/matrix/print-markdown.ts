@@ -7,8 +7,8 @@ import { type Cell, COLUMNS, type MatrixRow, nameRole, toRows } from './rows.js'
 import type { CollectionMatrix, MatrixClaim, MatrixFields, MatrixRule, PermissionMatrix } from './types.js'
 
 /**
- * A matrix as Markdown, made for commits and reviews: a self-contained line for each rule of each kind of caller, so
- * that a change appears only in the lines of the callers that it concerns.
+ * Prints a matrix as Markdown for commits and reviews. Each rule of each kind of caller has a self-contained line, so
+ * that a change appears only in the lines of the callers that it affects.
  */
 export const printMarkdown = ({ collections, claims }: PermissionMatrix): string =>
   [ABOUT, ...collections.map(printCollection), ...(claims.length > 0 ? [printClaims(claims)] : [])]
@@ -38,7 +38,7 @@ function printCollection(collection: CollectionMatrix): readonly string[] {
   return [`## ${toCode(name)}`, '', ...layOutMarkdown(HEAD, lines), ...order]
 }
 
-/** The lines of a row. An owner's row has the differences from the row to which it belongs. */
+/** Returns the table lines of a row. An owner's row has only the differences from the row to which it belongs. */
 function printRow(row: MatrixRow, outer: MatrixRow | undefined): readonly (readonly string[])[] {
   const isRegistering = row.cells.create?.operation === 'register'
   const labels = row.isInner ? [...(outer?.labels ?? []), ...(isRegistering ? [] : row.labels)] : row.labels
@@ -53,7 +53,7 @@ function printRow(row: MatrixRow, outer: MatrixRow | undefined): readonly (reado
   })
 }
 
-/** A quoted label may contain marks of Markdown. */
+/** Prints a quoted label as code, because it may contain Markdown syntax. */
 const printLabel = (label: string): string => (label.startsWith('"') ? toCode(label) : label)
 
 function printCell({ operation, rules }: Cell): readonly (readonly string[])[] {

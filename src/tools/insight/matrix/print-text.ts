@@ -6,7 +6,7 @@ import { isShown } from './decide.js'
 import { COLUMNS, type MatrixRow, nameRole, toRows } from './rows.js'
 import type { CollectionMatrix, MatrixClaim, MatrixOperation, MatrixRule, PermissionMatrix } from './types.js'
 
-/** A line of a grid. */
+/** A row of a grid. */
 interface GridRow {
   readonly cells: readonly string[]
   readonly isHead?: boolean
@@ -15,15 +15,15 @@ interface GridRow {
 /** The gap after a column. */
 const GRID_GAP = 2
 
-/** A column of this width, with its gap, keeps it if one space is enough of a gap. */
+/** The usual width of a column, including the gap. A column keeps it if a gap of one space is enough. */
 const USUAL = 22
 
-/** Narrower columns cannot be read. */
+/** The least width of a column. Narrower columns cannot be read. */
 const GRID_NARROW = 10
 
 /**
- * Lays out rows in columns. If they need more than `width`, the widest ones are narrowed, and their cells wrapped. No
- * line ends in a space.
+ * Lays out rows in columns. If they are wider than `width`, the widest columns are narrowed and their cells are
+ * wrapped. No line ends in a space.
  */
 function layOutGrid(rows: readonly GridRow[], width: number, paint: Paint): readonly string[] {
   const widths = narrow(naturalWidths(rows), width)
@@ -40,7 +40,7 @@ function layOutGrid(rows: readonly GridRow[], width: number, paint: Paint): read
   })
 }
 
-/** The last text of a line needs no padding. */
+/** Joins the cells of a line. The last non-empty cell needs no padding. */
 function layOutLine(
   texts: readonly string[],
   widths: readonly number[],
@@ -58,7 +58,7 @@ function layOutLine(
 /** The text of a cell without rights. */
 export const NOTHING = '–'
 
-/** The last column needs no gap. */
+/** Returns the characters that fit into a column. The last column needs no gap. */
 const roomIn = (widths: readonly number[], column: number): number =>
   (widths[column] ?? 0) - (column === widths.length - 1 ? 0 : 1)
 
@@ -71,7 +71,7 @@ function naturalWidths(rows: readonly GridRow[]): readonly number[] {
   })
 }
 
-/** Narrows the widest column until all fit. */
+/** Narrows the widest column repeatedly until all columns fit. */
 function narrow(widths: readonly number[], room: number): readonly number[] {
   const fitted = [...widths]
   for (let over = fitted.reduce((sum, width) => sum + width, 0) - room; over > 0; over--) {
@@ -83,7 +83,7 @@ function narrow(widths: readonly number[], room: number): readonly number[] {
   return fitted
 }
 
-/** Breaks a text after spaces and bars, else after a slash, else anywhere. */
+/** Breaks text into lines after spaces and bars. A longer piece is broken after a slash, or anywhere. */
 function breakText(text: string, room: number): readonly string[] {
   const lines: string[] = []
   let line = ''
@@ -98,7 +98,7 @@ function breakText(text: string, room: number): readonly string[] {
   return [...lines, line.trimEnd()]
 }
 
-/** The parts of a word that is too long for a line. */
+/** Divides a word that is too long for a line. */
 function shorten(piece: string, room: number): readonly string[] {
   if (piece.trimEnd().length <= room) return [piece]
   return piece
@@ -106,22 +106,22 @@ function shorten(piece: string, room: number): readonly string[] {
     .flatMap((part) => part.match(new RegExp(`.{1,${Math.max(1, room)}}`, 'gu')) ?? [])
 }
 
-/** A text that is too long for a cell, and its pointers. */
+/** A text that is too long for a cell, with its pointers and the letter that replaces it. */
 interface LetterNote {
   readonly letter: string
   readonly text: string
   readonly pointers: readonly string[]
 }
 
-/** Gives each text a letter; equal texts share it. */
+/** Assigns a letter to each text. Equal texts have the same letter. */
 interface Letters {
-  /** The letter of a text with these pointers. */
+  /** Returns the letter of a text, and adds pointers to it. */
   of(text: string, pointers: readonly string[]): string
-  /** The texts with a letter, in the order of their first use. */
+  /** Returns the texts that have a letter, in the order of their first use. */
   readonly notes: () => readonly LetterNote[]
 }
 
-/** Creates the letters of a table; `taken` are words with another meaning, as the names of fields. */
+/** Creates the letters of a table. `taken` contains words with another meaning, such as field names. */
 function createLetters(taken: ReadonlySet<string>): Letters {
   const notes = new Map<string, { readonly letter: string; readonly pointers: Set<string> }>()
   let count = 0
@@ -141,16 +141,16 @@ function createLetters(taken: ReadonlySet<string>): Letters {
   }
 }
 
-/** `a` to `z`, then `aa`. */
+/** Returns `a` to `z`, then `aa`, `ab` and so on. */
 function toLetters(number: number): string {
   const last = String.fromCharCode(97 + (number % 26))
   return number < 26 ? last : toLetters(Math.floor(number / 26) - 1) + last
 }
 
-/** The words in cells beside names and letters. */
+/** The words in cells that are neither names nor letters. */
 const WORDS: ReadonlySet<string> = new Set(['all', 'any', 'as', 'no', 'fields', 'set', 'then'])
 
-/** The rules of a cell in a few words; conditions and forced values are letters. */
+/** Describes the rules of a cell in a few words. Letters replace conditions and forced values. */
 const abbreviate = (rules: readonly MatrixRule[], operation: MatrixOperation, letters: Letters): string =>
   rules
     .map((rule) => abbreviateRule(rule, operation, letters))
@@ -165,7 +165,7 @@ function abbreviateRule(rule: MatrixRule, operation: MatrixOperation, letters: L
     const places = pointers.map((pointer) => `${pointer}/set`)
     parts.push(`set ${letters.of(describeForced(set), places)}`)
   }
-  // A `where` also holds after an update, unless the rule has another `check`.
+  // After an update, `where` must still be true, unless the rule has a `check` of its own.
   const isPlain = operation === 'read' || operation === 'delete' || check?.text === where?.text
   if (!isPlain) parts.push(`then ${check ? letters.of(check.text, check.pointers) : 'any'}`)
   return parts.join('; ')
@@ -188,10 +188,10 @@ interface LegendEntry {
 /** The gap before the pointers. */
 const GAP = 3
 
-/** Narrower texts cannot be read. */
+/** The least width of the text column. Narrower texts cannot be read. */
 const NARROW = 24
 
-/** Lays out notes in three columns; if they are wider than `width`, their texts are wrapped. */
+/** Lays out notes in three columns. If they are wider than `width`, their texts are wrapped. */
 function layOutNotes(notes: readonly LegendEntry[], width: number, paint: Paint): readonly string[] {
   const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map(({ length }) => length))
   const printable = notes.map((note) => ({ ...note, pointers: note.pointers.map(toPrintable) }))
@@ -210,19 +210,21 @@ function layOutNotes(notes: readonly LegendEntry[], width: number, paint: Paint)
   })
 }
 
-/** How a matrix is printed on a terminal. */
+/** The options for printing a matrix on a terminal. */
 export interface TextOptions {
-  /** Default: no colours. */
+  /** Colours the text. Default: no colours. */
   readonly paint?: Paint
-  /** The widest line, in characters. Default 100. */
+  /** The most characters of a line. Default 100. */
   readonly width?: number
-  /** Whether a second table names the rules, and signs are explained. Default: false. */
+  /**
+   * Whether to print a second table with the pointers of the rules, and an explanation of the signs. Default: false.
+   */
   readonly isFull?: boolean
 }
 
 type TextLayout = Required<TextOptions>
 
-/** A matrix as text: for each collection a table and the meaning of its letters, then the claims. */
+/** Prints a matrix as text: for each collection a table and the meaning of its letters, then the claims. */
 export function printText({ collections, claims }: PermissionMatrix, options: TextOptions = {}): string {
   const place = { paint: plain, width: WIDTH, isFull: false, ...options }
   const tables = collections.map((collection) => printCollection(collection, place))
@@ -249,7 +251,7 @@ function printCollection(collection: CollectionMatrix, place: TextLayout): reado
   ]
 }
 
-/** The names in the cells. */
+/** Returns the field names in the cells. */
 const namesIn = (rows: readonly MatrixRow[]): ReadonlySet<string> =>
   new Set(rows.flatMap(rulesIn).flatMap(({ fields }) => (fields && 'names' in fields ? fields.names : [])))
 
@@ -262,7 +264,7 @@ const abbreviateRow = ({ cells }: MatrixRow, letters: Letters): readonly string[
     return cell.rules.length > 0 ? abbreviate(cell.rules, cell.operation, letters) : NOTHING
   })
 
-/** A text of several words that a row above already has is replaced by the name of that row. */
+/** Replaces a text of several words by the name of an earlier row that has the same text in this column. */
 const referBack = (
   rows: readonly MatrixRow[],
   texts: readonly (readonly string[])[],
@@ -275,7 +277,7 @@ const referBack = (
     }),
   )
 
-/** The first row with a text in a column. */
+/** Returns the index of the first row that has a text in a column. */
 const findRow = (
   rows: readonly MatrixRow[],
   texts: readonly (readonly string[])[],
@@ -294,7 +296,7 @@ function toGrid(
   return [{ isHead: true, cells: [name, ...COLUMNS] }, ...lines]
 }
 
-/** Remarks that the table itself does not show. */
+/** Returns facts that the table itself does not show. */
 function remarksOn({ roles }: CollectionMatrix, rows: readonly MatrixRow[]): readonly string[] {
   const isAllShown = rows.every(({ cells: { read, update, delete: removal } }) =>
     [update, removal].every((cell) => isShown(cell?.rules ?? [], read?.rules ?? [])),
@@ -305,7 +307,7 @@ function remarksOn({ roles }: CollectionMatrix, rows: readonly MatrixRow[]): rea
   ]
 }
 
-/** The rules of the cells, as places in the permissions of the collection. */
+/** Prints the pointers of the rules in each cell, relative to the permissions of the collection. */
 function printRules(
   { name }: CollectionMatrix,
   rows: readonly MatrixRow[],
@@ -325,7 +327,7 @@ function printRules(
     : ['', ...breakText(`rules in ${at}/…`, width), ...layOutGrid(toGrid(name, rows, texts), width, paint)]
 }
 
-/** The pointers to the rules of a cell, from a place on. */
+/** Returns the pointers of the rules of a cell, without the prefix `at`. */
 const pointersOf = (
   { rules }: { readonly rules: readonly { readonly pointers: readonly string[] }[] },
   at = '',
@@ -344,7 +346,7 @@ const printClaims = (claims: readonly MatrixClaim[], { paint, width }: TextLayou
   ),
 ]
 
-/** The meaning of the signs of a table. */
+/** The meaning of the signs in a table. */
 const SIGNS: readonly (readonly [sign: string, meaning: string])[] = [
   ['–', 'nothing'],
   ['all', 'every document, every field'],

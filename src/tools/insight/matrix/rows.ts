@@ -2,7 +2,7 @@ import { toPrintable } from '../../../core/start/printable.js'
 import { keyOf } from './decide.js'
 import type { CallerMatrix, CollectionMatrix, MatrixCaller, MatrixOperation, MatrixRule } from './types.js'
 
-/** The operations of a table, in the order of its columns. */
+/** The operations that have a column in a table, in the order of the columns. */
 export const COLUMNS = ['create', 'read', 'update', 'delete'] as const
 
 /** An operation that has a column. */
@@ -14,22 +14,22 @@ export interface Cell {
   readonly rules: readonly MatrixRule[]
 }
 
-/** Callers with the same rights. */
+/** A row for callers with the same rights. */
 export interface MatrixRow {
-  /** `anonymous`, `everyone`, `user` or roles; of an inner row `own` or `registers`. */
+  /** `anonymous`, `everyone`, `user` or role names. An inner row has `own` or `registers`. */
   readonly labels: readonly string[]
-  /** Whether it belongs to the row before. */
+  /** Whether the row belongs to the row before it. */
   readonly isInner: boolean
-  /** Absent: the column does not apply. */
+  /** The cells by column. A cell is absent if the operation does not apply to the row. */
   readonly cells: { readonly [column in MatrixColumn]?: Cell }
 }
 
-/** Signed-in callers with the same rights, each with its rights as an owner. */
+/** Signed-in callers with the same rights. For each, `own` has its rights to documents that it created. */
 type CallerGroup = readonly { readonly main: CallerMatrix; readonly own: CallerMatrix | undefined }[]
 
 /**
- * The rows of a table. Roles that the collection does not name are left out, because they have the rights of `user`; an
- * owner has a row if it has more rights. With `areShared`, equal callers share a row.
+ * Returns the rows of a table. Roles that the collection does not name have the rights of `user`, so they have no row.
+ * Rights to own documents have a row if they are different. With `areShared`, callers with the same rights share a row.
  */
 export function toRows(collection: CollectionMatrix, areShared: boolean): readonly MatrixRow[] {
   const anonymous = collection.callers.find(({ caller }) => caller.kind === 'anonymous')
@@ -45,7 +45,7 @@ export function toRows(collection: CollectionMatrix, areShared: boolean): readon
   return [...begin, ...others.flatMap((group) => toGroupRows(group, labelsOf(group)))]
 }
 
-/** The first group is that of callers without a role. */
+/** Groups signed-in callers. The first group contains callers without a role. */
 function toGroups({ roles, callers }: CollectionMatrix, areShared: boolean): readonly CallerGroup[] {
   const groups = new Map<string, CallerGroup>()
   for (const main of callers) {
@@ -97,12 +97,12 @@ const keyOfCaller = (caller: CallerMatrix): string => keyOf(caller.create ?? [])
 const keyOfExisting = (caller: CallerMatrix): string =>
   [caller.read, caller.update, caller.delete].map(keyOf).join()
 
-/** Labels that are not names of roles. */
+/** Labels that are not role names. */
 const LABELS: readonly string[] = ['anonymous', EVERYONE, 'own', 'registers']
 
 const labelOf = (caller: MatrixCaller): string =>
   caller.kind === 'role' ? nameRole(caller.role) : caller.kind
 
-/** The name of a role; in quotation marks if it could be mistaken for another label. */
+/** Returns the name of a role, in quotation marks if it could be mistaken for another label. */
 export const nameRole = (role: string): string =>
   /^[\p{L}\p{N}_-]+$/u.test(role) && !LABELS.includes(role) ? role : toPrintable(JSON.stringify(role))

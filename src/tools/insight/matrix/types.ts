@@ -1,10 +1,10 @@
 import type { JsonObject, WhereConfig } from '../../../core/types.js'
 
-/** All permissions, by collection. They depend on the configuration alone (CONTRACT.md §8). */
+/** All permissions, by collection. They depend only on the configuration (CONTRACT.md §8). */
 export interface PermissionMatrix {
-  /** In the order of the configuration. */
+  /** The collections in the order of the configuration. */
   readonly collections: readonly CollectionMatrix[]
-  /** The claims: values of `$user.<name>` in conditions, which come from other documents. */
+  /** The claims: values of `$user.<name>` in conditions that come from other documents. */
   readonly claims: readonly MatrixClaim[]
 }
 
@@ -12,68 +12,72 @@ export interface PermissionMatrix {
 export interface CollectionMatrix {
   readonly name: string
   /**
-   * The roles that its permissions name. For a caller with several of them, those that mention an operation decide
-   * about writing, tried in this order; reading adds up.
+   * The roles that the permissions of the collection name. If a caller has several of them, the roles that mention an
+   * operation decide a write, in this order. For reads, their rights add up.
    */
   readonly roles: readonly string[]
   /**
-   * Anonymous, signed in, then each role of the configuration; each signed-in kind is followed by its rights as an
-   * owner.
+   * Anonymous callers, then signed-in callers without a role, then each role of the configuration. After each signed-in
+   * kind, its rights to documents that the caller created follow.
    */
   readonly callers: readonly CallerMatrix[]
 }
 
-/** A kind of caller: anonymous, signed in without a role, or with this one role. */
+/** A kind of caller: anonymous, signed in without a role, or signed in with exactly this role. */
 export type MatrixCaller =
   | { readonly kind: 'anonymous' | 'user' }
   | { readonly kind: 'role'; readonly role: string }
 
-/** The rights of one kind of caller. An empty list: none. */
+/** The rights of one kind of caller. An empty list means no right. */
 export interface CallerMatrix {
   readonly caller: MatrixCaller
   /** Whether these are the rights to documents that the caller created. */
   readonly isOwner: boolean
-  /** Absent for owners, because their documents exist already. The rules are tried in order, and one runs. */
+  /**
+   * Absent if `isOwner` is true, because such documents exist already. The rules are tried in order, and one of them
+   * runs.
+   */
   readonly create?: readonly MatrixRule[]
-  /** `POST /auth/register`: for anonymous callers on `users`, if the service keeps the accounts. */
+  /** The rules of `POST /auth/register`. Only for anonymous callers in `users`, if the service keeps accounts. */
   readonly register?: readonly MatrixRule[]
-  /** The rules add up: a document shows the fields of all that match it. */
+  /** The rules add up: a document shows the fields of all rules that match it. */
   readonly read: readonly MatrixRule[]
-  /** For documents that `read` shows. The rules are tried in order, and one runs. */
+  /** Only for documents that `read` shows. The rules are tried in order, and one of them runs. */
   readonly update: readonly MatrixRule[]
-  /** For documents that `read` shows. The rules add up. */
+  /** Only for documents that `read` shows. The rules add up. */
   readonly delete: readonly MatrixRule[]
 }
 
 /** The operations of a `CallerMatrix`. */
 export type MatrixOperation = 'create' | 'register' | 'read' | 'update' | 'delete'
 
-/** One rule, or several with the same effect. */
+/** One rule, or several rules with the same effect. */
 export interface MatrixRule {
-  /** The JSON pointers of the rules. None for the fields that registration accepts without a rule. */
+  /** The JSON pointers of the rules. Empty for the fields that registration accepts without a rule. */
   readonly pointers: readonly string[]
-  /** The stored documents that it applies to; `null`: all. */
+  /** The condition that selects stored documents; `null` if the rule applies to all of them. */
   readonly where: MatrixCondition | null
-  /** The top-level fields that it shows, or accepts from a body; `null` for a delete. */
+  /** The top-level fields that the rule shows, or accepts from a body; `null` for a delete. */
   readonly fields: MatrixFields | null
   /** Values that replace those of the body. */
   readonly set: JsonObject
-  /** The condition on the document as it would be stored; `null`: none. */
+  /** The condition on the document as it would be stored; `null` if there is none. */
   readonly check: MatrixCondition | null
 }
 
 /** A condition on documents. */
 export interface MatrixCondition {
-  /** In words: `status = "published"`. */
+  /** The condition in words, such as `status = "published"`. */
   readonly text: string
   readonly where: WhereConfig
-  /** The JSON pointers of the conditions. */
+  /** The JSON pointers of the condition. Rules that were joined have several. */
   readonly pointers: readonly string[]
 }
 
 /**
- * Top-level fields, in the order of the schema: all that can be read or written at all (a secret is never shown, only
- * the service writes system fields and the verified field), only some, or all but some. `_id` is always shown.
+ * A set of top-level fields, in the order of the schema: all fields, only some, or all except some. `all` means every
+ * field that can be read or written at all. A secret is never shown, and only the service writes system fields and the
+ * verified field. `_id` is always shown and not listed.
  */
 export type MatrixFields =
   | { readonly kind: 'all' }

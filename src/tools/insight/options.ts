@@ -2,13 +2,15 @@ import { HOOKS } from '../../core/config/options/check-options.js'
 import type { AnyHooks } from '../../core/hooks/types.js'
 import { BOOLEAN, type Expectations } from '../../core/options.js'
 
-/** Facts about callers that a configuration alone does not state (CONTRACT.md §8). */
+/** Facts about callers that the configuration alone does not state (CONTRACT.md §8). */
 export interface InsightOptions {
-  /** Whether the host names the caller: then `$user` has any field, and roles have any name. Default: false. */
+  /** Whether the host identifies callers. Then `$user` may have any field, and roles any name. Default: false. */
   readonly authenticate?: boolean
-  /** Whether settings that production rejects are errors. Default: false. */
+  /** Whether settings that are rejected in production are errors. Default: false. */
   readonly production?: boolean
-  /** The `hooks` option of the service: the fields that they fill. The hooks run on a request that is explained. */
+  /**
+   * The `hooks` option of the service, which states the fields that hooks fill. `explainRequest` also runs the hooks.
+   */
   readonly hooks?: AnyHooks
 }
 

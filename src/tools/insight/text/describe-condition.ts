@@ -5,24 +5,24 @@ import { toPrintable } from '../../../core/start/printable.js'
 import type { JsonObject, WhereConfig } from '../../../core/types.js'
 import { SIGNS } from './signs.js'
 
-/** A condition of the configuration, in readable form. */
+/** A condition of the configuration in readable form. */
 type ReadableCondition =
   | string
   | { readonly kind: 'and' | 'or'; readonly parts: readonly ReadableCondition[] }
 
 /**
- * A valid filter of the configuration on one line, in readable form: `status = "published" and views ≥ 10`. Variables
- * have no quotation marks; no character moves the cursor.
+ * Describes a valid condition of the configuration on one line, such as `status = "published" and views ≥ 10`.
+ * Variables have no quotation marks. Characters that move the cursor are escaped.
  */
 export const describeCondition = (where: WhereConfig): string => print(readFilter(where))
 
-/** Names and values that a rule forces, on one line. */
+/** Describes the names and values that a rule forces, on one line. */
 export const describeForced = (set: JsonObject): string =>
   Object.entries(set)
     .map(([name, value]) => `${name} := ${describeValue(value)}`)
     .join(', ')
 
-/** A value of the configuration: JSON, with variables instead of their strings. */
+/** Describes a value of the configuration as JSON. Variables have no quotation marks. */
 export function describeValue(value: unknown): string {
   if (isVariable(value) && PLAIN.test(value)) return value
   if (Array.isArray(value)) return `[${value.map(describeValue).join(', ')}]`
@@ -31,7 +31,7 @@ export function describeValue(value: unknown): string {
   return members.length > 0 ? `{ ${members.join(', ')} }` : '{}'
 }
 
-/** A host's callers may have fields of any name. */
+/** Variables that can be printed without quotation marks. The fields of a host's callers may have any name. */
 const PLAIN = /^\$(?:now|user(?:\.\w+)+)$/
 
 const quote = (text: string): string => toPrintable(JSON.stringify(text))
@@ -45,7 +45,7 @@ function readFilter(where: WhereConfig): ReadableCondition {
   return join('and', parts)
 }
 
-/** Joins conditions without superfluous brackets. */
+/** Joins conditions without unnecessary brackets. */
 function join(kind: 'and' | 'or', parts: readonly ReadableCondition[]): ReadableCondition {
   const flat = parts.flatMap((part) => (typeof part !== 'string' && part.kind === kind ? part.parts : [part]))
   const [first, ...others] = flat
@@ -74,7 +74,7 @@ function describeComparison(path: string, operator: string, operand: unknown): s
   const isAbsent = (operator === '$eq' && operand === null) || (operator === '$exists' && operand === false)
   if (isAbsent) return `${path} is missing`
   if (operator === '$exists' || (operator === '$ne' && operand === null)) return `${path} exists`
-  // A `$` in a pattern is the end of the text, not a variable.
+  // In a pattern, `$` means the end of the string, so `$user` is not a variable there.
   const value = takes(operator, 'pattern') ? quote(String(operand)) : describeValue(operand)
   return `${path} ${isOperator(operator) ? SIGNS[operator] : operator} ${value}`
 }

@@ -1,7 +1,10 @@
-/** Characters of JSON that move a cursor, change the direction of writing, or are invisible. */
+/** Characters in JSON that move the cursor, change the direction of writing, or are invisible. */
 const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** A value as JSON in which every character is visible: others are escaped, as `\u009b`, which is the same JSON. */
+/**
+ * Writes a value as JSON in which every character is visible. Other characters are escaped, such as `\u009b`; the
+ * meaning of the JSON does not change.
+ */
 export const toJsonText = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(UNSEEN, (character) =>
     Array.from(

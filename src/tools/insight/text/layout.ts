@@ -1,7 +1,7 @@
-/** The widest printed line, in characters. */
+/** The most characters of a printed line. */
 export const WIDTH = 100
 
-/** Breaks a text into lines at spaces; a word that is wider than a line keeps its own line. */
+/** Breaks text into lines at spaces. A word that is wider than a line has a line of its own. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = []
   let line = ''
@@ -17,8 +17,8 @@ export function wrap(text: string, width: number): readonly string[] {
 }
 
 /**
- * Lays out rows in columns two spaces apart, each as wide as its widest cell. If that is wider than `width`, the widest
- * columns are narrowed and their cells wrapped. No line ends in a space.
+ * Lays out rows in columns two spaces apart. Each column is as wide as its widest cell. If the rows are wider than
+ * `width`, the widest columns are narrowed and their cells wrapped. No line ends in a space.
  */
 export function layOut(rows: readonly (readonly string[])[], width: number = WIDTH): readonly string[] {
   const widths = narrow(widthsOf(rows), width - GAP * Math.max(0, columnsOf(rows) - 1))
@@ -39,7 +39,7 @@ const layOutLine = (
     .join(' '.repeat(GAP))
     .trimEnd()
 
-/** A table of Markdown; bars in cells are escaped. */
+/** Lays out a Markdown table. Bars in cells are escaped. */
 export function layOutMarkdown(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -59,7 +59,7 @@ const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] =>
     Math.max(1, ...rows.map((row) => row[column]?.length ?? 0)),
   )
 
-/** Narrows the widest column until all fit, or none is wider than the least width. */
+/** Narrows the widest column repeatedly until all columns fit, or the widest has the least width. */
 function narrow(widths: readonly number[], room: number): readonly number[] {
   const narrowed = [...widths]
   const sum = () => narrowed.reduce((total, width) => total + width, 0)
@@ -72,5 +72,5 @@ function narrow(widths: readonly number[], room: number): readonly number[] {
   return narrowed
 }
 
-/** Narrower columns cannot be read. */
+/** The least width of a column. Narrower columns cannot be read. */
 const LEAST = 12

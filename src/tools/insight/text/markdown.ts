@@ -1,6 +1,9 @@
 import { toPrintable } from '../../../core/start/printable.js'
 
-/** A span of code on one line, every character visible; its marks are longer than any inside (CommonMark 6.1). */
+/**
+ * Writes text as a Markdown code span on one line, with every character visible. The backticks around it are more than
+ * any sequence inside (CommonMark 6.1).
+ */
 export function toCode(raw: string): string {
   const text = toPrintable(raw)
   const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
@@ -8,5 +11,5 @@ export function toCode(raw: string): string {
   return longest > 0 ? `${mark} ${text} ${mark}` : `${mark}${text}${mark}`
 }
 
-/** A text on one line, every character visible, with the marks of Markdown escaped. */
+/** Writes text on one line, with every character visible and Markdown syntax escaped. */
 export const toMarkdown = (raw: string): string => toPrintable(raw).replace(/[\\`*_[\]<>|]/g, '\\$&')

@@ -1,7 +1,7 @@
-/** Colours a text for a terminal, or returns it unchanged. */
+/** Colours text for a terminal, or returns it unchanged. */
 export type Paint = (colour: Colour, text: string) => string
 
-/** The SGR sequences of ECMA-48: start and end of each. */
+/** The SGR sequences of ECMA-48: the codes that begin and end each style. */
 const COLOURS = {
   bold: [1, 22],
   dim: [2, 22],
@@ -13,10 +13,10 @@ const COLOURS = {
 
 export type Colour = keyof typeof COLOURS
 
-/** Returns texts unchanged. */
+/** Returns text unchanged. */
 export const plain: Paint = (_, text) => text
 
-/** Colours texts. */
+/** Colours text. */
 export const coloured: Paint = (colour, text) => {
   const [begin, end] = COLOURS[colour]
   return `\u001b[${begin}m${text}\u001b[${end}m`

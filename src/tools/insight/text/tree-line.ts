@@ -1,9 +1,9 @@
 /** A printed line of a tree. */
 export interface TreeLine {
   readonly depth: number
-  /** Whether the line is a success or a failure; absent if neither. */
+  /** Whether the line reports a success or a failure. Absent if it reports neither. */
   readonly isGood?: boolean
   readonly text: string
-  /** The JSON pointer of the part of the configuration. */
+  /** The JSON pointer to the part of the configuration. */
   readonly pointer?: string | null
 }

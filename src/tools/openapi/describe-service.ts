@@ -171,11 +171,11 @@ export function* writeDescription(
   ]
 }
 
-const DESCRIPTION = `The operations that this caller may use. Request and response bodies are JSON, errors are \`application/problem+json\` with a stable \`code\`.
+const DESCRIPTION = `The operations that this caller may use. Request and response bodies are JSON. Errors are \`application/problem+json\` with a stable \`code\`.
 
-**Queries.** A document must match all conditions. \`q[f]=v\` is short for \`q[f][$eq]=v\`. Repeating \`q[f]\`, or \`$regex\`, means one of these; repeating \`$ne\`, none of these. \`q[$or][0][f]=v&q[$or][1][g]=w\` joins groups, one of which must match. A field that is hidden on a document counts as missing there. Only reserved characters need percent-encoding.
+**Queries.** A document must match all conditions. \`q[f]=v\` is short for \`q[f][$eq]=v\`. If \`q[f]\` or \`$regex\` is repeated, one of the values must match; if \`$ne\` is repeated, the field must equal none of the values. \`q[$or][0][f]=v&q[$or][1][g]=w\` joins groups, at least one of which must match. A field that is hidden in a document counts as missing there. Only reserved characters need percent-encoding.
 
-**Pages.** With a \`limit\` of at most 1,000, if more documents follow, the header \`Next-Cursor\` is the \`after\` of the next page, which replaces \`skip\`, or \`Next-Skip\` is its \`skip\`; the rest of the query stays the same.
+**Pages.** If a \`limit\` of at most 1,000 is given and more documents follow, the response has a header for the next page: \`Next-Cursor\` is the value of \`after\`, which replaces \`skip\`; or \`Next-Skip\` is the value of \`skip\`. The rest of the query stays the same.
 
 **Updates.** \`If-Match\` with the \`ETag\` of the document that was read prevents lost updates.`
 
@@ -306,7 +306,7 @@ const describeSecurity = ({
   hasHost,
 }: DescribedService): { readonly [name: string]: JsonSchema } => ({
   ...(hasAccountRoutes
-    ? { session: { type: 'http', scheme: 'bearer', description: 'The token of a login.' } }
+    ? { session: { type: 'http', scheme: 'bearer', description: 'The token from a login.' } }
     : {}),
   ...(hasHost
     ? {
@@ -315,7 +315,7 @@ const describeSecurity = ({
           in: 'header',
           name: 'Authorization',
           description:
-            'The host of this service identifies callers; it may use something else, like a cookie.',
+            'The host of this service identifies callers. It may use something other than this header, such as a cookie.',
         },
       }
     : {}),

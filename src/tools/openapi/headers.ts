@@ -7,20 +7,26 @@ const text = (description: string): JsonSchema => ({ description, schema: { type
 export const HEADERS = {
   ETag: text('The version of the document, as this caller may read it.'),
   Location: text('The path of the new document.'),
-  Link: text('The next page: `<path>; rel="next"`. Absent on the last one, and beyond 2,048 bytes.'),
-  'Next-Cursor': text('The `after` of the next page, instead of `skip`. Absent on the last page.'),
+  Link: text(
+    'The next page, as `<path>; rel="next"`. Absent on the last page, and if longer than 2,048 bytes.',
+  ),
+  'Next-Cursor': text(
+    'The value of `after` for the next page, which replaces `skip`. Absent on the last page.',
+  ),
   'Next-Skip': {
-    description: 'The `skip` of the next page, if there is no cursor.',
+    description: 'The value of `skip` for the next page, if there is no `Next-Cursor`.',
     schema: { type: 'integer', minimum: 1 },
   },
   'X-Total-Count': {
-    description: 'The number of all matches, if requested.',
+    description: 'The number of all matching documents, if requested by `total`.',
     schema: { type: 'integer' },
   },
-  'Ignored-Properties': text('The properties of the body that were dropped: a list of strings (RFC 9651).'),
-  'Preference-Applied': text('`handling=strict`, if requested.'),
-  'WWW-Authenticate': text('`Bearer`.'),
-  'Retry-After': { description: 'Seconds.', schema: { type: 'integer' } },
+  'Ignored-Properties': text(
+    'The properties of the body that were dropped, as a list of strings (RFC 9651).',
+  ),
+  'Preference-Applied': text('`handling=strict`, if requested by `Prefer`.'),
+  'WWW-Authenticate': text('The scheme `Bearer`.'),
+  'Retry-After': { description: 'The seconds to wait before the next attempt.', schema: { type: 'integer' } },
 } as const satisfies { readonly [name: string]: JsonSchema }
 
 /** The name of a described response header. */

@@ -89,7 +89,8 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
   sort: (scope, collection) =>
     findSortable(scope, collection).map(({ path }) => ({
       name: `sort[${path}]`,
-      description: '1 ascending, -1 descending. The order of several parameters is the order of the keys.',
+      description:
+        '1: ascending; -1: descending. If there are several sort parameters, the first one takes precedence.',
       schema: { type: 'integer', enum: [1, -1] },
     })),
   skip: () => [{ name: 'skip', description: 'The number of documents to skip.', schema: WHOLE }],
@@ -97,7 +98,7 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
     {
       name: 'after',
       description:
-        'The `Next-Cursor` of the previous page, instead of `skip`; for a stream, the `id` of an event.',
+        'For a list, the `Next-Cursor` of the previous page, instead of `skip`. For a stream, the `id` of an event.',
       schema: { type: 'string' },
     },
   ],
@@ -122,7 +123,7 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
   total: () => [
     {
       name: 'total',
-      description: 'Requests X-Total-Count, the number of all matches.',
+      description: 'Requests `X-Total-Count`, the number of all matching documents.',
       schema: { type: 'boolean', enum: [true] },
     },
   ],
@@ -132,7 +133,7 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
     return [
       {
         ...asRepeated(
-          { name: 'project', description: 'Only these fields, and `_id`; `[]` is `_id` alone.' },
+          { name: 'project', description: 'Returns only these fields and `_id`. `[]` returns only `_id`.' },
           { items: nameOf(paths) },
         ),
         ...(example.length > 0 ? { example } : {}),
@@ -146,7 +147,7 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
           asRepeated(
             {
               name: 'expand',
-              description: 'Replaces these references by their documents; `[]` replaces none.',
+              description: 'Replaces these references by their documents. `[]` replaces none.',
             },
             { items: nameOf(paths) },
           ),
@@ -223,7 +224,7 @@ function describeConditions({ service }: DescriptionScope, field: Field): readon
               asJson(name, { type: 'string', maxLength: 512 }, MEANINGS[operator]),
               {
                 name: `q[${field.path}][${OPTIONS}]`,
-                description: 'With $regex: ignores letter case.',
+                description: 'i: `$regex` ignores letter case.',
                 schema: { type: 'string', enum: ['i'] },
               },
             ]
@@ -246,21 +247,21 @@ function describeList({ name, description }: Parameter, scalar: JsonSchema, maxI
   return asRepeated({ name, description: `${description} ${others}` }, { items, maxItems })
 }
 
-const NO_PLAIN_VALUE = 'A JSON array may also be empty, or contain null (is missing): `[null]`.'
+const NO_PLAIN_VALUE = 'A JSON array may also be empty, or contain null (the field is missing): `[null]`.'
 const NO_PLAIN_TEXT =
-  'A JSON array may also be empty, or contain null (is missing) and text that is `null` or begins with `"`, `[` or `{`: `[null,"null"]`.'
+  'A JSON array may also be empty, or contain null (the field is missing) and text that is `null` or begins with `"`, `[` or `{`: `[null,"null"]`.'
 
 const MEANINGS = {
-  $eq: 'is equal to this; null: is missing.',
-  $ne: 'is not equal to this.',
-  $gt: 'is greater than this.',
-  $gte: 'is greater than or equal to this.',
-  $lt: 'is less than this.',
-  $lte: 'is less than or equal to this.',
-  $in: 'is one of these.',
-  $nin: 'is none of these.',
-  $regex: 'contains a match of this pattern.',
-  $exists: 'true: has a value; false: is missing.',
+  $eq: 'The field equals this; null: the field is missing.',
+  $ne: 'The field does not equal this.',
+  $gt: 'The field is greater than this.',
+  $gte: 'The field is greater than or equal to this.',
+  $lt: 'The field is less than this.',
+  $lte: 'The field is less than or equal to this.',
+  $in: 'The field is one of these.',
+  $nin: 'The field is none of these.',
+  $regex: 'The field contains a match of this pattern.',
+  $exists: 'true: the field has a value; false: the field is missing.',
 } as const
 
 function describeOperand(type: ValueType): JsonSchema | undefined {

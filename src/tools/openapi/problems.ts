@@ -92,7 +92,7 @@ const PROBLEM: JsonSchema = {
   properties: {
     title: TEXT,
     status: { type: 'integer' },
-    code: { ...TEXT, description: 'Stable; the texts are not.' },
+    code: { ...TEXT, description: 'A stable code. The texts of an error may change.' },
     detail: TEXT,
     requestId: TEXT,
     operation: { type: 'integer', description: 'In a batch, the index of the operation that was rejected.' },
@@ -101,7 +101,7 @@ const PROBLEM: JsonSchema = {
       items: {
         type: 'object',
         properties: {
-          path: { ...TEXT, description: 'A JSON pointer into the body, or the name of a parameter.' },
+          path: { ...TEXT, description: 'A JSON pointer to a part of the body, or the name of a parameter.' },
           code: TEXT,
           message: TEXT,
         },

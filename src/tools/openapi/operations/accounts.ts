@@ -50,7 +50,7 @@ const referToSignedIn = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
     type: 'object',
     properties: {
       user: referToAccount(scope, auth),
-      token: { type: 'string', description: 'For `Authorization: Bearer <token>`.' },
+      token: { type: 'string', description: 'Send it as `Authorization: Bearer <token>`.' },
       expiresAt: { type: 'string', format: 'date-time' },
     },
     required: ['user', 'token', 'expiresAt'],
@@ -123,7 +123,14 @@ const register: DescribeOperation = (scope, { auth }) => {
       parameters: [PREFER],
       body: scope.components.refer('schemas', 'service.registration', () => body),
       answers: auth.requiresVerified
-        ? { 202: answer(scope, 'The same response for new and existing accounts.', NOTHING, OF_IGNORING) }
+        ? {
+            202: answer(
+              scope,
+              'Accepted. The response is the same for new and existing accounts.',
+              NOTHING,
+              OF_IGNORING,
+            ),
+          }
         : { 201: answer(scope, 'Signed in.', referToSignedIn(scope, auth), OF_IGNORING) },
       problems: ['forbidden', 'unique_violation', 'document_too_large', 'outcome_unknown', 'refused'],
     }
@@ -147,7 +154,7 @@ const OF_SECRETS: readonly ErrorCode[] = [
 
 const changeSecret: DescribeOperation = (scope, place) =>
   signsIn(scope, place, {
-    summary: 'Changes the secret, and ends all other sessions',
+    summary: 'Changes the secret and ends all other sessions',
     body: describeMembers(scope, place, describeNew(scope, place.auth, 'secret')),
     asker: 'session',
     problems: ['unauthenticated', 'document_too_large', ...OF_SECRETS],
@@ -158,7 +165,9 @@ const requesting =
   (scope, place) => ({
     summary,
     body: describeMembers(scope, place),
-    answers: { 202: answer(scope, 'The same response for existing and unknown accounts.', NOTHING) },
+    answers: {
+      202: answer(scope, 'Accepted. The response is the same for existing and unknown accounts.', NOTHING),
+    },
     problems: ['too_many_attempts', 'outcome_unknown'],
   })
 
@@ -245,7 +254,7 @@ export const OF_ACCOUNTS: { readonly [name: string]: DescribeOperation } = {
   'change-identifier': changeIdentifier,
   'request-reset': requesting('Requests a token that resets the secret'),
   'request-verification': requesting('Requests a token that verifies the identifier'),
-  logout: leaving('Ends this session'),
+  logout: leaving('Ends the session of this token'),
   'logout-all': leaving('Ends all sessions of the caller'),
   'end-session': endSession,
 }

@@ -22,10 +22,13 @@ const OF_NEW: readonly ErrorCode[] = [...DENIED, ...OF_WRITES, 'unique_violation
 const OF_ONE: readonly ErrorCode[] = ['unauthenticated', 'not_found', 'precondition_failed']
 const OF_CHANGES: readonly ErrorCode[] = [...OF_ONE, ...OF_NEW, 'reference_in_use']
 
-const IF_MATCH = header('If-Match', 'The request succeeds only if the document has one of these tags.')
+const IF_MATCH = header(
+  'If-Match',
+  'The request succeeds only if the `ETag` of the document is one of these.',
+)
 const IF_NONE_MATCH = header(
   'If-None-Match',
-  'The request succeeds only if the document has none of these tags.',
+  'The request succeeds only if the `ETag` of the document is none of these.',
 )
 
 /** Requires a signed-in caller, unless anonymous callers have the right to the operation. */
@@ -37,7 +40,7 @@ const askerOf = (
 
 const NEXT: readonly HeaderName[] = ['Next-Cursor', 'Next-Skip', 'Link', 'X-Total-Count']
 
-const BY_QUERY = 'For conditions, order and pages see the description of this API.'
+const BY_QUERY = 'The description of this API explains conditions, sorting and pages.'
 
 const list: DescribeOperation = (scope, place) => {
   const { collection } = place
@@ -60,7 +63,7 @@ const count: DescribeOperation = (scope, place) =>
         answers: {
           200: answer(
             scope,
-            'The number of documents.',
+            'The number of matching documents.',
             envelope({ total: { type: 'integer', minimum: 0 } }),
           ),
         },
@@ -74,10 +77,10 @@ const changes: DescribeOperation = (scope, place) =>
     : {
         summary: `Streams the changes in a list of ${place.collection.name}`,
         description:
-          'Events `reset`, `enter`, `change` with the document, `leave` with its `_id`, and `end`. With the header `Last-Event-ID`, else `lastEventId`, else `after`, the stream resumes after that event.',
+          'The events are `reset`, `enter` and `change` with the document, `leave` with its `_id`, and `end`. If the header `Last-Event-ID`, or else `lastEventId`, or else `after` contains the `id` of an event, the stream resumes after that event.',
         answers: {
           200: {
-            description: 'An endless stream.',
+            description: 'A stream of events, which stays open.',
             content: { 'text/event-stream': { schema: { type: 'string' } } },
           },
         },
@@ -131,9 +134,12 @@ const read: DescribeOperation = (scope, place) => {
     summary: `Reads a document of ${collection.name}`,
     parameters: [IF_MATCH, IF_NONE_MATCH],
     answers: {
-      200: answer(scope, 'The document; with `expand`, without `ETag`.', referToExpanded(scope, collection), [
-        'ETag',
-      ]),
+      200: answer(
+        scope,
+        'The document. With `expand`, there is no `ETag`.',
+        referToExpanded(scope, collection),
+        ['ETag'],
+      ),
       304: emptyAnswer(scope, 'Not modified.', ['ETag']),
     },
     problems: OF_ONE,
@@ -148,7 +154,7 @@ const update: DescribeOperation = (scope, place) => {
     body && {
       summary: `Changes a document of ${collection.name}`,
       description:
-        'A merge patch (RFC 7396): fields that the body does not contain stay, `null` removes a field.',
+        'A merge patch (RFC 7396): fields that the body does not contain stay unchanged, and `null` removes a field.',
       parameters: [IF_MATCH, IF_NONE_MATCH, PREFER],
       body,
       answers: {
@@ -163,7 +169,8 @@ const update: DescribeOperation = (scope, place) => {
   )
 }
 
-const CREATES = 'With `If-None-Match: *`, creates the document under this UUID, with the body of a create.'
+const CREATES =
+  'With `If-None-Match: *`, the request creates a document with this UUID; its body is that of a create.'
 
 const replace: DescribeOperation = (scope, place) => {
   const { collection } = place
@@ -176,7 +183,7 @@ const replace: DescribeOperation = (scope, place) => {
     body && {
       summary: own
         ? `Replaces a document of ${collection.name}`
-        : `Creates a document of ${collection.name} under a UUID`,
+        : `Creates a document of ${collection.name} with a given UUID`,
       ...(created ? { description: CREATES } : {}),
       parameters: own
         ? [IF_MATCH, PREFER]

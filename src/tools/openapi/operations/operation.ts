@@ -75,7 +75,7 @@ export const header = (name: string, description: string): JsonSchema => ({
 /** The request header that makes dropped properties a validation error. */
 export const PREFER = header(
   'Prefer',
-  '`handling=strict`: a property that would be dropped is a validation error with the code `ignored`, and nothing is stored.',
+  'With `handling=strict`, a property that would be dropped is a validation error with the code `ignored`, and nothing is stored.',
 )
 
 /** The response headers of requests whose bodies may have properties that are dropped. */

@@ -122,7 +122,7 @@ const OPERATIONS = ['list', 'create', 'read', 'update', 'delete']
 const collections: DescribeOperation = (scope) => ({
   summary: 'Lists the collections and account routes of this caller',
   answers: {
-    200: answer(scope, 'The collections, and the paths of accounts.', {
+    200: answer(scope, 'The collections, and the paths of the account routes.', {
       type: 'object',
       properties: {
         collections: {
@@ -159,7 +159,7 @@ const batch: DescribeOperation = (scope) => {
 }
 
 const openapi: DescribeOperation = (scope) => ({
-  summary: 'Returns this OpenAPI document, for the rights of this caller',
+  summary: 'Returns this OpenAPI document, which describes the rights of this caller',
   answers: {
     200: answer(scope, 'An OpenAPI document.', { type: 'object' }, ['ETag']),
     304: emptyAnswer(scope, 'Not modified.', ['ETag']),
@@ -171,7 +171,7 @@ const page: DescribeOperation = (scope) => ({
   summary: 'Serves the admin UI',
   answers: {
     200: {
-      ...emptyAnswer(scope, 'The page.', ['ETag']),
+      ...emptyAnswer(scope, 'The admin UI, as an HTML page.', ['ETag']),
       content: { 'text/html': { schema: { type: 'string' } } },
     },
     304: emptyAnswer(scope, 'Not modified.', ['ETag']),

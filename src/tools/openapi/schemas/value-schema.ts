@@ -124,7 +124,7 @@ const describeSecret = ({ maxBytes, ...keywords }: JsonSchema): JsonSchema => ({
  * Arrays are described without `items`, because TypeScript rejects a property whose type is an array of itself.
  */
 export const describeAny = (self: JsonSchema): JsonSchema => ({
-  description: 'Any JSON, nested at most 32 levels deep.',
+  description: 'Any JSON value, nested at most 32 levels deep.',
   anyOf: [
     { type: ['null', 'boolean'] },
     TEXT,

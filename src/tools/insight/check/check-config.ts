@@ -75,7 +75,7 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
   const unused = silences.flatMap((silence, i) =>
     findings.some(({ code, pointer }) => isSilencing(silence, code, pointer))
       ? []
-      : [create('unused_ignore', `/$ignore/${i}`, 'there is no such finding')],
+      : [create('unused_ignore', `/$ignore/${i}`, 'there is no such finding, so this line has no effect')],
   )
   const heard = findings.filter(
     ({ code, pointer }) => !silences.some((silence) => isSilencing(silence, code, pointer)),

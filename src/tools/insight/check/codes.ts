@@ -14,42 +14,57 @@ interface FindingKind {
 
 /** All finding codes (CONTRACT.md §8, "Check"). Codes are stable. */
 export const CODES = {
-  invalid_json: { level: 'error', mend: 'Correct the text.' },
-  invalid_config: { level: 'error', mend: 'Correct it: a service does not start with it.' },
-  open_to_everyone: { level: 'warning', mend: 'Grant single operations, or give this to a role.' },
-  case_sensitive_identifier: { level: 'warning', mend: 'Add "lowercase": true.' },
-  open_secret: { level: 'warning', mend: 'Leave the secret out with "omit".' },
+  invalid_json: { level: 'error', mend: 'Correct the JSON text.' },
+  invalid_config: { level: 'error', mend: 'Correct this part. The service does not start with it.' },
+  open_to_everyone: {
+    level: 'warning',
+    mend: 'Grant only the necessary operations, or grant this to a role instead.',
+  },
+  case_sensitive_identifier: { level: 'warning', mend: 'Add "lowercase": true to the field.' },
+  open_secret: { level: 'warning', mend: 'Exclude the secret with "omit".' },
   unlimited_list: { level: 'warning', mend: 'Set limits.defaultLimit or limits.maxLimit.' },
   plain_form_on_users: {
     level: 'warning',
-    mend: 'Write { "create": … }, and add the read rights that are meant.',
+    mend: 'Write { "create": … } instead, and add the intended read rights.',
   },
   unfillable_field: {
     level: 'warning',
-    mend: 'Let the rule accept it, "set" it, give it a default, or do not require it.',
+    mend: 'Let the rule accept or "set" the field, give the field a default, or do not require it.',
   },
-  less_than_everyone: { level: 'warning', mend: 'Grant it the rights of "*", or remove them from "*" too.' },
-  impossible_role: { level: 'warning', mend: 'Correct the name, or let the role field hold it.' },
-  match_tells: { level: 'warning', mend: 'Let them read the field, or not the document.' },
-  unset_widens: { level: 'warning', mend: 'Demand that the field exists, or choose another "onDelete".' },
+  less_than_everyone: {
+    level: 'warning',
+    mend: 'Grant the subject the rights of "*", or remove these rights from "*" too.',
+  },
+  impossible_role: {
+    level: 'warning',
+    mend: 'Correct the name of the role, or let the role field accept it.',
+  },
+  match_tells: {
+    level: 'warning',
+    mend: 'Let the subject read this field too, or do not let it read the documents.',
+  },
+  unset_widens: {
+    level: 'warning',
+    mend: 'Add the condition that the reference exists, or choose another "onDelete".',
+  },
   claim_without_index: {
     level: 'warning',
     mend: 'Add an index that begins with the fields that the claim compares.',
   },
   self_given_claim: {
     level: 'warning',
-    mend: 'Require a claim of the caller in "check", or a reference with a "match".',
+    mend: 'Require a claim of the caller in "check", or use a reference with a "match".',
   },
   unbounded_claim: {
     level: 'warning',
-    mend: 'Let subjects create it only for themselves, or add a unique index over the subject and, at most, fields with few values.',
+    mend: 'Let callers create these documents only for themselves, or add a unique index over the field that names the user and, at most, other fields that have few values.',
   },
   unverified_identifier: { level: 'warning', mend: 'Set auth.requireVerified.' },
   reusable_id: { level: 'warning', mend: 'Make the field a reference.' },
-  never_matches: { level: 'warning', mend: 'Correct the condition, or leave the rule out.' },
-  never_runs: { level: 'warning', mend: 'Leave the rule out, or narrow the one that is tried first.' },
+  never_matches: { level: 'warning', mend: 'Correct the condition, or remove the rule.' },
+  never_runs: { level: 'warning', mend: 'Remove the rule, or narrow the rule that is tried first.' },
   mistaken_subject: { level: 'warning', mend: 'Write the name of the intended subject.' },
-  unreadable_target: { level: 'warning', mend: 'Grant it the right to read these documents too.' },
+  unreadable_target: { level: 'warning', mend: 'Grant the subject the right to read these documents too.' },
   writes_role: {
     level: 'warning',
     mend: 'Let only a role write the role field, or restrict its values in "check".',
@@ -58,25 +73,31 @@ export const CODES = {
     level: 'warning',
     mend: 'Let only a role write the field, or restrict its values in "check".',
   },
-  writes_own_condition: { level: 'warning', mend: 'Demand it in "check" too, or leave the field out.' },
+  writes_own_condition: {
+    level: 'warning',
+    mend: 'Repeat the condition in "check", or do not let the rule accept the field.',
+  },
   moves_out_of_sight: {
     level: 'warning',
-    mend: 'Restrict the values of the field in "check", or leave it out.',
+    mend: 'Restrict the values of the field in "check", or do not let the rule accept the field.',
   },
-  unsettable_field: { level: 'warning', mend: 'Let a rule accept it, or "set" it, or leave the field out.' },
+  unsettable_field: {
+    level: 'warning',
+    mend: 'Let a rule accept or "set" the field, or remove it from the schema.',
+  },
   unmeetable_check: {
     level: 'warning',
     mend: 'Correct the condition, or let the rule accept values that meet it.',
   },
   unreadable_reference: {
     level: 'warning',
-    mend: 'Grant it the right to read the target, or leave the field out.',
+    mend: 'Grant the subject the right to read the target collection, or do not let the rule accept the field.',
   },
   read_without_index: { level: 'warning', mend: 'Add "index": true to a field that the condition compares.' },
-  no_effect: { level: 'warning', mend: 'Leave the key out.' },
-  unused_ignore: { level: 'warning', mend: 'Leave the line out.' },
+  no_effect: { level: 'warning', mend: 'Remove the key.' },
+  unused_ignore: { level: 'warning', mend: 'Remove the line.' },
   public_list: { level: 'note', mend: 'Set limits.defaultLimit or limits.maxLimit.' },
-  readable_identifier: { level: 'note', mend: 'Leave the identifier out with "omit".' },
+  readable_identifier: { level: 'note', mend: 'Exclude the identifier with "omit".' },
   less_than_user: { level: 'note', mend: 'Grant the role the rights of "user", unless this is intended.' },
 } as const satisfies { readonly [code: string]: FindingKind }
 

@@ -53,8 +53,8 @@ const findUnindexed: Check = ({ rules }, note) => {
       placed.pointer,
       'no index serves the condition, so each list scans all documents',
       names.length > 0
-        ? `Add "indexes": [{ "fields": ["${names[0]}"] }] to ${collection.name}, or with more fields after it. An array needs maxItems of at most 1,000.`
-        : 'Compare a top-level field of single values too, and give that an index.',
+        ? `Add "indexes": [{ "fields": ["${names[0]}"] }] to ${collection.name}; more fields may follow. If the field is an array, it needs a maxItems of at most 1,000.`
+        : 'Also compare a top-level field that has a single value, and add an index for that field.',
     )
   }
 }
@@ -145,7 +145,7 @@ const findUnsettable: Check = (scope, note) => {
         note(
           'unsettable_field',
           schemaAt(collection, field),
-          'no rule accepts or sets it, and it has no default',
+          'no rule accepts or sets the field, and it has no default',
         )
     }
   }
@@ -174,7 +174,7 @@ const findUnfillable: Check = (scope, note) => {
           note(
             'unfillable_field',
             placed.pointer,
-            `${field.name} is required, and ${placed.subject} cannot set it`,
+            `the field ${field.name} is required, but ${placed.subject} cannot set it`,
           )
       }
       const isPermitted = collection.permissions.create.get(EVERYONE)
@@ -182,8 +182,8 @@ const findUnfillable: Check = (scope, note) => {
         note(
           'unfillable_field',
           at,
-          'is required, and a registration cannot set it: "*" has no right to create',
-          'Let "*" create with it, give it a default, close registration, or do not require it.',
+          'the field is required, but a registration cannot set it, because "*" has no right to create',
+          'Grant "*" the right to create with this field, give the field a default, close registration, or do not require the field.',
         )
     }
   }
@@ -234,7 +234,7 @@ const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
           note(
             'less_than_user',
             place(collection, subject, operation),
-            `${subject} may ${operation} less than "user" may, because a role decides before it`,
+            `${subject} may ${operation} less than "user", because the rule of a role replaces the rule of "user"`,
           )
       }
     }

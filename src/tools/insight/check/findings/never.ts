@@ -32,8 +32,8 @@ export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, 
       )
         continue
       const reason = canSignIn
-        ? 'the role field cannot hold it'
-        : 'no caller can sign in: "users" keeps no accounts, and the host does not name callers'
+        ? 'the role field does not accept it'
+        : 'no caller can sign in, because "users" has no accounts and the host does not identify callers'
       if (isRole(subject))
         note(
           'impossible_role',
@@ -45,7 +45,7 @@ export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, 
           'never_runs',
           pointer,
           reason,
-          'Give "users" an identifier and a secret, or check with --authenticate.',
+          'Give "users" an identifier and a secret. If the host identifies callers, check with --authenticate.',
         )
     }
   }
@@ -62,14 +62,14 @@ export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, 
       note(
         'mistaken_subject',
         place(collection, subject),
-        `${JSON.stringify(subject)} is a role, and neither "${OWNER}" nor "${SIGNED_IN}" nor a variable${near}`,
+        `${JSON.stringify(subject)} is the name of a role here, not "${OWNER}", "${SIGNED_IN}" or a variable${near}`,
       )
     }
   }
 }
 
 const noRole = (reason: string, roleField: string | null | undefined): string =>
-  reason.startsWith('the role field') && roleField === null ? 'auth.roleField names no field' : reason
+  reason.startsWith('the role field') && roleField === null ? 'auth.roleField does not name a field' : reason
 
 /** Finds conditions that no document can meet. */
 export const findUnmatched: Check = (scope, note) => {
@@ -85,8 +85,8 @@ export const isMatched = (scope: CheckScope, placed: LocatedRule): boolean =>
 function describeUnmatched(scope: CheckScope, placed: LocatedRule): string {
   const { isLacking: _, ...anyone } = scope.situate(placed)
   return isPossible(waysOfRule(placed.rule), anyone)
-    ? 'it compares with the caller, but applies to anonymous callers alone'
-    : 'no document that this configuration accepts meets the condition'
+    ? 'the condition compares with the caller, but the rule applies only to anonymous callers'
+    : 'no document that this configuration accepts can meet the condition'
 }
 
 /** Returns the pointer to a part of a rule, or to the grant if it is `true`, which has no parts. */
@@ -109,15 +109,15 @@ function findReason(scope: CheckScope, placed: LocatedRule): string | undefined 
   const { auth } = plan
   if (scope.isForAnonymous(placed)) {
     if (needsCaller(scope, rule))
-      return '"set" names the caller, but the rule runs for anonymous callers alone'
+      return '"set" needs a value of the caller, but the rule runs only for anonymous callers'
     const isRegistration = operation === 'create' && auth?.users === collection && !authenticate
     if (isRegistration && !auth.register)
-      return 'registration is closed, and signed-in callers have the rule of "user"'
+      return 'registration is closed, so anonymous callers cannot create, and signed-in callers use the rule of "user"'
   }
   if (subject !== OWNER || operation === 'create' || operation === 'read') return undefined
   const first = findFirst(scope, placed)
   return first.length > 0 && first.every((other) => other !== null && goesFirst(other, placed))
-    ? `${first.map((other) => other?.subject).join(', ')} may ${operation} all of this already, and ${first.length > 1 ? 'are' : 'is'} tried first`
+    ? `${first.map((other) => other?.subject).join(', ')} ${first.length > 1 ? 'are' : 'is'} tried first, and may already ${operation} all documents of this rule`
     : undefined
 }
 
@@ -153,8 +153,8 @@ export const findUnmeetable: Check = (scope, note) => {
       'unmeetable_check',
       isDefault ? placed.pointer : pointTo(placed, 'check'),
       isDefault
-        ? 'without a "check", "where" must also hold after the update, but the values of "set" never meet it'
-        : 'no document that the rule can store meets it',
+        ? 'without a "check", the updated document must meet "where" too, but with the values of "set" it never does'
+        : 'no document that the rule can store meets the condition',
     )
   }
 }

@@ -77,7 +77,7 @@ export const findRoleWriters: Check = (scope, note) => {
     if (collection !== users || !rule.properties.pick?.has(roleField)) continue
     const hasOthers = [...roles].some((role) => role !== subject)
     if (!mayGive(placed, roleField) || isChecked(placed, roleField) || !hasOthers) continue
-    note('writes_role', placed.pointer, `${subject} may write ${roleField}, and so choose any role`)
+    note('writes_role', placed.pointer, `${subject} may write ${roleField}, and so give an account any role`)
   }
 }
 
@@ -132,7 +132,7 @@ export const findOwnConditionWriters: Check = (scope, note) => {
     note(
       'writes_own_condition',
       placed.pointer,
-      `${placed.subject} may change ${own.join(', ')}, which the rule compares with its caller`,
+      `${placed.subject} may change ${own.join(', ')} to any value, although the rule compares this with the caller`,
     )
   }
 }
@@ -163,7 +163,7 @@ export const findUnreadableTargets: Check = (scope, note) => {
       note(
         'unreadable_target',
         placed.pointer,
-        `${subject} may ${operation} only documents that it may read, and it can read none of these`,
+        `${subject} may ${operation} only documents that it may read, but it may read none of the documents of this rule`,
       )
   }
 }

@@ -40,8 +40,8 @@ export const followReading = ({ collections, auth }: ServicePlan, target: string
     ]
     return paths.map((path) =>
       path === 'createdBy'
-        ? `${collection.name}.createdBy expands to what may be read here`
-        : `${collection.name}.${path} can name, and expands to, what may be read here`,
+        ? `${collection.name}.createdBy can be expanded to documents that may be read here`
+        : `${collection.name}.${path} can refer to documents that may be read here, and can be expanded to them`,
     )
   })
 

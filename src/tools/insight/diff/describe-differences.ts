@@ -27,7 +27,7 @@ export function describeDifferences(
         '\n',
       )
     default:
-      throw new TypeError(`the format is text, markdown or json, not ${format satisfies never}`)
+      throw new TypeError(`the format must be text, markdown or json, not ${format satisfies never}`)
   }
 }
 
@@ -69,12 +69,12 @@ function whatOf(difference: Difference): string {
 const WHOLE = {
   widening: 'granted now, not before',
   narrowing: 'granted before, not now',
-  changed: 'rejected in another way',
+  changed: 'rejected in both, but in different ways',
 } as const
 
 const REASONS = {
-  decisions: 'more than 200,000 decisions; there may be more differences',
-  patterns: 'more than 10,000 states of patterns; there may be more differences',
+  decisions: 'the comparison stopped after 200,000 decisions; there may be more differences',
+  patterns: 'the patterns have more than 10,000 states; there may be more differences',
 } as const
 
 const structureOf = ({ before, after }: StructureDifference): string =>
@@ -93,8 +93,8 @@ function whoOf(difference: Difference): string {
 
 const partsOf = ({ caller, documents, request: { method, path, body } }: Witness): readonly string[] => [
   `${method} ${path}${body ? ` ${print(body)}` : ''}`,
-  `as ${caller ? print(caller) : 'nobody'}`,
-  ...Object.entries(documents).flatMap(([name, all]) => all.map((one) => `${name} holds ${print(one)}`)),
+  `as ${caller ? print(caller) : 'an anonymous caller'}`,
+  ...Object.entries(documents).flatMap(([name, all]) => all.map((one) => `${name} contains ${print(one)}`)),
 ]
 
 /** Prints a value as JSON with a space at each position where a line may be broken. */

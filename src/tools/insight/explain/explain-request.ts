@@ -89,12 +89,14 @@ function checkMembers(request: ExplainedRequest): void {
 }
 
 function checkPath(path: string): void {
-  if (!path.startsWith('/')) throw new TypeError(`a path begins with a slash, found ${JSON.stringify(path)}`)
-  if (path.includes('#')) throw new TypeError('a path has no fragment: it would not be sent')
+  if (!path.startsWith('/'))
+    throw new TypeError(`path must begin with a slash, found ${JSON.stringify(path)}`)
+  if (path.includes('#'))
+    throw new TypeError('path must not contain a fragment (#), because it would not be sent')
   const [, first] = /^\/+([^/?#]*)/.exec(path) ?? []
   if (first === 'auth')
     throw new TypeError(
-      'a request below /auth is not explained: a password or a token decides there, not a rule',
+      'requests below /auth cannot be explained, because passwords and tokens decide them, not rules',
     )
 }
 
@@ -102,5 +104,5 @@ function readTime(now: ExplainedRequest['now'] = Date.now()): number {
   const text = typeof now === 'string' ? parseTimestamp(now) : undefined
   const time = text === undefined ? now : Date.parse(text)
   if (typeof time === 'number' && formatTimestamp(time) !== undefined) return time
-  throw new TypeError('now takes milliseconds since 1970, or a timestamp, in the years 0001 to 9999')
+  throw new TypeError('now must be milliseconds since 1970 or a timestamp, in the years 0001 to 9999')
 }

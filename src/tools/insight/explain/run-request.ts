@@ -80,7 +80,8 @@ const NO_HASHER: Hasher = { hash: async () => 'hashed', verify: async () => fals
 function toRequest({ method, path, body, headers }: TimedRequest): Request {
   const sent = new Headers(headers)
   if (body !== undefined && !sent.has('content-type')) sent.set('content-type', 'application/json')
-  if (body !== undefined && /^(get|head)$/i.test(method)) throw new TypeError(`a ${method} takes no body`)
+  if (body !== undefined && /^(get|head)$/i.test(method))
+    throw new TypeError(`a ${method} request must not have a body`)
   const text = typeof body === 'string' || body === undefined ? body : writeJson('body', body)
   return new Request(`http://localhost${path}`, {
     method,

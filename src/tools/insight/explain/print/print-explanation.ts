@@ -39,7 +39,7 @@ function describe(difference: Difference): string {
   const { kind, operation, collection, fields, roles, stale } = difference
   const who = roles === null ? 'anyone' : roles.length === 0 ? 'anyone who is signed in' : roles.join(' and ')
   const what = fields.length > 0 ? `, ${fields.join(', ')}` : ''
-  return `${kind}: ${operation} ${collection}${what}, by ${who}${stale ? ' (with a document stored before)' : ''}`
+  return `${kind}: ${operation} ${collection}${what}, by ${who}${stale ? ' (with a document that could not be stored before)' : ''}`
 }
 
 /** The most characters of a value that is printed completely. */
@@ -81,11 +81,11 @@ const WORDS: { readonly [verdict in RuleVerdict]: readonly [reading: string, wri
   granted: ['shows it', 'runs'],
   silent: ['has no rule', 'has no rule'],
   refused: ['denies it', 'denies it'],
-  outranked: ['does not count', 'does not count: a more specific subject decides'],
+  outranked: ['not used', 'not used: a more specific subject decides'],
   where: ['not for this document', 'not for this document'],
   set: ['cannot set a value', 'cannot set a value'],
   faults: ['finds validation errors', 'finds validation errors'],
-  check: ['not for such a document', 'not for such a document'],
+  check: ['does not allow such a document', 'does not allow such a document'],
   'granted-before': ['not needed', 'not needed: another rule ran'],
   open: ['grants it', 'grants it'],
 }
@@ -161,7 +161,7 @@ function describeDropped({ name, why }: DroppedProperty, isReading: boolean): st
     case 'set':
       return `sets its own ${name}`
     case 'role':
-      return `drops ${name}: only a pick that names it accepts a role`
+      return `drops ${name}: a role is accepted only if "pick" names its field`
     case 'service':
       return `drops ${name}, which the service writes itself`
     default:
@@ -271,11 +271,20 @@ function describeSuggestion({ missing, suggestion }: Explanation, width: number)
   if (!missing) return []
   const right = `The right to ${missing.operation} ${missing.collection} is missing`
   if (!suggestion)
-    return [{ words: wrap(`${right}; no grant alone lets this through.`, width), rules: [], changes: [] }]
+    return [
+      {
+        words: wrap(`${right}. No single grant would let the request succeed.`, width),
+        rules: [],
+        changes: [],
+      },
+    ]
   const { collection, subject, rules } = suggestion
   return [
     {
-      words: wrap(`${right}. This would have let it through${describeAdditions(suggestion)}:`, width),
+      words: wrap(
+        `${right}. This grant would have let the request succeed${describeAdditions(suggestion)}:`,
+        width,
+      ),
       rules: Object.entries(rules).map(([operation, rule]) => ({
         pointer: `${grantPointer(collection, subject)}/${operation}`,
         json: printJson(rule, width - 4),
@@ -289,7 +298,7 @@ function describeAdditions({ names, conditions }: Suggestion): string {
   const more = conditions > 1 ? 'cases' : 'case'
   const added = [
     ...(names.length > 0 ? [`also accepts ${names.join(', ')}`] : []),
-    ...(conditions > 0 ? [`holds in ${conditions} more ${more}`] : []),
+    ...(conditions > 0 ? [`applies in ${conditions} more ${more}`] : []),
   ]
   return added.length > 0 ? `; it ${added.join(', and ')}` : ''
 }

@@ -38,14 +38,14 @@ test('a refusal, as text', async () => {
     '  · user: has no rule',
     '',
     `✗ update articles/${DRAFT}: denied`,
-    `  ✗ owner: not for such a document  ${AT}/owner/update`,
+    `  ✗ owner: does not allow such a document  ${AT}/owner/update`,
     '    ✓ createdBy = "$user._id" ("ann"): is "ann"',
     '    ✗ status ≠ "published": would be "published"  check/status/$ne',
     '    · drops views, which it omits  omit/0',
     '  · user, *: have no rule',
     '',
-    'The right to update articles is missing. This would have let it through; it also accepts views, and',
-    'holds in 1 more case:',
+    'The right to update articles is missing. This grant would have let the request succeed; it also',
+    'accepts views, and applies in 1 more case:',
     `  ${AT}/owner/update`,
     `    { "check": ${CHECK} }`,
   ])
@@ -67,7 +67,7 @@ test.each<readonly [difference: Difference, line: string]>([
   [{ ...change, kind: 'narrowing', fields: [], roles: ['a', 'b'] }, 'narrowing: patch articles, by a and b'],
   [
     { ...change, kind: 'changed', fields: [], roles: null, stale: true },
-    'changed: patch articles, by anyone (with a document stored before)',
+    'changed: patch articles, by anyone (with a document that could not be stored before)',
   ],
   [{ kind: 'schema', pointer: '/collections/articles', follows: [] }, 'schema: /collections/articles'],
   [

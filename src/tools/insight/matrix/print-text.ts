@@ -350,17 +350,20 @@ const printClaims = (claims: readonly MatrixClaim[], { paint, width }: TextLayou
 const SIGNS: readonly (readonly [sign: string, meaning: string])[] = [
   ['–', 'nothing'],
   ['all', 'every document, every field'],
-  ['title tags', 'these fields alone'],
-  ['-views', 'all fields but these'],
-  ['a', 'documents that meet a condition, shown below; a, -views: these fields of them'],
-  ['set b', 'values that replace those of the body'],
-  ['then c', 'the condition after the write; without it that of before holds again, with "any" none'],
-  ['x|y', 'rules tried in this order; first those that drop nothing of the body'],
+  ['title tags', 'only these fields'],
+  ['-views', 'all fields except these'],
+  ['a', 'documents that meet the condition a, which is shown below; "a, -views": these fields of them'],
+  ['set b', 'the values b, shown below, replace those of the body'],
+  [
+    'then c',
+    'after the write, the document must meet the condition c; without "then", the same condition as before; with "then any", none',
+  ],
+  ['x|y', 'rules that are tried in this order, but rules that drop nothing of the body first'],
   ['x + y', 'rules that add up'],
-  ['as user', 'the same as in that row above'],
+  ['as user', 'the same as in the row "user" above'],
   ['user', 'signed-in callers; roles without a row have the same rights'],
-  ['own', 'for documents that they created'],
-  ['several roles', 'for a caller with several roles, these decide about writing, in this order'],
+  ['own', 'rights to documents that the caller created'],
+  ['several roles', 'if a caller has several of these roles, they decide a write in this order'],
 ]
 
 const printKey = ({ paint, width }: TextLayout): readonly string[] => [

@@ -62,7 +62,7 @@ function print(reading: ReadableCondition): string {
 
 function readField(path: string, condition: unknown): readonly string[] {
   if (!isObject(condition)) return [describeComparison(path, '$eq', condition)]
-  const end = condition.$options === 'i' ? ' in any case' : ''
+  const end = condition.$options === 'i' ? ' ignoring case' : ''
   return Object.entries(condition).flatMap(([operator, operand]) => {
     if (operator === '$options') return []
     const said = describeComparison(path, operator, operand)

@@ -15,7 +15,7 @@ const conditions: readonly (readonly [where: object, text: string])[] = [
   [{ team: { $in: ['a', '$user.team', null] } }, 'team in ["a", $user.team, null]'],
   [{ team: { $nin: [] } }, 'team not in []'],
   [{ at: { $lt: '$now' } }, 'at < $now'],
-  [{ s: { $regex: '^$user.x', $options: 'i' } }, 's matches "^$user.x" in any case'],
+  [{ s: { $regex: '^$user.x', $options: 'i' } }, 's matches "^$user.x" ignoring case'],
   [{ $or: [{ a: 1 }, { b: 2, c: 3 }] }, 'a = 1 or (b = 2 and c = 3)'],
   [{ d: 0, $or: [{ a: 1 }, { b: 2 }] }, 'd = 0 and (a = 1 or b = 2)'],
   [{ $and: [{ a: 1 }, { $and: [{ b: 2 }, { $or: [{ c: 3 }] }] }] }, 'a = 1 and b = 2 and c = 3'],

@@ -93,7 +93,7 @@ const NAME = 20
 
 const encoder = new TextEncoder()
 
-/** The least characters of a piece. Smaller pieces would cost more memory than their contents. */
+/** The fewest characters of a piece. Smaller pieces would cost more memory than their contents. */
 const PIECE = 32 * 1024
 
 /** Collects text as bytes, in pieces: text that is long enough is encoded immediately. */

@@ -64,7 +64,7 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
       check(scope, (code, pointer, message, mend) => findings.push(create(code, pointer, message, { mend })))
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown
-    // If only the options are wrong, this throws. Errors of the hooks are reported when the configuration is valid.
+    // Errors of the options, such as hooks, are thrown only if the configuration itself is valid; otherwise left out.
     if (thrown.faults.every(({ path }) => path.startsWith('options.'))) throw thrown
     // The checks need a compiled plan, which an invalid configuration does not have. So only its errors are returned.
     return thrown.faults

@@ -66,7 +66,7 @@ interface ValueBound {
   readonly isStrict: boolean
 }
 
-/** The values that a field may still have, after some demands. */
+/** The values that a field may have if it meets the demands that were considered so far. */
 interface AllowedValues {
   mayBeMissing: boolean
   mayBeThere: boolean

@@ -73,7 +73,7 @@ function describeText(
   const { minLength, maxLength = Number.POSITIVE_INFINITY, format } = keywords
   const isLong = maxBytes !== undefined && Number(maxLength) > MAX_INDEXED_BYTES / 4
   const isLimited = Number.isFinite(maxLength) || isLong
-  // U+0130 is the only character that becomes longer in lower case.
+  // U+0130 is the only character that becomes longer in lower case, so it is excluded if the length is limited.
   const character = lowercase && isLimited ? '[^\\x00\\u0130]' : '[^\\x00]'
   const heads = [
     ...(trim && typeof minLength === 'number' && minLength > 0 ? [trimmedFrom(minLength)] : []),

@@ -61,7 +61,7 @@ function leafHolds(logic: Logic, leaf: Leaf, sources: Sources): Diagram {
   )
 }
 
-/** Returns the condition under which a value passes a test, for every source of the value. */
+/** Returns the condition under which a value passes a test, whichever of its cases applies. */
 const passes = (logic: Logic, cases: Cases, holds: TestValue): Diagram =>
   overCases(logic, cases, (source) =>
     source.kind === 'fixed'

@@ -25,7 +25,7 @@ interface ComparedGroup {
   readonly patterns: Map<string, Pattern>
 }
 
-/** The groups that some rules and fields form. */
+/** The groups of values that some rules and fields compare. */
 interface Comparisons {
   /** Returns the group of a key. */
   groupOf(key: string): ComparedGroup

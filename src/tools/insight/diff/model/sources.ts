@@ -32,7 +32,7 @@ export function choose({ and, not }: Logic, when: Diagram, cases: Cases, others:
   ].filter((one) => one[0] !== NEVER)
 }
 
-/** Returns the condition under which `holds` is true for a value, for every source of the value. */
+/** Returns the condition under which `holds` is true for the source of a value, whichever of the cases applies. */
 export const overCases = ({ and, or }: Logic, cases: Cases, holds: (source: Source) => Diagram): Diagram =>
   or(...cases.map((one) => and(one[0], holds(one[1]))))
 

@@ -16,7 +16,7 @@ const schemaOf = remembered(
   ],
 )
 
-/** Describes everything except the name on which the differences of two sides depend. */
+/** Describes two sides, except their name, as a string. Sides with the same string have the same differences. */
 export const keyOfSides = ({ before, after }: Sides): string =>
   [before, after]
     .flatMap((side) => [schemaOf(side), ...OPERATIONS.map((own) => keyOfMentions(side.permissions[own]))])

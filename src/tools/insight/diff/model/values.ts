@@ -51,8 +51,8 @@ const isSameForm = (a: Value, b: Value): boolean =>
   isList(a) || isList(b) ? isList(a) && isList(b) : isEqualJson(toPlain(a), toPlain(b))
 
 /**
- * Returns the condition under which the values of the caller are valid in a field to which `set` assigns them, or
- * inside that field.
+ * Returns the condition under which the caller's values are valid for a field that `set` assigns them to. A value may
+ * also be assigned to a property inside the field.
  */
 export function isFittingSet(logic: Logic, collection: Collection, field: Field, written: unknown): Diagram {
   const own = toPointerPart(field.name)

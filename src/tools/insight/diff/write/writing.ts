@@ -22,7 +22,8 @@ export interface Stored {
 }
 
 /**
- * The possible outcomes of a write, each with its condition. Exactly one of them occurs; a `400` also has its errors.
+ * The possible outcomes of a write, each with its condition. Exactly one of them occurs. A `400` comes with the
+ * conditions of its validation errors.
  */
 export interface WriteDecision {
   /** The condition of each rejection and of each validation error. */

@@ -26,36 +26,41 @@ import { createPlanner, type Planner, type Scan } from './plan/plan-scan.js'
 import { walk } from './plan/walk.js'
 import { createDatabase, createRows, type Rows } from './rows.js'
 
-/** The effect of a step on a document in a logged collection. */
+/** The effect of a write step on a document of a collection whose changes are logged. */
 interface Touched extends Pick<Change, 'in' | 'before' | 'after'> {
   readonly log: LogPlan
 }
 
-/** The log of an adapter. */
+/** The change log of an adapter. */
 interface ChangeLog {
   /** Records the changes of one write. */
   record(touched: readonly Touched[], by: string | null): void
   readonly changes: NonNullable<StorageAdapter['changes']>
 }
 
-/** `bytes`: the bytes of both documents. */
+/** A change in the log. `bytes` is the size of both documents, `before` and `after`, as JSON. */
 type LoggedChange = Omit<Change, 'position'> & { readonly bytes: number }
 
-/** The most old changes dropped per new one: the log does not grow, and no write takes long. */
+/**
+ * For each new change, at most this many old changes are dropped. With more than one the log does not grow, and with
+ * few no write takes long.
+ */
 const DROPPED = 2
 
-/** The array of changes is cut when it has this many dropped ones in front, and these are half of it. */
+/**
+ * The array of changes is shortened once it begins with this many dropped changes and these are at least half of it.
+ */
 const CUT = 1024
 
-/** Creates an empty log. `documentsOf` returns the documents of a collection. */
+/** Creates an empty log. `documentsOf` returns the current documents of a collection. */
 function createChangeLog(
   plans: LogPlans,
   documentsOf: (collection: string) => readonly StoredDocument[],
 ): ChangeLog {
   let drawn: string | undefined
   /**
-   * The next service in this process has another memory, and so another log. Drawn lazily, because some runtimes
-   * allow no random numbers at load time.
+   * Returns the name of this log, which is random, because the next process has an empty memory and so another log. The
+   * name is drawn at its first use, because some runtimes allow no random numbers while a module loads.
    */
   const name = (): string => {
     drawn ??= crypto.randomUUID().slice(0, 8)
@@ -63,15 +68,20 @@ function createChangeLog(
   }
   const notifier = createNotifier()
   let kept: (LoggedChange | undefined)[] = []
-  /** The number of changes cut off before `kept`, and of dropped ones still in it. */
+  /**
+   * `cut` is the number of changes that were removed from `kept`. `gone` is the number of dropped changes at its start.
+   */
   let cut = 0
   let gone = 0
   let writes = 0
-  /** The bytes of all kept changes. */
+  /** The total size of all changes in `kept`. */
   let bytes = 0
   const warnOfHeld = createHeldWarning()
   const sizes = new WeakMap<StoredDocument, number>()
-  /** The size of a document, counted once: it is the `after` of one change and the `before` of the next. */
+  /**
+   * Returns the size of a document as JSON. The size is cached, because a document is the `after` of one change and the
+   * `before` of the next.
+   */
   const sizeOf = (stored: StoredDocument | null, left: StoredDocument | null): number => {
     if (!stored) return 0
     const size = sizes.get(stored) ?? JSON.stringify(left).length
@@ -82,7 +92,7 @@ function createChangeLog(
   const end = (): number => cut + kept.length
   const positionOf = (place: number, time: number): string => printPosition({ log: name(), place, time })
 
-  /** The place of the first mark. */
+  /** Returns the lowest position in the log that a mark stored in a document names, or infinity if there is none. */
   const findMark = (): number => {
     let first = Number.POSITIVE_INFINITY
     for (const [collection, property] of plans.marks)
@@ -98,7 +108,8 @@ function createChangeLog(
     let isHeld = false
     for (let i = 0; ; i++) {
       const oldest = kept[gone]
-      // Changes beyond the byte limit are all dropped: each was recorded once, so no write takes long.
+      // Changes beyond the byte limit are dropped even if they are more than `most`. On average each new change causes
+      // one such drop, so no write takes long.
       const isBeyond = bytes > plans.bytes() && gone < kept.length - 1
       if (!oldest || !(isBeyond || (i < most && oldest.time < unmarked))) break
       mark ??= findMark()
@@ -154,7 +165,10 @@ function createChangeLog(
   }
 }
 
-/** One change per document, in order; none for a document that was absent before and is absent now. */
+/**
+ * Merges the changes to the same document into one change, sorted by id. Omits a document that existed neither before
+ * nor after the write.
+ */
 function mergeTouched(touched: readonly Touched[]): readonly Touched[] {
   const changes = new Map<string, Touched>()
   for (const one of touched) {
@@ -169,7 +183,7 @@ function mergeTouched(touched: readonly Touched[]): readonly Touched[] {
 
 const idOf = ({ before, after }: Touched): string => (before ?? after)?._id ?? ''
 
-/** A document without some properties; the same object if it has none of them. */
+/** Returns the document without the properties that the log omits, or the same object if it has none of them. */
 function leaveOut(document: StoredDocument | null, { omit }: LogPlan): StoredDocument | null {
   if (document === null || !omit.some((property) => Object.hasOwn(document, property))) return document
   const left = Object.entries(document).filter(([property]) => !omit.includes(property))
@@ -178,19 +192,19 @@ function leaveOut(document: StoredDocument | null, { omit }: LogPlan): StoredDoc
 
 type FailedWrite = Extract<WriteResult, { readonly ok: false }>
 
-/** A collection, its planner, and how its changes are recorded. */
+/** A collection, its planner, and how its changes are logged. */
 interface HeldCollection {
   readonly rows: Rows
   readonly plan: Planner
   readonly log: LogPlan | undefined
 }
 
-/** The effect of a step on a document. */
+/** The effect of a write step on a document. */
 interface AppliedStep extends Omit<Touched, 'log'>, Pick<HeldCollection, 'rows' | 'log'> {}
 
 const isLogged = (done: AppliedStep): done is AppliedStep & Touched => done.log !== undefined
 
-/** Applies the steps in turn; if one fails, those before it are undone. */
+/** Applies the steps in order. If a step fails, the effects of the earlier steps are undone. */
 function writeSteps(
   steps: readonly WriteStep[],
   find: (name: string) => HeldCollection,
@@ -210,7 +224,10 @@ function writeSteps(
   return { ok: true, removed: done.filter(({ after }) => !after).length }
 }
 
-/** Tidies each collection once, because its documents usually follow each other. */
+/**
+ * Sorts pending insertions after a write, usually once per collection, because the steps of a collection are usually
+ * adjacent.
+ */
 function tidyAll(done: readonly AppliedStep[]): void {
   let last: Rows | undefined
   for (const { rows } of done) {
@@ -225,7 +242,7 @@ function takeBack({ rows, before, after }: AppliedStep): void {
   else if (after) rows.remove(after._id)
 }
 
-/** Applies one step. Returns the reason if it fails. */
+/** Applies one step. Returns the reason if the step fails. */
 function applyStep(
   step: WriteStep,
   { rows, plan, log }: HeldCollection,
@@ -288,15 +305,15 @@ function findTaken(
 /** The options of `createMemoryAdapter`. */
 export interface MemoryAdapterOptions {
   /**
-   * The first documents, by collection. They are validated like bodies when the service opens, and secrets are
-   * hashed; a given `_id` (a UUID), `createdAt`, `updatedAt` and `createdBy` are kept.
+   * The initial documents of each collection. When the service opens, they are validated like request bodies and their
+   * secrets are hashed. If a document has an `_id` (a UUID), `createdAt`, `updatedAt` or `createdBy`, it is kept.
    */
   readonly documents?: { readonly [collection: string]: readonly unknown[] }
 }
 
 /**
- * Creates an adapter that keeps documents in this process, in LokiJS, until it ends. Every write is one
- * synchronous turn; documents are frozen and shared with those who read them. Throws `ConfigError`.
+ * Creates an adapter that keeps documents in the memory of this process, in LokiJS, until the process ends. Each write
+ * is one synchronous operation. Documents are frozen, and readers receive the stored objects. Throws `ConfigError`.
  *
  * @example
  * ```ts
@@ -307,7 +324,7 @@ export interface MemoryAdapterOptions {
 export const createMemoryAdapter = (options: MemoryAdapterOptions = {}): StorageAdapter =>
   createMemoryStorage(options)
 
-/** The same with rows that `makeRows` creates: tests count the rows that are visited. */
+/** Like `createMemoryAdapter`, but the rows are created by `makeRows`, so that tests can count visited rows. */
 export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = createRows): StorageAdapter {
   requireOptions(options, { documents: ANY })
   const database = createDatabase()
@@ -331,13 +348,13 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
         const rows = collections.get(name)?.rows ?? makeRows(database, name)
         const { plan } = collections.get(name) ?? { plan: createPlanner(rows) }
         collections.set(name, { rows, plan, log: logPlans.of(name) })
-        // The structures of other services stay.
+        // Indexes that other services created are kept.
         for (const { fields, unique } of indexes) {
           if (unique) inForce.push(rows.prepareUnique(fields))
           rows.addSorted(fields)
         }
       }
-      // All or none: a failed start must not leave constraints in force.
+      // Constraints are enforced only after all were prepared, so that a failed start enforces none of them.
       for (const put of inForce) put()
     },
     list: (name, query) => listDocuments(find(name), query),
@@ -354,13 +371,16 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
   }
 }
 
-/** The number of documents of one batch of a stream. */
+/** The number of documents in one batch of a stream. */
 const BATCH = 500
 
-/** The most documents that are listed at once, if each document of a range is a match, in order. */
+/**
+ * The maximum number of documents that are listed without a pause, if they are a range that is already in order and in
+ * which each document is a match.
+ */
 const AT_ONCE = 2000
 
-/** The most documents of a list that are cached until the next write. */
+/** The maximum length of a list that is cached until the next write. */
 const MAX_KEPT = 101
 
 function listDocuments({ plan }: HeldCollection, query: ListQuery): MaybePromise<readonly StoredDocument[]> {

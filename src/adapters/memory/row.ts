@@ -1,9 +1,13 @@
 import type { StoredDocument } from '../../core/storage.js'
 
-/** A row in LokiJS. LokiJS writes its `$loki` into the row and never touches the frozen document. */
+/**
+ * A row in LokiJS. LokiJS writes its own id, `$loki`, into the row, but never changes the document, which is frozen.
+ */
 export interface DocumentRow {
   readonly _id: string
   document: StoredDocument
-  /** Declared here and set on creation, so that a row is one object in memory. */
+  /**
+   * Set to `undefined` when the row is created, because V8 stores a property that is added later in a second object.
+   */
   $loki?: number | undefined
 }

@@ -7,18 +7,19 @@ import type { DocumentRow } from './row.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
 
 /**
- * Documents sorted by some fields, then by `_id`. A value that is not of its field's type counts as missing. An index
- * over elements of an array has a document once for each element, and not at all without elements. It holds
- * documents, not rows, because a scan is faster if its documents are close in memory.
+ * Documents sorted by some fields, then by `_id`. A value that does not have its field's type counts as missing. An
+ * index over the elements of an array contains a document once for each distinct element, so a document without
+ * elements is not in it. The index contains documents instead of rows, because a scan is faster if its documents are
+ * close in memory.
  */
 export interface SortedIndex {
   readonly fields: readonly FieldRef[]
   readonly documents: SortedList<StoredDocument>
-  /** All current documents in this order; reads before the next write share one copy. */
+  /** Returns all current documents in the order of the index. Calls between two writes share one copy. */
   copyDocuments(): readonly StoredDocument[]
 }
 
-/** Creates an index that is sorted by fields. */
+/** Creates an empty index that is sorted by the given fields. */
 export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
   const column = fields.findIndex(({ each }) => each)
   const elements = fields[column]
@@ -27,7 +28,7 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
     ({ _id }) => _id,
     elements && { column, valuesOf: compileElements(elements) },
   )
-  // Only the walks that read the copy keep it alive.
+  // The copy is weakly referenced, so that it is freed when the last read that uses it ends.
   let copy: { readonly version: number; readonly all: WeakRef<readonly StoredDocument[]> } | undefined
   return {
     fields,
@@ -41,7 +42,10 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
   }
 }
 
-/** Compiles a field of array elements to a getter of their distinct values; those of another type are missing. */
+/**
+ * Compiles a field of array elements to a function that returns their distinct values. Values of another type are left
+ * out.
+ */
 function compileElements({
   path,
   type,
@@ -62,23 +66,26 @@ function compileElements({
   }
 }
 
-/** The values of a unique index, with their documents. A document that lacks one of the fields is not in it. */
+/** Maps each value of a unique index to its document. A document that lacks one of the fields is not in the index. */
 interface UniqueIndex {
   readonly fields: readonly FieldRef[]
-  /** The `_id` of another document with the same values. */
+  /** Returns the `_id` of a different document that has the same values, if there is one. */
   findConflict(document: StoredDocument): string | undefined
-  /** The `_id` of the document with this value, if the index has one field. */
+  /** Returns the `_id` of the document with this value. Works only for an index over one field. */
   lookUp(value: Scalar): string | undefined
   add(document: StoredDocument): void
   remove(document: StoredDocument): void
-  /** Replaces a document by its next version. */
+  /** Replaces a document with its next version. */
   exchange(before: StoredDocument, after: StoredDocument): void
 }
 
-/** For one field its value, which a Map distinguishes by type; for several fields their JSON. */
+/**
+ * The key of an index over one field is its value, because a Map distinguishes values by type. The key of an index over
+ * several fields is the JSON of their values.
+ */
 type Key = Scalar
 
-/** Creates an empty index. */
+/** Creates an empty unique index. */
 function createUniqueIndex(fields: readonly FieldRef[]): UniqueIndex {
   const owners = new Map<Key, string>()
   const readers = fields.map(compileField)
@@ -120,18 +127,21 @@ export interface Rows {
   readonly unique: readonly UniqueIndex[]
   /** The index in the order of `_id`. */
   readonly byId: SortedIndex
-  /** All sorted indexes, with that of `_id`. */
+  /** All sorted indexes, including `byId`. */
   readonly sorted: readonly SortedIndex[]
   readonly size: number
   get(id: string): DocumentRow | undefined
   insert(document: StoredDocument): void
   replace(document: StoredDocument): void
   remove(id: string): void
-  /** Sorts the pending insertions of one index, if they are many. Only one, so that no write pays for all indexes. */
+  /**
+   * If an index has many pending insertions, sorts them. Sorts those of at most one index per call, so that no write
+   * pays for all indexes.
+   */
   tidy(): void
   /**
-   * Creates an index over the present documents, and returns a function that puts it in force unless it is already.
-   * Throws if the documents are not unique.
+   * Creates a unique index over the current documents without using it yet. Returns a function that starts to enforce
+   * the index, unless an equal index is already enforced. Throws if the documents violate uniqueness.
    */
   prepareUnique(fields: readonly FieldRef[]): () => void
   addSorted(fields: readonly FieldRef[]): void
@@ -139,13 +149,13 @@ export interface Rows {
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Creates a database that exists only in memory, in any runtime. */
+/** Creates a database that exists only in memory, in any JavaScript runtime. */
 export const createDatabase = (): Loki =>
   new Loki('memory', { env: 'NA', persistenceMethod: 'memory', autosave: false })
 
 /**
- * Uses LokiJS only as a container of rows: the behaviour of its indexes, queries, constraints and metadata differs
- * from this service's guarantees.
+ * Creates the rows of a collection. LokiJS only contains the rows: its indexes, queries, constraints and metadata
+ * behave differently from what this service guarantees.
  */
 export function createRows(database: Loki, name: string): Rows {
   const collection: Collection<DocumentRow> = database.addCollection<DocumentRow>(name, {

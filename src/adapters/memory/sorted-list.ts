@@ -1,23 +1,24 @@
 import { compare, type Ordered } from '../../core/filter/compare.js'
 
-/** A chunk of twice this length is split. */
+/** The length of the pieces into which a chunk is split once it has twice this length. */
 const CHUNK = 256
 
-/** Elements with their values in all columns but the last. Most comparisons need only those columns. */
+/** Elements, with their values in all columns except the last. Most comparisons need only these columns. */
 interface Chunk<T> {
   readonly keys: readonly Ordered[][]
   readonly elements: T[]
 }
 
-/** The elements to insert, and their values by column, in any order. */
+/** The elements to insert, and for each column the values of these elements. The elements are not sorted. */
 interface PendingInserts<T> {
   readonly elements: readonly T[]
   readonly table: readonly (readonly Ordered[])[]
 }
 
 /**
- * Merges insertions, named in ascending order, into a chunk, each before the element at its place. Each element moves
- * once.
+ * Merges insertions into a chunk. `named` lists the insertions in ascending order by their index in `elements`, and
+ * `places` says for each insertion before which element of the chunk it is inserted. Each element of the chunk moves at
+ * most once.
  */
 function merge<T>(
   { keys, elements }: Chunk<T>,
@@ -56,8 +57,8 @@ function insertAll<E>(elements: E[], places: readonly number[], all: readonly E[
 }
 
 /**
- * Splits a chunk into pieces of the length of one; the last may be longer. Each piece is a copy: an array that has
- * grown, or from which elements were removed, keeps memory for up to twice its elements.
+ * Splits a chunk into pieces of `CHUNK` elements; the last piece may be longer. Each piece is copied to save memory: an
+ * array that has grown or shrunk may occupy twice the memory that its elements need.
  */
 const split = <T>({ keys, elements }: Chunk<T>): readonly Chunk<T>[] => {
   const pieces = Math.max(1, Math.floor(elements.length / CHUNK))
@@ -67,27 +68,30 @@ const split = <T>({ keys, elements }: Chunk<T>): readonly Chunk<T>[] => {
   })
 }
 
-/** Joins the elements of two adjacent chunks. */
+/** Joins two adjacent chunks. */
 const join = <T>(a: Chunk<T>, b: Chunk<T>): Chunk<T> => ({
   keys: a.keys.map((column, i) => [...column, ...(b.keys[i] ?? [])]),
   elements: [...a.elements, ...b.elements],
 })
 
-/** Characters whose order by code points differs from their order in UTF-16. */
+/** Matches the UTF-16 units whose order may differ from the order of code points. */
 const SPECIAL = /[\ud800-\uffff]/
 
-/** Whether a text is ordered equally by code points and by UTF-16. */
+/** Whether a value has the same order by code points as by UTF-16 units. */
 const isPlain = (value: Ordered): boolean => typeof value !== 'string' || !SPECIAL.test(value)
 
-/** The same as `compare`, for plain texts; JavaScript's own comparison of texts is ten times as fast. */
+/**
+ * Compares like `compare`, but is correct only for plain strings (`isPlain`). JavaScript's own comparison of strings is
+ * ten times as fast.
+ */
 function comparePlain(a: Ordered, b: Ordered): number {
-  // With known types, V8 compiles a direct comparison.
+  // V8 compiles a direct comparison if both types are known.
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'string' && typeof b === 'string') return a === b ? 0 : a < b ? -1 : 1
   return compare(a, b)
 }
 
-/** The places of rows in ascending order, in a table given by columns. */
+/** Returns the indexes of the rows of a table, sorted by the rows' values. The table is given as columns. */
 function sortPlaces(
   table: readonly (readonly Ordered[])[],
   compareValues: (a: Ordered, b: Ordered) => number,
@@ -95,19 +99,19 @@ function sortPlaces(
   const [lead = []] = table
   const compareRows = (a: number, b: number): number => {
     const [x, y] = [lead[a], lead[b]]
-    // Usually the first column decides.
+    // The first column usually decides.
     if (typeof x === 'number' && typeof y === 'number' && x !== y) return x - y
     let order = 0
     for (let i = 0; order === 0 && i < table.length; i++) order = compareValues(table[i]?.[a], table[i]?.[b])
     return order
   }
   const places = [...lead.keys()]
-  // Ids and times are often sorted already: checking that costs less than sorting.
+  // Ids and times are often already sorted, and checking for that costs less than sorting.
   const isSorted = places.every((place) => place === 0 || compareRows(place - 1, place) < 0)
   return isSorted ? places : places.sort(compareRows)
 }
 
-/** The index of the last of some ascending numbers that is not above a number. */
+/** Returns the index of the last element that is not greater than `number`. `numbers` is ascending. */
 function findLast(numbers: readonly number[], number: number): number {
   let low = 0
   let high = numbers.length - 1
@@ -120,8 +124,8 @@ function findLast(numbers: readonly number[], number: number): number {
 }
 
 /**
- * The first place from `from` to `end` where `isBefore` is false; `end` if there is none. Searches near `from` first,
- * which is the result for the preceding value.
+ * Returns the first index from `from` to `end` for which `isBefore` is false, or `end` if there is none. Searches near
+ * `from` first, because `from` is the result for the preceding value and the next result is often close.
  */
 function search(from: number, end: number, isBefore: (place: number) => boolean): number {
   let low = from
@@ -138,10 +142,13 @@ function search(from: number, end: number, isBefore: (place: number) => boolean)
   return low
 }
 
-/** The position of an element: the number of elements before it. */
+/** The position of an element, which is the number of elements before it. */
 export type Rank = number
 
-/** A part of a list; with `isBackwards`, from its end. */
+/**
+ * The elements from `first` up to but not including `end`. With `isBackwards`, they are read from the last to the
+ * first.
+ */
 export interface Range {
   readonly first: Rank
   readonly end: Rank
@@ -149,57 +156,66 @@ export interface Range {
 }
 
 /**
- * Sorted elements, in chunks: an insertion moves the elements of one chunk, not of the whole list. Insertions are
- * sorted lazily, by the next read: insertions that arrive together are then merged together.
+ * A sorted list, stored in chunks, so that an insertion moves only the elements of one chunk. Insertions are not sorted
+ * until the next read, so that insertions that arrive together are merged together.
  */
 export interface SortedList<T> {
   readonly length: number
-  /** Changes with each change of the list. */
+  /** Increases with every change of the list. */
   readonly version: number
   insert(element: T): void
   /**
-   * Sorts pending insertions if they are many. Returns whether they were. Called after the last insertion of a batch,
-   * because a million are sorted best at once.
+   * If there are many pending insertions, sorts them and returns true. The caller calls this after the last insertion
+   * of a batch, because a million insertions are sorted fastest in one go.
    */
   tidy(): boolean
   remove(element: T): void
-  /** Replaces an element, and moves it if its values changed. */
+  /** Replaces an element, and moves it if its values in the columns changed. */
   exchange(before: T, after: T): void
-  /** The number of elements whose first columns are before some values; with `isBehind`, equal ones are included. */
+  /**
+   * Returns the number of elements whose first columns sort before the given values. With `isBehind`, elements with
+   * equal values are counted too.
+   */
   rank(values: readonly Ordered[], isBehind: boolean): Rank
-  /** Passes the elements of a part to `visit` until it returns false. */
+  /** Passes the elements of a range to `visit` until `visit` returns false. */
   walk(range: Range, visit: (element: T) => boolean): void
-  /** Returns the elements of a part one by one, until the list changes. */
+  /**
+   * Returns a function that returns the next element of the range with each call. It is valid until the list changes.
+   */
   read(range: Range): () => T | undefined
-  /** The results of `read` for all elements, in order. */
+  /** Returns the results of `read` for all elements, in order. */
   map<U>(read: (element: T) => U): U[]
 }
 
-/** A column in which an element has any number of distinct values: the list holds it once for each of them. */
+/** A column in which an element has a set of values. The list contains the element once for each of these values. */
 export interface SpreadColumn<T> {
-  /** The place of the column. */
+  /** The index of the column. */
   readonly column: number
   readonly valuesOf: (element: T) => ReadonlySet<Ordered>
 }
 
 /**
- * The number of pending insertions that are sorted at once: that takes some milliseconds, even in a list of a
- * million.
+ * From this number of pending insertions on, `tidy` sorts them. Sorting so many takes some milliseconds, even in a list
+ * of a million elements.
  */
 const MAX_FRESH = 1024
 
-/** A chunk with fewer elements is joined with an adjacent one. */
+/** A chunk with fewer elements than this is joined with an adjacent chunk. */
 const MIN_CHUNK = CHUNK / 2
 
-/** Values of the first columns; with `isBehind`, the place after all elements that are equal in them. */
+/**
+ * A position in the order, given by values of the first columns. It is before all elements with these values or, with
+ * `isBehind`, after all of them.
+ */
 interface RangeBound {
   readonly values: readonly Ordered[]
   readonly isBehind?: boolean
 }
 
 /**
- * Creates an empty list in the order of some columns; no two elements have all of them equal. The last column is a
- * text that mostly ascends, as ids do. The column of `spread` is not read from `others`.
+ * Creates an empty list that is sorted by the columns `others`, then `last`. No two elements may be equal in all
+ * columns. `last` reads a string that is usually greater than all earlier ones, as ids are. The column of `spread` is
+ * read with `spread.valuesOf` instead of `others`.
  */
 export function createSortedList<T>(
   others: readonly ((element: T) => Ordered)[],
@@ -210,17 +226,17 @@ export function createSortedList<T>(
   const readAll = (element: T, value: Ordered): readonly Ordered[] =>
     columns.map((read, i) => (i === spread?.column ? value : read(element)))
   const chunks: Chunk<T>[] = []
-  /** The rank of each chunk's first element; `undefined` after a change. */
+  /** The rank of the first element of each chunk, or `undefined` after a change. */
   let starts: Rank[] | undefined
   let length = 0
   let version = 0
   let fresh: T[] = []
-  /** Their values in the column of `spread`. */
+  /** For each element of `fresh`, its value in the column of `spread`. */
   let freshValues: Ordered[] = []
-  // After the first text that is not plain, texts are compared by their code points.
+  // Replaced with `compare` as soon as the list contains a string that is not plain (`isPlain`).
   let compareValues = comparePlain
 
-  /** Whether an element is before some values in its first columns. */
+  /** Whether the element at `place` is before a bound. */
   const isBefore = (
     { keys, elements }: Chunk<T>,
     place: number,
@@ -233,7 +249,10 @@ export function createSortedList<T>(
     }
     return isBehind === true
   }
-  /** The first chunk whose last element is not before some values; the number of chunks if there is none. */
+  /**
+   * Returns the index of the first chunk whose last element is not before the bound, or the number of chunks if there
+   * is none.
+   */
   const findChunk = (bound: RangeBound, from = 0): number =>
     search(from, chunks.length, (place) => {
       const chunk = chunks[place] as Chunk<T>
@@ -241,18 +260,18 @@ export function createSortedList<T>(
     })
   const findInside = (chunk: Chunk<T>, bound: RangeBound, from = 0): number =>
     search(from, chunk.elements.length, (place) => isBefore(chunk, place, bound))
-  /** Sorts the pending insertions into the chunks. */
+  /** Merges the pending insertions into the chunks. */
   const settle = (): void => {
     if (fresh.length === 0) return
     starts = undefined
     const [waiting, values] = [fresh, freshValues]
     fresh = []
     freshValues = []
-    // By column: adjacent numbers are compared much faster.
+    // The values are stored by column, because adjacent numbers are compared much faster.
     const table = columns.map((read, i) => (i === spread?.column ? values : readEach(waiting, read)))
     if (!table.every((values) => values.every(isPlain))) compareValues = compare
     const named = sortPlaces(table, compareValues)
-    // One object for all insertions: each bound is used before the next one is requested.
+    // One object serves all insertions, because each bound is used before the next is requested.
     const row: Ordered[] = []
     const bound: RangeBound = { values: row }
     const boundOf = (one: number): RangeBound => {
@@ -261,11 +280,11 @@ export function createSortedList<T>(
     }
     const rows = { elements: waiting, table }
     const open = chunks.at(-1)
-    // Insertions after all elements need no search.
+    // Insertions that belong after all existing elements need no search.
     if (!open || isBefore(open, open.elements.length - 1, boundOf(named[0] as number))) append(rows, named)
     else insertAmid(rows, named, boundOf)
   }
-  /** Merges ascending insertions into their places. */
+  /** Merges sorted insertions into the chunks in which they belong. */
   const insertAmid = (
     rows: PendingInserts<T>,
     named: readonly number[],
@@ -281,7 +300,8 @@ export function createSortedList<T>(
       while (end < named.length && (index === final || !isBefore(chunk, last, boundOf(named[end] as number))))
       const own = named.slice(begin, end)
       let place = 0
-      // Insertions that arrive together often have adjacent places.
+      // The search continues from the last position, because insertions that arrive together often belong close
+      // together.
       const places = own.map((one) => {
         place = findInside(chunk, boundOf(one), place)
         return place
@@ -290,7 +310,7 @@ export function createSortedList<T>(
       if (chunk.elements.length >= 2 * CHUNK) chunks.splice(index, 1, ...split(chunk))
     }
   }
-  /** Appends ascending insertions. */
+  /** Appends sorted insertions to the last chunk. */
   const append = ({ elements: waiting, table }: PendingInserts<T>, named: readonly number[]): void => {
     let open = chunks.at(-1)
     for (const one of named) {
@@ -317,7 +337,7 @@ export function createSortedList<T>(
     starts = undefined
   }
 
-  /** The place of an element, after pending insertions are sorted. */
+  /** Returns the chunk of an element and the element's index in it. Sorts pending insertions first. */
   const find = (
     element: T,
     value?: Ordered,
@@ -326,8 +346,8 @@ export function createSortedList<T>(
     const bound = { values: readAll(element, value) }
     const chunk = chunks[findChunk(bound)]
     if (!chunk) return undefined
-    // `indexOf` compares references in one array; a search would compare values spread over memory. With `spread`, an
-    // element may be its own neighbour, so it is searched.
+    // `indexOf` compares references in one array, whereas a search compares values that are spread over memory. With
+    // `spread` a search is needed, because the chunk may contain the element several times.
     const place = spread ? findInside(chunk, bound) : chunk.elements.indexOf(element)
     return chunk.elements[place] === element ? { chunk, place } : undefined
   }
@@ -348,7 +368,9 @@ export function createSortedList<T>(
     change(-1)
     if (chunk.elements.length < MIN_CHUNK) joinNeighbours(chunk)
   }
-  /** Joins a chunk that has become short with an adjacent one, so that many removals leave few chunks. */
+  /**
+   * Joins a chunk that has become short with an adjacent chunk, so that many removals do not leave many short chunks.
+   */
   const joinNeighbours = (chunk: Chunk<T>): void => {
     const index = chunks.indexOf(chunk)
     const [first, second] = chunks.slice(Math.max(0, index - 1), Math.max(2, index + 1))
@@ -361,10 +383,10 @@ export function createSortedList<T>(
     found.chunk.elements[found.place] = after
     version += 1
   }
-  /** Whether two elements have the same values in all columns but that of `spread`. */
+  /** Whether two elements have the same values in all columns except that of `spread`. */
   const isSame = (a: T, b: T): boolean =>
     columns.every((read, i) => i === spread?.column || compareValues(read(a), read(b)) === 0)
-  /** Each value has a place of its own for the element. */
+  /** Replaces an element that the list contains once for each of its values. */
   const exchangeSpread = (before: T, after: T, { valuesOf }: SpreadColumn<T>): void => {
     const [old, next] = [valuesOf(before), valuesOf(after)]
     const stays = isSame(before, after)

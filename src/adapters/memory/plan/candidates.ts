@@ -4,26 +4,31 @@ import type { DocumentRow } from '../row.js'
 import type { SortedIndex } from '../rows.js'
 import type { Range } from '../sorted-list.js'
 
-/** Returns documents one by one; `way` is the alternative of the filter that found the last one. */
+/**
+ * Returns documents one by one. `way` is the number of the filter alternative that found the last returned document.
+ */
 export interface Cursor {
   way: number
   next(): StoredDocument | undefined
 }
 
-/** A document with its values in an order. */
+/** A document with its values of the sort fields. */
 interface KeyedDocument {
   readonly document: StoredDocument
   readonly values: readonly Ordered[]
 }
 
-/** The next document of a cursor. */
+/** The next document of a cursor, read ahead for a merge. */
 interface CursorHead extends KeyedDocument {
   readonly cursor: Cursor
 }
 
 type ReadSortValues = (document: StoredDocument) => readonly Ordered[]
 
-/** The values of each document are read once, because a merge compares them several times. */
+/**
+ * Compiles a function that returns the values of a document's sort fields. Each document's values are read only once,
+ * because a merge compares them several times.
+ */
 function compileValues(sort: readonly SortKey[]): ReadSortValues {
   const readers = sort.map(({ field }) => compileField(field))
   return (document) => readers.map((read) => read(document))
@@ -40,13 +45,13 @@ function compileComparison(sort: readonly SortKey[]): (a: KeyedDocument, b: Keye
   }
 }
 
-/** Merges ordered cursors. It reads one document ahead from each cursor. */
+/** Merges ordered cursors into one ordered cursor. Reads one document ahead from each cursor. */
 function mergeCursors(cursors: readonly Cursor[], sort: readonly SortKey[]): Cursor {
   const [only] = cursors
   if (only && cursors.length === 1) return only
   const valuesOf = compileValues(sort)
   const compareHeads = compileComparison(sort)
-  /** In descending order: the next document is the last. */
+  /** Sorted in reverse, so that `pop` returns the next document. */
   const heads: CursorHead[] = []
   const advance = (cursor: Cursor): void => {
     const document = cursor.next()
@@ -75,7 +80,7 @@ function mergeCursors(cursors: readonly Cursor[], sort: readonly SortKey[]): Cur
   return merged
 }
 
-/** Sorts the documents of a cursor without a pause; its caller limits their number. */
+/** Sorts the documents of a cursor, without pauses. The caller limits the number of documents. */
 function sortCursor(cursor: Cursor, sort: readonly SortKey[]): Cursor {
   const valuesOf = compileValues(sort)
   const all: KeyedDocument[] = []
@@ -86,29 +91,29 @@ function sortCursor(cursor: Cursor, sort: readonly SortKey[]): Cursor {
   return { way: cursor.way, next: () => all[place++]?.document }
 }
 
-/** The rows that may match a filter, in some order. They change with the next write. */
+/** The documents that may match a filter. The next write may change this list. */
 export interface CandidateList {
   readonly length: number
-  /** The steps of finding one of them. */
+  /** The number of steps, of a slice's budget, that finding one document costs. */
   readonly steps: number
-  /** Passes the documents after the first `skip` to `visit` until it returns false. */
+  /** Skips `skip` documents and passes the others to `visit` until `visit` returns false. */
   walk(skip: number, visit: (document: StoredDocument, way: number) => boolean): void
-  /** The current documents from a place on: later writes do not change them. */
+  /** Returns a cursor over the current documents, starting at index `place`. Later writes do not change its result. */
   copyFrom(place: number): Cursor
 }
 
-/** A part of an index whose documents belong to one alternative, `way`. */
+/** A range of an index. `way` is the number of the filter alternative that the range serves. */
 export interface IndexRange {
   readonly index: SortedIndex
   readonly range: Range
   readonly way: number
-  /** Whether its documents are in the requested order. */
+  /** Whether the documents of the range are already in the requested order. */
   readonly isOrdered: boolean
 }
 
 const lengthOf = ({ first, end }: Range): number => Math.max(0, end - first)
 
-/** A few rows. */
+/** Candidates that are given as a short array of rows. */
 export const candidatesOf = (rows: readonly DocumentRow[]): CandidateList => ({
   length: rows.length,
   steps: 1,
@@ -121,7 +126,7 @@ export const candidatesOf = (rows: readonly DocumentRow[]): CandidateList => ({
   },
 })
 
-/** The rows in a part of an index. */
+/** Candidates that are the documents of one range of an index. */
 export const candidatesIn = (index: SortedIndex, range: Range): CandidateList => ({
   length: lengthOf(range),
   steps: 1,
@@ -129,7 +134,7 @@ export const candidatesIn = (index: SortedIndex, range: Range): CandidateList =>
   copyFrom: (place) => readCopy(index.copyDocuments(), behind(range, place), 0),
 })
 
-/** The rows of several parts of indexes, part by part. */
+/** Candidates from several ranges, one range after the other. */
 export const candidatesInAll = (parts: readonly IndexRange[]): CandidateList => ({
   length: parts.reduce((total, { range }) => total + lengthOf(range), 0),
   steps: 1,
@@ -137,7 +142,7 @@ export const candidatesInAll = (parts: readonly IndexRange[]): CandidateList => 
   copyFrom: (place) => readInTurn(partsBehind(parts, place).map(readPartCopy)),
 })
 
-/** The rows of several parts of indexes in one order. They are merged lazily. */
+/** Candidates from several ranges, merged lazily into one sorted order. */
 export const candidatesMerged = (parts: readonly IndexRange[], sort: readonly SortKey[]): CandidateList => {
   const merge = (read: (part: IndexRange) => Cursor, skip: number): Cursor => {
     const merged = mergeCursors(
@@ -159,7 +164,7 @@ function visitAll(cursor: Cursor, visit: (document: StoredDocument, way: number)
   for (let document = cursor.next(); document && visit(document, cursor.way); ) document = cursor.next()
 }
 
-/** The rest of a range after its first documents. */
+/** Returns the range without the first `skip` documents that would be read from it. */
 const behind = ({ first, end, isBackwards }: Range, skip: number): Range =>
   isBackwards ? { first, end: end - skip, isBackwards } : { first: first + skip, end, isBackwards }
 

@@ -1,10 +1,10 @@
 import { CACHES } from '../../../core/kept/caches.js'
 import type { Rows } from '../rows.js'
 
-/** The most cached scans. */
+/** The maximum number of cached scans. */
 const MAX_SCANS = 1000
 
-/** Creates a cache of scans, which lasts until the next write. */
+/** Returns a function that caches the result of a plan, a scan, until the next write to the collection. */
 export function createKeptScans<Scan>({ byId }: Rows): (plan: () => Scan) => () => Scan {
   const scans = new Map<() => Scan, Scan>()
   let version = 0

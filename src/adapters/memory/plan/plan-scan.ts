@@ -36,41 +36,44 @@ import {
 } from './candidates.js'
 import { createKeptScans } from './kept-scans.js'
 
-/** How one index serves a read. */
+/** How one index is used to answer one read. */
 interface IndexPlan {
   readonly index: SortedIndex
-  /** Whether the documents of each part are in the requested order; several parts are then merged. */
+  /** Whether each part of the index is in the requested order, so that several parts only have to be merged. */
   readonly isOrdered: boolean
-  /** The conditions that a document still has to meet, and whether there are none. */
+  /** The conditions that the index does not guarantee, and whether there are none. */
   readonly rest: Filter
   readonly isExact: boolean
   readonly isOnePart: boolean
-  /** Whether two parts may have a document in common. */
+  /** Whether a document may be in more than one part. */
   readonly overlaps: boolean
-  /** The parts of the index that hold all matches. */
+  /** Finds the parts of the index that together contain all matches. */
   readonly find: () => readonly Range[]
 }
 
-/** More parts of an index than this cost more to find than they save. */
+/** The maximum number of parts of an index. More parts cost more to find than they save. */
 const MAX_PARTS = 2000
 
-/** How an index serves all reads of one shape. Conditions are identified by their places. */
+/**
+ * How an index is used for all reads of one shape, which differ only in values. Conditions are identified by their
+ * positions in the list of conditions.
+ */
 interface IndexShape extends Omit<IndexPlan, 'rest' | 'find'> {
-  /** The conditions that all documents of the parts meet. */
+  /** The conditions that all documents of the parts satisfy. `left` contains the other conditions. */
   readonly used: ReadonlySet<number>
   readonly left: readonly number[]
   readonly compile: (conditions: readonly Filter[]) => () => readonly Range[]
 }
 
-/** Finds the plans with which indexes serve a read. */
+/** Returns a plan for each index that is worth considering for a read. */
 type IndexPlanner = (conditions: readonly Filter[], sort: readonly SortKey[]) => readonly IndexPlan[]
 
-/** The most characters of the names of cached shapes. */
+/** The maximum total length of the names of cached shapes. */
 const MAX_KEPT = 256 * 1024
 
 /**
- * Creates the planner of the present indexes. Reads that differ only in values are planned once: planning over all
- * indexes costs more than most reads.
+ * Creates a planner for the current indexes. Plans are cached for all reads that differ only in values, because
+ * planning over all indexes costs more than most reads.
  */
 function createIndexPlanner({ sorted }: Rows): IndexPlanner {
   const kept = createBoundedMap<string, CachedShapes>(CACHES.indexUses, MAX_KEPT, ({ size }) => size)
@@ -94,14 +97,17 @@ interface CachedShapes {
 
 const nameKey = ({ field, descending }: SortKey): string => `${nameField(field)}${descending ? '-' : '+'}`
 
-/** With the length of the path, because a path may hold any character. */
+/** Names a field unambiguously. The name contains the length of the path, because a path may contain any character. */
 const nameField = ({ path, type, each, inside = '' }: FieldRef): string =>
   `${each ? `* ${inside.length} ${inside} ` : ''}${type} ${path.length} ${path}`
 
-/** The name of a condition that serves no index. */
+/** The name of every condition that cannot use an index. */
 const OTHER = '?'
 
-/** The name of the parts of a condition that decide a plan: equal names have equal plans for any values. */
+/**
+ * Names the parts of a condition on which a plan depends. Conditions with the same name have the same plans, regardless
+ * of their values.
+ */
 function nameShape(condition: Filter): string {
   switch (condition.kind) {
     case 'and':
@@ -120,7 +126,7 @@ function nameShape(condition: Filter): string {
   }
 }
 
-/** The name of alternatives that are values of one field; others serve no index. */
+/** Names alternatives that are all values of one field. Other alternatives cannot use an index. */
 function nameValues(filters: readonly Filter[]): string {
   const [first] = filters
   if (first?.kind !== 'eq') return OTHER
@@ -134,8 +140,8 @@ function nameValues(filters: readonly Filter[]): string {
 }
 
 /**
- * Omits a plan if another one uses the same conditions and more, and is ordered if this one is. Plans with one part
- * come first, because each part takes two searches.
+ * Plans the use of each index. Omits a plan if another plan uses at least the same conditions and is ordered whenever
+ * the omitted plan is. Plans with one part come first, because each part needs two searches.
  */
 function planShape(
   indexes: readonly SortedIndex[],
@@ -147,20 +153,21 @@ function planShape(
     (other.isOrdered || !shape.isOrdered) &&
     shape.used.size <= other.used.size &&
     [...shape.used].every((place) => other.used.has(place))
-  // If two plans are equally good, the first one stays.
+  // If two plans are equally good, the first plan stays.
   const left = all.filter(
     (shape, i) =>
       !all.some((other, k) => i !== k && isWorse(shape, other) && (k < i || !isWorse(other, shape))),
   )
   const shapes = [...left.filter(({ isOnePart }) => isOnePart), ...left.filter(({ isOnePart }) => !isOnePart)]
-  // An ordered plan without remaining conditions is never beaten.
+  // An ordered plan without remaining conditions is at least as good as every other plan.
   const best = shapes.find(({ isOrdered, isExact }) => isOrdered && isExact)
   return best ? [best] : shapes
 }
 
 /**
- * The parts of an index for equalities on its first fields and bounds on the next one. If a condition has several
- * values, one plan has a part for each value, and another leaves the condition over.
+ * Plans the use of one index: equalities on its first fields and bounds on the next field select parts of it. If a
+ * condition lists several values, one plan has a part for each value, and a second plan ignores the condition when it
+ * selects parts.
  */
 function planIndex(
   index: SortedIndex,
@@ -171,7 +178,7 @@ function planIndex(
   const several = useIndex(columns, conditions, sort)
   if (!several) return []
   const { fixing, lower, upper, order = [] } = several
-  // The whole index without a useful order: the index of ids serves as well.
+  // This would scan the whole index without a useful order. The index of ids does that as well.
   if (index.fields.length > 0 && fixing.length + order.length === 0 && !lower && !upper) return []
   if (!fixing.some(({ kind }) => kind === 'or'))
     return [useIndexFor(index, { use: several, conditions, isOrdered: isMergeable(columns, several, sort) })]
@@ -186,7 +193,10 @@ function planIndex(
   return [useIndexFor(index, { use: several, conditions, isOrdered }), ...single]
 }
 
-/** Whether each part is ordered: each key has one value there, or is a key of the order that the index provides. */
+/**
+ * Whether each part of an index is in the requested order. This is so if each sort key either has a single value in the
+ * part or belongs to the order that the index provides.
+ */
 const isMergeable = (
   columns: readonly FieldRef[],
   { fixing, rangeOrder }: IndexUse,
@@ -228,7 +238,10 @@ function useIndexFor(index: SortedIndex, { use, conditions, isOrdered }: UsedInd
   }
 }
 
-/** The values that a condition allows in a column. A missing value is ordered as `undefined`, before all others. */
+/**
+ * Returns the values that a condition allows in a column. A missing value is `undefined`, which sorts before all
+ * others.
+ */
 const operandsOf = (condition: Filter): readonly Ordered[] =>
   condition.kind === 'or' || condition.kind === 'eq' ? equalitiesOf(condition) : [undefined]
 
@@ -243,7 +256,7 @@ function compileRanges(
   const isBehindStart = lower ? lower.kind !== 'gte' : upper !== undefined
   const isBehindStop = upper?.kind !== 'lt'
   const bounds = prefixes.map((prefix) => ({
-    // With only an upper bound, the range starts after the missing values, because no bound matches them.
+    // If there is only an upper bound, the range starts after the missing values, because no bound matches them.
     start: lower || upper ? [...prefix, lower && boundOf(lower)] : prefix,
     stop: upper ? [...prefix, boundOf(upper)] : prefix,
   }))
@@ -255,40 +268,40 @@ function compileRanges(
     }))
 }
 
-/** The values of a condition that is an equality, or lists several values of one field. */
+/** Returns the values of an equality, or of alternatives that are equalities on one field. */
 function equalitiesOf(condition: Filter): readonly Scalar[] {
   const parts = condition.kind === 'or' ? condition.filters : [condition]
   return [...new Set(parts.flatMap((part) => (part.kind === 'eq' ? [part.value] : [])))]
 }
 
-/** The candidates of a read: a superset of its matches. */
+/** The candidates of a read. They include all matches and may include other documents. */
 export interface Scan {
   readonly candidates: CandidateList
-  /** Whether they are in the requested order. */
+  /** Whether the candidates are in the requested order. */
   readonly isSorted: boolean
-  /** The conditions that a candidate still has to meet, by the alternative that found it. */
+  /** For each alternative of the filter: the conditions that a candidate found by it must still satisfy. */
   readonly rests: readonly Filter[]
-  /** Whether a candidate may occur several times. */
+  /** Whether a candidate may occur more than once. */
   readonly repeats: boolean
-  /** Whether each candidate is a match, and occurs once. */
+  /** Whether each candidate is a match and occurs only once. */
   readonly isExact: boolean
-  /** The documents of the last list taken from this scan. */
+  /** The documents of the last list that was read from this scan, cached for an equal list. */
   taken?: { readonly skip: number; readonly count: number; readonly documents: readonly StoredDocument[] }
 }
 
-/** Finds the candidates among the present rows. */
+/** Finds the candidates in the current rows. */
 type Plan = () => Scan
 
-/** Plans a scan for a filter, in an order. */
+/** Plans a scan for a filter and a sort order. */
 export type Planner = (filter: Filter, sort: readonly SortKey[]) => Scan
 
-/** The rows of a collection, and the planner of their indexes. */
+/** The rows of a collection, and the planner for their indexes. */
 interface Where {
   readonly rows: Rows
   readonly planIndexes: IndexPlanner
 }
 
-/** Creates the planner of a collection. It caches its plans for frozen filters and orders. */
+/** Creates the planner of a collection. It caches plans, but only for filters and orders that are frozen. */
 export function createPlanner(rows: Rows): Planner {
   let plans = new WeakMap<readonly SortKey[], WeakMap<Filter, Plan>>()
   let planned = 0
@@ -296,13 +309,13 @@ export function createPlanner(rows: Rows): Planner {
   const keep = createKeptScans<Scan>(rows)
   return (filter, sort) => {
     const indexes = rows.sorted.length + rows.unique.length
-    // A plan is valid until there is another index.
+    // A plan is valid until an index is added.
     if (indexes !== planned) {
       plans = new WeakMap()
       where = { rows, planIndexes: createIndexPlanner(rows) }
     }
     planned = indexes
-    // A filter that is not frozen may have changed by the next call.
+    // A filter that is not frozen may have changed by the next call, so its plan is not cached.
     if (!CACHES.plans.isOn || !Object.isFrozen(filter) || !Object.isFrozen(sort))
       return planScan(filter, sort, where)()
     const ofOrder = plans.get(sort) ?? new WeakMap<Filter, Plan>()
@@ -314,8 +327,9 @@ export function createPlanner(rows: Rows): Planner {
 }
 
 /**
- * Plans the narrowest scan: an id or a unique value, then an index that provides the order, then the shortest ranges,
- * of one index or of one per alternative.
+ * Plans the cheapest scan. A lookup by id or unique value is preferred, then an index that provides the order and
+ * leaves no conditions, then the ranges that cost least: either of one index, or of one index per alternative of the
+ * filter.
  */
 function planScan(
   filter: Filter,
@@ -338,7 +352,7 @@ function planScan(
   })
 }
 
-/** The ranges of a plan, and the cost of reading them. */
+/** The ranges of a plan, the number of documents in them, and the estimated cost of reading them. */
 interface CostedPlan {
   readonly plan: IndexPlan
   readonly ranges: readonly Range[]
@@ -346,16 +360,16 @@ interface CostedPlan {
   readonly cost: number
 }
 
-/** How many documents of an ordered range cost as much as one of a range that must be sorted. */
+/** The cost per document in ranges that must be sorted. In ordered ranges a document costs 1. */
 const SORTING = 8
 
-/** The usual number of documents read from ordered ranges in which each document matches. */
+/** The number of documents that a read usually takes from ordered ranges in which each document is a match. */
 const PAGE = 100
 
-/** Up to this cost, a search for a better plan costs more than it saves. */
+/** If a plan costs at most this, searching for a better plan costs more than it saves. */
 const FEW = 100
 
-/** The most documents of a range that is sorted at once and merged with ordered ranges. */
+/** The maximum number of documents that are sorted without a pause so that they can be merged with ordered ranges. */
 const MAX_SORTED = 500
 
 function findWay(plan: IndexPlan): CostedPlan {
@@ -365,7 +379,10 @@ function findWay(plan: IndexPlan): CostedPlan {
   return { plan, ranges, length, cost: plan.isExact ? Math.min(length, PAGE + ranges.length) : length }
 }
 
-/** Ordered ranges can stop early, so only much shorter ranges are worth sorting instead. */
+/**
+ * Chooses the cheapest plan. A read of ordered ranges can stop early, so ranges that must be sorted are chosen only if
+ * they are much shorter.
+ */
 function choose(plans: readonly IndexPlan[]): CostedPlan {
   let best: CostedPlan | undefined
   for (const plan of plans) {
@@ -402,7 +419,10 @@ function scanWays(ways: readonly CostedPlan[], sort: readonly SortKey[]): Scan {
   return { candidates, isSorted, rests, repeats, isExact }
 }
 
-/** Plans a union of ranges: one for each alternative of a condition, combined with the other conditions. */
+/**
+ * Plans a union of ranges for a condition with alternatives: each alternative, combined with all other conditions, uses
+ * the index that suits it best. Returns a scan if it costs less than `most`.
+ */
 function planUnion(
   filter: Filter,
   sort: readonly SortKey[],
@@ -436,7 +456,7 @@ const scanRows = (found: readonly DocumentRow[], rest = everything, isSorted = t
   isExact: isEverything(rest),
 })
 
-/** The document with a given `_id` or unique value, if a condition names one. */
+/** If a condition requires an `_id` or a unique value, plans a lookup of that single document. */
 function planOne(conditions: readonly Filter[], filter: Filter, rows: Rows): Plan | undefined {
   for (const condition of conditions) {
     if (condition.kind !== 'eq' || condition.field.each) continue
@@ -452,7 +472,7 @@ function planOne(conditions: readonly Filter[], filter: Filter, rows: Rows): Pla
   return undefined
 }
 
-/** The documents of the ids in a condition, if one names all possible matches. */
+/** If a condition lists the ids of all possible matches, plans a lookup of these documents. */
 function planMany(conditions: readonly Filter[], sort: readonly SortKey[], rows: Rows): Plan | undefined {
   for (const condition of conditions) {
     if (condition.kind !== 'or') continue
@@ -479,7 +499,7 @@ const isUnique = (field: FieldRef, { unique }: Rows): boolean =>
 
 const isSameField = (a: FieldRef | undefined, b: FieldRef): boolean => a?.path === b.path && a.type === b.type
 
-/** The only id that can match. */
+/** Returns the only `_id` that can match, if a document has the unique value. */
 function findId(field: FieldRef, value: Scalar, { unique }: Rows): string | undefined {
   if (field.path === ID.path) return typeof value === 'string' ? value : undefined
   const index = unique.find(

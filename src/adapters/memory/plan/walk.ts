@@ -4,12 +4,12 @@ import type { StoredDocument } from '../../../core/storage.js'
 import type { Cursor } from './candidates.js'
 import type { Scan } from './plan-scan.js'
 
-/** Takes a match; returns whether to continue. */
+/** Receives a matching document and returns whether the walk continues. */
 type TakeMatch = (document: StoredDocument) => boolean
 
 /**
- * Passes the matches to `take`, in the order of the candidates, each once, until it has enough. At the first pause
- * the remaining documents are copied, so that a result shows one moment.
+ * Passes each match once to `take`, in the order of the candidates, until `take` returns false. At the first pause the
+ * remaining documents are copied, so that writes during the pause do not change the result.
  */
 export function* walk({ candidates, rests, repeats }: Scan, slice: Slice, take: TakeMatch): Sliced<void> {
   const judges = rests.map(compileJudge)
@@ -28,7 +28,10 @@ export function* walk({ candidates, rests, repeats }: Scan, slice: Slice, take: 
   if (isPaused) yield* walkCopy(candidates.copyFrom(place), { judges, steps }, slice, takeOnce)
 }
 
-/** A document in several parts of indexes is the same object in all of them until the next write. */
+/**
+ * Wraps `take` so that it receives each document once. Comparing by reference suffices, because until the next write
+ * all indexes contain the same object for a document.
+ */
 function once(take: TakeMatch): TakeMatch {
   const taken = new Set<StoredDocument>()
   return (document) => {

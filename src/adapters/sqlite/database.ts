@@ -61,8 +61,8 @@ import { createWriteQueue, type Surveyor, type WriteQueue, writeSurveyed } from 
 const TABLE = sqliteDialect.structures.table
 
 /**
- * Creates the missing tables and indexes of the plans, and ends logs that the plans do not want, all or none. Checks
- * first without a lock. Returns the names of all existing structures.
+ * Creates the missing tables and indexes of the plans, and ends the logs that the plans no longer need, in one
+ * transaction. Takes no lock if nothing is to be done. Returns the names of all existing structures.
  */
 function createMissing(connection: Connection, plans: readonly CollectionPlan[]): ReadonlySet<unknown> {
   const wanted = structuresOf(plans, sqliteDialect)
@@ -89,7 +89,7 @@ function createMissing(connection: Connection, plans: readonly CollectionPlan[])
   }
 }
 
-/** The statements that rename tables with names of earlier versions. */
+/** Returns the statements that rename tables whose names come from earlier versions. */
 const renamed = (connection: Connection, plans: readonly CollectionPlan[]): readonly string[] =>
   plans.flatMap(({ name }) => {
     const [former, now] = [formerNameOf(name), tableNameOf(name)]
@@ -108,40 +108,42 @@ function readRecorded(connection: Connection): readonly Recorded[] {
   }
 }
 
-/** An open file: one connection writes and serves short reads, others serve long reads. */
+/** An open database file. One connection writes and serves short reads, and others serve long reads. */
 export interface Database {
   create(plans: readonly CollectionPlan[]): Promise<void>
   list(collection: string, query: ListQuery): MaybePromise<Listed>
-  /** Reads the next documents of the rest of a list. */
+  /** Reads the next batch of the documents that a list did not include, but named in its `rest`. */
   listNext(rest: ListRest, query: Abortable): MaybePromise<Batch>
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
   write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult>
   /** See `StorageAdapter.state`. */
   state(collections: readonly string[]): string | undefined
-  /** Reads the log, and waits for changes. */
+  /** Reads a page of the log. If there are no changes yet, waits for them as long as the query allows. */
   changes(query: Omit<LogQuery, 'files'>): Promise<ChangePage>
   close(): Promise<void>
   /** The path of the file. */
   readonly file: string
-  /** Whether the file and its log were at their paths at the last check; if not, all other calls may fail. */
+  /**
+   * Whether the file and its log were at their paths at the last check. If they were not, all other methods may fail.
+   */
   isInPlace(): boolean
-  /** Whether any file is at the path. */
+  /** Whether any file is at the path now. */
   isThere(): boolean
-  /** Closes the database and leaves the files at its paths unchanged. */
+  /** Closes the database without changing the files that are at its paths now. */
   abandon(): Promise<void>
 }
 
-/** The steps that a read of unknown length may take at once: about 0.5 ms. */
+/** The steps that a read of unknown length may take on the main thread before it continues in slices: about 0.5 ms. */
 const ATTEMPT = 10_000
 
-/** Milliseconds between polls for the writes of other processes. */
+/** The milliseconds between two polls for the writes of other processes. */
 const LOOK = 200
 
 const IN_MEMORY = ':memory:'
 
 /**
- * Opens a database file. `isAgain`: the file exists and replaces one that was open; positions of the old one are
- * gaps.
+ * Opens a database file. `isAgain` means that the file must exist and replaces a file that was open before. Log
+ * positions from the former file are then reported as gaps.
  */
 export async function openDatabase(
   file: string,
@@ -162,10 +164,10 @@ export async function openDatabase(
 }
 
 interface Opening {
-  /** The page cache of each connection, in MiB. */
+  /** The size of each connection's page cache, in MiB. */
   readonly cache: number
   readonly isAgain: boolean
-  /** Whether it outlasts the process. */
+  /** Whether the file remains after the process ends. */
   readonly isLasting: boolean
   remove(): void
 }
@@ -186,14 +188,14 @@ async function open(file: string, { cache, isAgain, isLasting, remove }: Opening
   }
 }
 
-/** A read that can continue on another connection. */
+/** A read that can be moved to another connection while it is paused. */
 type SeatedRead<T> = (seat: Seat, slice: Slice) => Sliced<T>
 
 const isBounded = ({ most, counted = most }: ReadPath): boolean => counted <= MAX_BOUNDED
 
 interface DatabaseParts {
   readonly writer: Connection
-  /** For short reads while a transaction of the writer is open. */
+  /** Serves short reads while a transaction of the writer is open. */
   readonly reserve: Connection
   readonly readers: Awaited<ReturnType<typeof openReaders>>
   readonly files: OpenFiles
@@ -272,7 +274,7 @@ class OpenDatabase implements Database {
     const writer = this.#writer
     const plan = { collection, query, path: this.#choose(collection, query) }
     const reading: SeatedRead<Listed> = (seat, slice) => listInSlices(seat, plan, slice)
-    // Uncommitted writes are invisible to reads.
+    // Reads must not see uncommitted writes, so the writer is not used for reading during a transaction.
     const found =
       !CACHES.documents.isOn || writer.isInTransaction
         ? undefined
@@ -333,12 +335,13 @@ class OpenDatabase implements Database {
   }
 
   async #giveUp(): Promise<void> {
-    // Waiting writes are rejected, and waiting readers of the log read again.
+    // Waiting writes are rejected, and readers that wait for changes read again.
     await this.#queue.drain()
     this.#notifier.notify()
     await this.#readers.close(displaced())
     this.#files.putAsideLog()
-    // The last connection to close checkpoints its log and deletes the log's path, unless it is read-only.
+    // The read-only connection closes last: if the last connection can write, SQLite checkpoints the log and then
+    // deletes the file at the log's path, although that file may belong to the other database.
     this.#writer.close()
     this.#reserve.close()
   }
@@ -358,7 +361,7 @@ class OpenDatabase implements Database {
   }
 
   #seek(collection: string, filter: Filter): IdSearch | undefined {
-    // A filter that names its documents needs no search.
+    // A filter that lists the ids of its documents needs no search.
     if (!this.#isSpread(collection) || pinnedIds(filter)) return undefined
     const path = this.#choose(collection, { filter, sort: [], limit: null })
     return (path.ranges ?? [path]).some(isOfElements)
@@ -377,7 +380,7 @@ class OpenDatabase implements Database {
     return [...found.map(({ _id }) => _id), ...(found.rest ?? [])]
   }
 
-  /** Reads at once if the read is short; otherwise reads again, in slices. */
+  /** Reads immediately if the read is short. Otherwise the read starts again on another connection, in slices. */
   #read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
     const work = reading(this.#shortConnection(), { left: ATTEMPT })
     const { done, value } = work.next()
@@ -387,8 +390,8 @@ class OpenDatabase implements Database {
   }
 
   /**
-   * Reads at once if the read is short; otherwise continues in slices. It restarts only after waiting for a
-   * connection.
+   * Reads immediately if the read is short. Otherwise it continues in slices on another connection. It starts again
+   * only if it has to wait for a connection.
    */
   #search<T>(isBounded: boolean, reading: SeatedRead<T>, query: Abortable): MaybePromise<T> {
     const seat: Seat = { connection: this.#shortConnection() }

@@ -3,12 +3,14 @@ import { type ElementsIndex, quoteName } from '../sql/dialect.js'
 import { tableNameOf } from './table-names.js'
 import { elementsAt, isArray, pathOf, valueAt, valueOfElement } from './values.js'
 
-/** The name of the index of a table of elements that has the order of its columns. */
+/** Returns the name of the index over all columns of a table of array elements. */
 export const indexNameOf = (table: string): string => `${table}_order`
 
 const columnAt = (place: number): string => `c${place}`
 
-/** The column of a field in a table of elements with these columns; `undefined` if it has none. */
+/**
+ * Returns the name of the column that contains a field in a table of array elements, or `undefined` if there is none.
+ */
 export function columnOf(columns: readonly FieldRef[], field: FieldRef): string | undefined {
   const place = columns.findIndex(
     ({ path, type, each, inside }) =>
@@ -18,9 +20,9 @@ export function columnOf(columns: readonly FieldRef[], field: FieldRef): string 
 }
 
 /**
- * The statements of a table with one row per document and distinct element of its array. Its key begins with the
- * document, to find the rows of one document; the index has the order for reads. The triggers fire for the writes of
- * all processes.
+ * Returns the statements that create a table with one row for each document and distinct element of its array. The
+ * primary key begins with the document's id, so that the rows of a document are found. The index has the order that
+ * reads need. Triggers keep the table up to date, also when other processes write.
  */
 export function createElements({ name, collection, fields }: ElementsIndex): readonly string[] {
   const [table, documents] = [quoteName(name), quoteName(tableNameOf(collection))]
@@ -45,14 +47,14 @@ export function createElements({ name, collection, fields }: ElementsIndex): rea
   const differs = fields
     .map(({ path }) => `(OLD.document -> ${pathOf(path)}) IS NOT (NEW.document -> ${pathOf(path)})`)
     .join(' OR ')
-  // A trigger of this name exists if the table was dropped without it.
+  // Such a trigger may already exist if only the table was dropped.
   const trigger = (kind: string, when: string, ...statements: readonly string[]): string =>
     `CREATE TRIGGER IF NOT EXISTS ${quoteName(`${name}_${kind}`)} AFTER ${kind} ON ${documents}${when} BEGIN ${statements.join('; ')}; END`
   return [
     `CREATE TABLE ${table} (${names.slice(0, -1).join(', ')}, ${id} TEXT NOT NULL, PRIMARY KEY (${id}, ${element})) WITHOUT ROWID`,
     `INSERT OR IGNORE INTO ${table} ${rowsOf(values, documents)} ORDER BY ${fields.length + 1}, ${place + 1}`,
     `CREATE INDEX ${quoteName(indexNameOf(name))} ON ${table} (${names.join(', ')})`,
-    // A manual INSERT OR REPLACE fires no trigger for the rows that it deletes.
+    // An INSERT OR REPLACE by an administrator fires no DELETE trigger for the rows that it replaces.
     trigger('INSERT', '', `DELETE FROM ${table} WHERE ${id} = NEW._id`, add),
     trigger(
       'UPDATE',

@@ -1,36 +1,36 @@
 import { ServiceError } from '../../core/errors.js'
 import { messageOf, textOf } from '../sql/faults.js'
 
-/** SQLite's own code, like `SQLITE_BUSY`; empty for any other error. */
+/** Returns SQLite's error code, such as `SQLITE_BUSY`, or an empty string for any other error. */
 const codeOf = (thrown: unknown): string => textOf(thrown, 'code')
 
-/** Whether another connection is writing. */
+/** Whether a statement failed because another connection is writing. */
 export const isBusy = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(thrown))
 
 /**
- * Whether a commit failed before it took effect: other processes use the file, or there was no space for the commit
- * record, which SQLite writes last.
+ * Whether a commit failed before it took effect. This is so if other processes were using the file, or if there was no
+ * space for the commit record, which SQLite writes last.
  */
 export const isBeforeCommit = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|FULL)/.test(codeOf(thrown))
 
 /**
- * An empty name if a unique index or a primary key was violated, because SQLite does not report which; `undefined`
- * for any other error.
+ * Returns an empty string if a unique index or a primary key was violated (SQLite does not report which), and
+ * `undefined` for any other error.
  */
 export const takenBy = (thrown: unknown): string | undefined =>
   /^SQLITE_CONSTRAINT_(?:PRIMARYKEY|UNIQUE)/.test(codeOf(thrown)) ? '' : undefined
 
-/** SQLite has one code for all errors in a statement. */
+/** Whether an error has this message. SQLite uses one code for all errors in a statement's text. */
 const isError = (thrown: unknown, message: RegExp): boolean =>
   codeOf(thrown) === 'SQLITE_ERROR' && message.test(messageOf(thrown))
 
-/** Whether a table, index or view of this name exists already. */
+/** Whether a statement failed because a table, index or view of its name exists already. */
 export const isExisting = (thrown: unknown): boolean => isError(thrown, / already exists$/)
 
-/** Whether a table lacks a column. */
+/** Whether a statement failed because a table lacks a column. */
 export const lacksColumn = (thrown: unknown): boolean => isError(thrown, /^no such column: /)
 
-/** Why a file cannot be opened, and the advice. */
+/** For each error code of a failed opening, the reason and advice. */
 const UNOPENED: readonly (readonly [code: RegExp, advice: string])[] = [
   [
     /^SQLITE_NOTADB/,
@@ -47,9 +47,11 @@ const UNOPENED: readonly (readonly [code: RegExp, advice: string])[] = [
   [/^SQLITE_CORRUPT/, 'it is damaged; restore it from a backup'],
 ]
 
-/** The error of a file that cannot be opened: `storage_unavailable` for the caller, with advice as its cause. */
+/**
+ * Converts an error of opening a file. The caller receives `storage_unavailable`, whose `cause` contains the advice.
+ */
 export function explainOpening(file: string, thrown: unknown): unknown {
-  // The driver checks for the folder itself.
+  // The driver checks whether the folder exists, and throws a TypeError instead of an SQLite error.
   const isFolderMissing = thrown instanceof TypeError && /directory/.test(thrown.message)
   const advice = isFolderMissing
     ? 'its folder does not exist; create it'
@@ -62,14 +64,14 @@ export function explainOpening(file: string, thrown: unknown): unknown {
 const UNAVAILABLE =
   /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL|PERM|AUTH)/
 
-/** The error for the caller: `storage_unavailable`, or the error itself if it is a bug of the service. */
+/** Converts an error for the caller to `storage_unavailable`, or returns it unchanged if it is a bug of the service. */
 export const explain = (thrown: unknown): unknown =>
   UNAVAILABLE.test(codeOf(thrown)) ? unavailable(thrown) : thrown
 
-/** The error of a file that was deleted or replaced while it was open. */
+/** Returns the error for a file that was deleted or replaced while it was open. */
 export const displaced = (): ServiceError =>
   unavailable(new Error('the file, or its log, was deleted or replaced while it was open'))
 
-/** The error of a file that cannot be used. */
+/** Returns the error for a file that cannot be used. */
 export const unavailable = (cause: unknown): ServiceError =>
   new ServiceError('storage_unavailable', 'The database file cannot be used.', { cause })

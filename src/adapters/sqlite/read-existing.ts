@@ -7,8 +7,8 @@ import { sqliteEngine } from './sqlite-engine.js'
 import { IS_TABLE, tableNameOf } from './table-names.js'
 
 /**
- * Opens an existing file of SQLite for reading only: nothing is created or changed, also while other processes write.
- * Rejects with `storage_unavailable` if there is no such file.
+ * Opens an existing SQLite file for reading only. Nothing is created or changed, even while other processes write to
+ * the file. Rejects with `storage_unavailable` if there is no such file.
  */
 export async function readExistingFile(file: string): Promise<ExistingDocuments> {
   const connection = await openExisting(file, await hasContent(`${file}-wal`)).catch((thrown) => {

@@ -18,20 +18,21 @@ import { BATCH } from './read/read-list.js'
 /** The options of `createSqliteAdapter`. */
 export interface SqliteAdapterOptions {
   /**
-   * The database file, created if missing. `:memory:` is a temporary file, which is deleted when the adapter closes.
+   * The path of the database file, which is created if it is missing. `:memory:` creates a temporary file, which is
+   * deleted when the adapter closes.
    */
   readonly file: string
   /**
-   * The page cache of each of the adapter's six connections, in MiB: one that writes, one for short reads, and four
-   * for long reads. A connection fills its cache as it reads. Default: 64.
+   * The size of the page cache of each connection, in MiB. The adapter has six connections: one that writes, one for
+   * short reads, and four for long reads. A connection fills its cache as it reads. Default: 64.
    */
   readonly cache?: number
 }
 
 /**
- * Creates an adapter that keeps documents in a file of SQLite, through `better-sqlite3`, which the host
- * installs. An acknowledged write is on disk; other processes on the same machine may use the file at the
- * same time. Throws `ConfigError`.
+ * Creates an adapter that stores documents in an SQLite file, using the package `better-sqlite3`, which the application
+ * must install. A write is on disk before it is acknowledged. Other processes on the same machine may use the file at
+ * the same time. Throws `ConfigError`.
  *
  * @example
  * ```ts
@@ -73,14 +74,17 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
   }
 }
 
-/** The path of a database file. After the open files were deleted or replaced, the file at the path is opened again. */
+/**
+ * The path of a database file, with the database that is open there. If the open files were deleted or replaced, opens
+ * the file that is at the path now.
+ */
 class DatabasePlace {
   readonly #file: string
   readonly #cache: number
   #opened: Database | undefined
   #opening: Promise<void> | undefined
   #reopening: Promise<Database> | undefined
-  /** The plans of all calls of `open`, by their text. */
+  /** The plans of all calls of `open`, keyed by their JSON. */
   readonly #asked = new Map<string, readonly CollectionPlan[]>()
 
   constructor(file: string, cache: number) {
@@ -114,7 +118,7 @@ class DatabasePlace {
       try {
         return await database.changes(asked)
       } catch (thrown) {
-        // A waiting reader continues in the current file.
+        // If the file was deleted or replaced, the reader continues in the file that is at the path now.
         if (database.isInPlace() || query.signal?.aborted) throw explain(thrown)
       }
     }
@@ -149,7 +153,7 @@ class DatabasePlace {
     return this.#reopening
   }
 
-  /** Opens the file at the path of a database that was deleted or replaced. */
+  /** Opens the file that is now at the path of a database whose files were deleted or replaced. */
   async #reopen(lost: Database): Promise<Database> {
     if (!lost.isThere()) throw unavailable(new Error(`there is no file ${lost.file}`))
     await lost.abandon()
@@ -169,8 +173,8 @@ const runOn = <T>(database: Database, work: (database: Database) => MaybePromise
   explained(() => work(database), database)
 
 /**
- * Runs work, and converts its errors to those for the caller. Errors of a database that was given up become
- * `storage_unavailable`.
+ * Runs an operation and converts its errors to errors for the caller. If the files of `database` were deleted or
+ * replaced, all errors become `storage_unavailable`.
  */
 function explained<T>(work: () => MaybePromise<T>, database?: Database): MaybePromise<T> {
   const fail = (thrown: unknown): never => {
@@ -193,7 +197,7 @@ function checkOptions(options: unknown): Required<SqliteAdapterOptions> {
   return { file: String(file), cache: Number(cache) }
 }
 
-/** The most MiB of a cache; SQLite counts its KiB in 32 bits. */
+/** The maximum size of a cache in MiB. SQLite stores the size in KiB in 32 bits. */
 const MAX_CACHE = 2 ** 20
 
 const FILE: Expectation = [(value) => typeof value === 'string' && value !== '', 'the path of a file']

@@ -5,7 +5,10 @@ import { columnOf, createElements } from './elements.js'
 import { tableNameOf } from './table-names.js'
 import { elementsAt, isArray, typeAt, valueAt, valueOfElement } from './values.js'
 
-/** The last key of a unique index. */
+/**
+ * Returns the last expression of a unique index: the `_id` if a field is missing, so that documents without the field
+ * do not conflict.
+ */
 export const idOfLacking = (fields: readonly FieldRef[]): string =>
   `CASE WHEN ${fields.map((field) => `${valueAt(field)} IS NULL`).join(' OR ')} THEN _id ELSE '' END`
 
@@ -18,25 +21,29 @@ const LOWEST: { readonly [type in ComparableType]: string } = {
   boolean: '0',
 }
 
-/** The name of a new log. */
+/** A random name for a new log. */
 const NEW_NAME = 'lower(hex(randomblob(4)))'
 
 /**
- * The statements that create the log. Writes are serial, so their number orders them. `dropped`: the key of the last
- * dropped change. `size`: the bytes of the log, and the keys between which they were counted.
+ * The statements that create the log. Only one write runs at a time, so the number of a write gives its order.
+ * `dropped` is the key of the last dropped change. `size` is the size of the log in bytes, with the keys between which
+ * it was measured.
  */
 const LOG_STRUCTURES: readonly string[] = [
   `CREATE TABLE ${quoteName(LOG)} (write INTEGER NOT NULL, id TEXT NOT NULL, collection TEXT NOT NULL, time INTEGER NOT NULL, before TEXT, after TEXT, PRIMARY KEY (write, id, collection))`,
   `CREATE TABLE ${quoteName(LOG_HEAD)} (log TEXT NOT NULL, dropped TEXT NOT NULL)`,
   `INSERT INTO ${quoteName(LOG_HEAD)} (log, dropped) VALUES (${NEW_NAME}, '[0,"",""]')`,
-  // Logs of earlier versions lack it; their processes keep writing without it.
+  // Logs of earlier versions lack this column, and processes of these versions continue to write without it.
   `ALTER TABLE ${quoteName(LOG)} ADD COLUMN caller TEXT`,
   `ALTER TABLE ${quoteName(LOG_HEAD)} ADD COLUMN size TEXT`,
 ]
 
 const nativeLimit = (limit: number | null): number => limit ?? -1
 
-/** SQLite's JSON functions. Text is compared by bytes, which in UTF-8 is the order of code points. */
+/**
+ * The dialect of SQLite and its JSON functions. Strings are compared by bytes, which in UTF-8 is the order of code
+ * points.
+ */
 export const sqliteDialect: SqlDialect = {
   parameter: () => '?',
   ownPlace: 'a file of its own (`file`)',
@@ -48,12 +55,13 @@ export const sqliteDialect: SqlDialect = {
   stored: '_id, document',
   documentText: 'document',
   toDocument: (text) => text,
-  // No other connection writes meanwhile; but a statement cannot pause.
+  // No lock is needed, because no other connection can write during the transaction. `most` limits the number of
+  // documents, because a statement cannot pause.
   hold: { most: 1000, endings: { require: '', 'require state': '' } },
   toArray: (values) => `json_array(${values.join(', ')})`,
   storedVersion: valueAt({ path: '_version', type: 'integer', each: false }),
   value: valueAt,
-  // With NOT NULL, SQLite would visit all NULLs.
+  // This comparison replaces IS NOT NULL, with which SQLite would visit all NULLs in the index.
   hasValue: (field, type) => `${valueAt(field)} >= ${LOWEST[type]}`,
   isPresent(path, kind) {
     const found = `coalesce(${typeAt(path)}, 'null')`
@@ -61,7 +69,7 @@ export const sqliteDialect: SqlDialect = {
   },
   hasElement: (field, condition) =>
     `EXISTS (SELECT 1 FROM ${elementsAt(field.path)} WHERE ${isArray(field.path)} AND ${condition(valueOfElement(field))})`,
-  // A search through one text could not pause.
+  // Patterns are never evaluated in SQL, because a search through one long string could not pause.
   match: () => undefined,
   isOneOf: (value, values, bind) =>
     `${value} IN (SELECT value FROM json_each(${bind(JSON.stringify(values))}))`,
@@ -69,12 +77,12 @@ export const sqliteDialect: SqlDialect = {
   entries: null,
   idOfLacking,
   elements: createElements,
-  // SQLite plans a statement again for each value of a parameter that alone is a limit.
+  // `+ 0` is added, because if a parameter alone is the limit, SQLite plans the statement again for each of its values.
   limit: (skip, limit, bind) =>
     skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} + 0 OFFSET ${bind(skip)} + 0`,
 }
 
-/** The dialect for an index in which some values are other expressions. */
+/** Returns the dialect for an index in which some fields are stored as other expressions. */
 function writeValues(value: (field: FieldRef) => string): SqlDialect {
   return {
     ...sqliteDialect,
@@ -84,17 +92,20 @@ function writeValues(value: (field: FieldRef) => string): SqlDialect {
   }
 }
 
-/** The dialect for an index in which the `_id` is another expression. */
+/** Returns the dialect for an index in which the `_id` is stored as another expression. */
 export const writeIdAs = (id: string): SqlDialect =>
   writeValues((field) => (field.path === '_id' ? id : valueAt(field)))
 
-/** The dialect for a table of elements with these columns, joined with that of its documents. */
+/**
+ * Returns the dialect for a table of array elements that has these columns and is joined with the table of its
+ * documents.
+ */
 export const writeColumns = (columns: readonly FieldRef[]): SqlDialect =>
   writeValues((field) => columnOf(columns, field) ?? valueAt(field))
 
 /**
- * The dialect for the bounds of a table of elements. A row has one element, so a condition on any element becomes one
- * on its column.
+ * Returns the dialect for bounds on a table of array elements. Each row has only one element, so a condition on any
+ * element of the array becomes a condition on the element's column.
  */
 export function writeBounds(columns: readonly FieldRef[]): SqlDialect {
   const dialect = writeColumns(columns)

@@ -3,7 +3,7 @@ import { createStatements } from '../sql/statements.js'
 import { isExisting, lacksColumn, takenBy } from './faults.js'
 import { sqliteDialect } from './sqlite-dialect.js'
 
-/** The engine of SQLite; its indexes take values of any length. */
+/** The engine of SQLite. Its indexes accept values of any length, so no value is too long. */
 export const sqliteEngine: SqlEngine = {
   dialect: sqliteDialect,
   statements: createStatements(sqliteDialect),

@@ -1,7 +1,7 @@
 import type { FieldRef, ValueType } from '../../core/filter/filter.js'
 import { quoteName } from '../sql/dialect.js'
 
-/** A path in SQLite's JSON syntax. */
+/** Returns a path in SQLite's JSON syntax, as an SQL string. */
 export const pathOf = (path: string): string =>
   `'$${path
     .split('.')
@@ -11,7 +11,7 @@ export const pathOf = (path: string): string =>
 
 const TIMESTAMP = `'${'dddd-dd-ddTdd:dd:dd.dddZ'.replaceAll('d', '[0-9]')}'`
 
-/** A value if its SQLite type is that of the declared type; otherwise NULL. */
+/** Returns an SQL expression that is a value if its JSON type fits the declared type, and NULL otherwise. */
 function typed(type: ValueType, is: string, value: string): string {
   switch (type) {
     case 'string':
@@ -33,21 +33,27 @@ function typed(type: ValueType, is: string, value: string): string {
   }
 }
 
-/** The value of an element of `json_each`, which is named `element`; NULL if it is of another type. */
+/**
+ * Returns an SQL expression for the value of the `json_each` row that is named `element`. It is NULL if the value has
+ * another type.
+ */
 export function valueOfElement({ type, inside }: FieldRef): string {
   if (inside === undefined) return `(${typed(type, 'element.type', 'element.value')})`
-  // The value of an element is JSON only if it is an object; a text could be mistaken for JSON.
+  // Inner values are read only if the element is an object, because a string could be mistaken for JSON.
   const inner = (read: string): string => `${read}(element.value, ${pathOf(inside)})`
   return `(CASE element.type WHEN 'object' THEN ${typed(type, inner('json_type'), inner('json_extract'))} END)`
 }
 
-/** The elements of the array at a path, named `element`. Check `isArray` too: other values also yield elements. */
+/**
+ * Returns an SQL expression for the elements of the array at a path, as rows named `element`. Check `isArray` too,
+ * because other values also have rows.
+ */
 export const elementsAt = (path: string): string => `json_each(document, ${pathOf(path)}) AS element`
 
 export const isArray = (path: string): string => `${typeAt(path)} = 'array'`
 
 export const typeAt = (path: string): string => `json_type(document, ${pathOf(path)})`
 
-/** The value of a field; NULL if it is missing or of another type. */
+/** Returns an SQL expression for the value of a field. It is NULL if the value is missing or has another type. */
 export const valueAt = ({ path, type }: FieldRef): string =>
   path === '_id' ? '_id' : `(${typed(type, typeAt(path), `json_extract(document, ${pathOf(path)})`)})`

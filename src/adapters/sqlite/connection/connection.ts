@@ -6,7 +6,10 @@ import type { DatabaseResult } from '../../sql/engine.js'
 import { UnusableStorage } from '../../sql/faults.js'
 import { whileBusy } from './while-busy.js'
 
-/** In earlier versions, two connections that restart the log at once can corrupt the file. */
+/**
+ * The lowest SQLite version without a known bug: in earlier versions, two connections that restart the log at the same
+ * time can corrupt the file.
+ */
 const SOUND = [3, 51, 3]
 
 const isSound = (version: string): boolean => {
@@ -18,7 +21,7 @@ const isSound = (version: string): boolean => {
   return true
 }
 
-/** Creates a function that warns once of a version of SQLite that can corrupt a file. */
+/** Creates a function that receives the version of SQLite and warns, only once, if this version can corrupt a file. */
 export function createVersionWarning(
   warn: (message: string, code: string) => void,
 ): (version: string) => void {
@@ -38,56 +41,63 @@ const warnOfVersion = createVersionWarning((message, code) => process.emitWarnin
 
 /** A synchronous connection to a database file. */
 export interface Connection {
-  /** The first column of every row. */
+  /** Returns the first column of every row. */
   all(text: string, values: readonly Value[]): readonly unknown[]
-  /** Iterates over the first column of every row; until it ends, the connection can neither write nor execute. */
+  /**
+   * Iterates over the first column of every row. Until the iteration ends, the connection can neither write nor
+   * execute.
+   */
   iterate(text: string, values: readonly Value[]): IterableIterator<unknown>
-  /** The first column of the first row. */
+  /** Returns the first column of the first row. */
   first(text: string, values: readonly Value[]): unknown
-  /** All columns of every row. */
+  /** Returns all columns of every row. */
   rows(text: string, values: readonly Value[]): readonly (readonly unknown[])[]
-  /** All columns of the first row. */
+  /** Returns all columns of the first row. */
   row(text: string, values: readonly Value[]): readonly unknown[]
-  /** The first column of every row, and the number of changed rows. */
+  /** Returns the first column of every row, and the number of changed rows. */
   ask(text: string, values: readonly Value[]): DatabaseResult
-  /** The number of rows that a statement changed. */
+  /** Returns the number of rows that the statement changed. */
   run(text: string, values: readonly Value[]): number
   /** Runs statements without values. */
   execute(text: string): void
   readonly isInTransaction: boolean
-  /** The path of the file; empty if there is none. */
+  /** The path of the file, or an empty string if there is no file. */
   readonly file: string
   close(): void
 }
 
-/** Milliseconds for which a statement blocks while other processes write; after that it is retried later. */
+/**
+ * The milliseconds for which a statement blocks this process while another process writes. After that the statement
+ * fails and is retried later.
+ */
 const PATIENCE = 20
 
-/** The most statements that a connection keeps prepared. */
+/** The maximum number of prepared statements that a connection caches. */
 const MAX_PREPARED = 256
 
 /**
- * The page cache of a connection, in MiB. A cache and not a mapped file: if another process truncates a mapped file,
- * this process crashes.
+ * The size of a connection's page cache, in MiB. A cache is used instead of a memory-mapped file, because this process
+ * would crash if another process truncated a mapped file.
  */
 export const CACHE = 64
 
-/** The page cache of a connection that reads a file of another process once, in MiB. */
+/** The size, in MiB, of the page cache of a connection that reads another process's file once. */
 const SMALL_CACHE = 2
 
 const setCache = (database: BetterSqlite3.Database, cache: number): void =>
   void database.pragma(`cache_size = -${cache * 1024}`)
 
 /**
- * Opens a file for writing. An acknowledged write is on disk (WAL, `synchronous=FULL`), and other processes may use
- * the file too. Rejects with installation advice if `better-sqlite3` is missing.
+ * Opens a file for writing. A write is on disk before it is acknowledged (WAL, `synchronous=FULL`), and other processes
+ * may use the file at the same time. Rejects with installation advice if `better-sqlite3` is missing.
  */
 export async function openWriter(
   file: string,
   options: { readonly isLasting?: boolean; readonly mustExist?: boolean; readonly cache?: number } = {},
 ): Promise<Connection> {
   return open(file, { fileMustExist: options.mustExist === true }, async (database) => {
-    // Here SQLite does not wait by itself, and processes that open a new file block each other.
+    // Retried here, because SQLite does not wait in this statement, and processes that open a new file block each
+    // other.
     await whileBusy(() => database.pragma('journal_mode = WAL'))
     setCache(database, options.cache ?? CACHE)
     database.pragma(`synchronous = ${options.isLasting === false ? 'OFF' : 'FULL'}`)
@@ -99,17 +109,17 @@ export async function openWriter(
   })
 }
 
-/** Opens a file that `openWriter` has opened, for reading only. */
+/** Opens a file for reading only. The file must already have been opened with `openWriter`. */
 export const openReader = (file: string, cache: number): Promise<Connection> =>
   open(file, { readonly: true }, async (database) => {
     setCache(database, cache)
-    // Opens the log files now, before they can be renamed.
+    // This read opens the log files now, before they can be renamed.
     await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
   })
 
 /**
- * Opens an existing file for reading only, and leaves it unchanged: its log is not checkpointed, and if there is no
- * log, none is left.
+ * Opens an existing file for reading only and leaves it unchanged: its log is not checkpointed, and if it has no log,
+ * no log remains afterwards.
  */
 export const openExisting = (file: string, hasLog: boolean): Promise<Connection> =>
   open(file, hasLog ? { readonly: true } : { fileMustExist: true }, async (database) => {
@@ -174,7 +184,7 @@ function createConnection(database: BetterSqlite3.Database): Connection {
   }
 }
 
-/** SQLite has no booleans. */
+/** Converts a value for SQLite, which has no booleans. */
 const toStored = (value: Value): unknown => (typeof value === 'boolean' ? Number(value) : value)
 
 async function importDriver(): Promise<typeof BetterSqlite3> {

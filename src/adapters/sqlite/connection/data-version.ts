@@ -1,5 +1,8 @@
 import type { Connection } from './connection.js'
 
-/** A number that changes with each commit of another connection, but not with commits of this one. */
+/**
+ * Reads a number that changes with each commit of another connection to the file, but not with this connection's
+ * commits.
+ */
 export const readDataVersion = (connection: Connection): unknown =>
   connection.first('PRAGMA data_version', [])

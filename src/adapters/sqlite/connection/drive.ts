@@ -3,14 +3,17 @@ import type { DatabaseQuery, DatabaseResult, DatabaseWork } from '../../sql/engi
 import { findMatching } from '../../sql/read/judge-texts.js'
 import type { Connection } from './connection.js'
 
-/** The slice steps of a statement or a changed row, and of a returned row. */
+/** The steps that a statement or a changed row costs, and the steps that a returned row costs. */
 const STATEMENT = 200
 const ROW = 25
 
-/** The characters of values per step. */
+/** The number of characters of bound values that cost one step. */
 const CHARACTERS = 4
 
-/** Runs the statements of a generator; it may pause after each. `isSpread`: rows changed by triggers also count. */
+/**
+ * Runs the statements that a generator yields, and may pause after each of them. With `isSpread`, rows that triggers
+ * change cost steps too.
+ */
 export function* drive<T>(
   connection: Connection,
   asking: DatabaseWork<T>,

@@ -1,38 +1,38 @@
 import { type BigIntStats, renameSync, rmSync, statSync } from 'node:fs'
 
 /**
- * The files of an open database. SQLite continues to use them after they were deleted or replaced, and its writes are
- * then lost. They are only checked with `stat`: a process that opens and closes such a file by other means than
- * SQLite loses all locks that SQLite has on it (POSIX).
+ * The files of an open database. If they are deleted or replaced, SQLite continues to use the old files, and its writes
+ * are lost. The files are checked only with `stat`: if a process opens and closes such a file without SQLite, it loses
+ * all locks that SQLite has on the file (POSIX).
  */
 export interface OpenFiles {
-  /** The name of these files. Later files at the same paths have another name. */
+  /** The name of these files. If other files later take their paths, they have another name. */
   readonly name: string
   /**
-   * Whether the files are still at their paths; false forever once they were not. Checks at most every `LOOK`
-   * milliseconds.
+   * Whether the files are still at their paths. Once this was false it remains false. The paths are checked at most
+   * every `LOOK` milliseconds.
    */
   areInPlace(): boolean
-  /** The same, but checks at once. */
+  /** Like `areInPlace`, but checks the paths immediately. */
   checkNow(): boolean
-  /** Whether there is a database file at the path. */
+  /** Whether any database file is at the path. */
   isThere(): boolean
   /**
-   * Called before the files are closed: if another database file is at the path, renames the log if it still belongs
-   * to the closed file, because SQLite would apply it to the other one.
+   * Prepares for closing the files. If another database file is at the path now, but the log at its path still belongs
+   * to the file to be closed, renames the log, because SQLite would apply it to the other file.
    */
   putAsideLog(): void
 }
 
-/** Milliseconds between checks for reads. */
+/** The minimum number of milliseconds between two checks of the paths. */
 const LOOK = 10
 
 const WITH_BIGINTS = { bigint: true, throwIfNoEntry: false } as const
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured while the module loads, so that fake timers of a test do not affect it.
 const now = performance.now.bind(performance)
 
-/** The file at a path; `undefined` if there is none, or it is inaccessible. */
+/** Returns the identity of the file at a path, or `undefined` if there is no file or it is inaccessible. */
 function look(path: string): BigIntStats | undefined {
   try {
     return statSync(path, WITH_BIGINTS)
@@ -48,7 +48,7 @@ const isSame = (one: BigIntStats | undefined, other: BigIntStats | undefined): b
 export function noteOpenFiles(file: string): OpenFiles {
   const [log, index] = [`${file}-wal`, `${file}-shm`]
   const [opened, openedLog, openedIndex] = [look(file), look(log), look(index)]
-  // Some file systems have no inodes, and on some SQLite keeps no log.
+  // A file is watched only if it has an inode: some file systems have none, and on some SQLite keeps no log.
   const watched = (
     [
       [file, opened],
@@ -79,14 +79,15 @@ export function noteOpenFiles(file: string): OpenFiles {
       if (!there || isSame(opened, there) || !isSame(openedLog, look(log))) return
       const aside = `${log}-${Date.now()}`
       renameSync(log, aside)
-      // Another process may just have renamed the log and created a new one.
+      // If another process renamed the log and created a new one just before, the new log was renamed here. It is put
+      // back.
       if (!isSame(openedLog, look(aside))) renameSync(aside, log)
       else if (isSame(openedIndex, look(index))) rmSync(index)
     },
   }
 }
 
-/** Temporary files, which are deleted with the process, so they are not watched. */
+/** The value for temporary files. They are not watched, because they exist only as long as the process. */
 export const UNWATCHED: OpenFiles = {
   name: '',
   areInPlace: () => true,

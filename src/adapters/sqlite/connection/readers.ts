@@ -4,40 +4,40 @@ import type { MaybePromise } from '../../../core/storage.js'
 import { unavailable } from '../faults.js'
 import { type Connection, openReader } from './connection.js'
 
-/** A read on a connection, in slices. */
+/** A read on a connection, done in slices. */
 export type SlicedRead<T> = (connection: Connection, slice: Slice) => Sliced<T>
 
-/** The signal of a query. The getter creates it on first use. */
+/** The options of a query that can be aborted. `signal` may be a getter that creates the signal at its first use. */
 export interface Abortable {
   readonly signal?: AbortSignal
-  /** The caller, as a key of fair queues. */
+  /** The caller, used as the key for fairness in queues. */
   readonly caller?: string | undefined
 }
 
-/** A read that waits for a connection. */
+/** A read that waits for a free connection. */
 interface QueuedRead {
   start(connection: Connection): void
   refuse(reason: unknown): void
 }
 
-/** Connections for long reads; each read sees a snapshot of the file. */
+/** A pool of connections for long reads. Each read sees a snapshot of the file. */
 export interface Readers {
   /**
-   * Reads as soon as a connection is free, fairly among callers. Rejects if too many reads wait, and with the
-   * signal's reason when it aborts.
+   * Starts the read as soon as a connection is free, fairly among callers. Rejects if too many reads wait, and with the
+   * signal's reason if the signal aborts.
    */
   read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T>
-  /** Closes all connections once they are free. A reason aborts the current reads. */
+  /** Closes all connections once they are free. If a reason is given, aborts the current reads with it. */
   close(reason?: unknown): Promise<void>
 }
 
-/** The most simultaneous reads. */
+/** The maximum number of simultaneous long reads. */
 const CONNECTIONS = 4
 
-/** The most reads that wait. */
+/** The maximum number of waiting reads. */
 const MAX_WAITING = 1000
 
-/** Opens the connections for reading. */
+/** Opens a pool of connections for long reads. */
 export async function openReaders(file: string, cache: number): Promise<Readers> {
   const all: Connection[] = []
   try {
@@ -99,7 +99,7 @@ class OpenReaders implements Readers {
   }
 }
 
-/** Waits for a connection. */
+/** Waits in the queue for a connection. */
 const waitIn = (waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): Promise<Connection> =>
   new Promise((resolve, reject) => {
     const entry: QueuedRead = {

@@ -2,42 +2,45 @@ import type { Slice, Sliced } from '../../../core/slices.js'
 import type { Connection } from './connection.js'
 import { readDataVersion } from './data-version.js'
 
-/** The connection on which work reads. It can be replaced while the work is paused. */
+/** The connection that a read uses. While the read is paused, it can be replaced with another connection. */
 export interface Seat {
   connection: Connection
-  /** Closes open iterators; the work reopens them at the same row on the next connection. */
+  /**
+   * Closes the open iterator, so that the connection can be replaced. The read continues at the same row with a new
+   * iterator on the new connection.
+   */
   leave?: () => void
 }
 
-/** Runs work on a snapshot of the file. */
+/** Runs a read in a transaction, so that it sees one snapshot of the file. */
 export function* inSnapshot<T>(seat: Seat, work: Sliced<T>): Sliced<T> {
   seat.connection.run('BEGIN', [])
   try {
     return yield* work
   } finally {
-    // An error may have ended the transaction.
+    // An error in SQLite may already have ended the transaction.
     if (seat.connection.isInTransaction) seat.connection.run('ROLLBACK', [])
   }
 }
 
-/** Work that has begun, and the slice from which it takes its steps. */
+/** A read that has begun, and the slice from which it takes its steps. */
 export interface BegunRead<T> {
   readonly seat: Seat
   readonly slice: Slice
   readonly work: Sliced<T>
-  /** The data version of the file before the work began. */
+  /** The data version of the file (`readDataVersion`) before the read began. */
   readonly version: unknown
 }
 
 /**
- * Moves work that paused in a snapshot to another connection, with the same snapshot. False if the file has changed:
- * the work has then lost its snapshot.
+ * Moves a paused read to another connection with the same snapshot. Returns false if the file has changed: the snapshot
+ * is lost, and the read must start again.
  */
 export function moveTo(connection: Connection, { seat, version }: BegunRead<unknown>): boolean {
   const former = seat.connection
   connection.run('BEGIN', [])
   try {
-    // A snapshot begins with the first read. The former one is held until then.
+    // A snapshot begins with the first read of a transaction. The former snapshot is kept until then.
     connection.first('SELECT 1 FROM sqlite_schema', [])
   } catch (thrown) {
     if (connection.isInTransaction) connection.run('ROLLBACK', [])
@@ -53,7 +56,7 @@ export function moveTo(connection: Connection, { seat, version }: BegunRead<unkn
   return true
 }
 
-/** Continues work that has begun. */
+/** Continues a read that has begun, with the steps of another slice. */
 export function* goOn<T>({ work, slice: own }: BegunRead<T>, slice: Slice): Sliced<T> {
   try {
     for (;;) {

@@ -11,28 +11,31 @@ import { sqliteEngine } from '../sqlite-engine.js'
 
 const TABLE = quoteName(LOG)
 
-/** The table's key sorts the changes of a write; the second change of a document merges into the first. */
+/**
+ * Returns the statement that records rows in the log. Its primary key sorts the changes of a write. If a write changes
+ * a document twice, the second change is merged into the first.
+ */
 const record = (rows: string): string =>
   `INSERT INTO ${TABLE} (write, time, caller, collection, id, before, after) ${rows} ON CONFLICT (write, id, collection) DO UPDATE SET after = excluded.after`
 
-/** A write, its time, and its caller. */
+/** A write with its number, time and caller. */
 interface NumberedWrite {
   readonly write: number
   readonly time: number
   readonly by: string | null
 }
 
-/** The value of `printBy`. */
+/** The SQL expression for the caller. Its parameter is the result of `printBy`. */
 const BY = `json_extract(?, '$[0]')`
 
-/** Deletes the record of a write. */
+/** Deletes the recorded changes of a write. */
 const UNDO = `DELETE FROM ${TABLE} WHERE write = ?`
 
 const FORGET = `${UNDO} AND before IS NULL AND after IS NULL`
 
 /**
- * Creates the recordings of writes. The record is written before the change; if the change is rejected, `UNDO`
- * deletes it.
+ * Returns a function that creates the recording of a write. Each change is recorded before it is made. If the write is
+ * rejected, `UNDO` deletes its record.
  */
 function createRecordings(plans: LogPlans): (numbered: NumberedWrite) => Recording {
   const recorders = new Map<LogPlan, RecorderOf>()
@@ -78,15 +81,17 @@ function createRecorder(collection: string, { omit }: LogPlan): RecorderOf {
   }
 }
 
-/** The key of a change: the number of its write, its `_id` and its collection. The log is in this order. */
+/**
+ * The key of a change: the number of its write, the document's `_id` and its collection. The log is sorted by this key.
+ */
 export type ChangeKey = readonly [write: number, id: string, collection: string]
 const HEAD = quoteName(LOG_HEAD)
 
-/** The columns of a key, and the clause for the changes after a key. */
+/** `PLACE` lists the columns of a change's key. `BEHIND` selects the changes after a key, in order. */
 const PLACE = 'write, id, collection'
 export const BEHIND = `FROM ${TABLE} WHERE (${PLACE}) > (?, ?, ?) ORDER BY ${PLACE}`
 
-/** The key of a row, as JSON. */
+/** The key of a row as a JSON array. */
 const PLACE_TEXT = `json_array(${PLACE})`
 
 export function isPlace(value: unknown): value is ChangeKey {
@@ -98,16 +103,16 @@ export function isPlace(value: unknown): value is ChangeKey {
 export const comparePlaces = (a: ChangeKey, b: ChangeKey): number =>
   a[0] - b[0] || compareText(a[1], b[1]) || compareText(a[2], b[2])
 
-/** The name and the bounds of a log. */
+/** The name of a log, and the keys between which its changes are. */
 interface LogBounds {
   readonly log: string
-  /** The last dropped change. */
+  /** The key of the last dropped change. */
   readonly dropped: ChangeKey
-  /** The last change; the last dropped one if there is none. */
+  /** The key of the last change. If the log is empty, it equals `dropped`. */
   readonly last: ChangeKey
 }
 
-/** Reads the bounds of the log. */
+/** Reads the name and the bounds of the log. */
 export function readHead(connection: Connection): LogBounds {
   const last = `SELECT ${PLACE_TEXT} FROM ${TABLE} ORDER BY write DESC, id DESC, collection DESC LIMIT 1`
   const [log, dropped, lastPlace] = connection.row(`SELECT log, dropped, (${last}) FROM ${HEAD}`, [])
@@ -115,15 +120,16 @@ export function readHead(connection: Connection): LogBounds {
   return { log: String(log), dropped: gone, last: lastPlace === null ? gone : parsePlace(lastPlace) }
 }
 
-/** The bytes of the documents of a change. SQLite knows them without reading the documents. */
+/** The size in bytes of both documents of a change. SQLite computes it without reading the documents. */
 const SIZE = `octet_length(coalesce(before, '')) + octet_length(coalesce(after, ''))`
 
 const total = (connection: Connection, where: string, values: readonly (string | number)[]): number =>
   Number(connection.first(`SELECT total(${SIZE}) FROM ${TABLE} WHERE ${where}`, values))
 
 /**
- * The bytes of the log after the writes after `before` were recorded. They are counted again only if a process of an
- * earlier version has written to the log, or dropped changes, meanwhile.
+ * Returns the size of the log in bytes (`all`), and how much the writes with numbers above `before` added. The whole
+ * log is measured only if a process of an earlier version has written to the log or dropped changes since the last
+ * measurement.
  */
 function readBytes(connection: Connection, before: number): { readonly all: number; readonly added: number } {
   const added = total(connection, 'write > ?', [before])
@@ -133,17 +139,23 @@ function readBytes(connection: Connection, before: number): { readonly all: numb
   return { all: isKnown ? bytes + added : total(connection, 'TRUE', []), added }
 }
 
-/** Stores the bytes of the log. */
+/**
+ * Stores the size of the log, with the last dropped key and the number of the last write, so that `readBytes` can tell
+ * whether the size is still right.
+ */
 function storeBytes(connection: Connection, bytes: number): void {
   const { dropped, last } = readHead(connection)
   connection.run(`UPDATE ${HEAD} SET size = ?`, [JSON.stringify([bytes, JSON.stringify(dropped), last[0]])])
 }
 
-/** The bytes of the oldest changes, up to a key. */
+/** Returns the total size of the changes after `dropped`, up to and including `end`. */
 const bytesUpTo = (connection: Connection, dropped: ChangeKey, end: ChangeKey): number =>
   total(connection, `(${PLACE}) > (?, ?, ?) AND (${PLACE}) <= (?, ?, ?)`, [...dropped, ...end])
 
-/** The change at which the oldest changes reach `bytes`, among the first `most`, and before the last write. */
+/**
+ * Returns the key of the change at which the oldest changes together reach `bytes`. Considers only the first `most`
+ * changes, and none of the last write.
+ */
 function findBytes(
   connection: Connection,
   { dropped, last }: LogBounds,
@@ -158,7 +170,7 @@ function findBytes(
   return found === undefined ? undefined : parsePlace(found)
 }
 
-/** When the change with a key was made; `null` if there is none. */
+/** Returns the time of the change with this key, or `null` if there is no such change. */
 export function readTime(connection: Connection, place: ChangeKey): number | null {
   const time = connection.first(`SELECT time FROM ${TABLE} WHERE (${PLACE}) = (?, ?, ?)`, place)
   return time === undefined ? null : Number(time)
@@ -170,7 +182,7 @@ function parsePlace(text: unknown): ChangeKey {
   return place
 }
 
-/** Deletes changes up to a key, and records that key. */
+/** Deletes the changes up to a key, and stores the key as the last dropped one. */
 function dropUpTo(connection: Connection, place: ChangeKey): void {
   connection.run(`DELETE FROM ${TABLE} WHERE (${PLACE}) <= (?, ?, ?)`, place)
   connection.run(`UPDATE ${HEAD} SET dropped = ?`, [JSON.stringify(place)])
@@ -178,24 +190,25 @@ function dropUpTo(connection: Connection, place: ChangeKey): void {
 
 /** Records the writes of a connection. */
 export interface LogWriter {
-  /** Begins to record a write in the open transaction; `undefined` if none of its collections is logged. */
+  /** Begins to record a write in the open transaction. Returns `undefined` if none of its collections is logged. */
   begin(steps: readonly WriteStep[], by: string | null): Recorded | undefined
   /** Called before the open transaction is committed. */
   beforeCommit(): void
-  /** Called when the transaction is over. */
+  /** Called when the transaction has ended. */
   end(isCommitted: boolean): void
 }
 
 /** The record of one write. */
 export interface Recorded {
   readonly recording: Recording
-  /** Deletes the record, if nothing else of the write is left. */
+  /** Deletes the recorded changes. Called if the write was rejected and its other effects are undone. */
   undo(): void
 }
 
 /**
- * How many old changes are dropped per step: a removal deletes as many documents as other steps have created. They
- * are dropped in batches of at most `MOST` changes and about `MOST_BYTES`.
+ * The number of old changes that are dropped for each step of a write. It is above 1, because one removal step may
+ * record as many changes as many earlier steps together. Changes are dropped once `LEAST` are due, at most `MOST` of
+ * them and about `MOST_BYTES` at a time.
  */
 const DROPPED = 4
 const LEAST = 256
@@ -203,30 +216,34 @@ const MOST = 1024
 const MOST_BYTES = 2 ** 22
 
 /**
- * The bytes of changes dropped when the log exceeds its byte limit: `PACE` for each byte that a write adds, plus
- * `LEAST_BYTES`. `LEAST_SIZE`: the assumed least size of a change; `MOST_ROWS`: the most changes dropped at once.
+ * How much is dropped when the log exceeds its byte limit: `PACE` bytes for each byte that a write adds, plus
+ * `LEAST_BYTES`. At most `MOST_ROWS` changes are dropped at a time. Their number is estimated on the assumption that a
+ * change has at least `LEAST_SIZE` bytes.
  */
 const PACE = 2
 const LEAST_BYTES = 2 ** 16
 const LEAST_SIZE = 128
 const MOST_ROWS = 2 ** 15
 
-/** Creates the log writer of a connection. `onRecorded` is called after recorded changes were committed. */
+/**
+ * Creates the log writer of a connection. It calls `onRecorded` after a transaction with recorded changes was
+ * committed.
+ */
 export function createLogWriter(connection: Connection, plans: LogPlans, onRecorded: () => void): LogWriter {
-  /** The number of the last write, read once per transaction, because other processes write too. */
+  /** The number of the last write. It is read once per transaction, because other processes write too. */
   let last: number | undefined
-  /** The number of the last write before the transaction. */
+  /** The number of the last write before the current transaction. */
   let before = 0
   const warnOfHeld = createHeldWarning()
   const recordingOf = createRecordings(plans)
-  /** The number of changes that may be dropped. */
+  /** The number of old changes that are due to be dropped, if they are old enough. */
   let due = 0
 
-  /** Drops the oldest changes that are old enough. Returns their bytes. */
+  /** Drops the oldest changes, at most `most`, if they are old enough. Returns the size of the dropped changes. */
   const drop = (most: number): number => {
     const { log, dropped } = readHead(connection)
     const { unmarked, any } = plans.horizon(Date.now())
-    // Usually no change is old enough, which one row shows.
+    // Usually no change is old enough. To see this, reading the time of the oldest change is enough.
     const oldest = connection.first(`SELECT time ${BEHIND} LIMIT 1`, dropped)
     if (oldest === undefined || Number(oldest) >= unmarked) return 0
     const columns = `write, time, octet_length(coalesce(before, '')) + octet_length(coalesce(after, '')), id, collection`
@@ -253,8 +270,8 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     return bytes
   }
   /**
-   * Drops the oldest changes beyond the byte limit: more than were added, so that the log shrinks to the limit.
-   * Returns their bytes.
+   * Drops the oldest changes because the log exceeds its byte limit by `beyond`. Drops more than was added, so that the
+   * log shrinks to the limit. Returns the size of the dropped changes.
    */
   const dropBeyond = (beyond: number, added: number): number => {
     const head = readHead(connection)
@@ -269,7 +286,7 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     dropUpTo(connection, end)
     return freed
   }
-  /** The first mark; `null` if there is none. */
+  /** Returns the lowest key that a mark in a document names, or `null` if there is none. */
   const findMark = (log: string): ChangeKey | null => {
     let first: ChangeKey | null = null
     for (const [collection, property] of plans.marks) {

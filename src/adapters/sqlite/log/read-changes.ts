@@ -6,20 +6,26 @@ import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
 import { BEHIND, type ChangeKey, comparePlaces, isPlace, readHead, readTime } from './log-writer.js'
 
-/** A query of the log: the changes after a position; `null` reads none and returns the last position. */
+/**
+ * A query of the log for the changes after a position. If `after` is `null`, it returns no changes, but the last
+ * position.
+ */
 export interface LogQuery extends ChangeQuery {
   readonly after: string | null
   readonly files: LogFiles
 }
 
-/** The files of a log. */
+/** Identifies the files that contain a log. */
 export interface LogFiles {
   readonly name: string
-  /** Whether this process had other files open at their paths: positions in those files are gaps. */
+  /**
+   * Whether this process had other files open at the same paths before. Positions from those files are reported as
+   * gaps.
+   */
   readonly areOthers: boolean
 }
 
-/** A row as one text: cheaper than columns, and parsed at once. */
+/** Selects a row as one JSON text, because this is cheaper than several columns and one `JSON.parse` suffices. */
 const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || json_quote(caller) || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
 
 type ChangeRow = readonly [
@@ -30,7 +36,7 @@ type ChangeRow = readonly [
   after: StoredDocument | null,
 ]
 
-/** Reads a page of the log, in a snapshot. */
+/** Reads a page of the log from one snapshot. */
 export const readChanges = (connection: Connection, query: LogQuery, slice: Slice): Sliced<ChangePage> =>
   inSnapshot({ connection }, readPage(connection, query, slice))
 

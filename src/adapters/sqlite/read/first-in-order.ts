@@ -12,22 +12,22 @@ import type { SortKey, StoredDocument } from '../../../core/storage.js'
 import type { MatchingDocument } from './matches.js'
 
 /**
- * The most characters held of a text; the rest is cut off. Texts are compared unit by unit, so the cut may split a
- * character.
+ * The maximum length of a string among the cached sort keys. The rest of the string is cut off. Strings are compared by
+ * UTF-16 units, so the cut may split a character.
  */
 export const HELD = 64
 
-/** The sort keys of documents: each slot has an id and its keys. A column has one value per slot. */
+/** The sort keys of documents. Each document has a slot, which is an index in `ids` and in each of `columns`. */
 interface HeldKeys {
   readonly ids: readonly string[]
   readonly columns: readonly (readonly Ordered[])[]
-  /** Puts a document's keys into a slot, in place of the old ones. */
+  /** Writes a document's id and keys into a slot, over the previous ones. */
   put(slot: number, document: StoredDocument): void
-  /** Compares slots. If two texts were cut and are equal up to the cut, it reads the documents. */
+  /** Compares two slots. If both keys were cut and are equal up to the cut, reads the documents again. */
   readonly order: CompareItems<number>
 }
 
-/** Creates the keys. `read` returns a document again, in the same snapshot, and takes its steps from the slice. */
+/** Creates empty sort keys. `read` reads a document again, in the same snapshot, and takes its steps from the slice. */
 export function createHeldKeys(
   sort: readonly SortKey[],
   read: (id: string, slice: Slice) => StoredDocument,
@@ -41,7 +41,7 @@ export function createHeldKeys(
       held(a, b, slice) || (isLong(column[a]) ? whole(readAgain(a, slice), readAgain(b, slice), slice) : 0)
     return { column, read: compileField(key.field), order }
   })
-  // Sorting compares one document with many.
+  // The last two documents are cached, because sorting compares one document with many others.
   let recent: readonly StoredDocument[] = []
   const readAgain = (slot: number, slice: Slice): StoredDocument => {
     const id = ids[slot] ?? ''
@@ -68,32 +68,35 @@ export function createHeldKeys(
 
 const isLong = (value: Ordered): boolean => typeof value === 'string' && value.length >= HELD
 
-/** A substring would keep the whole text in memory. */
+/** Cuts a string. `slice` alone would keep the whole string in memory. */
 const beginningOf = (value: Ordered): Ordered =>
   typeof value === 'string' && value.length > HELD
     ? (JSON.parse(JSON.stringify(value.slice(0, HELD))) as string)
     : value
 
-/** Finds the first documents in an order. It holds the keys of each, and documents up to `bounds.firstCharacters`. */
+/**
+ * Collects the first documents in an order. Keeps the sort keys of each candidate, and documents up to a total of
+ * `bounds.firstCharacters`.
+ */
 export interface FirstInOrder {
   add(match: MatchingDocument, slice: Slice): void
-  /** Whether it holds enough surplus documents for a `drop`. */
+  /** Whether there are enough surplus documents to make `drop` worthwhile. */
   isFull(): boolean
-  /** Drops documents that are not among the first. */
+  /** Drops the documents that cannot be among the first. */
   drop(slice: Slice): Sliced<void>
-  /** The first matches, each as a document or, if it is not held, as its id. */
+  /** Returns the first matches in order: each as a document or, if the document is not in memory, as its id. */
   finish(slice: Slice): Sliced<readonly (MatchingDocument | string)[]>
 }
 
-/** Below this number, dropping is not worthwhile. */
+/** With fewer documents than this, dropping is not worthwhile. */
 const MIN_HELD = 1024
 
-/** Creates a collector of the first `count` documents. */
+/** Creates a collector of the first `count` documents in an order. */
 export function createFirstInOrder({ ids, put, order }: HeldKeys, count: number): FirstInOrder {
   let held: number[] = []
   const free: number[] = []
   let slots = 0
-  /** Documents after this one are not among the first. */
+  /** The slot of the `count`th document so far. Documents that sort after it are not among the first. */
   let last: number | undefined
   const matches = new Map<number, MatchingDocument>()
   let characters = 0

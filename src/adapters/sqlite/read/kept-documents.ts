@@ -4,19 +4,19 @@ import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
 
 /**
- * A cache of documents, as they are in the file: this process evicts documents before it writes them, and all
- * documents after another process has written.
+ * A cache of documents that equal those in the file. Before this process writes documents, they are evicted. After
+ * another process has written, all documents are evicted.
  */
 export interface KeptDocuments {
-  /** The documents of ids; `undefined` if one of them is not cached. */
+  /** Returns the documents with these ids, or `undefined` if one of them is not cached. */
   find(collection: string, ids: readonly unknown[]): readonly CachedDocument[] | undefined
-  /** Caches a document unless it is large. */
+  /** Caches a document unless it is too large, and returns it. */
   put(collection: string, kept: CachedDocument): CachedDocument
-  /** Evicts the documents that steps are about to change. */
+  /** Evicts the documents that the steps are about to change. */
   forget(steps: readonly WriteStep[]): void
   /**
-   * Whether no other process has written since the last call. If not, everything is evicted, and documents found or
-   * read in between may belong to different snapshots.
+   * Whether no other process has written since the last call. If one has, everything is evicted, and the documents that
+   * the caller found or read since then may come from different snapshots.
    */
   isCurrent(): boolean
 }

@@ -7,20 +7,23 @@ import type { Seat } from '../connection/snapshot.js'
 import type { CollectionPath, ReadPath } from './read-path.js'
 import { divide, findCandidates } from './read-statements.js'
 
-/** A matching document, and its text. */
+/** A matching document, and its JSON text. */
 export interface MatchingDocument {
   readonly document: StoredDocument
   readonly text: string
 }
 
-/** Matching documents, one after another. */
+/** Returns matching documents one by one. */
 export interface Matches {
-  /** The next match; or a number of counted matches when the slice is used up; `undefined` at the end. */
+  /**
+   * Returns the next match. When the slice is used up, returns a number: how many matches were counted without reading
+   * them, often 0. Returns `undefined` at the end.
+   */
   next(slice: Slice): MatchingDocument | number | undefined
   close(): void
 }
 
-/** Finds the documents on a path that match; conditions that no statement checks are checked here. */
+/** Finds the matching documents on a path. Conditions that the SQL statement cannot check are checked here. */
 export function findMatches(
   seat: Seat,
   way: CollectionPath,
@@ -29,7 +32,7 @@ export function findMatches(
   const { path } = way
   const ranges = path.ranges ?? [path]
   const isAsked = ranges.every(({ rest }) => divide(rest).judged.length === 0)
-  // Counting without documents counts each row once, so its documents must be distinct.
+  // Counting without reading documents counts rows, so no document may have several rows.
   const isCounting = options.isCounting && isAsked && !path.isOverlapping
   const candidates = findCandidates(seat, way, { isCounting })
   const judge = isAsked ? () => true : compileJudge(and(path.ranges ? path.rest : divide(path.rest).judged))
@@ -55,7 +58,10 @@ export function findMatches(
   }
 }
 
-/** Recognizes a document that came before: in an order it came just before, otherwise at any time. */
+/**
+ * Returns a function that tells whether a document comes for the first time. In a sorted path, repetitions of a
+ * document are adjacent, so only the last document is remembered.
+ */
 function createIsNew({ order }: ReadPath): (document: StoredDocument) => boolean {
   const known = new Set<string>()
   return ({ _id }) => {

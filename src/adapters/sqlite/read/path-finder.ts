@@ -18,18 +18,22 @@ import {
 /** Chooses the path of a query. */
 export type FindPath = (query: PathQuery) => ReadPath
 
-/** The choice of a filter, and the places of its parts, which map them to the parts of another filter. */
+/**
+ * The choice of paths for one filter. `places` maps each part of this filter to its number, by which the corresponding
+ * part of another filter of the same shape is found.
+ */
 interface CachedPath {
   readonly choice: Choice
   readonly places: ReadonlyMap<Filter, number>
 }
 
-/** The most choices cached per collection. */
+/** The maximum number of choices cached per collection. */
 const MAX_KEPT = 256
 
 /**
- * Creates the chooser of paths among indexes. Queries that differ only in values share a cached choice of paths and
- * the texts of its statements; the stored documents decide for each query.
+ * Creates a function that chooses the read path for each query. Queries that differ only in values share a cached
+ * choice of candidate paths and the SQL of their statements. Which candidate is best depends on the stored documents,
+ * so it is decided for each query.
  */
 export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: CountUpTo): FindPath {
   const known = createBoundedMap<string, CachedPath>(CACHES.paths, MAX_KEPT)
@@ -43,7 +47,7 @@ export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: Count
       const replace = (filter: Filter): Filter => {
         const place = kept.places.get(filter)
         if (place !== undefined) return parts[place] ?? filter
-        // Equalities of several alternatives that were joined.
+        // Equalities from several alternatives were joined into this list, so it is not a part of the filter itself.
         return filter.kind === 'or' ? or(filter.filters.map(replace)) : filter
       }
       const now = (path: ReadPath): ReadPath => mapConditions(path, replace)
@@ -51,7 +55,8 @@ export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: Count
     }
     const found = findChoice(indexes, query)
     const places = new Map(parts.map((part, i) => [part, i]))
-    // A part that occurs twice has one value now, and may have two in another query.
+    // If one object is two parts of the filter, both have the same value here, but may differ in another query, so the
+    // choice is not cached.
     if (shape === undefined || places.size < parts.length) return decide(found, countUpTo)
     const choice = { compared: found.compared.map(keepTexts), otherwise: keepTexts(found.otherwise) }
     known.set(shape, { choice, places })
@@ -61,7 +66,7 @@ export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: Count
 
 const keepTexts = (path: ReadPath): ReadPath => ({ ...path, texts: new Map() })
 
-/** A filter and all its parts, in order. */
+/** Returns a filter and all its parts, in order. */
 function partsOf(filter: Filter): readonly Filter[] {
   switch (filter.kind) {
     case 'and':
@@ -80,7 +85,10 @@ const mapConditions = (path: ReadPath, replace: (filter: Filter) => Filter): Rea
   ...(path.ranges ? { ranges: path.ranges.map((range) => mapConditions(range, replace)) } : {}),
 })
 
-/** The shape on which a choice depends; `undefined` if a value occurs twice, or no field of its type can hold it. */
+/**
+ * Returns the shape of a query, on which the choice of its paths depends. Returns `undefined` if a list contains a
+ * value twice, or if a value can never equal a value of its field's type: such queries are not cached.
+ */
 function shapeOf(conditions: readonly Filter[], { sort, limit }: PathQuery): string | undefined {
   let shape = limit === null ? '' : '#'
   for (const condition of conditions) {
@@ -92,7 +100,7 @@ function shapeOf(conditions: readonly Filter[], { sort, limit }: PathQuery): str
   return shape
 }
 
-/** The most parts of a cached alternative; a list of values is one part. */
+/** The maximum number of operands of a cached `and` or `or`. A list of values counts as one operand. */
 const MAX_PARTS = 64
 
 function shapeOfPart(filter: Filter): string | undefined {
@@ -125,7 +133,7 @@ function shapeOfAll({ kind, filters }: Extract<Filter, { readonly kind: 'and' | 
   return parts.includes(undefined) ? undefined : `${kind}(${parts.join('')})`
 }
 
-/** The shape of a list of values; all lists longer than `MAX_RANGES` share one. */
+/** Returns the shape of a list of values. All lists with more than `MAX_RANGES` values have the same shape. */
 function shapeOfList(filters: readonly Filter[]): string | undefined {
   const values = new Set<Scalar>()
   const [first] = filters
@@ -136,6 +144,8 @@ function shapeOfList(filters: readonly Filter[]): string | undefined {
   return `in${values.size > MAX_RANGES ? '' : values.size}=${nameOf(first.field)}`
 }
 
-/** The unique name of a field. Its length comes first, because a path may have any character. */
+/**
+ * Returns a unique name for a field. It begins with the length of the path, because a path may contain any character.
+ */
 const nameOf = ({ path, type, each, inside }: FieldRef): string =>
   `${path.length}:${path}${type}${each ? (inside === undefined ? '[]' : `[${inside.length}:${inside}]`) : ''}`

@@ -28,13 +28,16 @@ import {
 } from './read-statements.js'
 
 /**
- * The most index rows, and documents of a collection, which are stored more densely, that are counted at once: about
- * 10 ms.
+ * The maximum number of index rows, and of documents, that one statement counts, which takes about 10 ms. The limit is
+ * higher for the documents of a whole collection, because they are counted by pages instead of rows.
  */
 const MAX_ROWS = 200_000
 const MAX_DOCUMENTS = 4_000_000
 
-/** Counts by one statement over a range of an index; `undefined` if there is none, or it is large. */
+/**
+ * Counts with one statement over ranges of an index. Returns `undefined` if the conditions need more than the index, or
+ * if there are too many rows.
+ */
 export function countDirectly(
   connection: Connection,
   { collection, path }: CollectionPath,
@@ -55,8 +58,8 @@ export function countDirectly(
 }
 
 /**
- * Counts the documents of a range whose index has all fields of its other conditions; `undefined` if the range is
- * long.
+ * Counts the documents of a range if its index contains all fields of the remaining conditions. Returns `undefined` if
+ * it does not, or if the range is long.
  */
 function countCovered(connection: Connection, { collection, path }: CollectionPath): number | undefined {
   const { asked, judged } = divide(path.rest)
@@ -66,7 +69,7 @@ function countCovered(connection: Connection, { collection, path }: CollectionPa
   return counted === undefined ? undefined : Number(counted)
 }
 
-/** Counts the documents on a path, up to `most`. */
+/** Counts the documents on a path, but at most `most`. */
 export function countUpTo(
   connection: Connection,
   { collection, path }: CollectionPath,
@@ -76,7 +79,7 @@ export function countUpTo(
   return Number(connection.first(text, values))
 }
 
-/** Counts in slices, on a snapshot of the collection. */
+/** Counts in slices, in one snapshot of the collection. */
 export const countInSlices = (seat: Seat, way: CollectionPath, slice: Slice): Sliced<number> =>
   inSnapshot(seat, count(seat, way, slice))
 
@@ -95,17 +98,17 @@ function* count(seat: Seat, way: CollectionPath, slice: Slice): Sliced<number> {
   }
 }
 
-/** The number of documents of one batch. */
+/** The maximum number of documents in one batch. */
 export const BATCH = 500
 
 /** A batch of a stream. */
 export interface Batch {
   readonly documents: readonly StoredDocument[]
-  /** The number of ids that were looked up. */
+  /** The number of ids, from the start of the rest, that this batch has handled. */
   readonly passed: number
 }
 
-/** The rest of a list. */
+/** The ids of the documents that a list did not include because of its byte limit. */
 export interface ListRest {
   readonly collection: string
   readonly filter: Filter
@@ -113,8 +116,8 @@ export interface ListRest {
 }
 
 /**
- * Reads the next documents of the rest of a list that still exist and match. `connect` returns the connection for
- * each slice.
+ * Reads the next documents of the rest of a list, if they still exist and match the filter. `connect` is called for
+ * each read, because another connection may be free after a pause.
  */
 export function* readBatch(
   connect: () => Connection,
@@ -144,20 +147,20 @@ export function* readBatch(
   return { documents, passed: ids.length }
 }
 
-/** A list, and the path to its documents. */
+/** A list query, and the path to its documents. */
 interface ListPlan extends CollectionPath {
   readonly query: ListQuery
 }
 
-/** The steps of holding the sort keys of a document. */
+/** The steps that storing the sort keys of a document costs. */
 const ENTRY = 10
 
-/** The number of sorted documents that are read together. */
+/** The number of sorted documents that are read again with one statement. */
 const TOGETHER = 32
 
 /**
- * Lists a limited number of documents in the order of an index, by one statement; `undefined` without such an index,
- * or if the documents are large.
+ * Lists documents in the order of an index with one statement. Returns `undefined` if there is no such index, or if the
+ * documents are too many or too large.
  */
 export function listDirectly(
   connection: Connection,
@@ -170,17 +173,17 @@ export function listDirectly(
   return texts?.map((text) => JSON.parse(text) as StoredDocument)
 }
 
-/** The most documents that a list may have. */
+/** Returns the maximum number of documents in a list. */
 const limitOf = ({ limit }: ListQuery, { most }: ReadPath): number => Math.min(most, limit ?? most)
 
-/** A slice of the documents of a path, and the most bytes of it. */
+/** A range of the documents on a path, and the maximum number of their bytes. */
 interface PageBounds {
   readonly skip: number
   readonly limit: number
   readonly bytes: number
 }
 
-/** Reads the texts of some documents of a path; `undefined` if they are large. */
+/** Reads the JSON texts of a range of the documents on a path. Returns `undefined` if one of them is large. */
 function readPage(
   connection: Connection,
   { collection, path }: CollectionPath,
@@ -191,13 +194,15 @@ function readPage(
   return texts.includes(null) ? undefined : texts.map(String)
 }
 
-/** The most bytes of each document of a page; a single document may have any size. */
+/**
+ * Returns the maximum size in bytes of each document of a page. If the page has only one document, there is no maximum.
+ */
 const capOf = ({ limit, bytes }: PageBounds): number =>
   limit > 1 ? Math.min(bounds.pageBytes, bytes) / limit : Number.MAX_SAFE_INTEGER
 
 /**
- * Reads the texts of documents by their ids, in their order, from one snapshot; `undefined` if one is large or
- * missing.
+ * Reads the JSON texts of documents by their ids, in the order of the ids, from one snapshot. Returns `undefined` if a
+ * document is large or missing.
  */
 function readNamed(
   connection: Connection,
@@ -215,11 +220,14 @@ function readNamed(
   return texts.length < ids.length ? undefined : texts
 }
 
-/** Lists in slices, on a snapshot of the collection. */
+/** Lists in slices, in one snapshot of the collection. */
 export const listInSlices = (seat: Seat, plan: ListPlan, slice: Slice): Sliced<Listed> =>
   inSnapshot(seat, plan.path.isOrdered ? walkInOrder(seat, plan, slice) : sortFirst(seat, plan, slice))
 
-/** Collects documents up to `bytes`, but at least one, and the ids of all others. */
+/**
+ * Collects the documents of a page until they exceed `bytes`, but at least one document. Of all later documents only
+ * the ids are collected.
+ */
 function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
   const documents: StoredDocument[] = []
   const rest: string[] = []
@@ -230,7 +238,7 @@ function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
       if (rest.length === 0 && (documents.length === 0 || held <= bytes)) documents.push(document)
       else rest.push(document._id)
     },
-    /** Adds ids whose documents are no longer read. */
+    /** Adds the ids of documents that are not read, because the page is full. */
     addRest(ids: readonly string[]): void {
       for (const id of ids) rest.push(id)
     },
@@ -310,33 +318,33 @@ function* sortFirst(seat: Seat, { collection, query, path }: ListPlan, slice: Sl
   return page.list()
 }
 
-/** The steps of reading one document by its id. */
+/** The steps that reading one document by its id costs. */
 export const LOOK_UP = 50
 
-/** Selects the text of one document. */
+/** Selects the JSON text of one document. */
 export const byId = (collection: string): string =>
   `SELECT document FROM ${sqliteDialect.table(collection)} WHERE ${quoteName('_id')} = ?`
 
-/** The source of lists of cached documents. */
+/** A connection, and the cache of its documents. */
 export interface KeptSource {
   readonly connection: Connection
   readonly kept: KeptDocuments
 }
 
-/** The steps that such a list may take at once: about 0.5 ms. */
+/** The steps that a list from the cache may take: about 0.5 ms. */
 const STEPS = 10_000
 
-/** The steps of one document. */
+/** The steps that each document of such a list costs. */
 const DOCUMENT = 4
 
-/** The number of documents that are read at a time if not all match, and the most bytes of each. */
+/** If not all documents match, `SOME` documents are read at a time, each with at most `MOST_BYTES` bytes. */
 const SOME = 64
 const MOST_BYTES = 4096
 
 /**
- * Lists the first documents of a path by their ids, which an index has in order. Cached documents are used, others
- * are read and cached. `undefined` if there is no such index, the matches are far apart or large, or another process
- * has written.
+ * Lists the first documents of a path by their ids, which an index provides in order. Uses cached documents, and reads
+ * and caches the others. Returns `undefined` if there is no such index, if the matches are far apart or large, or if
+ * another process has written.
  */
 export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined {
   const { query, path } = plan
@@ -353,7 +361,10 @@ export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined
   return size > bytes && found.length > 1 ? undefined : found.map(({ document }) => freezeDeep(document))
 }
 
-/** Finds the first matches, some documents at a time; `undefined` if they are not among the first documents. */
+/**
+ * Finds the first matches, reading some documents at a time. Returns `undefined` if the matches are not among the first
+ * documents.
+ */
 function findFirst(
   source: KeptSource,
   plan: ListPlan,
@@ -363,13 +374,14 @@ function findFirst(
   const judge = compileJudge(and(plan.path.rest))
   const found: CachedDocument[] = []
   if (count === 0) return found
-  // A statement can skip documents by a literal of the pattern, so reading them here is not worthwhile.
+  // For a pattern, only cached documents are used: a statement that looks for a literal of the pattern can skip
+  // documents faster than they can be read here.
   const isSearch = hasPattern(and(plan.path.rest))
   const read = isSearch ? findSome : readSome
-  // Usually all of the first documents match, as in `mine` of the bench `real`, and each document read in vain costs
-  // as much as a match.
+  // The first read asks for no more documents than needed, because usually all of them match, as in `mine` of the bench
+  // `real`, and reading a document that does not match costs as much as reading a match.
   let size = isSearch ? SOME : Math.min(count, SOME)
-  // The next pieces end at multiples of a whole page.
+  // The later reads end at multiples of `SOME` documents.
   for (let skip = 0; skip < count + SOME; skip += size, size = 2 * SOME - (skip % SOME || SOME)) {
     const some = read(source, plan, { skip, limit: size, bytes: size * MOST_BYTES }, slice)
     if (!some) return undefined
@@ -383,7 +395,7 @@ function findFirst(
   return undefined
 }
 
-/** Finds some documents of a path, if all of them are cached. */
+/** Returns a range of the documents on a path from the cache, or `undefined` if one of them is not cached. */
 function findSome(
   { connection, kept }: KeptSource,
   { collection, path }: CollectionPath,
@@ -395,7 +407,7 @@ function findSome(
   return kept.find(collection, ids)
 }
 
-/** Reads some documents of a path; all of them if one is not cached. */
+/** Returns a range of the documents on a path. If one of them is not cached, reads and caches all of them. */
 function readSome(
   source: KeptSource,
   { collection, path }: CollectionPath,
@@ -414,7 +426,10 @@ function readSome(
   )
 }
 
-/** Reads the texts of documents on a path; on a path of several ranges, by their ids. */
+/**
+ * Reads the JSON texts of a range of the documents on a path. If the path has several ranges, reads the documents by
+ * their ids.
+ */
 function readTexts(
   connection: Connection,
   way: CollectionPath,
@@ -425,7 +440,9 @@ function readTexts(
   return readNamed(connection, way.collection, ids, capOf(page))
 }
 
-/** The ids on a path. Ids that a query names may not exist. */
+/**
+ * Reads the ids on a path. If the query itself names an id, that id is returned although the document may not exist.
+ */
 function readIds(
   connection: Connection,
   { collection, path }: CollectionPath,

@@ -20,23 +20,26 @@ import { tableNameOf } from '../table-names.js'
 /** An index that reads can use. */
 export interface ReadIndex {
   readonly name: string
-  /** Its fields, and `_id`. */
+  /** The fields of the index, followed by `_id`. */
   readonly columns: readonly FieldRef[]
   readonly isUnique: boolean
-  /** The fields of a unique index that has the `_id` only of documents that lack one of them. */
+  /** The fields of a unique index, which contains the `_id` only of documents that lack one of these fields. */
   readonly binds?: readonly FieldRef[]
-  /** The table of elements to which the index belongs. */
+  /** The table of array elements to which the index belongs. */
   readonly table?: string
 }
 
-/** The indexes of a collection: the one of `_id`, and those of its plan, or of earlier versions that are `present`. */
+/**
+ * Returns the indexes of a collection: that of `_id`, and those that its plan requires. If an index of an earlier
+ * version that serves the same reads is in `present`, it is used instead.
+ */
 export function readIndexesOf(
   plan: CollectionPlan,
   present: ReadonlySet<unknown> = new Set(),
 ): readonly ReadIndex[] {
   const structures = structuresOf([plan], sqliteDialect).filter(isIndex)
   return [
-    // SQLite's name for the index of a primary key.
+    // SQLite gives this name to the index of a primary key.
     { name: `sqlite_autoindex_${tableNameOf(plan.name)}_1`, columns: [ID], isUnique: true },
     ...structures.map((structure) => {
       const { name, fields, unique, former } = structure
@@ -48,76 +51,82 @@ export function readIndexesOf(
   ]
 }
 
-/** How a read finds its documents: through ranges of indexes, or by scanning all of them. */
+/** Describes how a read finds its documents: through ranges of indexes, or by scanning the whole collection. */
 export interface ReadPath {
-  /** `null`: all documents, in their stored order. */
+  /** The name of the index. `null` means that all documents are read in their stored order. */
   readonly index: string | null
   /** The columns of the index. */
   readonly columns: readonly FieldRef[]
-  /** The fields of a unique index that has the `_id` only of documents that lack one of them. */
+  /** The fields of a unique index, which contains the `_id` only of documents that lack one of these fields. */
   readonly binds?: readonly FieldRef[]
-  /** The table of the index, if it is a table of elements. */
+  /** The table of array elements to which the index belongs, if it belongs to one. */
   readonly table?: string
-  /** The conditions that bound the range of the index. */
+  /** The conditions that the range of the index satisfies. */
   readonly bounds: readonly Filter[]
-  /** The other conditions, which are checked for each document. */
+  /** The other conditions. They are checked for each document. */
   readonly rest: readonly Filter[]
-  /** The part of the requested order that the range provides. */
+  /** The sort keys by which the statement must sort. The index provides this order. */
   readonly order: readonly SortKey[]
-  /** Whether the documents are in the requested order. */
+  /** Whether the path provides the requested order. */
   readonly isOrdered: boolean
-  /** The most documents in the range. */
+  /** The maximum number of documents in the range. */
   readonly most: number
-  /** The number of fields with one value, or one of a few. */
+  /** The number of index columns whose value is fixed, either to one value or to a list of values. */
   readonly fixed: number
   /**
-   * Several ranges in place of one; ordered ranges are merged. `rest` then holds the conditions that apply to all
-   * ranges.
+   * Several ranges that are read instead of one. If they have an order, they are merged. `rest` then contains the
+   * conditions that apply to all ranges.
    */
   readonly ranges?: readonly ReadPath[]
-  /** Whether a document may be in several ranges; ordered ranges then have `_id` among their keys. */
+  /**
+   * Whether a document may be in several ranges, or several times in one. If the path has an order, `_id` is then one
+   * of its keys.
+   */
   readonly isOverlapping?: boolean
-  /** The number of documents in it, if they were counted and are few. */
+  /** The number of documents on the path, if they were counted and are few. */
   readonly counted?: number
-  /** The texts of its statements, by name, if other queries share the path with other values. */
+  /** A cache of the SQL of the path's statements, by name. Queries that differ only in values share it. */
   readonly texts?: Map<string, string>
 }
 
-/** The parts of a query that decide its path. */
+/** The parts of a query on which the choice of its path depends. */
 export type PathQuery = Pick<ListQuery, 'filter' | 'sort' | 'limit'>
 
-/** A collection, and the path to its documents. */
+/** A collection, and the path to some of its documents. */
 export interface CollectionPath {
   readonly collection: string
   readonly path: ReadPath
 }
 
-/** The most documents that a bounded read may visit: the first page of a list without a limit. */
+/**
+ * The maximum number of documents that a bounded read may visit. It suffices for the first page of a list without a
+ * limit.
+ */
 export const MAX_BOUNDED = 1500
 
-/** A range with fewer documents is read without counting others. */
+/** A path with fewer documents than this is taken without counting the others. */
 const FEW = 500
 
-/** The most ranges of one query that are counted for a comparison. */
+/** The maximum number of paths of one query that are compared by counting. */
 const MAX_COMPARED = 4
 
-/** The candidate paths of a query. The first one with few documents is taken. */
+/** The candidate paths of a query. The first path with few documents is chosen. */
 export interface Choice {
   readonly compared: readonly ReadPath[]
-  /** The path that is taken if none has few documents. */
+  /** The path that is chosen if no candidate has few documents. */
   readonly otherwise: ReadPath
 }
 
-/** Counts the documents on a path, up to a limit. */
+/** Counts the documents on a path, but at most `most`. */
 export type CountUpTo = (path: ReadPath, most: number) => number
 
-/** Chooses a path: document counts decide among the paths that the conditions allow. */
+/** Chooses the path of a query. If the conditions allow several paths, the number of documents on each decides. */
 export const choosePath = (indexes: readonly ReadIndex[], query: PathQuery, countUpTo: CountUpTo): ReadPath =>
   decide(findChoice(indexes, query), countUpTo)
 
 /**
- * Takes the first path with few documents, otherwise the one with the fewest, if they are not many. A path with many
- * documents is not counted if another one has few.
+ * Chooses the first path with few documents (`FEW`). If there is none, chooses the path with the fewest, unless these
+ * are many (`MAX_BOUNDED`). Counting stops early, so that a path with many documents is not counted if another has few.
  */
 export function decide({ compared, otherwise }: Choice, countUpTo: CountUpTo): ReadPath {
   for (const most of compared.length > 1 ? [FEW, MAX_BOUNDED] : [MAX_BOUNDED]) {
@@ -135,7 +144,9 @@ export function decide({ compared, otherwise }: Choice, countUpTo: CountUpTo): R
   return otherwise
 }
 
-/** Finds the paths of a query. If one path is the best for all stored documents, none are compared. */
+/**
+ * Finds the candidate paths of a query. If one path is best regardless of the stored documents, there are no others.
+ */
 export function findChoice(indexes: readonly ReadIndex[], query: PathQuery): Choice {
   const { filter, sort, limit } = query
   const conditions = conditionsOf(filter)
@@ -143,7 +154,7 @@ export function findChoice(indexes: readonly ReadIndex[], query: PathQuery): Cho
   for (const index of indexes) {
     const path = findPath(index, conditions, sort)
     if (path && path.most <= 1) return sure(path)
-    // A document may have several of the elements.
+    // A document may contain several of the requested elements, so the path is treated as overlapping ranges.
     if (path) paths.push(path.isOverlapping ? { ...path, ranges: [path] } : path)
   }
   const all: ReadPath = { ...NO_INDEX, rest: conditions, isOrdered: sort.length === 0 }
@@ -177,7 +188,7 @@ export function findChoice(indexes: readonly ReadIndex[], query: PathQuery): Cho
 
 const sure = (otherwise: ReadPath): Choice => ({ compared: [], otherwise })
 
-/** Removes paths whose bounds are a subset of another path's. */
+/** Removes a path if its bounds are a subset of the bounds of an earlier path. */
 const distinct = (paths: readonly ReadPath[]): readonly ReadPath[] =>
   paths.filter(
     ({ bounds, ranges }, i) =>
@@ -202,17 +213,23 @@ function isNarrower(a: ReadPath, b: ReadPath): boolean {
   return a.isOrdered && !b.isOrdered
 }
 
-/** How an index serves a read. A unique index cannot bound the `_id` of documents that have all its fields. */
+/**
+ * Returns how an index can be used for a read. A unique index cannot bound the `_id` of documents that have all of its
+ * fields, because it does not contain their `_id`.
+ */
 function useOf({ columns, binds }: ReadIndex, conditions: readonly Filter[], sort: readonly SortKey[]) {
   const use = useIndex(columns, conditions, sort)
   if (!use || !binds || use.fixing.length < binds.length || use.fixing.some(isMissing)) return use
   return { ...use, fixing: use.fixing.slice(0, binds.length), lower: undefined, upper: undefined }
 }
 
-/** Whether a condition that fixes a field matches documents without the field. */
+/** Whether a condition, which fixes a field, matches documents that lack the field. */
 const isMissing = ({ kind }: Filter): boolean => kind === 'not'
 
-/** The range of an index for the conditions, or only its order. */
+/**
+ * Returns the range of an index that the conditions bound. If they bound none, the index is used only for its order.
+ * Returns `undefined` if the index is useless for the read.
+ */
 function findPath(
   index: ReadIndex,
   conditions: readonly Filter[],
@@ -223,7 +240,7 @@ function findPath(
   if (!use) return undefined
   const { fixing, lower, upper, overlaps } = use
   const keys = keysOf(conditions, sort)
-  // SQLite visits the values of a list in their order.
+  // Lists of values are allowed here, because SQLite visits the values of a list in ascending order.
   const order = use.order ?? (isInOrder(columns, fixing, keys) ? keys : undefined)
   const bounds = [...fixing, lower, upper].filter((bound) => bound !== undefined)
   if (bounds.length === 0 && !order?.length) return undefined
@@ -242,7 +259,7 @@ function findPath(
   }
 }
 
-/** The rows of an index. */
+/** Returns the properties of a path that describe its index. */
 const rowsOf = ({ name, columns, binds, table }: ReadIndex) => ({
   index: name,
   columns,
@@ -250,23 +267,31 @@ const rowsOf = ({ name, columns, binds, table }: ReadIndex) => ({
   ...(table === undefined ? {} : { table: quoteName(table) }),
 })
 
-/** The same path for other values. All long lists of values share one shape, so `most` is computed again. */
+/**
+ * Returns the path with other values. `most` is computed again, because all long lists of values share one cached path.
+ */
 export const withBounds = (path: ReadPath, bounds: readonly Filter[]): ReadPath => ({
   ...path,
   bounds,
   most: Number.isFinite(path.most) ? mostOf(bounds.slice(0, path.fixed)) : path.most,
 })
 
-/** The most documents that match conditions on all columns of an index. */
+/** Returns the maximum number of documents that match the conditions if these fix all columns of a unique index. */
 const mostOf = (fixing: readonly Filter[]): number => fixing.reduce((total, fix) => total * countOf(fix), 1)
 
-/** The most documents that match a condition on a unique field; several documents may lack the field. */
+/**
+ * Returns the maximum number of documents that match a condition on a unique field. Several documents may lack the
+ * field.
+ */
 function countOf(fixing: Filter): number {
   if (fixing.kind === 'or') return fixing.filters.length
   return fixing.kind === 'eq' ? 1 : Number.POSITIVE_INFINITY
 }
 
-/** The ranges of an index in order, one for each value of its lists; empty if there are too many. */
+/**
+ * Returns the ranges of an index that provide an order, one for each combination of the values that lists allow.
+ * Returns none if there are too many, or if they do not provide the order.
+ */
 function rangesInOrder(
   index: ReadIndex,
   conditions: readonly Filter[],
@@ -280,8 +305,8 @@ function rangesInOrder(
   if (!isInOrder(columns, ranges[0]?.fixing ?? [], keys)) return []
   const used = new Set([...fixing, lower, upper])
   const rest = conditions.filter((condition) => !used.has(condition))
-  // In a merge, SQLite sorts again by a key that is fixed by equality, but not by one that is fixed by a list, so the
-  // value is listed twice.
+  // SQLite needlessly sorts again in a merge if a key is fixed by an equality, but not if it is fixed by a list. The
+  // value is therefore listed twice.
   const toList = (fix: Filter): Filter =>
     fix.kind === 'eq' && keys.some(({ field }) => isOn(fix.field, field)) ? or([fix, fix]) : fix
   return ranges.map(({ fixing }) => ({
@@ -295,7 +320,7 @@ function rangesInOrder(
   }))
 }
 
-/** The merged ranges of each index whose first columns are fixed by lists of values. */
+/** For each index whose first columns are fixed by lists of values: a path that merges the ranges of these values. */
 const mergeLists = (
   indexes: readonly ReadIndex[],
   conditions: readonly Filter[],
@@ -311,15 +336,16 @@ const mergeLists = (
   })
 }
 
-/** An order that puts the repetitions of a document next to each other. */
+/** Extends an order with `_id`, so that repetitions of a document are adjacent. */
 const withId = (keys: readonly SortKey[]): readonly SortKey[] =>
   keys.some(({ field }) => isOn(field, ID))
     ? keys
     : [...keys, { field: ID, descending: keys[0]?.descending ?? false }]
 
 /**
- * The unions of ranges, one for each alternative of a condition: the ordered ones, if an index provides the order of
- * each, and the narrowest ones. Conditions shared by all alternatives apply to each, in their place.
+ * Returns paths that unite ranges, one for each alternative of a condition. There are two kinds: ordered ranges, if
+ * indexes provide the order for all alternatives, and the narrowest ranges. Conditions outside the alternatives apply
+ * to each range.
  */
 function uniteAlternatives(
   indexes: readonly ReadIndex[],
@@ -342,7 +368,7 @@ function uniteAlternatives(
   })
 }
 
-/** The ordered ranges of an alternative, in the index whose columns they fix most. */
+/** Returns the ordered ranges for an alternative, from the index of which the conditions fix the most columns. */
 function findOrderedRanges(
   indexes: readonly ReadIndex[],
   { all, own }: Alternative,
@@ -354,13 +380,17 @@ function findOrderedRanges(
   return ways.toSorted((a, b) => (b[0]?.fixed ?? 0) - (a[0]?.fixed ?? 0))[0] ?? []
 }
 
-/** The narrowest path of an alternative that is bounded by one of its own conditions. */
+/**
+ * Returns the narrowest path for an alternative that is bounded by at least one of the alternative's own conditions.
+ */
 function findNarrowestOf(indexes: readonly ReadIndex[], { all, own }: Alternative): ReadPath | undefined {
   const ways = indexes.flatMap((index) => findPath(index, all, []) ?? [])
   return findNarrowest(ways.filter(({ bounds }) => bounds.some((bound) => own.includes(bound))))
 }
 
-/** Whether ranges are bounded by a condition of an alternative, or by one value of its list. */
+/**
+ * Whether each range is bounded by one of the alternative's own conditions, or by a value of such a condition's list.
+ */
 const isPart = (ranges: readonly ReadPath[], own: readonly Filter[]): boolean => {
   const parts = new Set(own.flatMap((one) => (one.kind === 'or' ? [one, ...one.filters] : [one])))
   const isOwn = (bound: Filter): boolean =>
@@ -368,7 +398,7 @@ const isPart = (ranges: readonly ReadPath[], own: readonly Filter[]): boolean =>
   return ranges.every(({ bounds }) => bounds.some(isOwn))
 }
 
-/** One path of overlapping ranges; without an order, its documents are sorted afterwards. */
+/** Returns one path with these ranges, which may overlap. Without an order, its documents are sorted afterwards. */
 function unite(
   conditions: readonly Filter[],
   ranges: readonly ReadPath[],
@@ -390,6 +420,6 @@ function unite(
   ]
 }
 
-/** Whether a condition is a list of values of one field. */
+/** Whether a condition is a list of values for one field. */
 export const isList = (filter: Filter): boolean =>
   filter.kind === 'or' && joinEqualities(filter.filters).length === 1

@@ -12,7 +12,7 @@ import { columnOf } from '../elements.js'
 import { idOfLacking, sqliteDialect, writeBounds, writeColumns, writeIdAs } from '../sqlite-dialect.js'
 import type { CollectionPath, ReadPath } from './read-path.js'
 
-/** The text of a statement. Values must be bound in the order of their placeholders. */
+/** Writes the SQL of a statement. `bind` must be called in the order in which the placeholders appear. */
 type StatementText = (
   bind: Bind,
   where: (filters: readonly Filter[], dialect?: SqlDialect) => string,
@@ -23,7 +23,7 @@ const write = (text: StatementText): Statement =>
     text(bind, (filters, dialect = sqliteDialect) => compileCondition(and(filters), dialect, bind).sql),
   )
 
-/** Writes a statement; if the path caches texts, once for all values. */
+/** Writes a statement. If the path caches SQL, writes it only once and reuses it for all values. */
 function writeOnce(path: ReadPath, name: string, values: readonly Value[], text: StatementText): Statement {
   if (!CACHES.statements.isOn || !path.texts) return write(text)
   const known = path.texts.get(name) ?? write(text).text
@@ -31,7 +31,10 @@ function writeOnce(path: ReadPath, name: string, values: readonly Value[], text:
   return { text: known, values }
 }
 
-/** The values that conditions bind, in the order of `compileCondition`; a field can hold each. */
+/**
+ * Returns the values that conditions bind, in the order in which `compileCondition` binds them. Each value must be
+ * possible for the type of its field.
+ */
 const valuesOf = (filters: readonly (Filter | Equalities)[]): readonly Value[] =>
   filters.flatMap((filter): Value | readonly Value[] => {
     switch (filter.kind) {
@@ -52,8 +55,8 @@ const valuesOf = (filters: readonly (Filter | Equalities)[]): readonly Value[] =
   })
 
 /**
- * The table and the index that SQLite must use; the WHERE clause has only conditions that the index can answer. An
- * index of elements is joined with its documents unless it has all selected columns.
+ * Returns the FROM clause, which makes SQLite use the index of the path. The WHERE clause must contain only conditions
+ * that the index can answer. An index of elements is joined with the documents unless it contains all selected columns.
  */
 function fromOf(collection: string, { index, table, columns }: ReadPath, isIndexAlone: boolean): string {
   const documents = sqliteDialect.table(collection)
@@ -68,27 +71,28 @@ const rangesOf = (path: ReadPath): readonly ReadPath[] => path.ranges ?? [path]
 const boundsOf = (path: ReadPath): readonly Filter[] => rangesOf(path).flatMap(({ bounds }) => bounds)
 
 interface Selection {
-  /** The selected column, or the field to select. */
+  /** The SQL of the selected column, or the field that is selected. */
   readonly column: ((range: ReadPath) => string) | FieldRef
   readonly join?: string
-  /** Whether an index of elements has all selected columns. */
+  /** Whether the index of elements contains all selected columns. */
   readonly isIndexAlone?: boolean
 }
 
-/** How a range of an index is written. */
+/** How the statement for a range of an index is written. */
 interface RangeText {
-  /** The dialect of its bounds and keys. */
+  /** The dialect for the bounds and sort keys of the range. */
   readonly dialect: SqlDialect
-  /** The dialect of a selected field. */
+  /** The dialect for a selected field. */
   readonly selecting: SqlDialect
-  /** A further bound, which leaves one row. */
+  /** A further condition that limits the range to one row, or an empty string. */
   readonly bound: string
 }
 
 /**
- * A unique index has the order of its fields and its last key, which is the `_id` if a field is missing. A merge
- * compares rows of several ranges, so it needs the `_id` itself. If all fields have a value, there is one row;
- * otherwise SQLite sorts rows with equal fields, which are a few that lack a field.
+ * Returns how the statement for a range is written. A unique index is sorted by its fields and then by an expression
+ * that is the `_id` only if a field is missing. A merge compares rows of several ranges, so it needs the real `_id`. If
+ * all fields have a value, the range has only one row. Otherwise SQLite sorts the rows with equal fields, which are the
+ * few documents that lack a field.
  */
 function textOf({ binds, bounds, fixed, table, columns }: ReadPath, isMerged: boolean): RangeText {
   const plain = { dialect: sqliteDialect, selecting: sqliteDialect, bound: '' }
@@ -103,8 +107,8 @@ function textOf({ binds, bounds, fixed, table, columns }: ReadPath, isMerged: bo
 }
 
 /**
- * Selects a column of the rows of a path in its order: of one range, or of several merged ranges. A merge has the
- * keys as further columns.
+ * Selects a column of the rows of a path, in its order. The path is one range, or several ranges that are merged. A
+ * merge also selects the sort keys as further columns.
  */
 function select(
   collection: string,
@@ -125,7 +129,8 @@ function select(
     const keys = order.map(({ field, descending }) => dialect.order(field, descending))
     return `${rowsOf(path, [])}${keys.length === 0 ? '' : ` ORDER BY ${keys.join(', ')}`}`
   }
-  // A selected column that is a key is not repeated: SQLite would sort by it again.
+  // If the selected column is also a sort key, it is selected only once, because SQLite would sort by a second column
+  // again.
   const isColumn = (field: FieldRef): boolean => typeof column === 'object' && isOn(field, column)
   const further = order.flatMap(({ field }) => (isColumn(field) ? [] : [field]))
   const rows = ranges.map((range) => rowsOf(range, further))
@@ -136,36 +141,40 @@ function select(
   return `${rows.join(` ${join} `)}${places.length === 0 ? '' : ` ORDER BY ${places.join(', ')}`}`
 }
 
-/** How a document in several ranges is selected once; its keys are among the columns. */
+/**
+ * Returns the operator that joins ranges. `UNION` selects a document only once although it is in several ranges; for
+ * this, all selected columns must be equal.
+ */
 const joinOf = ({ isOverlapping }: ReadPath): string => (isOverlapping ? 'UNION' : 'UNION ALL')
 
-/** The selected value of each match: its text, or whether it matches. */
+/** What is selected for each match: its JSON text, or only the fact that it matches. */
 type SelectedColumn = 'document' | 'match'
 
 const SIZE = 'octet_length(document)'
 
 /**
- * Conditions on each row of a range. They are checked before its document is read if the index has all their fields.
+ * Conditions that the statement checks for each row of a range. If the index contains all their fields, they are
+ * checked before the document is read.
  */
 export interface Prefilter {
   readonly conditions: readonly Filter[]
-  /** A text required by the core's next condition, and its field. */
+  /** A string that the first condition evaluated in JavaScript requires, with its field. */
   readonly literal?: Literal | undefined
 }
 
-/** A text that a field has to contain. */
+/** A field, and a string that it must contain. */
 interface Literal {
   readonly field: FieldRef
   readonly text: string
 }
 
-/** The dialect of conditions on the rows of a range. */
+/** Returns the dialect for conditions on the rows of a range. */
 const askingOf = ({ table, columns }: ReadPath): SqlDialect =>
   table === undefined ? sqliteDialect : writeColumns(columns)
 
 /**
- * Whether the index of a range has all fields of conditions. Conditions on elements are excluded, because a row of
- * elements has only one of them.
+ * Whether the index of a range contains all fields of the conditions. A condition on array elements never counts as
+ * contained, because a row of a table of array elements contains only one element.
  */
 export function isCovered(
   range: Pick<ReadPath, 'columns' | 'binds'>,
@@ -185,8 +194,9 @@ export function isCovered(
 }
 
 /**
- * Selects every document of a path, in order: its text if it meets the conditions of its range, otherwise its size.
- * For `match`: its size, negative if it meets them. The size is zero if the index alone answers. A document in
+ * Selects one value for every document of a path, in order. For `document`, the value is the JSON text if the document
+ * satisfies the conditions of its range, and its size otherwise. For `match`, the value is the size, which is negative
+ * if the document satisfies the conditions. The size is given as 0 (or −1) if the index alone answers. A document in
  * several ranges is selected several times.
  */
 export const walkStatement = (
@@ -209,7 +219,7 @@ export const walkStatement = (
         const size = !literal && isCovered(range, conditions) ? '0' : SIZE
         const found = column === 'document' ? 'document' : size === '0' ? '-1' : `-${SIZE}`
         if (conditions.length === 0 && !literal) return found
-        // Placeholders are bound in the order of the text.
+        // The conditions are written before `literal`, because placeholders must be bound in the order of the SQL.
         const holds = where(conditions, askingOf(range))
         const contains = literal
           ? ` AND instr(${sqliteDialect.value(literal.field)}, ${bind(literal.text)}) > 0`
@@ -220,7 +230,7 @@ export const walkStatement = (
   )
 }
 
-/** Selects the documents of a path without further conditions; one of more bytes than `cap` is NULL. */
+/** Selects the documents of a path that has no remaining conditions. A document with more than `cap` bytes is NULL. */
 export const pageStatement = (
   collection: string,
   path: ReadPath,
@@ -232,7 +242,7 @@ export const pageStatement = (
     return `${rows}${sqliteDialect.limit(skip, limit, bind)}`
   })
 
-/** Selects the ids of documents of a path in order, from indexes alone. */
+/** Selects the ids of the documents of a path, in order, reading only indexes. */
 export const idsStatement = (
   collection: string,
   path: ReadPath,
@@ -244,27 +254,30 @@ export const idsStatement = (
   })
 
 /**
- * Selects the ids of documents of a path from indexes alone, in no order. A document in several ranges is selected
- * several times.
+ * Selects the ids of the documents of a path, without an order, reading only indexes. The id of a document in several
+ * ranges is selected several times.
  */
 export const soughtStatement = (collection: string, path: ReadPath): Statement =>
   writeOnce(path, 'sought', valuesOf(boundsOf(path)), (_, where) =>
     select(collection, unordered(path), where, { column: ID, isIndexAlone: true }),
   )
 
-/** Selects documents by their ids, in no order; one of more bytes than `cap` is NULL. */
+/** Selects documents by their ids, without an order. A document with more than `cap` bytes is NULL. */
 export const namedStatement = (collection: string, ids: readonly unknown[], cap: number): Statement => ({
   text: `SELECT _id, iif(${SIZE} <= ?, document, NULL) FROM ${sqliteDialect.table(collection)} WHERE _id IN (SELECT value FROM json_each(?))`,
   values: [cap, JSON.stringify(ids)],
 })
 
-/** A path without its order. */
+/** Returns a path without its order. */
 const unordered = (path: ReadPath): ReadPath => ({ ...path, order: [] })
 
-/** The column of statements that only count rows. */
+/** Selects a constant, for statements that only count rows. */
 const ONE = (): string => '1'
 
-/** Counts the rows of a path, at most `most`, from indexes alone; a document in several ranges counts several times. */
+/**
+ * Counts the rows of a path, but at most `most`, reading only indexes. A document in several ranges is counted several
+ * times.
+ */
 export const countStatement = (collection: string, path: ReadPath, most: number): Statement =>
   writeOnce(path, 'count', [...valuesOf(boundsOf(path)), most], (bind, where) => {
     const rows = select(collection, unordered(path), where, { column: ONE, isIndexAlone: true })
@@ -272,8 +285,8 @@ export const countStatement = (collection: string, path: ReadPath, most: number)
   })
 
 /**
- * Counts all documents on a path, which is faster than counting up to a limit; NULL if the collection may have more
- * than `most`.
+ * Counts all documents on a path, which is faster than counting up to a limit. The result is NULL if the collection may
+ * have more than `most` documents.
  */
 export const countAllStatement = (
   collection: string,
@@ -289,7 +302,7 @@ export const countAllStatement = (
         const selection = { column, join: joinOf(path), isIndexAlone: true }
         return `SELECT count(*) FROM (${select(collection, unordered(path), where, selection)})`
       }
-      // Without conditions SQLite counts pages and not rows.
+      // Without a WHERE clause SQLite counts by pages instead of rows, which is faster.
       const from = path.index === null ? `FROM ${table}` : fromOf(collection, path, true)
       const { dialect } = textOf(path, false)
       return `SELECT count(*) ${from}${path.bounds.length === 0 ? '' : ` WHERE ${where(path.bounds, dialect)}`}`
@@ -298,8 +311,8 @@ export const countAllStatement = (
   })
 
 /**
- * Counts the documents of a path that meet conditions of the index, among at most `most` rows; NULL if there are more
- * rows.
+ * Counts the documents of a path that satisfy conditions on fields of the index. The result is NULL if the path has
+ * more than `most` rows.
  */
 export const countCoveredStatement = (
   collection: string,
@@ -321,12 +334,15 @@ export const countCoveredStatement = (
     },
   )
 
-/** Measures the documents after a place, up to a number: their count, the last place, and their bytes. */
+/**
+ * Measures up to a number of documents after a rowid: selects their count, the last rowid, and their total size in
+ * bytes.
+ */
 export const rangeStatement = (collection: string): string =>
   `SELECT count(*), max(place), total(size) FROM (
     SELECT rowid AS place, ${SIZE} AS size FROM ${sqliteDialect.table(collection)} WHERE rowid > ? ORDER BY rowid LIMIT ? + 0)`
 
-/** Selects the documents between two places that meet a condition, or their number; the places are bound first. */
+/** Selects the documents between two rowids that satisfy conditions, or counts them. The rowids are bound first. */
 export const scanStatement = (
   collection: string,
   asked: readonly Filter[],
@@ -338,25 +354,28 @@ export const scanStatement = (
     return `SELECT ${columns} FROM ${table} NOT INDEXED WHERE rowid > ? AND rowid <= ? AND ${where(asked)}`
   })
 
-/** Documents that may match, one after another. */
+/** Returns documents that may match, one by one. */
 export interface CandidateCursor {
   /**
-   * The text of the next document; or a number of documents that were only counted, perhaps zero, when the slice is
-   * used up or a piece of the collection ends; `undefined` at the end.
+   * Returns the JSON text of the next document. Returns a number of documents that were only counted, perhaps 0, when
+   * the slice is used up or a piece of the collection ends. Returns `undefined` at the end.
    */
   next(slice: Slice): string | number | undefined
   close(): void
 }
 
-/** The steps of a statement per row, per condition on a row, and per kilobyte. */
+/** The steps that a statement costs per row, per condition on a row, and per kilobyte. */
 const ROW = 25
 const CONDITION = 10
 const KILOBYTE = 80
 
-/** The most conditions in a statement; with more, the core is faster. */
+/** The maximum number of conditions in a statement. If there are more, evaluating them in JavaScript is faster. */
 const MAX_CONDITIONS = 8
 
-/** The cost of a condition in a statement, relative to a condition on one field; patterns are left to the core. */
+/**
+ * Returns the cost of a condition in a statement, relative to a condition on one field. Patterns are never evaluated in
+ * a statement.
+ */
 function weigh(filter: Filter | Equalities): number {
   switch (filter.kind) {
     case 'and':
@@ -383,7 +402,7 @@ function weigh(filter: Filter | Equalities): number {
 const weighAll = (filters: readonly (Filter | Equalities)[]): number =>
   filters.reduce((sum, part) => sum + weigh(part), 0)
 
-/** Conditions, divided between the statement and the core. */
+/** Conditions, divided into those that the statement checks (`asked`) and those that JavaScript checks (`judged`). */
 interface Division {
   readonly asked: readonly Filter[]
   readonly judged: readonly Filter[]
@@ -391,8 +410,9 @@ interface Division {
 }
 
 /**
- * Divides conditions between the statement and the core. The core evaluates all conditions from the first one that
- * the statement cannot: a rule that hides documents precedes the caller's conditions, even if it has a pattern.
+ * Divides conditions between the statement and JavaScript. From the first condition that the statement cannot check,
+ * all conditions are checked in JavaScript. The order is kept, so that a rule that hides documents is checked before
+ * the caller's conditions, even if the rule has a pattern.
  */
 export function divide(conditions: readonly Filter[]): Division {
   const asked: Filter[] = []
@@ -409,8 +429,8 @@ export function divide(conditions: readonly Filter[]): Division {
 }
 
 /**
- * Finds the documents on a path that meet the conditions of the statement. Each range has its own conditions; a
- * document in several ranges can come several times.
+ * Finds the documents on a path that satisfy the conditions of the statement. Each range has its own conditions. A
+ * document in several ranges may be returned several times.
  */
 export function findCandidates(
   seat: Seat,
@@ -431,26 +451,27 @@ export function findCandidates(
     : walk(seat, walkStatement(collection, path, askedOf, column), cost)
 }
 
-/** The text that a pattern requires in a field; the core evaluates the whole pattern afterwards. */
+/** Returns a string that every match of a pattern must contain. The whole pattern is evaluated later, in JavaScript. */
 function literalOf(filter: Filter | undefined): Literal | undefined {
   if (filter?.kind !== 'match' || filter.field.each || filter.field.type !== 'string') return undefined
   const parts = filter.pattern.kind === 'sequence' ? filter.pattern.parts : [filter.pattern]
   const texts = parts.flatMap((part) => (part.kind === 'text' ? part.text : []))
   const [longest] = texts.toSorted((a, b) => b.length - a.length)
-  // Half a surrogate pair is another character in UTF-8.
+  // A string with half a surrogate pair is not used, because in UTF-8 it becomes another character.
   return longest === undefined || /[\p{Surrogate}\0]/u.test(longest) || longest === ''
     ? undefined
     : { field: filter.field, text: longest }
 }
 
-/** The steps of reading this many bytes of documents. */
+/** Returns the steps that reading this many bytes of documents costs. */
 export const costOf = (bytes: number): number => (bytes / 1024) * KILOBYTE
 
-/** Follows an index, row by row. */
+/** Reads the rows of a statement one by one. */
 function walk(seat: Seat, { text, values }: Statement, cost: number): CandidateCursor {
   let passed = 0
   let rows: IterableIterator<unknown> | undefined
-  // On another connection with the same snapshot, the rows are the same, in the same order.
+  // After a move to another connection with the same snapshot, the statement returns the same rows in the same order,
+  // so the rows that were already read are skipped.
   const open = (): IterableIterator<unknown> =>
     passed === 0
       ? seat.connection.iterate(text, values)
@@ -480,11 +501,14 @@ function walk(seat: Seat, { text, values }: Statement, cost: number): CandidateC
   }
 }
 
-/** The number of documents in a piece of a collection. */
+/**
+ * The number of documents in the first piece of a scan, and the maximum number in later pieces. Pieces with large
+ * documents are shorter.
+ */
 const MIN_ROWS = 32
 const MAX_ROWS = 512
 
-/** Scans a collection in its stored order, in pieces that take about the same time. */
+/** Scans a collection in its stored order, in pieces that each take about the same time. */
 function scan(seat: Seat, collection: string, { text, values }: Statement, cost: number): CandidateCursor {
   const range = rangeStatement(collection)
   let place = 0
@@ -492,7 +516,7 @@ function scan(seat: Seat, collection: string, { text, values }: Statement, cost:
   let found: readonly unknown[] = []
   let given = 0
 
-  /** The number of documents in the next piece, its last place, and its bytes. */
+  /** Returns the number of documents in the next piece, the last rowid in it, and its size in bytes. */
   const measure = (): readonly [count: number, end: number, bytes: number] => {
     for (;;) {
       const [count, end, bytes] = seat.connection.row(range, [place, size]).map(Number) as [

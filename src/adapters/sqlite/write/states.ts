@@ -3,24 +3,27 @@ import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
 import type { WriteListener } from './write-queue.js'
 
-/** Texts that identify the content of collections (see `StorageAdapter.state`). */
+/** Creates strings that identify the current content of collections (see `StorageAdapter.state`). */
 export interface States extends Pick<WriteListener, 'tookEffect' | 'failed'> {
-  /** `undefined` if the file cannot be read: reads report why. */
+  /** Returns `undefined` if the file cannot be read. The next read reports the reason. */
   find(collections: readonly string[]): string | undefined
 }
 
-/** Distinguishes the files that one process opens, because each counts from zero. */
+/**
+ * The number of files that this process has opened. It distinguishes their states, because each counts its writes from
+ * 0.
+ */
 let opened = 0
 
 /**
- * Creates the states of a connection's file. Its own writes are counted per collection; commits of other connections
- * change a number of the file.
+ * Creates the states of a connection's file. Writes of this connection are counted per collection. Commits of other
+ * connections change the file's data version, and so the states of all collections.
  */
 export function createStates(connection: Connection): States {
   opened += 1
   const name = opened
   const written = new Map<string, number>()
-  /** The number of failures whose outcome is unknown. */
+  /** The number of transactions that failed, or whose outcome is unknown. */
   let failures = 0
   return {
     find(collections) {

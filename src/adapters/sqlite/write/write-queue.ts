@@ -18,11 +18,11 @@ import type { LogWriter } from '../log/log-writer.js'
 interface WriteWork {
   readonly steps: readonly WriteStep[]
   readonly suspects: Suspects
-  /** It records the write if its collections are logged. */
+  /** Records the write if its collections are logged. */
   readonly engine: SqlEngine
 }
 
-/** Applies steps in turn, inside a transaction that the caller rolls back if the result is not ok. */
+/** Applies the steps in order, inside a transaction. The caller rolls the transaction back if the result is not ok. */
 function* writeSteps(
   connection: Connection,
   { steps, suspects, engine }: WriteWork,
@@ -36,20 +36,23 @@ function* writeSteps(
   return { ok: false, step: taken.step, reason: 'unique', fields }
 }
 
-/** Records the writes of this process from a moment on. Writes of other processes are detected, but not their ids. */
+/**
+ * Records which documents this process writes from a certain moment on. That other processes write is detected too, but
+ * not which documents.
+ */
 interface Watch {
-  /** The ids that were written to a collection, or may have been. */
+  /** Returns the ids of the documents that were written to a collection, or may have been. */
   written(collection: string): Iterable<string>
-  /** Whether no other process has written since. Called inside a transaction. */
+  /** Whether no other process has written since the watch began. Called inside a transaction. */
   holds(): boolean
   end(): void
 }
 
-/** All current watches. */
+/** The watches that have begun and have not ended. */
 interface Watches {
-  /** Begins a watch. `running` has the steps of an open transaction. */
+  /** Begins a watch. `running` contains the steps of the open transaction, which count as written too. */
   begin(running: Iterable<readonly WriteStep[]>): Watch
-  /** Called with all steps of a write before the first is applied. */
+  /** Tells all watches the steps of a write before the first step is applied. */
   tell(steps: readonly WriteStep[]): void
 }
 
@@ -83,15 +86,15 @@ function createWatches(connection: Connection): Watches {
 }
 
 /**
- * Writes that arrive together share a transaction, and so one wait for the disk; each has its own savepoint. If more
- * writes wait than one transaction takes, callers are served in turn. A transaction pauses between turns of the event
- * loop; meanwhile no other connection can write.
+ * A queue of writes. Writes that arrive together share a transaction, and so wait for the disk only once. Each has its
+ * own savepoint. If more writes wait than fit into one transaction, callers are served in turn. A transaction may pause
+ * so that the event loop can run, and during the pause no other connection can write.
  */
 export interface WriteQueue {
   write(write: QueuedWrite): Promise<WriteResult>
   /** Begins to watch writes. */
   watch(): Watch
-  /** Resolves when no write waits any more. */
+  /** Resolves as soon as no write is waiting or running. */
   drain(): Promise<void>
 }
 
@@ -100,10 +103,10 @@ interface QueuedWrite {
   readonly steps: readonly WriteStep[]
   readonly signal: AbortSignal | undefined
   readonly by: string | null
-  /** The caller, as a key of fair queues. */
+  /** The caller, used as the key for fairness in queues. */
   readonly caller: string | undefined
   readonly suspects: Suspects
-  /** Called inside the transaction: throws if data on which the write depends has changed. */
+  /** Called inside the transaction. Throws if data on which the write depends has changed. */
   readonly verify: () => void
 }
 
@@ -113,7 +116,7 @@ export interface WriteListener {
   begins(steps: readonly WriteStep[]): void
   /** Called with the steps of all writes that were committed together. */
   tookEffect(steps: readonly WriteStep[]): void
-  /** Called when a transaction was not committed, or its outcome is unknown. */
+  /** Called when a transaction was not committed, or when it is unknown whether it was. */
   failed(): void
 }
 
@@ -125,20 +128,20 @@ interface WaitingWrite extends QueuedWrite {
   readonly reject: (cause: unknown) => void
 }
 
-/** The most writes in one transaction, and the most steps, unless one write has more. */
+/** The maximum number of writes in one transaction, and of their steps. A single write may have more steps. */
 const MAX_SHARED = 200
 const MAX_STEPS = 1000
 
-/** The most milliseconds that a write waits for other processes. */
+/** The maximum number of milliseconds for which a write waits for other processes. */
 const MAX_WAIT = 5000
 
-/** The longest pause between attempts, in milliseconds. */
+/** The longest pause between two attempts, in milliseconds. */
 const PAUSE = 15
 
-/** Creates the queue of a connection. */
+/** Creates the write queue of a connection. */
 export function createWriteQueue(target: WriterResources): WriteQueue {
   const { connection, files } = target
-  // A write leaves when its signal aborts, or after `MAX_WAIT`.
+  // The queue has no limit of its own: a write leaves it when its signal aborts, or after `MAX_WAIT`.
   const waiting = new FairQueue<WaitingWrite>()
   let running: readonly WaitingWrite[] = []
   let isScheduled = false
@@ -169,7 +172,10 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
     if (waiting.length + running.length === 0) for (const resolve of onDrained.splice(0)) resolve()
   }
 
-  /** Tries to write. Returns the milliseconds until the waiting writes are retried; `undefined` if none are left. */
+  /**
+   * Tries to begin a transaction. Returns the milliseconds until waiting writes are retried, or `undefined` if they
+   * need no pause.
+   */
   const tryTransaction = (): number | undefined => {
     tryRollback(connection)
     try {
@@ -194,7 +200,7 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
     return undefined
   }
 
-  /** Continues the open transaction, one slice per turn of the event loop. */
+  /** Continues the open transaction with one slice per turn of the event loop. */
   const goOn = (work: Sliced<void>, slice: Slice): void => {
     slice.left = bounds.slice
     if (work.next().done) {
@@ -233,7 +239,7 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
   }
 }
 
-/** Lets a waiting write leave when its signal aborts: before its first step, it has no effect. */
+/** Lets a waiting write leave when its signal aborts. Until its first step is applied, it has no effect. */
 function hear(write: WaitingWrite): void {
   const { signal, reject } = write
   if (!signal || write.leave || write.state !== 'waiting') return
@@ -245,13 +251,13 @@ function hear(write: WaitingWrite): void {
   else signal.addEventListener('abort', write.leave, { once: true })
 }
 
-/** From now on a write runs to its end. */
+/** Marks a write as begun. From now on its signal is ignored and it runs to its end. */
 function begin(write: WaitingWrite): void {
   write.state = 'begun'
   if (write.leave) write.signal?.removeEventListener('abort', write.leave)
 }
 
-/** Takes the first writes, as many as may share a transaction. */
+/** Takes as many writes from the queue as may share a transaction. */
 function takeShared(waiting: FairQueue<WaitingWrite>): readonly WaitingWrite[] {
   const taken: WaitingWrite[] = []
   let steps = 0
@@ -266,7 +272,7 @@ function takeShared(waiting: FairQueue<WaitingWrite>): readonly WaitingWrite[] {
 
 type WriteOutcome = readonly [write: WaitingWrite, result: WriteResult | { readonly thrown: unknown }]
 
-/** The connection of a queue, and the objects that its writes use. */
+/** The connection of a write queue, and the objects that its writes use. */
 interface WriterResources {
   readonly connection: Connection
   readonly engine: SqlEngine
@@ -275,7 +281,7 @@ interface WriterResources {
   readonly listener: WriteListener
 }
 
-/** Runs writes in the open transaction. No result is reported before all of them are on disk. */
+/** Runs writes in the open transaction and commits it. No result is reported before all writes are on disk. */
 function* commitShared(target: WriterResources, writes: readonly WaitingWrite[], slice: Slice): Sliced<void> {
   const { connection, files, log, listener } = target
   let isCommitted = false
@@ -284,7 +290,7 @@ function* commitShared(target: WriterResources, writes: readonly WaitingWrite[],
     for (const { steps } of writes) listener.begins(steps)
     const isOnly = writes.length === 1
     for (const write of writes) outcomes.push([write, yield* runAlone(target, { write, isOnly }, slice)])
-    // A rejected write that was alone has been rolled back.
+    // If the only write was rejected, the transaction has already been rolled back.
     const isOpen = connection.isInTransaction
     if (isOpen) log.beforeCommit()
     requireInPlace(files)
@@ -304,14 +310,14 @@ function* commitShared(target: WriterResources, writes: readonly WaitingWrite[],
   log.end(isCommitted)
 }
 
-/** Throws if the files were deleted or replaced, so that a commit would be lost. */
+/** Throws if the database files were deleted or replaced, because a commit would be lost. */
 function requireInPlace(files: OpenFiles): void {
   if (!files.areInPlace()) throw displaced()
 }
 
 /**
- * Rolls back. Returns whether nothing is left of the transaction; if not, the rollback is repeated before the next
- * one.
+ * Rolls the transaction back. Returns whether it has ended. If it has not, the rollback is tried again before the next
+ * transaction.
  */
 function tryRollback(connection: Connection): boolean {
   try {
@@ -321,8 +327,8 @@ function tryRollback(connection: Connection): boolean {
 }
 
 /**
- * A commit that fails may still have reached the disk, unless it failed before its last write there and was rolled
- * back.
+ * Commits the transaction. If this fails, the writes may still be on disk, so the outcome is unknown. It is known only
+ * if the commit failed before its last write to the disk and was then rolled back.
  */
 function commit(connection: Connection): void {
   try {
@@ -336,15 +342,15 @@ function commit(connection: Connection): void {
 const unknown = (cause: unknown): ServiceError =>
   new ServiceError('outcome_unknown', 'The database file could not be written.', { cause })
 
-/** Whether a failed write has changed nothing: only its last step writes, by a statement that fails as a whole. */
+/** Whether a write needs no savepoint: only its last step writes, with a statement that changes nothing if it fails. */
 const isOneStatement = (steps: readonly WriteStep[]): boolean =>
   steps.every(
     (step, i) => 'require' in step || 'refuse' in step || (i === steps.length - 1 && !('remove' in step)),
   )
 
 /**
- * Runs a write so that a failure leaves no effect; the only write of a transaction is rolled back with it. Throws
- * only if the whole transaction is lost.
+ * Runs a write so that it has no effect if it fails. If it is the only write of the transaction, the transaction is
+ * rolled back. Throws only if the whole transaction is lost.
  */
 function* runAlone(
   { connection, engine, log }: WriterResources,
@@ -354,7 +360,7 @@ function* runAlone(
   const { steps, by, suspects, verify, signal } = write
   if (write.state === 'left') return { thrown: unavailable(signal?.reason) }
   begin(write)
-  // A savepoint copies every page that is written after it.
+  // Savepoints are avoided if possible, because SQLite copies every page that is written after a savepoint.
   const isSaved = !isOnly && !isOneStatement(steps)
   const recorded = log.begin(steps, by)
   const end = (isOk: boolean): void => {
@@ -377,29 +383,31 @@ function* runAlone(
   }
 }
 
-/** The reads of a write whose `refuse` steps no index answers. */
+/** Performs the reads that precede a write if it has a `refuse` step whose filter no index answers. */
 export interface Surveyor {
   readonly queue: WriteQueue
-  /** Whether the search for one match takes long. */
+  /** Whether it takes long to find one match of a filter. */
   isLong(collection: string, filter: Filter): boolean
-  /** The ids of a list, from a snapshot taken between call and result. */
+  /** Returns the ids of the documents that match. They come from a snapshot that is taken after the call begins. */
   listIds(collection: string, query: ListQuery): MaybePromise<readonly string[]>
 }
 
-/** The most documents found in advance: one that still matches suffices. */
+/** The maximum number of documents found before the transaction. If one of them still matches, that is enough. */
 const MAX_FOUND = 100
 
 /**
- * The most attempts while other processes keep writing; the next one checks inside its transaction, without a pause.
+ * The maximum number of attempts while other processes keep writing. If all of them fail, the filters are evaluated
+ * inside the transaction, without a pause.
  */
 const MAX_ATTEMPTS = 4
 
-/** Thrown if the documents found in advance are out of date. */
+/** Thrown inside the transaction if the documents found before it are out of date. */
 const OVERTAKEN = Symbol('overtaken')
 
 /**
- * Writes. If no index answers the filter of a `refuse` step, its matches are searched before the transaction, in
- * slices. In the transaction, only those and the documents written since can match; they are checked again.
+ * Performs a write. If no index answers the filter of a `refuse` step, its matches are searched before the transaction,
+ * in slices. In the transaction, only these documents and those written since can match, so only they are checked
+ * again.
  */
 export function writeSurveyed(
   surveyor: Surveyor,
@@ -450,7 +458,7 @@ async function writeLong(
   return queue.write(plain)
 }
 
-/** Rejects at once when the caller leaves: nothing was written yet. */
+/** Rejects immediately if the caller leaves. This is safe, because nothing has been written yet. */
 function untilLeft<T>(work: MaybePromise<T>, signal: AbortSignal | undefined): MaybePromise<T> {
   if (!signal || !(work instanceof Promise)) return work
   return new Promise((resolve, reject) => {
@@ -462,7 +470,10 @@ function untilLeft<T>(work: MaybePromise<T>, signal: AbortSignal | undefined): M
   })
 }
 
-/** If there were more than `MAX_FOUND` matches, one of those found must still match. */
+/**
+ * Returns the ids to check again. If `MAX_FOUND` matches were found, there may be more, so the check is conclusive only
+ * if one of those found still matches.
+ */
 function* suspectsOf(found: readonly string[], written: Iterable<string>): Iterable<string> {
   yield* found
   if (found.length >= MAX_FOUND) throw OVERTAKEN

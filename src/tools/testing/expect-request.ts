@@ -6,11 +6,11 @@ import type { ExplainedRequest, Explanation } from '../insight/explain/explanati
 import { printExplanation } from '../insight/explain/print/print-explanation.js'
 import type { InsightOptions } from '../insight/options.js'
 
-/** The request, the stored documents, and the options of the service. */
+/** The parts of a request besides its caller, method and path, the stored documents, and the options of the service. */
 export interface ExpectOptions
   extends InsightOptions,
     Pick<ExplainedRequest, 'body' | 'headers' | 'documents' | 'now'> {
-  /** The properties of the body that may be dropped. Default: none. */
+  /** The properties of the body that the service may drop. Default: none. */
   readonly ignored?: readonly string[]
 }
 
@@ -18,17 +18,17 @@ export interface ExpectOptions
 export interface ExpectedAnswer {
   readonly status: number
   readonly body: unknown
-  /** The properties of the body that were dropped, sorted. */
+  /** The properties of the body that the service dropped, sorted. */
   readonly ignored: readonly string[]
 }
 
-/** The method, the path, which may have a query, and the options. */
+/** The method, the path, which may contain a query string, and the options. */
 type RequestArguments = readonly [method: string, path: string, options?: ExpectOptions]
 
 /**
- * Expects that a request is allowed (CONTRACT.md §8, "Permissions as unit tests"): answered 2xx or 304, with no
- * property of the body dropped except those in `ignored`. Throws an error that explains any other answer, and
- * `ConfigError` for an invalid configuration.
+ * Expects that a request is allowed (CONTRACT.md §8, "Permissions as unit tests"): the status is 2xx or 304, and no
+ * property of the body is dropped except those in `ignored`. If not, throws an error that explains the answer. Throws
+ * `ConfigError` if the configuration is invalid.
  *
  * @param config the configuration, in the form of `createCollectionService`
  * @param caller in the form of `handler.as()`; `null` is anonymous
@@ -60,8 +60,9 @@ export async function expectAllowed(
 }
 
 /**
- * Expects that a request is denied: answered 401, 403, or the 404 of a document that exists. It also fails if the
- * request is rejected for another reason, as a mistyped body or path. Throws as `expectAllowed` does.
+ * Expects that a request is denied: the status is 401 or 403, or it is 404 although the document exists. Also throws if
+ * the request is rejected for another reason, such as a mistyped body or path. Throws the same errors as
+ * `expectAllowed`.
  *
  * @example
  * ```ts
@@ -81,7 +82,7 @@ export async function expectDenied(
   return answer
 }
 
-/** `explainRequest` without a suggestion, which a passing test does not need. */
+/** Explains a request without suggestions, which a passing test does not need. */
 const explainShortly: typeof explainRequest = (config, request, options = {}) =>
   explainWith(config, request, options, null)
 
@@ -90,7 +91,7 @@ const NAMES: Expectation = [
   'an array of names',
 ]
 
-/** The options of a request; its caller, method and path are separate arguments. */
+/** The options of a request. Its caller, method and path are not options but arguments. */
 const BROUGHT = {
   body: ANY,
   headers: ANY,
@@ -116,7 +117,10 @@ function ask(
   return explain(config, { caller, method, path, ...request }, own)
 }
 
-/** The header does not name all dropped properties, and a batch has them in each of its results. */
+/**
+ * Reads the answer from an explanation. The dropped properties are collected from three sources, because the header
+ * does not name all of them, and a batch reports them in each of its results.
+ */
 function readAnswer({ answer: { status, body, ignored }, judgements }: Explanation): ExpectedAnswer {
   const results = isObject(body) && Array.isArray(body.results) ? body.results : []
   const told = results.flatMap((result) => (isObject(result) ? (result.ignored ?? []) : []))
@@ -133,7 +137,7 @@ function fail(what: string, explanation: Explanation): never {
   )
 }
 
-/** A hint at a common mistake in tests. */
+/** Returns a hint at a common mistake in tests, or an empty string. */
 function hint(what: string, { answer: { status }, missing }: Explanation): string {
   if (status === 404 && !missing) return ' There is no such document among "documents".'
   const isOther = what === 'denied' && status >= 400 && ![401, 403, 404].includes(status)

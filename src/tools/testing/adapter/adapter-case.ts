@@ -1,29 +1,31 @@
 import type { StorageAdapter } from '../../../core/storage.js'
 
-/** A new, empty storage for one test. */
+/** A new, empty storage (a database, for example) for one test. */
 export interface TestStorage {
   /**
-   * Creates another adapter for the same storage, which is used at the same time. A storage with a single adapter, as in
-   * memory, returns the same adapter, which opens again after `close`.
+   * Creates another adapter for the same storage. Several adapters are used at the same time. If a storage can have
+   * only one adapter, as in memory, returns the same adapter each time; it must be possible to open it again after
+   * `close`.
    */
   connect(): StorageAdapter
   /**
-   * Copies the stored data; the result replaces the data by that copy, as a restored backup. Both are called while no
-   * adapter is open. Without it, no case restores a backup.
+   * Copies the stored data, and returns a function that replaces the data with this copy, as restoring a backup does.
+   * Both functions are called only while no adapter is open. If `backUp` is missing, cases that restore a backup pass
+   * without a test.
    */
   backUp?(): Promise<() => Promise<void>>
-  /** Called when the test is over and all adapters are closed. */
+  /** Called after the test, when all adapters are closed. */
   destroy?(): Promise<void>
 }
 
-/** One requirement for every adapter. `run` throws an `Error` that says what the adapter does instead. */
+/** One requirement for every adapter. `run` throws an `Error` that says how the adapter violates it. */
 export interface AdapterCase {
   readonly name: string
   run(storage: TestStorage): Promise<void>
 }
 
 /**
- * Runs a case on a new storage, and removes the storage.
+ * Runs a case on a new storage, and removes the storage afterwards.
  *
  * @example
  * ```ts
@@ -34,7 +36,7 @@ export async function runCase(
   { run }: AdapterCase,
   createStorage: () => Promise<TestStorage>,
 ): Promise<void> {
-  // Some runners end with the event loop, and the pending promises of a case do not keep it alive.
+  // Keeps the event loop alive: some test runners end with it, and pending promises do not keep it alive.
   const awake = setInterval(() => {}, 1000)
   try {
     const storage = await createStorage()

@@ -19,7 +19,7 @@ import { stepCases } from './cases/step-cases.js'
 import { streamCases } from './cases/stream-cases.js'
 import { uniqueCases, uniqueValueCases } from './cases/unique-cases.js'
 
-/** All requirements for an adapter, except the random queries of `fuzzAdapter`. */
+/** All requirements for an adapter, except for the random queries of `fuzzAdapter`. */
 export const adapterCases: readonly AdapterCase[] = [
   ...stepCases,
   ...uniqueValueCases,

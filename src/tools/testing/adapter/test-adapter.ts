@@ -3,32 +3,33 @@ import { type AdapterCase, runCase, type TestStorage } from './adapter-case.js'
 import { adapterCases } from './adapter-cases.js'
 import { type FuzzCoverage, type FuzzOptions, fuzzAdapter } from './fuzz/fuzz-adapter.js'
 
-/** A case that an adapter cannot meet, and why. */
+/** The name of a case that an adapter cannot pass, and the reason. */
 export interface SkippedCase {
   readonly case: string
   readonly reason: string
 }
 
-/** The runner, the storage and the options of the tests. */
+/** The options of `testAdapter`. */
 export interface AdapterTestOptions {
   /**
-   * The `test` of any runner: node:test, vitest, Jest. A slow storage may need more than the runner's default timeout.
+   * The function `test` of any runner, such as node:test, vitest or Jest. If the storage is slow, the tests may need a
+   * longer timeout than the runner's default.
    */
   readonly test: (name: string, run: () => Promise<void>) => void
   /** Creates a new, empty storage for each test. */
   readonly createStorage: () => Promise<TestStorage>
-  /** Cases that are registered with a name that marks them as skipped, and do not run. An unknown name throws. */
+  /** Cases that do not run. Each is registered with a name that marks it as skipped. An unknown name throws. */
   readonly skip?: readonly SkippedCase[]
-  /** The extent of the random queries; `report` receives the coverage. */
+  /** The number of random stores and queries, and their seed. `report` receives the coverage. */
   readonly fuzz?: FuzzOptions & { readonly report?: (coverage: FuzzCoverage) => void }
 }
 
-/** The name of the case with random queries. */
+/** The name of the case that runs random queries. */
 export const FUZZ_CASE = 'fuzz: random queries are answered as a plain array would'
 
 /**
- * Registers a test for every requirement for a storage adapter. Throws for an unknown name in `skip`, and
- * `ConfigError` for an unknown option.
+ * Registers one test for each requirement for a storage adapter. Throws an `Error` if `skip` contains an unknown name,
+ * and a `ConfigError` for an unknown option.
  *
  * @example
  * ```ts

@@ -22,7 +22,7 @@ const atomicCase = (name: string, run: (adapter: StorageAdapter) => Promise<void
     }),
 })
 
-/** Steps that all succeed, in this order. */
+/** Steps that all succeed if they run in this order. */
 const GOOD: readonly WriteStep[] = [
   { in: 'things', insert: c },
   { in: 'things', replace: { _id: 'a', _version: 2, s: 'free' }, version: 1 },
@@ -33,7 +33,7 @@ const GOOD: readonly WriteStep[] = [
 
 type Failure = Extract<WriteResult, { readonly ok: false }>
 
-/** Steps that fail at any place among the good ones. */
+/** Steps that fail wherever they are inserted between the good steps. */
 const BAD: readonly (readonly [step: WriteStep, why: Omit<Failure, 'ok' | 'step'>])[] = [
   [
     { in: 'things', insert: documentOf('a') },
@@ -58,12 +58,15 @@ const failures = BAD.map(([bad, why]) => {
       await checkStored(adapter, 'things', [a, b], `after a failure of step ${place}`)
       await checkStored(adapter, 'others', [], `after a failure of step ${place}`)
     }
-    // Documents that were never stored hold no value.
+    // The rejected writes must not have reserved any unique value.
     await checkWrite(adapter, GOOD, { ok: true, removed: 1 })
   })
 })
 
-/** Several steps in one write: all or none, each sees the effects of those before it. */
+/**
+ * Cases for writes of several steps: either all steps take effect or none, and each step sees the effects of those
+ * before it.
+ */
 export const atomicCases: readonly AdapterCase[] = [
   ...failures,
 

@@ -9,7 +9,7 @@ const N = fieldOf('n', 'integer')
 const M = fieldOf('m', 'integer')
 const S = fieldOf('s', 'string')
 
-/** Very different sizes, in no order; one document is larger than most bounds. */
+/** Documents of very different sizes, in no order. One of them is larger than most byte limits. */
 const documents = Array.from({ length: 60 }, (_, i) =>
   documentOf(`id${String((i * 37) % 60).padStart(3, '0')}`, {
     n: (i * 13) % 60,
@@ -45,7 +45,7 @@ const withDocuments =
       await run(adapter)
     })
 
-/** Lists with a limit on bytes. */
+/** Cases for lists with a byte limit. */
 export const bytesCases: readonly AdapterCase[] = [
   {
     name: 'bytes: the documents of a bounded list, then the rest, are the whole list in its order',

@@ -24,7 +24,7 @@ const insideOf = (path: string, type: FieldRef['type'], inside: string): FieldRe
   inside,
 })
 
-/** Equalities on one field, any of which may hold. */
+/** Returns a filter that is true if a field has any of the values. */
 const oneOf = (field: FieldRef, values: readonly Scalar[]): Filter => ({
   kind: 'or',
   filters: values.map((value) => eq(field, value)),
@@ -33,7 +33,10 @@ const oneOf = (field: FieldRef, values: readonly Scalar[]): Filter => ({
 const both = (...filters: readonly Filter[]): Filter => ({ kind: 'and', filters })
 const notOf = (filter: Filter): Filter => ({ kind: 'not', filter })
 
-/** Every edge value as an element, alone and before, between and after other fields. */
+/**
+ * Cases with every edge value as an array element. The elements are indexed alone, and before, between and after other
+ * fields.
+ */
 const typeCases = scalarTypes.map(
   (type): AdapterCase => ({
     name: `elements: an index over ${type}`,
@@ -83,7 +86,10 @@ const bare = planOf('things')
 
 const tagOf = (i: number): string => ['a', 'A', 'b', 'é', '\uffff', '\u{1f600}', ''][i % 7] ?? ''
 
-/** Documents with many ties and no, one or several elements, some of them twice and some of another type. */
+/**
+ * Documents with many equal values. They have no, one or several array elements; some elements occur twice, and some
+ * have another type.
+ */
 const things: readonly StoredDocument[] = Array.from({ length: 90 }, (_, i) =>
   documentOf(`${'zYxW'[i % 4] ?? ''}${(i * 37) % 90}`, {
     ...(i % 9 === 0 ? {} : { n: [3, 1, 2, null, 1.5][i % 5] }),
@@ -148,7 +154,7 @@ async function checkAll(adapter: StorageAdapter, documents: readonly StoredDocum
   }
 }
 
-/** Replaces documents, and returns the stored ones. */
+/** Replaces documents, and returns the documents that are then stored. */
 async function replaceAll(
   adapter: StorageAdapter,
   documents: readonly StoredDocument[],
@@ -163,7 +169,7 @@ async function replaceAll(
   return next
 }
 
-/** Each change moves some documents to other index entries, and leaves others. */
+/** Changes of documents. Each moves some documents to other index entries and leaves other documents unaffected. */
 const CHANGES: readonly ((document: StoredDocument, i: number) => JsonObject)[] = [
   ({ tags }, i) => ({ tags: Array.isArray(tags) ? [...tags, 'a', tagOf(i)] : [tagOf(i)] }),
   (_, i) => (i % 2 === 0 ? { n: i % 4 } : { s: 'x' }),
@@ -172,11 +178,11 @@ const CHANGES: readonly ((document: StoredDocument, i: number) => JsonObject)[] 
   (_, i) => ({ other: i }),
 ]
 
-/** A text of 1,024 bytes that hardly compresses. */
+/** Returns a string of 1,024 bytes that can hardly be compressed. */
 const noise = (seed: number): string =>
   String.fromCharCode(...Array.from({ length: 512 }, (_, i) => 256 + ((i * i * 31 + i * seed) % 1700)))
 
-/** Indexes with an entry for each different element of an array. */
+/** Cases for indexes that have an entry for each distinct element of an array. */
 export const elementCases: readonly AdapterCase[] = [
   ...typeCases,
   {
@@ -344,6 +350,6 @@ export const elementCases: readonly AdapterCase[] = [
   },
 ]
 
-/** A list with a text and the field's name, in each of some fields. */
+/** Returns properties: for each field, an array of the text and the field's path. */
 const textsIn = (fields: readonly FieldRef[], text: string) =>
   Object.fromEntries(fields.map(({ path }) => [path, [text, path]]))

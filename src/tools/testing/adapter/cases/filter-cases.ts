@@ -18,13 +18,13 @@ const KINDS = Object.keys({ eq: 1, lt: 1, lte: 1, gt: 1, gte: 1 } satisfies {
   readonly [kind in ComparisonKind]: 1
 }) as readonly ComparisonKind[]
 
-/** Checks a filter and its negation. */
+/** Checks the matches of a filter and of its negation. */
 async function checkFilter(adapter: StorageAdapter, filter: Filter): Promise<void> {
   await checkFound(adapter, 'edges', edgeDocuments, filter)
   await checkFound(adapter, 'edges', edgeDocuments, { kind: 'not', filter })
 }
 
-/** A case over the documents with edge values, with `v` indexed as its declared type. */
+/** Creates a case that runs filters on the documents with edge values. The field `indexed` has an index. */
 const filterCase = (name: string, indexed: FieldRef, filters: readonly Filter[]): AdapterCase => ({
   name,
   run: (storage) =>
@@ -36,7 +36,7 @@ const filterCase = (name: string, indexed: FieldRef, filters: readonly Filter[])
 
 const comparisons = scalarTypes.flatMap((type) =>
   KINDS.flatMap((kind) => {
-    // An equality with a value of another type is allowed, and false.
+    // An equality with a value of another type is allowed. It is always false.
     const operands: readonly Scalar[] = kind === 'eq' ? scalars : operandsOf(type)
     const at = (...fields: readonly FieldRef[]): readonly Filter[] => compareEach(kind, fields, operands)
     const indexed = fieldOf('v', type)
@@ -73,7 +73,7 @@ const isA = eq(V, 'a')
 const isOne = eq(N, 1)
 const isMissing: Filter = { kind: 'not', filter: { kind: 'present', field: V } }
 
-/** `filter` inside this many `not`s. */
+/** Wraps a filter in this many `not`s. */
 const negate = (filter: Filter, times: number): Filter =>
   times === 0 ? filter : negate({ kind: 'not', filter }, times - 1)
 
@@ -125,7 +125,7 @@ const TREES: readonly Filter[] = [
     ],
   },
   { kind: 'and', filters: [isMissing, { kind: 'lt', field: N, value: 10 }] },
-  // Each condition on an array is independent: two elements may satisfy two conditions.
+  // Each condition on an array is evaluated separately, so two different elements may satisfy the two conditions.
   {
     kind: 'and',
     filters: [
@@ -140,7 +140,10 @@ const TREES: readonly Filter[] = [
   { kind: 'or', filters: edgeDocuments.map(({ _id }) => eq(ID, _id)) },
 ]
 
-/** More values than a statement of PostgreSQL has parameters: callers may send lists of any length. */
+/**
+ * The number of values in a long list. It exceeds the number of parameters that a PostgreSQL statement can have,
+ * because callers may send lists of any length.
+ */
 const MANY = 70_000
 const manyOf = (field: FieldRef): Filter => ({
   kind: 'or',
@@ -152,7 +155,7 @@ const byId = [...ids, 'no such id', '', "'"].flatMap((value) =>
   KINDS.map((kind): Filter => ({ kind, field: ID, value })),
 )
 
-/** The meaning of every operator for every type, value and path. */
+/** Cases for the meaning of every operator with every type, value and path. */
 export const filterCases: readonly AdapterCase[] = [
   ...comparisons,
   ...presences,
@@ -161,7 +164,7 @@ export const filterCases: readonly AdapterCase[] = [
   filterCase('filter: _id', V, [...byId, eq(ID, 1), { kind: 'present', field: ID }]),
 ]
 
-/** Comparisons of each field with each value. */
+/** Returns a comparison of each field with each value. */
 function compareEach(
   kind: (typeof KINDS)[number],
   fields: readonly FieldRef[],

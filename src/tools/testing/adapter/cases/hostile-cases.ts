@@ -17,7 +17,7 @@ import {
 import { checkCount, checkList } from '../check/plain-array.js'
 import { withAdapter } from '../check/with-adapter.js'
 
-/** A name of the greatest length. */
+/** Returns a name of the maximum length that ends with `end`. */
 const long = (end: string): string => 'a'.repeat(63 - end.length) + end
 
 // biome-ignore format: a table
@@ -38,7 +38,7 @@ const TEXTS = [
   '\\u0041', '\\x41', "E'\\n'", '$$', '$a$', '/*', '--', '\u2028', '\u{1f600}', '\u0001\u001f\u007f', 'x'.repeat(1000),
 ]
 
-/** JSON with dangerous names; it is parsed, so that `__proto__` is an own property. */
+/** JSON with dangerous property names. It is parsed from strings so that `__proto__` is an own property. */
 const TRAPS: readonly unknown[] = [
   JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":1},"toString":null}'),
   JSON.parse(
@@ -62,7 +62,10 @@ const TRAPS: readonly unknown[] = [
   { text: 'é😀\n'.repeat(33_334) },
 ]
 
-/** Names and values that would break an adapter that concatenates them into a statement or a property. */
+/**
+ * Cases with names and values that break an adapter if it concatenates them into a statement or uses them as property
+ * names without care.
+ */
 export const hostileCases: readonly AdapterCase[] = [
   {
     name: 'names: of collections',

@@ -82,7 +82,7 @@ async function compare(adapter: StorageAdapter, id: string): Promise<void> {
   }
 }
 
-/** `readLinked` returns the same as one read after another; adapters without it pass. */
+/** Cases for `readLinked`: it must return the same as separate reads. Adapters without `readLinked` pass. */
 export const linkedCases: readonly AdapterCase[] = [
   {
     name: 'linked: a document and what follows from it are as if one was read after another',

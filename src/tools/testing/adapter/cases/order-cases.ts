@@ -36,7 +36,7 @@ const N = fieldOf('n', 'number')
 const B = fieldOf('b', 'boolean')
 const X = fieldOf('o.x', 'integer')
 
-/** Few values and many ties. */
+/** Documents with only a few different values, so that many documents are equal in their sort keys. */
 const tied = Array.from({ length: 60 }, (_, i) =>
   documentOf(`${'zYxW'[i % 4] ?? ''}${(i * 37) % 60}`, {
     s: ['a', 'B', 'b', null, 1][i % 5],
@@ -88,7 +88,7 @@ const withTied =
       await run(adapter)
     })
 
-/** The order of a list, and its pages. */
+/** Cases for the order of lists and for their pages. */
 export const orderCases: readonly AdapterCase[] = [
   ...typeOrders,
   {

@@ -56,7 +56,7 @@ const documents = TEXTS.map((text, i) =>
 
 const FIELDS = [fieldOf('s', 'string'), fieldOf('n.s', 'string'), fieldOf('l', 'string', true)]
 
-/** Patterns by theme. Each runs with and without regard to case, and negated. */
+/** Patterns, grouped by theme. Each is tested with and without `ignoreCase`, and negated. */
 // biome-ignore format: a table
 const PATTERNS: { readonly [theme: string]: readonly string[] } = {
   'literal text': [
@@ -118,7 +118,7 @@ const patternCase = (name: string, filters: () => readonly Filter[]): AdapterCas
     }),
 })
 
-/** Every edge value as a literal pattern. */
+/** Returns filters that match each edge value literally. */
 const literals = (): readonly Filter[] =>
   scalars
     .filter((value) => typeof value === 'string')
@@ -137,7 +137,7 @@ const timestamps = (): readonly Filter[] =>
     pattern: parsePattern(source, { ignoreCase: true }),
   }))
 
-/** Matches and mismatches of patterns. */
+/** Cases for the strings that patterns match. */
 export const patternCases: readonly AdapterCase[] = [
   ...Object.entries(PATTERNS).map(([theme, sources]) =>
     patternCase(`pattern: ${theme}`, () => filtersOf(sources)),

@@ -29,11 +29,11 @@ const things: readonly StoredDocument[] = Array.from({ length: 30 }, (_, i) =>
 
 const taken = { ok: false, step: 0, reason: 'unique', fields: ['s'] } as const
 
-/** A text that hardly compresses. */
+/** Returns a string that can hardly be compressed. */
 const noise = (length: number): string =>
   String.fromCharCode(...Array.from({ length }, (_, i) => 33 + ((i * i * 31 + i * 7919) % 900)))
 
-/** Closing, opening again, and opening with other plans. */
+/** Cases for closing an adapter, opening it again, and opening it with other plans. */
 export const reopenCases: readonly AdapterCase[] = [
   {
     name: 'open: all is there after closing, in the same order',

@@ -36,7 +36,7 @@ const done: WriteResult = { ok: true, removed: 0 }
 const changed: WriteResult = { ok: false, step: 0, reason: 'changed' }
 const missing: WriteResult = { ok: false, step: 0, reason: 'missing' }
 
-/** `require` steps: of a version, or of a condition. */
+/** Cases for `require` steps that require a version or a condition. */
 export const requireCases: readonly AdapterCase[] = [
   requireCase('a version is asked for, and nothing else of the document', async (adapter) => {
     await checkWrite(adapter, [require('a', 1)], done)

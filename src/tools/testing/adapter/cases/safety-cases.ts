@@ -9,13 +9,13 @@ import { withAdapter } from '../check/with-adapter.js'
 
 const plan = planOf('things', [true, fieldOf('s', 'string')])
 
-/** New documents at each call: a change to one does not affect others. */
+/** Creates new documents at each call, so that changing one of them does not affect later calls. */
 const make = (): readonly StoredDocument[] =>
   ['1', '2', '3'].map((id) =>
     documentOf(id, { s: `s${id}`, o: { list: [1, { x: 1 }], deep: { text: 'a' } } }),
   )
 
-/** Changes every property, at every depth. */
+/** Overwrites every property of a value, at every depth. */
 function spoil(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const inner of Object.values(value)) spoil(inner)
@@ -23,12 +23,12 @@ function spoil(value: unknown): void {
     try {
       Reflect.set(value, name, 'spoiled')
     } catch {
-      // A frozen value is safe, too.
+      // Setting a property of a frozen value fails, and that is just as safe.
     }
   }
 }
 
-/** The result of an operation whose signal aborts; a rejection is fine as well. */
+/** Returns the result of an operation whose signal aborts, or `undefined` if it rejects, which is also allowed. */
 async function settle<T>(operation: () => MaybePromise<T>): Promise<{ readonly value: T } | undefined> {
   try {
     return { value: await operation() }
@@ -39,7 +39,7 @@ async function settle<T>(operation: () => MaybePromise<T>): Promise<{ readonly v
 
 const aborted = (): AbortSignal => AbortSignal.abort()
 
-/** A signal that aborts while the operation runs. */
+/** Returns a signal that aborts after some turns of the microtask queue, while an operation runs. */
 function abortSoon(turns: number): AbortSignal {
   const controller = new AbortController()
   const wait = async (): Promise<void> => {
@@ -69,7 +69,7 @@ async function checkAbortedWrite(adapter: StorageAdapter, signal: AbortSignal, r
   )
 }
 
-/** Callers that change what they passed in or received, and abort what they started. */
+/** Cases with callers that modify what they passed in or received, and that abort operations. */
 export const safetyCases: readonly AdapterCase[] = [
   {
     name: 'copies: what was passed in may change afterwards',
@@ -156,7 +156,7 @@ export const safetyCases: readonly AdapterCase[] = [
     run: (storage) =>
       withAdapter(storage, [plan], async (adapter) => {
         for (const [round, signalOf] of SIGNALS.entries()) await checkAbortedWrite(adapter, signalOf(), round)
-        // Many at once must leave no lock behind.
+        // Many simultaneous aborts must not leave a lock.
         await Promise.all(
           Array.from({ length: 20 }, (_, i) =>
             checkAbortedWrite(adapter, (SIGNALS[i % SIGNALS.length] ?? aborted)(), 100 + i),

@@ -8,7 +8,7 @@ const N = fieldOf('n', 'number')
 const PLANS: readonly CollectionPlan[] = [planOf('things'), planOf('others')]
 const BOTH = ['things', 'others']
 
-/** Two adapters of one storage; those without `state` pass. */
+/** Creates a case with two adapters for one storage. Adapters without `state` pass. */
 const stateCase = (
   name: string,
   run: (first: StorageAdapter, second: StorageAdapter) => Promise<void>,
@@ -29,7 +29,7 @@ const WRITES: readonly WriteStep[] = [
   { in: 'things', remove: eq(N, 2) },
 ]
 
-/** The `state` of collections: a service caches counts while it stays the same. */
+/** Cases for the `state` of collections. A service caches counts until the state changes. */
 export const stateCases: readonly AdapterCase[] = [
   stateCase('each write changes it at once, also one of another adapter', async (first, second) => {
     for (const writer of [first, second]) {
@@ -64,7 +64,8 @@ export const stateCases: readonly AdapterCase[] = [
     while (isWriting) {
       const before = first.state?.(['things'])
       const listed = await list(first, 'things')
-      // If the state changed meanwhile, the list may be newer than `before`, which no later state equals.
+      // If the state changed during the list, the list may be newer than `before`. No later state equals `before`, so
+      // it is ignored.
       if (before !== undefined && first.state?.(['things']) === before) {
         if ((seen.get(before) ?? listed) !== listed)
           throw new Error(`with the state ${before} the list is ${listed}, and was ${seen.get(before)}`)

@@ -22,7 +22,7 @@ const next = (document: JsonObject, _id: string, _version: number, changes: Json
   _version,
 })
 
-/** A case of writes on `things`, which has three documents. */
+/** Creates a case that writes to `things`, which already has three documents. */
 const stepCase = (name: string, run: (adapter: StorageAdapter) => Promise<void>): AdapterCase => ({
   name: `write: ${name}`,
   run: (storage) =>
@@ -35,7 +35,7 @@ const stepCase = (name: string, run: (adapter: StorageAdapter) => Promise<void>)
 const isTwo: Filter = eq(N, 2)
 const absent: Filter = eq(N, 99)
 
-/** Each step by itself, and the reasons to reject it. */
+/** Cases for each kind of step alone, with all reasons to reject it. */
 export const stepCases: readonly AdapterCase[] = [
   stepCase('no steps at all', (adapter) => checkWrite(adapter, [], { ok: true, removed: 0 })),
 
@@ -43,7 +43,7 @@ export const stepCases: readonly AdapterCase[] = [
     const again = documentOf('1', { n: 9 })
     const taken = { ok: false, step: 0, reason: 'unique', fields: ['_id'] } as const
     await checkWrite(adapter, [{ in: 'things', insert: again }], taken)
-    // An identical document is rejected too; other collections do not count.
+    // An identical document is rejected too. The same `_id` in another collection is allowed.
     await checkWrite(adapter, [{ in: 'things', insert: one }], taken)
     await checkWrite(adapter, [{ in: 'others', insert: one }], { ok: true, removed: 0 })
     await checkStored(adapter, 'things', ALL, 'after refused inserts')

@@ -8,7 +8,7 @@ import { withAdapter } from '../check/with-adapter.js'
 const N = fieldOf('n', 'integer')
 const S = fieldOf('s', 'string')
 
-/** More than any batch is likely to have. */
+/** More documents than a batch is likely to have. */
 const documents = Array.from({ length: 2300 }, (_, i) =>
   documentOf(`id${String(i).padStart(5, '0')}`, { n: (i * 7919) % 1000, s: `text ${i % 13}` }),
 )
@@ -27,7 +27,7 @@ const QUERIES: readonly ListQuery[] = [
   queryOf({ sort: [by(N), by(ID)], skip: 5000 }),
 ]
 
-/** `stream` is optional; an adapter that has it must return the same as `list`. */
+/** Runs a test on the stream of an adapter. `stream` is optional, so adapters without it pass. */
 const withStream =
   (run: (adapter: StorageAdapter, stream: NonNullable<StorageAdapter['stream']>) => Promise<void>) =>
   (storage: Parameters<AdapterCase['run']>[0]): Promise<void> =>
@@ -46,7 +46,7 @@ async function collect(
   return all
 }
 
-/** Lists in batches. */
+/** Cases for lists that are returned in batches. */
 export const streamCases: readonly AdapterCase[] = [
   {
     name: 'stream: gives what a list does, in its order',
@@ -60,7 +60,7 @@ export const streamCases: readonly AdapterCase[] = [
     run: withStream(async (_, stream) => {
       const [query] = QUERIES
       if (!query) return
-      // More often than there are connections to leak.
+      // The loop runs more often than an adapter has connections, so that leaked connections are noticed.
       for (let i = 0; i < 30; i++) {
         for await (const batch of stream('many', query)) {
           check(batch.length > 0, 'a batch is empty')

@@ -10,7 +10,7 @@ const S = fieldOf('s', 'string')
 const N = fieldOf('n', 'number')
 const B = fieldOf('b', 'boolean')
 
-/** The result of a write whose values are taken. */
+/** The result of a write that is rejected because another document has the same values. */
 const taken = (...fields: readonly FieldRef[]): WriteResult => ({
   ok: false,
   step: 0,
@@ -18,17 +18,17 @@ const taken = (...fields: readonly FieldRef[]): WriteResult => ({
   fields: fields.map(({ path }) => path),
 })
 
-/** The result of a write whose values are free. */
+/** The result of a write that succeeds. */
 const stored: WriteResult = { ok: true, removed: 0 }
 
-/** A case about unique indexes. */
+/** Creates a case for unique indexes. */
 const uniqueCase = (
   name: string,
   plans: readonly CollectionPlan[],
   run: (adapter: StorageAdapter) => Promise<void>,
 ): AdapterCase => ({ name: `unique: ${name}`, run: (storage) => withAdapter(storage, plans, run) })
 
-/** The values that unique indexes bind, and when they are free again. */
+/** Cases for when a value counts as taken, and when it is free again. */
 export const uniqueCases: readonly AdapterCase[] = [
   uniqueCase('the _id comes before every index', [planOf('things', [true, S])], async (adapter) => {
     await checkWrite(adapter, [{ in: 'things', insert: documentOf('1', { s: 'a' }) }], stored)
@@ -121,10 +121,13 @@ export const uniqueCases: readonly AdapterCase[] = [
 const I = fieldOf('i', 'integer')
 const T = fieldOf('t', 'timestamp')
 
-/** Inserts, each in its own write. */
+/** The properties of a document to insert in a write of its own, and the expected result. */
 type Insertion = readonly [properties: JsonObject, expected: WriteResult]
 
-/** A case of inserts into a collection `things` with unique indexes; rejected inserts must not store anything. */
+/**
+ * Creates a case that inserts documents into `things`, which has unique indexes. Rejected inserts must not store
+ * anything.
+ */
 const insertCase = (
   name: string,
   indexes: readonly (readonly FieldRef[])[],
@@ -144,14 +147,14 @@ const insertCase = (
 
 const DAY = '2026-11-20T08:00:00.000Z'
 
-/** Texts that some engine treats as equal. */
+/** Strings that are different, but that some database treats as equal. */
 // biome-ignore format: a table
 const DIFFERENT_TEXTS = [
   '', ' ', 'a', 'A', 'a ', ' a', '\u00e9', 'e\u0301', 'e', '\u00df', 'ss', 'SS', '\u{1f600}', '\u{1f601}', '\uffff',
   'a\n', 'a%', 'a_', '1', '1.0', '01', 'null', "'", '"',
 ]
 
-/** Values that must not occur twice. */
+/** Cases for which values count as equal. */
 export const uniqueValueCases: readonly AdapterCase[] = [
   insertCase(
     'one field',
@@ -269,7 +272,7 @@ export const uniqueValueCases: readonly AdapterCase[] = [
       [{ s: 'b', n: 2, b: true, i: 1 }, taken(I)],
       [{ i: 1, n: 1 }, taken(N)],
       [{ s: 'b', n: 2, b: true, i: 2 }, stored],
-      // The values of two other documents.
+      // These values belong to two different documents.
       [{ s: 'b', n: 1 }, taken(S)],
       [{ i: 2, n: 1 }, taken(N)],
       [{ i: 1, s: 'b' }, taken(S)],

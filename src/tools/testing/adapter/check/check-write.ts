@@ -1,7 +1,7 @@
 import type { StorageAdapter, WriteResult, WriteStep } from '../../../../core/storage.js'
 import { checkSame, print } from './check.js'
 
-/** A result without empty properties. */
+/** Returns a result without the properties that do not apply to it. */
 export const plainResult = (result: WriteResult): unknown =>
   result.ok
     ? { ok: true, removed: result.removed }
@@ -17,7 +17,7 @@ const shorten = (steps: readonly WriteStep[]): string => {
   return text.length > 600 ? `${text.slice(0, 600)}…` : text
 }
 
-/** Writes, and checks the result. */
+/** Writes, and checks the result of the write. */
 export async function checkWrite(
   adapter: StorageAdapter,
   steps: readonly WriteStep[],

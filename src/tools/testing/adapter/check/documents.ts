@@ -17,32 +17,32 @@ import type { JsonObject } from '../../../../core/types.js'
 import { checkSame } from './check.js'
 import { checkWrite } from './check-write.js'
 
-/** A field at a path of a document. */
+/** Returns a reference to a field at a path of a document. */
 export const fieldOf = (path: string, type: ValueType, each = false): FieldRef => ({ path, type, each })
 
-/** The `_id` of a document. */
+/** The field `_id`. */
 export const ID = fieldOf('_id', 'string')
 
-/** A document in its first version. */
+/** Returns a document in version 1. */
 export const documentOf = (_id: string, properties: JsonObject = {}): StoredDocument => ({
   ...properties,
   _id,
   _version: 1,
 })
 
-/** An equality. */
+/** Returns a filter that is true if a field has this value. */
 export const eq = (field: FieldRef, value: Scalar): Filter => ({ kind: 'eq', field, value })
 
-/** The plan of a collection with indexes over fields, written as `[unique, ...fields]`. */
+/** Returns the plan of a collection. Each index is written as `[unique, ...fields]`. */
 export const planOf = (
   name: string,
   ...indexes: readonly (readonly [unique: boolean, ...fields: readonly FieldRef[]])[]
 ): CollectionPlan => ({ name, indexes: indexes.map(([unique, ...fields]) => ({ unique, fields })) })
 
-/** A sort key. */
+/** Returns a sort key. */
 export const by = (field: FieldRef, descending = false): SortKey => ({ field, descending })
 
-/** A query for all documents, sorted by `_id`, changed by `parts`. */
+/** Returns a query for all documents, sorted by `_id`. Properties in `parts` override this. */
 export const queryOf = (parts: Partial<ListQuery> = {}): ListQuery => ({
   filter: everything,
   sort: [by(ID)],
@@ -51,7 +51,7 @@ export const queryOf = (parts: Partial<ListQuery> = {}): ListQuery => ({
   ...parts,
 })
 
-/** The ids of documents. */
+/** Returns the ids of documents. */
 export const idsOf = (documents: readonly StoredDocument[]): readonly string[] =>
   documents.map(({ _id }) => _id)
 
@@ -65,7 +65,7 @@ export async function insertAll(
   await checkWrite(adapter, steps, { ok: true, removed: 0 })
 }
 
-/** Checks that a collection has exactly these documents. */
+/** Checks that a collection contains exactly these documents. */
 export async function checkStored(
   adapter: StorageAdapter,
   collection: string,

@@ -2,10 +2,13 @@ import type { StoredDocument } from '../../../../core/storage.js'
 import { documentOf } from './documents.js'
 import { anyValues, scalars } from './edge-values.js'
 
-/** Ids whose order by code point differs from that of a dictionary and from that of insertion. */
+/**
+ * Returns an id. The order of these ids by code points differs from their alphabetical order and from the order of
+ * insertion.
+ */
 const idOf = (i: number): string => `${'bAaB-_Z0'[i % 8] ?? ''}${(i * 7919) % 1000}`
 
-/** The values along a path, also where the path ends early. */
+/** Documents whose values lie along the tested paths, including paths that end early. */
 const PLACES: readonly object[] = [
   {},
   { v: null, a: null, l: null },
@@ -34,8 +37,8 @@ const LISTS: readonly (readonly unknown[])[] = [
 ]
 
 /**
- * Documents with every edge value at the top (`v`), nested (`a.b`), as an element (`l`, `a.l`), inside an element
- * (`m`), and with other values in the same positions.
+ * Documents that have every edge value at the top level (`v`), nested (`a.b`), as an array element (`l`, `a.l`) and
+ * inside an array element (`m`), and documents that have other kinds of values there.
  */
 export const edgeDocuments: readonly StoredDocument[] = [
   ...anyValues.map((value) => ({

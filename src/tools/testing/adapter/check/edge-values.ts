@@ -1,7 +1,7 @@
 import { isComparable } from '../../../../core/filter/compare.js'
 import type { ComparableType, Scalar, ValueType } from '../../../../core/filter/filter.js'
 
-/** Times in stored form. No clock shows the last one, but only the form counts. */
+/** Timestamps in their stored form. The last one is no real time, but only the form matters. */
 const TIMESTAMPS: readonly string[] = [
   '2026-11-20T08:00:00.000Z',
   '2026-11-20T08:00:00.001Z',
@@ -23,7 +23,10 @@ const NEARLY_TIMESTAMPS: readonly string[] = [
   '\n2026-11-20T08:00:00.000Z',
 ]
 
-/** Pairs of everything that engines confuse: case, composition, planes, wildcards, quotes, numbers, words of JSON. */
+/**
+ * Strings that databases confuse: pairs that differ in case, composition or Unicode plane, and strings with wildcards,
+ * quotes, numbers or JSON.
+ */
 // biome-ignore format: a table
 const TEXTS: readonly string[] = [
   '', ' ', 'a', 'A', 'b', 'B', 'a ', ' a', 'aB', 'ab', 'z', 'Z', 'foo bar', 'Foo Bar', 'foo\nbar',
@@ -37,7 +40,7 @@ const TEXTS: readonly string[] = [
   'null', 'true', 'false', 't', 'f', '[]', '{}', '"a"', '[1]', '__proto__',
 ]
 
-/** Each line: texts that are easily confused with each other, or sorted in the wrong order. */
+/** Each line contains strings that are easily confused with each other or sorted in the wrong order. */
 // biome-ignore format: a table
 export const confusableTexts: readonly (readonly string[])[] = [
   ['\uffff', '\ue000', '\ufffd', '\u{10000}', '\u{1f600}', '\u{10ffff}'],
@@ -53,7 +56,7 @@ export const confusableTexts: readonly (readonly string[])[] = [
   [...TIMESTAMPS, ...NEARLY_TIMESTAMPS],
 ]
 
-/** Only numbers with an exact double, and no whole number beyond 2^53 - 1. */
+/** Edge values of numbers. Each has an exact double value, and no integer is beyond 2^53 - 1. */
 const NUMBERS: readonly number[] = [
   ...[0, 1, -1, 2, 9, 10, -10, 100],
   ...[1.5, -1.5, 0.1, 0.2, 0.3, 0.1 + 0.2, 1e-7, 123456789.125, 4503599627370495.5],
@@ -75,7 +78,7 @@ const ARRAYS: readonly (readonly unknown[])[] = [
   [1, 'a', true, null],
 ]
 
-/** Values of each type. */
+/** Edge values of each type. */
 export const valuesOfType: { readonly [type in ValueType]: readonly unknown[] } = {
   string: [...TEXTS, ...TIMESTAMPS, ...NEARLY_TIMESTAMPS],
   timestamp: TIMESTAMPS,
@@ -87,7 +90,7 @@ export const valuesOfType: { readonly [type in ValueType]: readonly unknown[] } 
   json: ['a', 1, false, {}, []],
 }
 
-/** Every edge value that can be compared. */
+/** Every edge value that can be compared and ordered. */
 export const scalars: readonly Scalar[] = [
   ...TEXTS,
   ...TIMESTAMPS,
@@ -96,7 +99,7 @@ export const scalars: readonly Scalar[] = [
   ...BOOLEANS,
 ]
 
-/** Every edge value, with `null` and values that are not scalars. */
+/** Every edge value, including `null`, objects and arrays. */
 export const anyValues: readonly unknown[] = [...scalars, null, ...OBJECTS, ...ARRAYS]
 
 /** Every type that a field can have. */
@@ -105,7 +108,7 @@ export const valueTypes = Object.keys(valuesOfType) as readonly ValueType[]
 /** The types whose values can be compared and ordered. */
 export const scalarTypes = valueTypes.filter(isComparable)
 
-/** The operands of order comparisons of a type: values of its JavaScript type. */
+/** Returns the operands for order comparisons with a type, which are values of the same JavaScript type. */
 export function operandsOf(type: ComparableType): readonly Scalar[] {
   switch (type) {
     case 'string':

@@ -6,14 +6,14 @@ import { checkSame, isSame, printShort } from './check.js'
 import { idsOf, queryOf } from './documents.js'
 import { printQuery } from './print-query.js'
 
-/** The answer of an adapter, and the right one. */
+/** A wrong answer of an adapter, and the right one. */
 export interface Mismatch {
   readonly what: string
   readonly expected: unknown
   readonly actual: unknown
 }
 
-/** Sorts documents; reads the keys of each document once. */
+/** Sorts documents. Reads the sort keys of each document only once. */
 function sortPlainly(
   documents: readonly StoredDocument[],
   sort: readonly SortKey[],
@@ -33,7 +33,7 @@ function sortPlainly(
 const pageOf = (sorted: readonly StoredDocument[], { skip, limit }: ListQuery): readonly StoredDocument[] =>
   sorted.slice(skip, limit === null ? undefined : skip + limit)
 
-/** The right answer: a filter, a sort and a slice of a plain array. */
+/** Returns the right answer to a query: a filtered, sorted and sliced plain array. */
 export function listPlainly(
   documents: readonly StoredDocument[],
   query: ListQuery,
@@ -42,8 +42,8 @@ export function listPlainly(
 }
 
 /**
- * The difference between an answer and that of a plain array. Without a sort, any order is right, and any page of the
- * right size.
+ * Returns how an answer differs from the right one, or `undefined` if it is right. If the query does not sort, any
+ * order is right, and any page of the right length.
  */
 export const judgeList = (
   documents: readonly StoredDocument[],
@@ -51,7 +51,7 @@ export const judgeList = (
   answer: readonly StoredDocument[],
 ): Mismatch | undefined => judgePage(documents.filter(compileFilter(query.filter)), query, answer)
 
-/** The same, given the documents that match. */
+/** Like `judgeList`, but receives only the documents that match. */
 function judgePage(
   matching: readonly StoredDocument[],
   query: ListQuery,
@@ -86,7 +86,7 @@ function describeList(
   query: ListQuery,
   actual: readonly StoredDocument[],
 ): Error {
-  // If there are many documents, only the wrong ones are printed.
+  // There may be many documents, so only the first difference is printed.
   const place = expected.findIndex(({ _id }, i) => _id !== actual[i]?._id)
   const at = place < 0 ? expected.length : place
   return new Error(
@@ -98,7 +98,7 @@ function describeList(
   )
 }
 
-/** Checks the list, in the order of ids, and the count of a filter against a plain array. */
+/** Checks the list of a filter, in the order of ids, and its count against a plain array. */
 export async function checkFound(
   adapter: StorageAdapter,
   collection: string,

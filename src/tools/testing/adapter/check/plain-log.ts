@@ -9,15 +9,15 @@ import type {
 import { check, checkSame } from './check.js'
 import { applyPlainly, type Documents } from './plain-write.js'
 
-/** A change without its write, position and time. */
+/** A change without the number of its write, its position and its time. */
 export type PlainChange = Omit<Change, 'write' | 'time' | 'position'>
 
-/** The documents of some collections. */
+/** The documents of several collections. */
 export type PlainStore = ReadonlyMap<string, Documents>
 
 /**
- * Applies steps to the documents of some collections, if all of them succeed, as a write by a caller. Returns the
- * expected log; `undefined` if a step is rejected.
+ * Applies the steps of a write by a caller to the documents, but only if all steps succeed. Returns the changes that
+ * the log must contain, or `undefined` if a step is rejected.
  */
 export function recordPlainly(
   store: PlainStore,
@@ -65,14 +65,14 @@ export type LoggingAdapter = StorageAdapter & Required<Pick<StorageAdapter, 'cha
 /** Whether an adapter has a log. */
 export const hasLog = (adapter: StorageAdapter): adapter is LoggingAdapter => adapter.changes !== undefined
 
-/** The position of the end of an adapter's log. */
+/** Returns the position at the end of an adapter's log. */
 export async function findEnd(adapter: LoggingAdapter): Promise<string> {
   const { changes, position, gap } = await adapter.changes(null, { limit: 1 })
   check(changes.length === 0 && !gap, 'the end of the log has changes, or a gap')
   return position
 }
 
-/** Reads all changes after a position, in pages. */
+/** Reads all changes after a position, page by page. */
 export async function readLog(
   adapter: LoggingAdapter,
   after: string,
@@ -92,10 +92,10 @@ export async function readLog(
   }
 }
 
-/** The part of a change that is compared. */
+/** Returns the part of a change that tests compare. */
 export const plainChange = ({ write, time, position, ...change }: Change): PlainChange => change
 
-/** Checks all changes after a position. Returns the last position. */
+/** Checks that the log contains exactly these changes after a position. Returns the position after them. */
 export async function checkLog(
   adapter: LoggingAdapter,
   after: string,

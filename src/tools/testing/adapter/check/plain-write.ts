@@ -6,7 +6,10 @@ export type Documents = Map<string, StoredDocument>
 
 type Reason = Extract<WriteResult, { readonly ok: false }>['reason']
 
-/** Applies a step to documents of one collection without unique fields. Returns the reason if it is rejected. */
+/**
+ * Applies a step to the documents of a collection that has no unique indexes. Returns the reason if the step is
+ * rejected.
+ */
 export function applyPlainly(documents: Documents, step: WriteStep): Reason | undefined {
   if ('insert' in step) {
     if (documents.has(step.insert._id)) return 'unique'
@@ -29,7 +32,7 @@ export function applyPlainly(documents: Documents, step: WriteStep): Reason | un
   return undefined
 }
 
-/** The result of a write whose last step fails. */
+/** Returns the expected result of a write of which a step must fail. */
 export function refusePlainly(
   documents: readonly StoredDocument[],
   steps: readonly WriteStep[],

@@ -14,7 +14,7 @@ const READABLE: PatternDialect = {
 const printField = ({ path, type, each, inside }: FieldRef): string =>
   `${path}${each ? '[]' : ''}${inside === undefined ? '' : `.${inside}`}: ${type}`
 
-/** A filter for people, on one line. */
+/** Prints a filter on one line, for people. */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {
     case 'and':
@@ -37,7 +37,7 @@ export function printFilter(filter: Filter): string {
   }
 }
 
-/** A query for people, on one line. */
+/** Prints a query on one line, for people. */
 export function printQuery({
   filter,
   sort = [],

@@ -4,7 +4,7 @@ import { check, print } from './check.js'
 /** The steps of one write. */
 export type Write = readonly WriteStep[]
 
-/** Starts all writes at once, alternately on two adapters. */
+/** Starts all writes at the same time. The adapters take turns. */
 export const race = (
   adapters: readonly StorageAdapter[],
   writes: readonly Write[],
@@ -17,7 +17,7 @@ export const race = (
     }),
   )
 
-/** Checks that one write succeeded, and that all others failed for this reason. */
+/** Checks that exactly one write succeeded, and that all others failed for this reason. */
 export function checkOneWinner(results: readonly WriteResult[], reason: string, what: string): void {
   const winners = results.filter(({ ok }) => ok)
   check(winners.length === 1, `${what}: ${winners.length} of ${results.length} succeeded, not one`)
@@ -25,6 +25,6 @@ export function checkOneWinner(results: readonly WriteResult[], reason: string, 
   check(odd === undefined, `${what}: a loser got ${print(odd)}, not ${print(reason)}`)
 }
 
-/** The results of `make` for 0, 1, … */
+/** Returns the results of `make(0)`, `make(1)`, … */
 export const times = <T>(count: number, make: (i: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, i) => make(i))

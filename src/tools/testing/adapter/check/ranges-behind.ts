@@ -13,7 +13,10 @@ function boundsBehind({ field, descending }: SortKey, value: Scalar | undefined)
   return [{ kind: 'lt', field, value }, isMissing(field)]
 }
 
-/** The ranges that continue a list after a document: each fixes the first keys of an order and bounds the next. */
+/**
+ * Returns filters that together match all documents after a given document of a sorted list. Each filter fixes the
+ * first sort keys and bounds the next one.
+ */
 export const rangesBehind = (sort: readonly SortKey[], document: StoredDocument): readonly Filter[] =>
   sort.flatMap((key, depth) => {
     const same = sort.slice(0, depth).map(({ field }) => isSame(field, compileField(field)(document)))

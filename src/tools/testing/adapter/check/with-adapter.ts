@@ -1,7 +1,7 @@
 import type { CollectionPlan, StorageAdapter } from '../../../../core/storage.js'
 import type { TestStorage } from '../adapter-case.js'
 
-/** Opens some adapters for one storage, runs `use`, and always closes them. */
+/** Opens several adapters for one storage, calls `run`, and always closes the adapters. */
 export async function withAdapters(
   storage: TestStorage,
   count: number,
@@ -9,7 +9,7 @@ export async function withAdapters(
   run: (adapters: readonly StorageAdapter[]) => Promise<void>,
 ): Promise<void> {
   const adapters = Array.from({ length: count }, () => storage.connect())
-  // In memory both are the same adapter.
+  // For a storage in memory, all adapters are the same object.
   const distinct = [...new Set(adapters)]
   try {
     for (const adapter of distinct) await adapter.open(plans)
@@ -21,7 +21,7 @@ export async function withAdapters(
   for (const adapter of distinct) await adapter.close()
 }
 
-/** Opens one adapter, runs `use`, and always closes it. */
+/** Opens one adapter, calls `run`, and always closes the adapter. */
 export const withAdapter = (
   storage: TestStorage,
   plans: readonly CollectionPlan[],
@@ -31,7 +31,7 @@ export const withAdapter = (
     if (adapter) await run(adapter)
   })
 
-/** Opens two adapters for one storage, runs `use`, and always closes them. */
+/** Opens two adapters for one storage, calls `run`, and always closes the adapters. */
 export const withTwo = (
   storage: TestStorage,
   plans: readonly CollectionPlan[],

@@ -28,17 +28,20 @@ import {
   type RandomStore,
 } from './random-store.js'
 
-/** The coverage of a fuzzer run. */
+/** What a run of the fuzzer has tested. */
 export interface FuzzCoverage {
   readonly stores: number
   readonly queries: number
-  /** The share of non-trivial answers: neither empty nor with every document of the store. */
+  /** The share of queries whose answer is neither empty nor the whole store. */
   readonly nonTrivial: number
-  /** The number of queries for each operator and type, as `lt integer`, `eq string[]` for elements, `sort number`. */
+  /**
+   * The number of conditions and sort keys for each operator and type, named like `lt integer`, `eq string[]` (on
+   * elements) or `sort number`.
+   */
   readonly conditions: { readonly [operatorAndType: string]: number }
 }
 
-/** Counts queries as they run. */
+/** Counts the queries of a run. */
 interface CoverageCounter {
   addStore(): void
   addQuery(documents: readonly StoredDocument[], query: ListQuery): void
@@ -59,7 +62,7 @@ function* namesOf(filter: Filter): Iterable<string> {
   }
 }
 
-/** Creates a counter. */
+/** Creates a counter that starts at 0. */
 function createCoverageCounter(): CoverageCounter {
   const conditions = new Map<string, number>()
   let [stores, queries, nonTrivial] = [0, 0, 0]
@@ -84,7 +87,7 @@ function createCoverageCounter(): CoverageCounter {
   }
 }
 
-/** A store, and the query with the wrong answer; none if the store itself is wrong. */
+/** A store, and the query with a wrong answer. The query is `undefined` if already the stored documents are wrong. */
 interface FailingCase {
   readonly store: RandomStore
   readonly query: ListQuery | undefined
@@ -122,7 +125,7 @@ function* smallerQueries(query: ListQuery): Iterable<ListQuery> {
     if (skip >= 0 && skip < query.skip) yield { ...query, skip }
   }
   if (query.limit !== null) yield { ...query, limit: null }
-  // The last key is `_id`, which makes the order total.
+  // The last key, `_id`, is kept, because it makes the order unambiguous.
   for (let i = 0; i < query.sort.length - 1; i++) yield { ...query, sort: without(query.sort, i) }
   const { filter } = query
   if (filter.kind !== 'and' || filter.filters.length > 0) yield { ...query, filter: everything }
@@ -167,10 +170,11 @@ function dropProperty({ before, document }: Life, name: string): Life {
 }
 
 function* smallerCases({ store, query }: FailingCase): Iterable<FailingCase> {
-  // Queries first: another query is cheaper than writing another store.
+  // Queries come first, because trying another query is cheaper than writing another store.
   if (query) for (const smaller of smallerQueries(query)) yield { store, query: smaller }
   for (const lives of smallerLives(store.lives)) yield { store: { ...store, lives }, query }
-  // The bounds of a page move with the documents.
+  // If a document is removed, `skip` or `limit` may have to decrease by one so that the page still shows the same
+  // mistake.
   for (const moved of query ? smallerPages(query) : []) {
     for (let i = 0; i < store.lives.length; i++) {
       yield { store: { ...store, lives: without(store.lives, i) }, query: moved }
@@ -186,12 +190,15 @@ function* smallerCases({ store, query }: FailingCase): Iterable<FailingCase> {
   }
 }
 
-/** A smaller `skip` is a smaller case, even if it prints longer. */
+/**
+ * The size of a case. `skip` counts by its value and not by its length in characters, so that a smaller `skip` makes a
+ * smaller case.
+ */
 const sizeOf = ({ store, query }: FailingCase): number =>
   JSON.stringify({ ...store, filter: query?.filter, sort: query?.sort, limit: query?.limit ?? 0 }).length +
   Math.min(query?.skip ?? 0, 1e6)
 
-/** Makes a failing case smaller while it still fails, in at most `maxTries` tries. */
+/** Reduces a failing case as long as a smaller case also fails, in at most `maxTries` tries. */
 async function shrink(
   failing: FailingCase,
   fails: (candidate: FailingCase) => Promise<boolean>,
@@ -201,7 +208,7 @@ async function shrink(
   for (let found = true; found; ) {
     found = false
     for (const candidate of smallerCases(smallest)) {
-      // Otherwise a smaller filter with a longer text would lead to an endless loop.
+      // Without this condition, a simpler filter with a longer text could lead to an endless loop.
       if (sizeOf(candidate) >= sizeOf(smallest) && candidate.query?.filter !== everything) continue
       if (tries >= maxTries) return smallest
       tries += 1
@@ -214,7 +221,7 @@ async function shrink(
   return smallest
 }
 
-/** The final documents of a store. */
+/** Returns the documents that a store has after all its writes. */
 export const documentsOf = ({ lives }: Pick<RandomStore, 'lives'>): readonly StoredDocument[] =>
   lives.flatMap(({ document }) => document ?? [])
 
@@ -230,7 +237,7 @@ function secondStep(collection: string, { before, document }: Life): readonly Wr
 const describeThrown = (thrown: unknown): string =>
   `rejected: ${thrown instanceof Error ? thrown.message : String(thrown)}`
 
-/** The result of an operation, or its rejection. */
+/** Returns the result of an operation, or the message of its rejection. */
 async function observe<T>(
   operation: () => MaybePromise<T>,
 ): Promise<{ readonly value: T } | { readonly failure: string }> {
@@ -241,7 +248,7 @@ async function observe<T>(
   }
 }
 
-/** Writes a store into an open, empty collection, and checks the stored documents. */
+/** Writes a store into an open, empty collection, and checks the results and the stored documents. */
 async function judgeStore(
   adapter: StorageAdapter,
   collection: string,
@@ -274,14 +281,14 @@ async function judgeStore(
   return { what: 'all documents', expected: all, actual: 'value' in actual ? actual.value : actual.failure }
 }
 
-/** A query, and the documents of its collection. */
+/** A query, and the documents of its collection. With `alsoCounts`, the count is checked too. */
 interface JudgedQuery {
   readonly documents: readonly StoredDocument[]
   readonly query: ListQuery
   readonly alsoCounts: boolean
 }
 
-/** Runs one query on a collection, and checks the answer. */
+/** Runs a query on a collection, and checks its answer. */
 async function judgeQuery(
   adapter: StorageAdapter,
   collection: string,
@@ -297,24 +304,27 @@ async function judgeQuery(
   return { what: 'count', expected, actual: 'value' in count ? count.value : count.failure }
 }
 
-/** The extent of a fuzzer run. The same options give the same queries. */
+/** The extent of a fuzzer run. Runs with the same options make the same queries. */
 export interface FuzzOptions {
-  /** Default 1. Store `i` of a run is the first of a run with the seed `seed + i`. */
+  /**
+   * The seed of the first store. Store `i` of a run equals the first store of a run with the seed `seed + i`. Default:
+   * 1.
+   */
   readonly seed?: number
-  /** Default 20. */
+  /** The number of stores. Default: 20. */
   readonly stores?: number
-  /** Queries of each store. Default 100. */
+  /** The number of queries of each store. Default: 100. */
   readonly queries?: number
 }
 
 /** The number of stores that share one storage, each in its own collection. */
 const BATCH = 50
-/** The share of filters that are also counted. */
+/** The share of filters whose count is also checked. */
 const COUNTED = 0.25
 const MAX_SHRINKING = 1500
 const ANY_WHOLE = wholeNumber(0, Number.MAX_SAFE_INTEGER)
 
-/** Derives the seed of the writes. */
+/** Combined with the seed of a store, gives the seed of its writes. */
 const WRITES = 0x5eed
 
 interface Round {
@@ -326,8 +336,8 @@ interface Round {
 const planOf = (name: string, { indexes }: RandomStore): CollectionPlan => ({ name, indexes })
 
 /**
- * Compares the answers to random writes and queries of random documents with those of a plain array. Rejects with the
- * smallest failing case that it finds, and the seed that reproduces it.
+ * Compares an adapter with a plain array: random writes and queries of random documents must have the same results. If
+ * they do not, rejects with the smallest failing case that was found, and with the seed that reproduces it.
  *
  * @example
  * ```ts
@@ -345,7 +355,7 @@ export async function fuzzAdapter(
     const rounds = Array.from({ length: Math.min(BATCH, stores - first) }, (_, i): Round => {
       const own = seed + first + i
       const store = drawStore(createRandom(own))
-      // A separate generator, so that the store of a seed does not depend on its writes.
+      // The writes have a separate generator, so that the documents of a seed do not depend on how writes are drawn.
       const writes = drawWrites(createRandom(own ^ WRITES), documentsOf(store))
       return { seed: own, collection: `s${i}`, store: { ...store, writes } }
     })
@@ -368,7 +378,7 @@ async function runRound(
   queries: number,
   coverage: ReturnType<typeof createCoverageCounter>,
 ): Promise<void> {
-  // A separate generator, so that the store of a seed does not depend on the queries.
+  // The queries have a separate generator, so that the documents of a seed do not depend on how queries are drawn.
   const random = createRandom(~seed)
   const documents = documentsOf(store)
   const fail = async (query: ListQuery | undefined): Promise<never> => {
@@ -384,7 +394,7 @@ async function runRound(
   }
 }
 
-/** Evaluates cases one after another, each store in its own collection. */
+/** Returns a function that evaluates cases. Each store is written into its own collection. */
 function createJudge(
   adapter: StorageAdapter,
   prefix: string,

@@ -62,19 +62,19 @@ function drawSource(random: Random, text: string, depth: number): string {
   return parts.join('')
 }
 
-/** Draws a portable pattern that is likely to match a part of a text. */
+/** Draws a pattern that all adapters support and that is likely to match a part of the text. */
 export function drawPattern(random: Random, text: string): Pattern {
   const source = `${random.chance(0.25) ? '^' : ''}${drawSource(random, text, 2)}${random.chance(0.25) ? '$' : ''}`
   try {
     return parsePattern(source, { ignoreCase: random.chance(0.4) })
   } catch (thrown) {
-    // The pattern repeats an anchor, or is too large.
+    // The drawn pattern is invalid, because it repeats an anchor or is too large.
     if (thrown instanceof PatternFault) return { kind: 'text', text }
     throw thrown
   }
 }
 
-/** The input for drawing queries. */
+/** The fields and documents from which queries are drawn. */
 export interface QuerySource {
   readonly fields: readonly PooledField[]
   readonly documents: readonly StoredDocument[]
@@ -85,7 +85,9 @@ const scalarTypeOf = (field: PooledField): ComparableType | undefined =>
 
 const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value)
 
-/** Mostly a stored value, sometimes another possible one; for equality, sometimes one of another type. */
+/**
+ * Draws an operand: usually a stored value of the field, sometimes another value with which its type can be compared.
+ */
 function drawOperand(random: Random, field: PooledField, type: ComparableType): Scalar {
   const there = random.chance(0.85) ? random.pick(field.values) : undefined
   return isScalar(there) ? there : random.pick(operandsOf(type))
@@ -118,7 +120,7 @@ function drawLeaf(random: Random, { fields, documents }: QuerySource): Filter {
   }
 }
 
-/** A few values of one field, perhaps with a duplicate. */
+/** Draws a list of a few values for one field, which may contain a value twice. */
 function drawList(random: Random, { fields }: QuerySource): Filter {
   const field = random.pick(fields)
   const type = scalarTypeOf(field)
@@ -139,7 +141,7 @@ function drawFilter(random: Random, source: QuerySource, depth: number): Filter 
   return { kind: fate < 0.73 ? 'and' : 'or', filters }
 }
 
-/** The share of filters with a trivial answer that are drawn again. */
+/** If a drawn filter matches no or all documents, another one is drawn with the probability `RETRY`. */
 const RETRY = 0.75
 const MAX_TRIES = 6
 
@@ -162,14 +164,14 @@ function drawSort(random: Random, { fields }: QuerySource): readonly SortKey[] {
   return [...keys, by(ID, uniform ?? random.chance(0.5))]
 }
 
-/** The ranges that continue a list after some document. */
+/** Draws a document, and returns the ranges that continue a list after it. */
 const drawRanges = (
   random: Random,
   { documents }: QuerySource,
   sort: readonly SortKey[],
 ): readonly Filter[] => (documents.length > 0 ? rangesBehind(sort, random.pick(documents)) : [])
 
-/** Draws a query for a store. */
+/** Draws a query for the documents of a store. */
 export function drawQuery(random: Random, source: QuerySource): ListQuery {
   const sort = drawSort(random, source)
   const ranges = random.chance(0.1) ? drawRanges(random, source, sort) : []

@@ -6,7 +6,7 @@ import { anyValues, confusableTexts, scalarTypes, valuesOfType, valueTypes } fro
 import { applyPlainly } from '../check/plain-write.js'
 import type { Random } from './random.js'
 
-/** Steps on the collection of a store; `in` is ignored. */
+/** The steps of a write to the collection of a store. The value of `in` is ignored. */
 type RandomWrite = readonly WriteStep[]
 
 const VERSION = fieldOf('_version', 'integer')
@@ -14,13 +14,13 @@ const VERSION = fieldOf('_version', 'integer')
 const WRITES = 12
 const MOST_STEPS = 8
 
-/** No random store has documents with these ids. */
+/** Ids that no document of a random store has. */
 const NEW = ['+', '+1', '+2'] as const
 
-/** An `_id` that no write creates. */
+/** An `_id` that no write inserts. */
 export const NOBODY = '?'
 
-/** Draws a step, mostly with an existing document and its version. */
+/** Draws a step, usually for an existing document and its current version. */
 export function drawStep(random: Random, documents: ReadonlyMap<string, StoredDocument>): WriteStep {
   const present = random.pick([...documents.keys(), NEW[0]])
   const fresh = random.pick(NEW)
@@ -44,7 +44,7 @@ export function drawStep(random: Random, documents: ReadonlyMap<string, StoredDo
   return step()
 }
 
-/** Draws writes whose steps mostly succeed, one after another. */
+/** Draws writes. Each consists of steps that succeed, up to the first that is rejected. */
 export function drawWrites(random: Random, documents: readonly StoredDocument[]): readonly RandomWrite[] {
   return Array.from({ length: WRITES }, () => {
     const left = new Map(documents.map((document) => [document._id, document]))
@@ -58,27 +58,30 @@ export function drawWrites(random: Random, documents: readonly StoredDocument[])
   })
 }
 
-/** A field with its few values in one store. */
+/** A field, and the few values that it has in one store. */
 export interface PooledField {
   readonly ref: FieldRef
   readonly values: readonly unknown[]
 }
 
-/** The history of one document: earlier values, and whether it is removed. */
+/**
+ * The history of one document. `before` is its earlier state, if it was replaced or removed. `document` is its final
+ * state, unless it was removed.
+ */
 export interface Life {
   readonly before?: StoredDocument
   readonly document?: StoredDocument
 }
 
-/** The data of one round of the fuzzer. */
+/** The data of a store of the fuzzer. */
 export interface RandomStore {
   readonly indexes: readonly IndexPlan[]
   readonly lives: readonly Life[]
-  /** Writes that run at the end, each with a failing last step, so none may have an effect. */
+  /** Writes that run after all others. The last step of each fails, so none of them may have an effect. */
   readonly writes: readonly RandomWrite[]
 }
 
-/** A store, and the fields for its queries. */
+/** A store, and the fields that its queries use. */
 export interface FieldedStore extends Omit<RandomStore, 'writes'> {
   readonly fields: readonly PooledField[]
 }
@@ -99,7 +102,7 @@ function drawField(random: Random, path: string, each: boolean): PooledField {
   }
 }
 
-/** Random choice rarely draws texts that engines confuse. */
+/** Draws strings that databases confuse with each other. A random choice would rarely contain such strings together. */
 const drawConfusable = (random: Random): readonly string[] =>
   random.sample(random.pick(confusableTexts), random.integer(2, 5))
 
@@ -125,7 +128,7 @@ function drawIndexes(random: Random, fields: readonly PooledField[]): readonly I
 
 const isScalar = (type: FieldRef['type']): boolean => scalarTypes.some((scalar) => scalar === type)
 
-/** `undefined` is a missing value. */
+/** Draws the value of a field. `undefined` means that the value is missing. */
 function drawValue(random: Random, { ref, values }: PooledField): unknown {
   const fate = random.next()
   if (fate < 0.12) return undefined
@@ -135,7 +138,7 @@ function drawValue(random: Random, { ref, values }: PooledField): unknown {
   return random.chance(0.2) ? [...elements, random.pick(anyValues)] : elements
 }
 
-/** An element of an array, with the value at a path inside it. */
+/** Returns an array element that has the value at the path `inside`. */
 const wrap = (value: unknown, inside: string | undefined): unknown =>
   inside === undefined ? value : inside.split('.').reduceRight((held, name) => ({ [name]: held }), value)
 
@@ -149,7 +152,7 @@ function setPath(
     return
   }
   const inner = target[name] ?? {}
-  // The path may already have a scalar or an array on it.
+  // The path may already lead through a scalar or an array. Then the value is not set.
   if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return
   target[name] = inner
   setPath(inner as { [name: string]: unknown }, rest, value)
@@ -163,23 +166,26 @@ function drawProperties(random: Random, fields: readonly PooledField[]): { [name
     const value = drawValue(random, field)
     if (value !== undefined) setPath(properties, field.ref.path.split('.'), value)
   }
-  // No path reaches into an array.
+  // Sometimes replaces an object with an array that contains it, because no path may lead into an array.
   for (const name of ['o', 'p'])
     if (name in properties && random.chance(0.1)) properties[name] = [properties[name]]
   return properties
 }
 
-/** The values that a unique index covers; `undefined` if it does not cover the document. */
+/**
+ * Returns the values of a document in a unique index as JSON, or `undefined` if the index does not contain the
+ * document.
+ */
 function keyOf({ fields }: IndexPlan, document: StoredDocument): string | undefined {
   const values = fields.map((field) => compileField(field)(document))
   return values.includes(undefined) ? undefined : JSON.stringify(values)
 }
 
-/** The values of a document that a unique index covers, now and before. */
+/** Returns the values that the current and the earlier state of a document have in a unique index. */
 const keysOf = (index: IndexPlan, { before, document }: Life): readonly string[] =>
   [before, document].flatMap((one) => (one && keyOf(index, one)) ?? [])
 
-/** Drops documents that would break a unique index, now or before. */
+/** Removes documents that would violate a unique index in their current or earlier state. */
 function keepUnique(lives: readonly Life[], indexes: readonly IndexPlan[]): readonly Life[] {
   const unique = indexes.filter((index) => index.unique)
   const owners = unique.map(() => new Map<string, Life>())
@@ -201,7 +207,7 @@ function drawIds(random: Random, count: number): readonly string[] {
   return [...ids]
 }
 
-/** Draws a store of a few dozen documents whose fields have few different edge values. */
+/** Draws a store with up to 40 documents, whose fields have only a few different edge values. */
 export function drawStore(random: Random): FieldedStore {
   const fields = drawFields(random)
   const indexes = drawIndexes(random, fields)

@@ -1,17 +1,17 @@
-/** A seeded random generator: the same seed gives the same choices. */
+/** A random generator. Generators with the same seed make the same choices. */
 export interface Random {
-  /** A number of at least 0 and below 1. */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   next(): number
-  /** A whole number from `min` to `max`, both included. */
+  /** Returns an integer from `min` to `max`, both included. */
   integer(min: number, max: number): number
-  /** True with this probability. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean
   pick<T>(values: readonly [T, ...T[]] | readonly T[]): T
-  /** At most `count` of the values, in random order. */
+  /** Returns up to `count` different elements of `values`, in random order. */
   sample<T>(values: readonly T[], count: number): readonly T[]
 }
 
-/** Mulberry32: small, and good enough to choose test data. */
+/** Creates a generator. Its algorithm, Mulberry32, is small and good enough to choose test data. */
 export function createRandom(seed: number): Random {
   let state = seed | 0
   const next = (): number => {

@@ -6,7 +6,7 @@ import { documentOf, insertAll } from '../../check/documents.js'
 import { checkLog, findEnd, type LoggingAdapter, readLog } from '../../check/plain-log.js'
 import { LOGGED, logCase, loggedPlan } from './with-log.js'
 
-/** Positions after a backup was restored. */
+/** Cases for positions in the log after a backup was restored. */
 export const restoreCases: readonly AdapterCase[] = [
   logCase('a position that a restored backup has undone is a gap', async (first, second, storage) => {
     if (!storage.backUp) return
@@ -20,7 +20,7 @@ export const restoreCases: readonly AdapterCase[] = [
     await first.open(LOGGED)
     await insertAll(first, 'things', [documentOf('c', { n: 1 }), documentOf('d', { n: 1 })])
     const { changes, position } = await readLog(first, end)
-    // The positions of a page without changes, and of the end.
+    // Positions also come from a page without changes, and from the end of the log.
     const idle = (await first.changes(position, { limit: 1 })).position
     const undone = [...changes.map((change) => change.position), position, idle, await findEnd(first)]
     await first.close()
@@ -31,7 +31,7 @@ export const restoreCases: readonly AdapterCase[] = [
         (await first.changes(after, { limit: 10 })).gap,
         `${print(after)} is not a gap, although its change no longer exists`,
       )
-    // The same positions, and partly the same documents.
+    // These writes use the same places in the log again, partly with the same documents.
     for (const id of ['c', 'e', 'f']) await insertAll(first, 'things', [documentOf(id, { n: 2 })])
     for (const after of undone)
       check(
@@ -54,7 +54,7 @@ const BYTES = 1000
 
 let serial = 0
 
-/** Waits, with writes and reads of the log, until changes after a position are deleted. */
+/** Writes and reads the log repeatedly until the changes after a position are deleted. */
 async function waitForGap(adapter: LoggingAdapter, position: string): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     if ((await adapter.changes(position, { limit: 10 })).gap) return
@@ -64,7 +64,7 @@ async function waitForGap(adapter: LoggingAdapter, position: string): Promise<vo
   throw new Error(`a change that need not be kept is still there after ${ROUNDS} writes and reads`)
 }
 
-/** Writes and reads, which let an adapter delete old changes. */
+/** Writes and reads the log, because an adapter may delete old changes only then. */
 async function pass(adapter: LoggingAdapter): Promise<void> {
   for (let round = 0; round < 10; round++) {
     await insertAll(adapter, 'things', [documentOf(`round${serial++}`)])
@@ -83,7 +83,7 @@ const MARKED = [
   { name: 'marks', indexes: [], mark: 'position' },
 ]
 
-/** The retention of changes. */
+/** Cases for how long changes are kept. */
 export const keepCases: readonly AdapterCase[] = [
   logCase(
     'what need not be kept goes, and is a gap for a reader who comes late',

@@ -10,18 +10,21 @@ import { LOGGED, logCase } from './with-log.js'
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f'] as const
 
-/** Engines keep properties in any order. */
+/** Prints a change independently of the order of properties, because databases may reorder them. */
 const printChange = ({ id, before, after }: Pick<Change, 'id' | 'before' | 'after'>): string =>
   print([id, before?._version ?? 0, before?.n ?? 0, after?._version ?? 0, after?.n ?? 0])
 
-/** Changes one to three documents, unless another write came first. Returns the changes that it made. */
+/**
+ * Changes one to three documents in one write. Returns the changes, or none if the write was rejected because another
+ * write came first.
+ */
 async function writeSome(adapter: LoggingAdapter, random: Random): Promise<readonly string[]> {
   const ids = random.sample(IDS, random.integer(1, 3))
   const steps: WriteStep[] = []
   const made: string[] = []
   for (const id of ids) {
     const [before = null] = await adapter.list('things', queryOf({ filter: eq(ID, id) }))
-    // As in a service, a version does not repeat when a document is deleted and created again.
+    // As in a service, a document that is created again after a deletion does not repeat an earlier version.
     const _version = before ? before._version + 1 : Math.floor(random.next() * 2 ** 40)
     const after: StoredDocument | null =
       before && random.chance(0.2) ? null : { _id: id, _version, n: random.next() }
@@ -37,7 +40,7 @@ async function writeSome(adapter: LoggingAdapter, random: Random): Promise<reado
   return (await adapter.write(steps, {})).ok ? made : []
 }
 
-/** Follows the log until `isOver`, and to its end. */
+/** Follows the log until `isOver` returns true, and then reads to its end. */
 async function follow(
   adapter: LoggingAdapter,
   start: string,
@@ -54,7 +57,7 @@ async function follow(
   }
 }
 
-/** Many writes at once, from two connections, while both logs are read. */
+/** Cases with many simultaneous writes from two connections while both connections read the log. */
 export const logRaceCases: readonly AdapterCase[] = [
   logCase(
     'a reader that follows it and one that reads it later see all changes alike',
@@ -87,13 +90,13 @@ export const logRaceCases: readonly AdapterCase[] = [
 
 const many = Array.from({ length: 30 }, (_, i) => documentOf(`id${String(i).padStart(2, '0')}`, { n: i }))
 
-/** Longer than any test waits. */
+/** A wait in milliseconds that is longer than any test takes. */
 const LONG = 600_000
 
 const insertOne = (adapter: LoggingAdapter, id: string): Promise<void> =>
   insertAll(adapter, 'things', [documentOf(id)])
 
-/** Reading the log. */
+/** Cases for reading the log. */
 export const readCases: readonly AdapterCase[] = [
   logCase('pages of any length give the same changes', async (first, second) => {
     const start = await findEnd(first)
@@ -120,7 +123,7 @@ export const readCases: readonly AdapterCase[] = [
         const page = await adapter.changes(position, { limit: 100, bytes })
         const size = new TextEncoder().encode(JSON.stringify(page.changes.map(plainChange))).length
         check(page.changes.length > 0 && !page.gap, `a page of ${bytes} bytes has no change`)
-        // An adapter in memory may return all changes in one page.
+        // An adapter in memory may ignore the byte limit and return all changes in one page.
         check(
           [1, large.length].includes(page.changes.length) || size <= bytes,
           `a page of ${bytes} bytes has ${size}`,
@@ -162,7 +165,7 @@ export const readCases: readonly AdapterCase[] = [
     for (const text of [start, position, ...changes.map((change) => change.position)])
       check(text.length <= 256, `a position has ${text.length} characters`)
     checkSame(new Set(changes.map((change) => change.position)).size, many.length, 'distinct positions')
-    // Clocks of two machines differ.
+    // The difference is allowed because the database may run on another machine with another clock.
     for (const { time } of changes)
       check(
         Number.isSafeInteger(time) && Math.abs(time - before) < 3_600_000,
@@ -192,7 +195,7 @@ export const readCases: readonly AdapterCase[] = [
     const waiting = rejectionOf(adapter.changes(quiet.position, { limit: 10, wait: LONG, signal }))
     controller.abort(new Error('gave up'))
     check((await waiting) !== undefined, 'a wait that was given up did not reject')
-    // A write that is not recorded does not end the wait.
+    // A write to a collection that is not logged does not end the wait.
     const waitingOn = adapter.changes(position, { limit: 10, wait: LONG })
     await insertAll(adapter, 'others', many)
     await insertOne(adapter, 'a')

@@ -15,10 +15,10 @@ const S = fieldOf('s', 'string')
 
 const emptyStore = () => new Map(LOGGED.map(({ name }) => [name, new Map()]))
 
-/** The callers of some writes, in turn. */
+/** The callers that the writes of a test use in rotation. */
 const CALLERS = [null, 'ann', '0190163d-8694-7000-8000-000000004001', 'a "\u{1f600}" \\ \'of\' all'] as const
 
-/** Writes by several callers, and compares the log with a plain model after each write. */
+/** Writes as several callers, and compares the log with a plain model after each write. */
 async function checkWrites(
   adapter: LoggingAdapter,
   writes: readonly (readonly WriteStep[])[],
@@ -47,7 +47,10 @@ const replace = (id: string, version: number, properties = {}, collection = 'thi
 
 const remove = (filter: Filter, collection = 'things'): WriteStep => ({ in: collection, remove: filter })
 
-/** Writes of up to four steps on few documents of all collections; invalid ones are rejected. */
+/**
+ * Draws writes of up to four steps on a few documents of all collections. Some of the writes are invalid, so the
+ * adapter must reject them.
+ */
 function drawWrites(seed: number, count: number): readonly (readonly WriteStep[])[] {
   const random = createRandom(seed)
   const store = emptyStore()
@@ -68,7 +71,7 @@ function drawWrites(seed: number, count: number): readonly (readonly WriteStep[]
   })
 }
 
-/** The changes that a write records. */
+/** Cases for the changes that a write records. */
 export const recordCases: readonly AdapterCase[] = [
   logCase('each write is recorded with what was there before', (adapter) =>
     checkWrites(adapter, [

@@ -6,20 +6,20 @@ import { withAdapters } from '../../check/with-adapter.js'
 
 const DAY = 24 * 60 * 60 * 1000
 
-/** A collection whose changes are recorded. */
+/** Returns the plan of a collection whose changes are logged. */
 export const loggedPlan = (name: string, log: Partial<CollectionPlan['log']> = {}): CollectionPlan => ({
   ...planOf(name),
   log: { omit: [], keep: DAY, ...log },
 })
 
-/** Two logged collections, one of which leaves out fields, and one that is not logged. */
+/** Plans of two logged collections, one of which omits fields from the log, and of a collection that is not logged. */
 export const LOGGED: readonly CollectionPlan[] = [
   loggedPlan('things'),
   loggedPlan('users', { omit: ['_hush', '_stamp'] }),
   planOf('others'),
 ]
 
-/** A case for adapters with a log, which is optional, with two of them for one storage. */
+/** Creates a case that runs with two adapters for one storage. A log is optional, so adapters without a log pass. */
 export const logCase = (
   name: string,
   run: (first: LoggingAdapter, second: LoggingAdapter, storage: TestStorage) => Promise<void>,

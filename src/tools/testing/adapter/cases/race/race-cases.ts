@@ -11,7 +11,7 @@ const REF = fieldOf('ref', 'string')
 
 const next = (_id: string): StoredDocument => ({ _id, _version: 2 })
 
-/** The steps by which one write requires the document that the other one changes. */
+/** For each kind of `require` step: a step that requires a document, which another write changes. */
 const HOLDS: readonly (readonly [what: string, step: (id: string) => WriteStep])[] = [
   ['requires', (id) => ({ in: 'things', require: id })],
   ['requires in a version', (id) => ({ in: 'things', require: id, version: 1 })],
@@ -24,8 +24,8 @@ const CHANGES: readonly (readonly [what: string, step: (id: string) => WriteStep
 ]
 
 /**
- * One write changes a document that the other requires, then each has a `refuse` step for the document that the other
- * adds: only one succeeds.
+ * Cases of two writes. One changes a document that the other requires, and each refuses the document that the other
+ * inserts, so only one may succeed.
  */
 const looks: readonly AdapterCase[] = HOLDS.flatMap(([held, hold]) =>
   CHANGES.map(([changed, change]) => ({
@@ -57,7 +57,7 @@ async function raceTwoLooks(
   check(winners.length === 1, `round ${round}: not one of two succeeded: ${print(results)}`)
 }
 
-/** Many writes at once, which depend on documents that they do not name. */
+/** Cases with many simultaneous writes that depend on documents which they do not name by id. */
 export const lookRaceCases: readonly AdapterCase[] = [
   ...looks,
   {
@@ -139,9 +139,9 @@ export const lookRaceCases: readonly AdapterCase[] = [
 
 const N = fieldOf('n', 'integer')
 
-/** Adds one to `n`, and retries if another write came first. */
+/** Increments `n` of the counter. Tries again if another write came first. */
 async function increment(adapter: StorageAdapter): Promise<void> {
-  // Each lost attempt means that another succeeded, so the number of attempts is bounded.
+  // An attempt fails only if another writer succeeds, so the number of attempts is limited.
   for (let attempt = 0; attempt < 1000; attempt++) {
     const [document] = await adapter.list('things', queryOf({ filter: eq(ID, 'counter') }))
     check(document !== undefined && typeof document.n === 'number', 'the counter is missing')
@@ -153,8 +153,8 @@ async function increment(adapter: StorageAdapter): Promise<void> {
 }
 
 /**
- * Writes into one document the highest number of all documents plus one, and requires that the others are unchanged.
- * Retries if another write came first.
+ * Sets the number of one document to the highest number of all documents plus one, and requires that the other
+ * documents are unchanged. Tries again if another write came first.
  */
 async function exceed(adapter: StorageAdapter, i: number): Promise<void> {
   for (let attempt = 0; attempt < 1000; attempt++) {
@@ -176,7 +176,7 @@ async function exceed(adapter: StorageAdapter, i: number): Promise<void> {
   throw new Error('a document could not be replaced at its own version in 1000 attempts')
 }
 
-/** Many writes at once, from two connections. */
+/** Cases with many simultaneous writes from two connections. */
 export const raceCases: readonly AdapterCase[] = [
   {
     name: 'race: one of 30 inserts of a unique value succeeds',
@@ -258,7 +258,7 @@ export const raceCases: readonly AdapterCase[] = [
             { in: 'targets', remove: eq(ID, target), expect: 1 },
             { in: 'refs', refuse: eq(REF, target) },
           ]
-          // The first write changes with the round.
+          // Rounds alternate between two orders of the writes.
           const writes = round % 2 === 0 ? [refer(0), remove, refer(1)] : [remove, refer(0), refer(1)]
           const results = await race(adapters, writes)
           const targets = await adapters[0].count('targets', eq(ID, target), {})

@@ -333,7 +333,8 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
 
   const find = (name: string): HeldCollection => {
     const held = collections.get(name)
-    if (!held) throw new Error(`the adapter was opened without a collection ${JSON.stringify(name)}`)
+    if (!held)
+      throw new Error(`the adapter was opened without a plan for the collection ${JSON.stringify(name)}`)
     return held
   }
   const log = createChangeLog(logPlans, (name) => find(name).rows.byId.copyDocuments())

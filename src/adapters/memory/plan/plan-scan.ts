@@ -391,7 +391,7 @@ function choose(plans: readonly IndexPlan[]): CostedPlan {
     if (!best || way.cost < best.cost || (way.cost === best.cost && plan.isExact && !best.plan.isExact))
       best = way
   }
-  if (!best) throw new Error('every collection has an index of its ids')
+  if (!best) throw new Error('no index can be used, although every collection must have an index of its ids')
   return best
 }
 

@@ -36,7 +36,7 @@ describe('a file that cannot be opened', () => {
     [
       'of which several connections would see none',
       async () => ({ engine: 'sqlite', options: { file: ' :memory: ' } }),
-      /is not a file/,
+      /is not the path of a file/,
     ],
     [
       'that is no database',

@@ -176,7 +176,8 @@ async function open(file: string, { cache, isAgain, isLasting, remove }: Opening
   const writer = await openWriter(file, { isLasting, mustExist: isAgain, cache })
   const opened: { close(): unknown }[] = [writer]
   try {
-    if (writer.file === '') throw new Error(`${file} is not a file; ${IN_MEMORY} creates a temporary one`)
+    if (writer.file === '')
+      throw new Error(`${file} is not the path of a file; use ${IN_MEMORY} for a temporary file`)
     const reserve = await openReader(writer.file, cache)
     opened.push(reserve)
     const readers = await openReaders(writer.file, cache)

@@ -34,15 +34,15 @@ export const lacksColumn = (thrown: unknown): boolean => isError(thrown, /^no su
 const UNOPENED: readonly (readonly [code: RegExp, advice: string])[] = [
   [
     /^SQLITE_NOTADB/,
-    'it is not a database of SQLite, or an encrypted one; use another file, which is created if it is missing',
+    'it is not an SQLite database, or it is encrypted; use another file, which is created if it does not exist',
   ],
   [
     /^SQLITE_CANTOPEN/,
-    'it is a folder, or this process may not open or create it; use a file in a folder that it may write to',
+    'it is a folder, or this process may not open or create it; use a file in a folder to which this process may write',
   ],
   [
     /^SQLITE_(?:READONLY|PERM|AUTH)/,
-    'this process may not write to it, or not to its folder, in which SQLite keeps the log; change their owner or rights',
+    'this process may not write to the file or to its folder, where SQLite stores the log; change their owner or permissions',
   ],
   [/^SQLITE_CORRUPT/, 'it is damaged; restore it from a backup'],
 ]
@@ -70,7 +70,7 @@ export const explain = (thrown: unknown): unknown =>
 
 /** Returns the error for a file that was deleted or replaced while it was open. */
 export const displaced = (): ServiceError =>
-  unavailable(new Error('the file, or its log, was deleted or replaced while it was open'))
+  unavailable(new Error('the database file or its log was deleted or replaced while it was open'))
 
 /** Returns the error for a file that cannot be used. */
 export const unavailable = (cause: unknown): ServiceError =>

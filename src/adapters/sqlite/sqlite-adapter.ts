@@ -155,7 +155,7 @@ class DatabasePlace {
 
   /** Opens the file that is now at the path of a database whose files were deleted or replaced. */
   async #reopen(lost: Database): Promise<Database> {
-    if (!lost.isThere()) throw unavailable(new Error(`there is no file ${lost.file}`))
+    if (!lost.isThere()) throw unavailable(new Error(`the database file ${lost.file} no longer exists`))
     await lost.abandon()
     const next = await openDatabase(lost.file, { cache: this.#cache, isAgain: true })
     try {

@@ -103,7 +103,7 @@ export async function openWriter(
     database.pragma(`synchronous = ${options.isLasting === false ? 'OFF' : 'FULL'}`)
     if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
       throw new UnusableStorage(
-        `the file ${file} is not in UTF-8, so texts would be in another order; use another file`,
+        `the database ${file} does not store text as UTF-8, so strings would be sorted differently; use another file`,
       )
     warnOfVersion(String(database.prepare('SELECT sqlite_version()').pluck().get()))
   })
@@ -191,6 +191,9 @@ async function importDriver(): Promise<typeof BetterSqlite3> {
   try {
     return (await import('better-sqlite3')).default
   } catch (cause) {
-    throw new Error('SQLite needs the package better-sqlite3: npm install better-sqlite3', { cause })
+    throw new Error(
+      'the SQLite adapter needs the package better-sqlite3; install it: npm install better-sqlite3',
+      { cause },
+    )
   }
 }

@@ -64,7 +64,7 @@ export function noteOpenFiles(file: string): OpenFiles {
     isLost = !watched.every(([path, found]) => isSame(found, look(path)))
     if (isLost)
       process.emitWarning(
-        `${file}, or its log, was deleted or replaced while it was open; the current file is opened instead, and every stream of changes receives a reset`,
+        `the database file ${file} or its log was deleted or replaced while it was open; the file that is at this path now is opened instead, and every stream of changes receives a reset`,
         { code: 'COLLECTION_SERVICE_SQLITE_REPLACED' },
       )
     return !isLost

@@ -118,5 +118,7 @@ const waitIn = (waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): 
     }
     if (signal?.aborted) return reject(signal.reason)
     signal?.addEventListener('abort', giveUp, { once: true })
-    waiting.add(entry, caller)?.refuse(unavailable(new Error('too many reads wait')))
+    waiting
+      .add(entry, caller)
+      ?.refuse(unavailable(new Error('too many reads are already waiting for a connection')))
   })

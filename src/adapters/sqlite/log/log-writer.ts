@@ -178,7 +178,7 @@ export function readTime(connection: Connection, place: ChangeKey): number | nul
 
 function parsePlace(text: unknown): ChangeKey {
   const place: unknown = JSON.parse(String(text))
-  if (!isPlace(place)) throw new Error('the log of changes has no key')
+  if (!isPlace(place)) throw new Error('the log of changes is damaged: it contains an invalid key')
   return place
 }
 

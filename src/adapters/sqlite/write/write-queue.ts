@@ -219,7 +219,13 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
     for (const write of waiting) {
       if (!isHopeless(write)) continue
       waiting.delete(write)
-      write.reject(unavailable(new Error('other processes kept writing, or the caller has left')))
+      write.reject(
+        unavailable(
+          new Error(
+            'the write could not begin, because other processes kept writing or the caller aborted the request',
+          ),
+        ),
+      )
     }
   }
 
@@ -340,7 +346,11 @@ function commit(connection: Connection): void {
 }
 
 const unknown = (cause: unknown): ServiceError =>
-  new ServiceError('outcome_unknown', 'The database file could not be written.', { cause })
+  new ServiceError(
+    'outcome_unknown',
+    'The database file could not be written. It is unknown whether the write took effect.',
+    { cause },
+  )
 
 /** Whether a write needs no savepoint: only its last step writes, with a statement that changes nothing if it fails. */
 const isOneStatement = (steps: readonly WriteStep[]): boolean =>

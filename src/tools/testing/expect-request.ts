@@ -53,7 +53,9 @@ export async function expectAllowed(
   const lost = ignored.filter((name) => !expected.includes(name))
   const isAnswered = (status >= 200 && status < 300) || status === 304
   if (!isAnswered || lost.length > 0) {
-    const what = isAnswered ? `allowed with the whole body; dropped: ${lost.join(', ')}` : 'allowed'
+    const what = isAnswered
+      ? `allowed without dropping a property of the body, but these were dropped: ${lost.join(', ')}`
+      : 'allowed'
     fail(what, await ask(config, caller, asked, explainRequest))
   }
   return answer
@@ -88,7 +90,7 @@ const explainShortly: typeof explainRequest = (config, request, options = {}) =>
 
 const NAMES: Expectation = [
   (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
-  'an array of names',
+  'an array of property names',
 ]
 
 /** The options of a request. Its caller, method and path are not options but arguments. */
@@ -139,7 +141,7 @@ function fail(what: string, explanation: Explanation): never {
 
 /** Returns a hint at a common mistake in tests, or an empty string. */
 function hint(what: string, { answer: { status }, missing }: Explanation): string {
-  if (status === 404 && !missing) return ' There is no such document among "documents".'
+  if (status === 404 && !missing) return ' The option "documents" contains no such document.'
   const isOther = what === 'denied' && status >= 400 && ![401, 403, 404].includes(status)
   return isOther ? ` A ${status} is not a denial: the request was rejected for another reason.` : ''
 }

@@ -61,7 +61,7 @@ export function testAdapter(options: AdapterTestOptions): void {
   const reasons = new Map(skip.map((skipped) => [skipped.case, skipped.reason]))
   for (const name of reasons.keys()) {
     if (!all.some((one) => one.name === name))
-      throw new Error(`there is no case ${JSON.stringify(name)} to skip`)
+      throw new Error(`skip names a case that does not exist: ${JSON.stringify(name)}`)
   }
   for (const { name, run } of all) {
     const reason = reasons.get(name)

@@ -107,7 +107,7 @@ test.each([
     expectAllowed,
     'PATCH',
     `/articles/${DRAFT}`,
-    'no such document among "documents"',
+    '"documents" contains no such document',
   ],
   ['with a body that is wrong, denied', expectDenied, 'POST', '/articles', 'A 400 is not a denial'],
 ] as const)(

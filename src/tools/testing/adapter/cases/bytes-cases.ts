@@ -52,10 +52,10 @@ export const bytesCases: readonly AdapterCase[] = [
     run: withDocuments(async (adapter) => {
       for (const [i, query] of QUERIES.entries()) {
         const whole = await adapter.list('sized', query)
-        check(whole.rest === undefined, `query ${i} has a rest without a bound`)
+        check(whole.rest === undefined, `query ${i} has a rest, although it has no byte limit`)
         for (const bytes of BOUNDS) {
           const listed = await adapter.list('sized', { ...query, bytes })
-          const what = `query ${i} of at most ${bytes} bytes`
+          const what = `query ${i} with a limit of ${bytes} bytes`
           checkSame([...listed], whole.slice(0, listed.length), `${what}: documents`)
           checkSame([...idsOf(listed), ...(listed.rest ?? [])], idsOf(whole), `${what}: all ids`)
         }
@@ -72,7 +72,7 @@ export const bytesCases: readonly AdapterCase[] = [
           check(listed.rest.length > 0, `query ${i} has an empty rest`)
           check(
             listed.length === 1 || sizeOf(listed) <= bytes,
-            `query ${i} gives ${listed.length} documents of ${sizeOf(listed)} bytes for ${bytes}`,
+            `query ${i} returned ${listed.length} documents with ${sizeOf(listed)} bytes, but its limit is ${bytes} bytes`,
           )
         }
       }

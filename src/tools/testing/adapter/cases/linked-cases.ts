@@ -70,7 +70,9 @@ async function compare(adapter: StorageAdapter, id: string): Promise<void> {
     adapter.list(name, { filter, sort: [], skip: 0, limit })
   const [expected] = await ask('tickets', isId(id), 1)
   if (JSON.stringify(document) !== JSON.stringify(expected))
-    throw new Error(`linked: ${JSON.stringify(document)} for ${id}, not ${JSON.stringify(expected)}`)
+    throw new Error(
+      `readLinked returned ${JSON.stringify(document)} for ${id}, expected ${JSON.stringify(expected)}`,
+    )
   const owner = expected?.owner
   for (const [i, [name, filter]] of FILTERS.entries()) {
     const found = lists[i]
@@ -78,7 +80,7 @@ async function compare(adapter: StorageAdapter, id: string): Promise<void> {
     const there = typeof owner === 'string' ? await ask(name, put(filter, owner), 3) : []
     const isOwn = JSON.stringify(filter).includes(LINK)
     if (isOwn && idsOf(found) !== idsOf(there))
-      throw new Error(`linked: ${name} of ${id} are ${idsOf(found)}, not ${idsOf(there)}`)
+      throw new Error(`readLinked returned the ${name} ${idsOf(found)} for ${id}, expected ${idsOf(there)}`)
   }
 }
 

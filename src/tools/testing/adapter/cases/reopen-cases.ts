@@ -52,7 +52,7 @@ export const reopenCases: readonly AdapterCase[] = [
       withAdapters(storage, 4, [], async (adapters) => {
         await Promise.all(adapters.flatMap((adapter) => [adapter.open([plan]), adapter.open([plan])]))
         const [first] = adapters
-        check(first !== undefined, 'an adapter is open')
+        check(first !== undefined, 'no adapter is open')
         await insertAll(first, 'things', things)
         await Promise.all(adapters.map((adapter) => adapter.open([plan, planOf('more')])))
         for (const adapter of adapters) {

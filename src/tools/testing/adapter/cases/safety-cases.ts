@@ -65,7 +65,7 @@ async function checkAbortedWrite(adapter: StorageAdapter, signal: AbortSignal, r
   )
   check(
     stored.length === 2 || (stored.length === 0 && !result?.value.ok),
-    `an aborted write with the result ${print(result ?? 'a rejection')} stored ${print(stored)}`,
+    `an aborted write must be stored as a whole or not at all, but with the result ${print(result ?? 'a rejection')} it stored ${print(stored)}`,
   )
 }
 
@@ -82,12 +82,22 @@ export const safetyCases: readonly AdapterCase[] = [
         checkSame(await adapter.write(steps, {}), { ok: true, removed: 0 }, 'write of three documents')
         spoil(passed)
         spoil(steps)
-        await checkStored(adapter, 'things', make(), 'after the documents passed in changed')
+        await checkStored(
+          adapter,
+          'things',
+          make(),
+          'after the caller changed the documents that it had passed in',
+        )
         const replace = { ...make()[0], _id: '1', _version: 2, s: 'new', o: { list: [2] } }
         await checkWrite(adapter, [{ in: 'things', replace, version: 1 }], { ok: true, removed: 0 })
         spoil(replace)
         const expected = [{ _id: '1', _version: 2, s: 'new', o: { list: [2] } }, ...make().slice(1)]
-        await checkStored(adapter, 'things', expected, 'after the replacement passed in changed')
+        await checkStored(
+          adapter,
+          'things',
+          expected,
+          'after the caller changed the replacement that it had passed in',
+        )
         const twin = documentOf('twin', { s: 'new' })
         await checkWrite(adapter, [{ in: 'things', insert: twin }], {
           ok: false,
@@ -106,7 +116,12 @@ export const safetyCases: readonly AdapterCase[] = [
         for (const limit of [null, 2]) {
           const returned = await adapter.list('things', queryOf({ limit }))
           spoil(returned)
-          await checkStored(adapter, 'things', make(), 'after what a list returned changed')
+          await checkStored(
+            adapter,
+            'things',
+            make(),
+            'after the caller changed the documents that a list had returned',
+          )
         }
         const failed = await adapter.write([{ in: 'things', insert: documentOf('x', { s: 's1' }) }], {})
         spoil(failed)

@@ -48,7 +48,7 @@ export const stateCases: readonly AdapterCase[] = [
     const before = first.state?.(['others'])
     await first.write([...WRITES, { in: 'others', insert: documentOf('1') }], {})
     if (before !== undefined && first.state?.(['others']) === before)
-      throw new Error('the last step of a write changes no state')
+      throw new Error('the last step of a write did not change the state of its collection')
   }),
 
   stateCase('lists between equal states are equal while others write', async (first, second) => {
@@ -68,7 +68,9 @@ export const stateCases: readonly AdapterCase[] = [
       // it is ignored.
       if (before !== undefined && first.state?.(['things']) === before) {
         if ((seen.get(before) ?? listed) !== listed)
-          throw new Error(`with the state ${before} the list is ${listed}, and was ${seen.get(before)}`)
+          throw new Error(
+            `the state is ${before} as before, but the list is now ${listed} instead of ${seen.get(before)}`,
+          )
         seen.set(before, listed)
       }
       await new Promise((resolve) => setTimeout(resolve))

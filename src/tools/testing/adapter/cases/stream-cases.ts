@@ -63,7 +63,7 @@ export const streamCases: readonly AdapterCase[] = [
       // The loop runs more often than an adapter has connections, so that leaked connections are noticed.
       for (let i = 0; i < 30; i++) {
         for await (const batch of stream('many', query)) {
-          check(batch.length > 0, 'a batch is empty')
+          check(batch.length > 0, 'the stream returned an empty batch')
           break
         }
       }
@@ -84,7 +84,7 @@ export const streamCases: readonly AdapterCase[] = [
       } catch {
         // An error is allowed here.
       }
-      check(seen < documents.length, 'everything came after the signal was aborted')
+      check(seen < documents.length, 'the stream returned all documents, although its signal was aborted')
     }),
   },
 ]

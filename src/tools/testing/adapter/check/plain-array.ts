@@ -91,7 +91,7 @@ function describeList(
   const at = place < 0 ? expected.length : place
   return new Error(
     [
-      `list of ${printQuery(query)}: ${actual.length} documents for ${expected.length}, another one at ${at}`,
+      `list of ${printQuery(query)}: returned ${actual.length} documents, expected ${expected.length}; the first difference is at index ${at}`,
       `  expected: ${printShort(expected[at])}`,
       `  actual:   ${printShort(actual[at])}`,
     ].join('\n'),

@@ -68,7 +68,10 @@ export const hasLog = (adapter: StorageAdapter): adapter is LoggingAdapter => ad
 /** Returns the position at the end of an adapter's log. */
 export async function findEnd(adapter: LoggingAdapter): Promise<string> {
   const { changes, position, gap } = await adapter.changes(null, { limit: 1 })
-  check(changes.length === 0 && !gap, 'the end of the log has changes, or a gap')
+  check(
+    changes.length === 0 && !gap,
+    'changes(null) returned changes or a gap, but must return only the position at the end of the log',
+  )
   return position
 }
 
@@ -83,9 +86,12 @@ export async function readLog(
   for (;;) {
     const page = await adapter.changes(position, { limit })
     check(!page.gap, `there is a gap after ${position}`)
-    check(page.changes.length <= limit, `a page of ${page.changes.length} changes has more than ${limit}`)
+    check(
+      page.changes.length <= limit,
+      `a page has ${page.changes.length} changes, but its limit is ${limit}`,
+    )
     const last = page.changes.at(-1)?.position ?? page.position
-    checkSame(page.position, last, 'the position of a page, and that of its last change')
+    checkSame(page.position, last, 'the position of a page, which must be that of its last change')
     changes.push(...page.changes)
     position = page.position
     if (!page.more) return { changes, position }

@@ -42,5 +42,5 @@ export function refusePlainly(
     const reason = applyPlainly(left, step)
     if (reason) return { ok: false, step: i, reason, ...(reason === 'unique' ? { fields: ['_id'] } : {}) }
   }
-  throw new Error('a write that must fail succeeds')
+  throw new Error('no step of a write is rejected, although one must be')
 }

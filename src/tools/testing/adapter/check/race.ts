@@ -12,7 +12,7 @@ export const race = (
   Promise.all(
     writes.map((steps, i) => {
       const adapter = adapters[i % adapters.length]
-      if (!adapter) throw new Error('a race needs adapters')
+      if (!adapter) throw new Error('a race needs at least one adapter')
       return adapter.write(steps, {})
     }),
   )
@@ -20,9 +20,15 @@ export const race = (
 /** Checks that exactly one write succeeded, and that all others failed for this reason. */
 export function checkOneWinner(results: readonly WriteResult[], reason: string, what: string): void {
   const winners = results.filter(({ ok }) => ok)
-  check(winners.length === 1, `${what}: ${winners.length} of ${results.length} succeeded, not one`)
+  check(
+    winners.length === 1,
+    `${what}: ${winners.length} of ${results.length} succeeded, but exactly one must succeed`,
+  )
   const odd = results.find((result) => !result.ok && result.reason !== reason)
-  check(odd === undefined, `${what}: a loser got ${print(odd)}, not ${print(reason)}`)
+  check(
+    odd === undefined,
+    `${what}: a write was rejected with ${print(odd)}, but the reason must be ${print(reason)}`,
+  )
 }
 
 /** Returns the results of `make(0)`, `make(1)`, … */

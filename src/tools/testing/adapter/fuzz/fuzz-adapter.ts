@@ -430,11 +430,11 @@ async function describeSmallest(
   const { store, query } = smallest
   const changed = store.lives.filter(({ before }) => before)
   return [
-    `the adapter differs from a plain array: ${mismatch?.what ?? 'but not when asked again'}`,
+    `the adapter differs from a plain array: ${mismatch?.what ?? '(the difference did not occur again when the case was repeated)'}`,
     `  seed:      ${seed}, stores: 1`,
     `  indexes:   ${printShort(store.indexes)}`,
     ...documentsOf(store).map((document) => `  document:  ${printShort(document)}`),
-    ...changed.map(({ before }) => `  once held: ${printShort(before)}`),
+    ...changed.map(({ before }) => `  earlier:   ${printShort(before)}`),
     ...store.writes.map((steps) => `  write:     ${printShort([...steps, { require: NOBODY }])}`),
     ...(query ? [`  query:     ${printQuery(query)}`, `  as JSON:   ${printShort(query)}`] : []),
     `  expected:  ${printShort(mismatch?.expected)}`,

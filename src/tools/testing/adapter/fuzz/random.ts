@@ -26,7 +26,7 @@ export function createRandom(seed: number): Random {
     integer,
     chance: (probability) => next() < probability,
     pick(values) {
-      if (values.length === 0) throw new Error('nothing to pick from')
+      if (values.length === 0) throw new Error('there are no values to pick from')
       return values[integer(0, values.length - 1)] as (typeof values)[number]
     },
     sample(values, count) {

@@ -29,14 +29,14 @@ export const restoreCases: readonly AdapterCase[] = [
     for (const after of undone)
       check(
         (await first.changes(after, { limit: 10 })).gap,
-        `${print(after)} is not a gap, although its change no longer exists`,
+        `the position ${print(after)} is not a gap, although its change no longer exists`,
       )
     // These writes use the same places in the log again, partly with the same documents.
     for (const id of ['c', 'e', 'f']) await insertAll(first, 'things', [documentOf(id, { n: 2 })])
     for (const after of undone)
       check(
         (await first.changes(after, { limit: 10 })).gap,
-        `${print(after)} is accepted as the position of another change`,
+        `the position ${print(after)} is accepted, although it belonged to a change that the restored backup does not contain`,
       )
     for (const after of known)
       checkSame(
@@ -61,7 +61,7 @@ async function waitForGap(adapter: LoggingAdapter, position: string): Promise<vo
     await insertAll(adapter, 'things', [documentOf(`round${serial++}`)])
     await adapter.changes(await findEnd(adapter), { limit: 1, wait: 2 })
   }
-  throw new Error(`a change that need not be kept is still there after ${ROUNDS} writes and reads`)
+  throw new Error(`a change that need not be kept was not deleted after ${ROUNDS} writes and reads`)
 }
 
 /** Writes and reads the log, because an adapter may delete old changes only then. */
@@ -91,7 +91,10 @@ export const keepCases: readonly AdapterCase[] = [
       const start = await findEnd(first)
       await insertAll(first, 'things', [documentOf('a'), documentOf('b')])
       await waitForGap(first, start)
-      check((await second.changes(start, { limit: 10 })).gap, 'what is gone for one is not for another')
+      check(
+        (await second.changes(start, { limit: 10 })).gap,
+        'changes that one adapter deleted are still returned by another',
+      )
       const end = await findEnd(second)
       const change = { in: 'things', id: 'c', before: null, after: documentOf('c') }
       await insertAll(first, 'things', [documentOf('c')])

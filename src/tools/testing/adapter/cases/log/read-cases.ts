@@ -74,11 +74,15 @@ export const logRaceCases: readonly AdapterCase[] = [
       await Promise.all(writers)
       isOver = true
       const [seen = [], other] = await Promise.all(readers)
-      checkSame(other, seen, 'what two readers have seen')
-      checkSame((await readLog(second, start)).changes, seen, 'what is read later')
+      checkSame(other, seen, 'the changes that two waiting readers received')
+      checkSame((await readLog(second, start)).changes, seen, 'the changes that a later reader received')
       const told = seen.map(printChange)
-      check(made.length > 50, `only ${made.length} changes were made`)
-      checkSame([...told].sort(), [...made].sort(), 'what was recorded, and what was written')
+      check(made.length > 50, `only ${made.length} changes were made, but more than 50 are expected`)
+      checkSame(
+        [...told].sort(),
+        [...made].sort(),
+        'the recorded changes, which must be those that were written',
+      )
       const present = new Map<string, StoredDocument | null>()
       for (const { id, before, after, position } of seen) {
         checkSame(before, present.get(id) ?? null, `${id} before its change at ${position}`)
@@ -122,15 +126,18 @@ export const readCases: readonly AdapterCase[] = [
       while (read.length < large.length) {
         const page = await adapter.changes(position, { limit: 100, bytes })
         const size = new TextEncoder().encode(JSON.stringify(page.changes.map(plainChange))).length
-        check(page.changes.length > 0 && !page.gap, `a page of ${bytes} bytes has no change`)
+        check(
+          page.changes.length > 0 && !page.gap,
+          `a page with a limit of ${bytes} bytes has no change, or a gap`,
+        )
         // An adapter in memory may ignore the byte limit and return all changes in one page.
         check(
           [1, large.length].includes(page.changes.length) || size <= bytes,
-          `a page of ${bytes} bytes has ${size}`,
+          `a page with a limit of ${bytes} bytes has ${size} bytes`,
         )
         check(
           read.length + page.changes.length === 6 || page.more,
-          'a page that was cut says there is no more',
+          'a page that does not contain all changes must have more: true',
         )
         read.push(...page.changes.flatMap(({ after }) => (after ? [after as (typeof large)[0]] : [])))
         position = page.position
@@ -163,13 +170,13 @@ export const readCases: readonly AdapterCase[] = [
     await insertAll(adapter, 'things', many)
     const { changes, position } = await readLog(adapter, start)
     for (const text of [start, position, ...changes.map((change) => change.position)])
-      check(text.length <= 256, `a position has ${text.length} characters`)
+      check(text.length <= 256, `a position has ${text.length} characters, but may have at most 256`)
     checkSame(new Set(changes.map((change) => change.position)).size, many.length, 'distinct positions')
     // The difference is allowed because the database may run on another machine with another clock.
     for (const { time } of changes)
       check(
         Number.isSafeInteger(time) && Math.abs(time - before) < 3_600_000,
-        `a change has the time ${time}`,
+        `a change has the time ${time}, which is no current time in milliseconds`,
       )
   }),
 
@@ -181,7 +188,7 @@ export const readCases: readonly AdapterCase[] = [
       checkSame(
         (await waiting).changes.map(({ id }) => id),
         [`id${i}`],
-        'the changes that were waited for',
+        'the changes that the waiting reader received',
       )
     }
   }),
@@ -194,7 +201,7 @@ export const readCases: readonly AdapterCase[] = [
     const { signal } = controller
     const waiting = rejectionOf(adapter.changes(quiet.position, { limit: 10, wait: LONG, signal }))
     controller.abort(new Error('gave up'))
-    check((await waiting) !== undefined, 'a wait that was given up did not reject')
+    check((await waiting) !== undefined, 'changes() did not reject when its signal was aborted')
     // A write to a collection that is not logged does not end the wait.
     const waitingOn = adapter.changes(position, { limit: 10, wait: LONG })
     await insertAll(adapter, 'others', many)
@@ -202,7 +209,7 @@ export const readCases: readonly AdapterCase[] = [
     checkSame(
       (await waitingOn).changes.map(({ id }) => id),
       ['a'],
-      'the changes that were waited for',
+      'the changes that the waiting reader received',
     )
   }),
 
@@ -214,8 +221,11 @@ export const readCases: readonly AdapterCase[] = [
     const foreign = ['', 'x', '0', '1', 'null', '[]', '{"a":1}', "' OR 1=1", `${last} `.repeat(2), `x${last}`]
     for (const after of foreign) {
       const page = await adapter.changes(after, { limit: 100, wait: LONG })
-      check(page.gap, `${print(after)} is accepted as a position`)
-      check(isSame(page.changes, changes), `after ${print(after)} the log does not start again`)
+      check(page.gap, `${print(after)} is accepted as a position, although this log did not return it`)
+      check(
+        isSame(page.changes, changes),
+        `after the unknown position ${print(after)} the log must start at its first change`,
+      )
     }
   }),
 
@@ -232,7 +242,7 @@ export const readCases: readonly AdapterCase[] = [
       checkSame(
         later.map(plainChange),
         [{ in: 'things', id: 'id00', before: many[0], after: null, by: null }],
-        'its end',
+        'the changes after the last position, once the log was opened again',
       )
     })
     await first.open(LOGGED)

@@ -29,7 +29,10 @@ async function checkWrites(
     const by = CALLERS[i % CALLERS.length] ?? null
     const expected = recordPlainly(store, steps, LOGGED, by)
     const result = await adapter.write(steps, { by })
-    check(result.ok === (expected !== undefined), `write of ${print(steps)}: ${print(plainResult(result))}`)
+    check(
+      result.ok === (expected !== undefined),
+      `write of ${print(steps)} must ${expected ? 'succeed' : 'be rejected'}, but its result is ${print(plainResult(result))}`,
+    )
     position = await checkLog(adapter, position, expected ?? [], `after ${print(steps)}`)
   }
 }
@@ -138,7 +141,7 @@ export const recordCases: readonly AdapterCase[] = [
       const areRight =
         told.length === expected.length &&
         told.every((write, i) => i === 0 || (write === told[i - 1]) === (expected[i] === expected[i - 1]))
-      check(areRight, `changes of the writes ${expected} have the numbers ${told}`)
+      check(areRight, `changes that belong to the writes ${expected} have the write numbers ${told}`)
     }
   }),
 
@@ -165,7 +168,7 @@ export const recordCases: readonly AdapterCase[] = [
     ])
     const { changes } = await readLog(adapter, start)
     const users = print(changes.filter((change) => change.in === 'users'))
-    check(!/hush|stamp/.test(users), `a value that must be left out is in the log: ${users}`)
+    check(!/hush|stamp/.test(users), `a value that the log must omit is in the log: ${users}`)
   }),
 
   logCase('documents that arrive together each have their change', async (first, second) => {
@@ -193,7 +196,7 @@ export const recordCases: readonly AdapterCase[] = [
     )
     check(
       told.length === 60 && new Set(told).size === 60 && expected.every((one) => told.includes(print(one))),
-      `60 creates at once gave ${told.length} changes`,
+      `60 simultaneous inserts must give one change each, but the log has ${told.length} changes`,
     )
   }),
 

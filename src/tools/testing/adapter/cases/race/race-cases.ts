@@ -54,7 +54,7 @@ async function raceTwoLooks(
   const holding = write(hold(id), 'b', 'a')
   const results = await race(adapters, round % 2 === 0 ? [changing, holding] : [holding, changing])
   const winners = results.filter(({ ok }) => ok)
-  check(winners.length === 1, `round ${round}: not one of two succeeded: ${print(results)}`)
+  check(winners.length === 1, `round ${round}: exactly one of two writes must succeed: ${print(results)}`)
 }
 
 /** Cases with many simultaneous writes that depend on documents which they do not name by id. */
@@ -128,10 +128,14 @@ export const lookRaceCases: readonly AdapterCase[] = [
             { in: 'refs', remove: eq(REF, owner) },
           ]
           const results = await race(adapters, [add(0), add(1), clear, add(2), add(3)])
-          check(results[2]?.ok === true, `the removal was refused: ${print(results[2])}`)
+          check(results[2]?.ok === true, `the removal was rejected: ${print(results[2])}`)
           const added = results.filter(({ ok }, i) => ok && i !== 2).length
-          checkSame(results[2], { ok: true, removed: 1 + added }, `round ${round}: what was removed`)
-          checkSame(await adapters[1].count('refs', eq(REF, owner), {}), 0, `round ${round}: what is left`)
+          checkSame(results[2], { ok: true, removed: 1 + added }, `round ${round}: result of the removal`)
+          checkSame(
+            await adapters[1].count('refs', eq(REF, owner), {}),
+            0,
+            `round ${round}: the number of documents that are left`,
+          )
         }
       }),
   },
@@ -144,7 +148,10 @@ async function increment(adapter: StorageAdapter): Promise<void> {
   // An attempt fails only if another writer succeeds, so the number of attempts is limited.
   for (let attempt = 0; attempt < 1000; attempt++) {
     const [document] = await adapter.list('things', queryOf({ filter: eq(ID, 'counter') }))
-    check(document !== undefined && typeof document.n === 'number', 'the counter is missing')
+    check(
+      document !== undefined && typeof document.n === 'number',
+      'the document counter, which was inserted, is missing',
+    )
     const version = document._version
     const replace = { ...document, _version: version + 1, n: document.n + 1 }
     if ((await adapter.write([{ in: 'things', replace, version }], {})).ok) return
@@ -160,7 +167,7 @@ async function exceed(adapter: StorageAdapter, i: number): Promise<void> {
   for (let attempt = 0; attempt < 1000; attempt++) {
     const all = (await adapter.list('things', queryOf())).filter(({ n }) => typeof n === 'number')
     const [own, ...others] = [...all.slice(i % all.length), ...all.slice(0, i % all.length)]
-    check(own !== undefined, 'the documents are missing')
+    check(own !== undefined, 'the documents that were inserted are missing')
     const n = 1 + Math.max(...all.map((document) => Number(document.n)))
     const requires = others.map(
       ({ _id, _version }): WriteStep => ({ in: 'things', require: _id, version: _version }),
@@ -171,7 +178,7 @@ async function exceed(adapter: StorageAdapter, i: number): Promise<void> {
     const steps: Write = [...ordered, { in: 'things', replace, version: own._version }, there]
     const result = await adapter.write(steps, {})
     if (result.ok) return
-    checkSame(result.reason, 'changed', 'the reason of a write that came too late')
+    checkSame(result.reason, 'changed', 'the reason to reject a write because another came first')
   }
   throw new Error('a document could not be replaced at its own version in 1000 attempts')
 }
@@ -265,16 +272,16 @@ export const raceCases: readonly AdapterCase[] = [
           const references = await adapters[1].count('refs', eq(REF, target), {})
           check(
             targets === 1 || references === 0,
-            `a removed document has ${references} references: ${print(results)}`,
+            `a removed document still has ${references} references: ${print(results)}`,
           )
           checkSame(
             results.filter(({ ok }) => ok).length,
             references + (1 - targets),
-            `round ${round}: writes that say they succeeded`,
+            `round ${round}: the number of writes that report success`,
           )
           check(
             targets === 0 || references > 0,
-            `neither a reference nor the removal succeeded: ${print(results)}`,
+            `exactly one side must succeed, but neither the removal nor a reference did: ${print(results)}`,
           )
         }
       }),
@@ -325,7 +332,11 @@ export const raceCases: readonly AdapterCase[] = [
         })
         await Promise.all(workers)
         const numbers = (await first.list('things', queryOf())).map(({ n }) => Number(n ?? 0))
-        checkSame(Math.max(...numbers), 40, 'the highest number after 40 writes of one more than all others')
+        checkSame(
+          Math.max(...numbers),
+          40,
+          'the highest number after 40 writes, each of which exceeds the highest number by one',
+        )
       }),
   },
 ]

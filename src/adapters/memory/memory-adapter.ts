@@ -92,7 +92,10 @@ function createChangeLog(
   const end = (): number => cut + kept.length
   const positionOf = (place: number, time: number): string => printPosition({ log: name(), place, time })
 
-  /** Returns the lowest position in the log that a mark stored in a document names, or infinity if there is none. */
+  /**
+   * Returns the lowest position among the marks, or infinity if there is none. A mark is a log position that a document
+   * stores, so that later changes are kept.
+   */
   const findMark = (): number => {
     let first = Number.POSITIVE_INFINITY
     for (const [collection, property] of plans.marks)

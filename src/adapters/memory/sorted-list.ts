@@ -1,6 +1,6 @@
 import { compare, type Ordered } from '../../core/filter/compare.js'
 
-/** The length of the pieces into which a chunk is split once it has twice this length. */
+/** A chunk that has twice this length is split into pieces of this length. */
 const CHUNK = 256
 
 /** Elements, with their values in all columns except the last. Most comparisons need only these columns. */

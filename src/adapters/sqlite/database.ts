@@ -133,7 +133,7 @@ export interface Database {
   abandon(): Promise<void>
 }
 
-/** The steps that a read of unknown length may take on the main thread before it continues in slices: about 0.5 ms. */
+/** The steps that a read of unknown length may take without a pause, before it continues in slices: about 0.5 ms. */
 const ATTEMPT = 10_000
 
 /** The milliseconds between two polls for the writes of other processes. */

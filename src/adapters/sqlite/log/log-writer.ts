@@ -286,7 +286,10 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     dropUpTo(connection, end)
     return freed
   }
-  /** Returns the lowest key that a mark in a document names, or `null` if there is none. */
+  /**
+   * Returns the lowest key among the marks, or `null` if there is none. A mark is a log position that a document
+   * stores, so that later changes are kept.
+   */
   const findMark = (log: string): ChangeKey | null => {
     let first: ChangeKey | null = null
     for (const [collection, property] of plans.marks) {

@@ -92,7 +92,7 @@ function createWatches(connection: Connection): Watches {
  */
 export interface WriteQueue {
   write(write: QueuedWrite): Promise<WriteResult>
-  /** Begins to watch writes. */
+  /** Begins to record which documents are written (see `Watch`). */
   watch(): Watch
   /** Resolves as soon as no write is waiting or running. */
   drain(): Promise<void>

@@ -1,77 +1,108 @@
 /**
- * Sizes and steps at which the service and its adapters reject, cut or switch strategy, besides the `limits` of a
- * configuration. A host cannot change them. Characters are UTF-16 code units of JSON; the bytes of documents are
- * those of their JSON.
+ * Internal limits: the numbers of bytes, characters and steps at which the service and its adapters reject work, split
+ * it or switch to another strategy. A host cannot change them; it sets the `limits` of the configuration. A step is
+ * about 50 ns of work. Characters are UTF-16 code units of JSON text. The bytes of a document are those of its JSON
+ * text.
  */
 export interface Bounds {
-  /** The steps between two turns of the event loop, for all requests: about 10 ms (CONTRACT.md §6, "Scheduling"). */
+  /**
+   * The steps that all requests together may take between two turns of the event loop: about 10 ms (CONTRACT.md §6,
+   * "Scheduling").
+   */
   readonly slice: number
-  /** The steps that work may take before it waits for its turn: about 0.5 ms, so that short work never waits. */
+  /**
+   * The steps that a piece of work may take before it waits for its turn: about 0.5 ms, so that short work never
+   * waits.
+   */
   readonly firstSlice: number
   /**
-   * The same for work on many documents: about 2.5 ms, enough for a hundred small ones. Half-done work that waits
-   * holds more memory than work that has not begun, and each garbage collection copies it.
+   * The same limit for work on many documents: about 2.5 ms, enough for a hundred small documents. Work that pauses
+   * half-done holds more memory than work that has not begun, and each garbage collection copies that memory.
    */
   readonly longFirstSlice: number
-  /** The steps before the first turn if much work began in one turn: enough for short work. */
+  /** The same limit if much other work has begun in the same turn of the event loop: enough for short work. */
   readonly leastSlice: number
-  /** More steps than most documents take. */
+  /** An upper estimate of the steps per document: most documents take fewer. */
   readonly documentSteps: number
-  /** A longer text may consist of short values, and then costs several times as much to write. */
+  /**
+   * The characters of JSON beyond which a text is assumed to cost several times as much per character, because it may
+   * consist of many short values.
+   */
   readonly longText: number
   /**
-   * The most bytes of all documents of one write, and of the documents that a batch reads, stores and returns
-   * (CONTRACT.md §6, "Scheduling"; §2, "Batch").
+   * The most bytes of all documents of one write. Also the most bytes of all documents that one batch reads, stores
+   * and returns (CONTRACT.md §6, "Scheduling"; §2, "Batch").
    */
   readonly writtenBytes: number
-  /** The approximate bytes of documents that a batch caches if no other limit applies. */
+  /**
+   * The approximate bytes of documents that a batch caches in addition to those that count towards `writtenBytes`.
+   */
   readonly rememberedBytes: number
-  /** The approximate bytes that are counted exactly in one piece: for numbers, about 6 ms. */
+  /** The approximate bytes of values whose exact size is computed without a pause: about 6 ms if they are numbers. */
   readonly countedBytes: number
-  /** The most bytes of an unread body that are still received after its response (CONTRACT.md §6). */
+  /**
+   * The most bytes of an unread request body that are still received after its response was sent (CONTRACT.md §6).
+   */
   readonly unreadBytes: number
-  /** The most bytes of documents that are read into memory at once (CONTRACT.md §6, "Scheduling"). */
+  /** The most bytes of documents that one read loads into memory (CONTRACT.md §6, "Scheduling"). */
   readonly readBytes: number
-  /** The most characters of a short array; longer ones are streamed. */
+  /** The most characters of an array that is returned whole; longer arrays are streamed. */
   readonly shortCharacters: number
-  /** The bytes of documents that are printed at once: a few large documents may take longer than many small ones. */
+  /**
+   * The bytes of documents that are serialized together. Their number alone is no sufficient limit: a few large
+   * documents may take longer than many small ones.
+   */
   readonly printedBytes: number
-  /** The characters that are written at once, unless the text of one document is longer. */
+  /** The characters of JSON that are produced in one piece, unless the text of a single document is longer. */
   readonly writtenCharacters: number
-  /** The characters of a text that are sent at once: few enough to detect that a slow client still reads. */
+  /**
+   * The characters of a text that are sent in one piece: few enough to detect that a slow client is still reading.
+   */
   readonly sentCharacters: number
-  /** The most characters of cached texts of expanded documents, unless one text alone is longer. */
+  /** The most characters of cached texts of expanded documents. A single text may be longer. */
   readonly expandedCharacters: number
   /**
-   * The most characters of expanded documents that are held whole for one batch; others are read again when written.
+   * The most characters of expanded documents that are kept complete while a batch of documents is written. Beyond
+   * them, a document is read again when it is written.
    */
   readonly heldCharacters: number
-  /** The characters ahead that are searched for further ids to request. */
+  /** The characters of upcoming output that are searched for ids which the next query can also read. */
   readonly searchedCharacters: number
-  /** A stream with more unsent bytes is cut at the next event (CONTRACT.md §9, "Bounds of streams"). */
+  /**
+   * The most unsent bytes of a stream of changes. A stream with more is cut at its next event (CONTRACT.md §9, "Bounds
+   * of streams").
+   */
   readonly waitingBytes: number
-  /** A slow client with fewer unsent bytes receives more. */
+  /** A slow client of a stream of changes receives further events once it has at most this many unsent bytes. */
   readonly fewWaitingBytes: number
-  /** The bytes of text of one batch that an adapter reads, unless one document has more. */
+  /** The bytes of documents that an adapter reads in one batch, unless a single document has more. */
   readonly batchBytes: number
-  /** SQLite: the bytes of documents that are read at once. */
+  /** SQLite: the most bytes of documents that are read together. */
   readonly pageBytes: number
-  /** SQLite: the most bytes of each of the sorted documents that are read together. */
+  /**
+   * SQLite: after sorting, documents of at most this many bytes are read together; each larger document is read alone.
+   */
   readonly sortedBytes: number
-  /** SQLite: the bytes of a piece of a collection that is scanned. */
+  /** SQLite: the bytes of documents in one piece of a collection scan. */
   readonly scannedBytes: number
-  /** SQLite: the most characters of the documents that are held to find the first of them. */
+  /**
+   * SQLite: the most characters of documents that are kept in memory while the first documents of an order are
+   * searched.
+   */
   readonly firstCharacters: number
-  /** PostgreSQL: the characters, values and steps beyond which a write may take long. */
+  /** PostgreSQL: a write may take long if its characters, values and steps add up to more than this number. */
   readonly longWrite: number
-  /** PostgreSQL: a statement that inserts this many characters of documents takes no further document. */
+  /**
+   * PostgreSQL: once a statement inserts this many characters of documents, the next document goes into another
+   * statement.
+   */
   readonly insertedCharacters: number
 }
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** The numbers of every release. */
+/** The bounds that every release uses. */
 export const SHIPPED: Bounds = Object.freeze({
   slice: 200_000,
   firstSlice: 10_000,
@@ -102,10 +133,12 @@ export const SHIPPED: Bounds = Object.freeze({
   insertedCharacters: 64 * KIB,
 })
 
-/** The bounds in force. Code reads a bound each time it applies, and keeps no copy. */
+/**
+ * The current bounds. Code reads a bound each time it needs it and keeps no copy, because tests replace the bounds.
+ */
 export let bounds: Bounds = SHIPPED
 
-/** Replaces the bounds, for tests: smaller sizes make the same cases cheaper. */
+/** Replaces the bounds, for tests: with smaller bounds the same cases are cheaper to test. */
 export function replaceBounds(others: Bounds): void {
   bounds = others
 }

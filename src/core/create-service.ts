@@ -41,11 +41,11 @@ import type { Hasher } from './types/host.js'
 import type { Caller, Config, Handler, JsonObject, ServiceOptions } from './types.js'
 
 /**
- * Turns a configuration into one handler of web-standard requests. Synchronous: it opens and starts nothing; the first
- * request or `ready()` opens the storage. Throws only `ConfigError`.
+ * Turns a configuration into one function that handles web-standard requests. It is synchronous and opens nothing: the
+ * first request, or `ready()`, opens the storage. Throws only `ConfigError`.
  *
- * @param config pure JSON, copied
- * @param adapter where documents are stored; default: in memory
+ * @param config pure JSON; it is copied
+ * @param adapter stores the documents; default: in memory
  *
  * @example
  * ```ts
@@ -76,7 +76,10 @@ const ignore = (): void => {}
 
 const AS_IT_IS = (service: Service): Service => service
 
-/** The same for a service that `adjust` has changed, such as one that explains its decisions. */
+/**
+ * Creates the handler like `createCollectionService`, except that `adjust` may first change the service, for example
+ * so that it explains its decisions.
+ */
 export function assembleService<C>(
   config: unknown,
   adapter: StorageAdapter,
@@ -90,7 +93,8 @@ export function assembleService<C>(
     authenticate,
     deliver,
   }: ServiceOptions = isReadable ? options : {}
-  // If the options cannot be read, it is unknown whether the host identifies callers.
+  // If the options cannot be read, it is unknown whether the host identifies callers. Assuming that it does avoids
+  // wrong errors.
   const hasAuthenticate = authenticate !== undefined || !isReadable
   const plan = compileConfig(config, {
     production,
@@ -112,7 +116,7 @@ export function assembleService<C>(
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createDefaultHasher(plan.auth?.cost ?? DEFAULT_COST)
   const turns = new Turns()
-  // No client waits for background work.
+  // The client of background work never disconnects, because no client waits for this work.
   const unwatched = () => ({
     seconds: plan.limits.requestSeconds,
     onGone: () => ignore,
@@ -163,7 +167,7 @@ export function assembleService<C>(
     consumers.size > 0 ? createConsumers(plain, consumers, { log, store }) : undefined,
   )
   const streams = plan.log ? createChangeStreams(plain, log, store) : undefined
-  // The admin UI is built from the description.
+  // The admin UI reads the OpenAPI description, so `page` implies `openapi`.
   const isDescribed = options.openapi === true || options.page !== undefined
   const describe = isDescribed
     ? describeOnceLoaded(async () => {
@@ -228,8 +232,8 @@ export function assembleService<C>(
 const DEFAULT_COST = 12
 
 /**
- * Describes a service with the code that `load` loads at the first request for the description. A failed load is the
- * error of the requests that wait for it; the next request retries.
+ * Returns a function that describes the service; its code is loaded by `load` at the first request for the
+ * description. If loading fails, the requests that wait for it fail with its error, and the next request tries again.
  */
 function describeOnceLoaded(load: () => Promise<DescribeService>): DescribeService {
   let describe: DescribeService | undefined
@@ -247,7 +251,7 @@ function describeOnceLoaded(load: () => Promise<DescribeService>): DescribeServi
   return (call, found) => (describe ?? loadFirst)(call, found)
 }
 
-/** The hooks of the host, already validated. */
+/** Returns the host's hooks by collection. They were validated before. */
 function readHooks(hooks: { readonly [collection: string]: unknown }): ReadonlyMap<string, Before> {
   const entries = Object.entries(hooks as { readonly [collection: string]: CollectionHooks | undefined })
   return new Map(
@@ -255,7 +259,7 @@ function readHooks(hooks: { readonly [collection: string]: unknown }): ReadonlyM
   )
 }
 
-/** The consumers of the host, already validated. */
+/** Returns the host's consumers by name. They were validated before. */
 function readConsumers(consumers: { readonly [name: string]: unknown }): ReadonlyMap<string, Consumer> {
   const entries = Object.entries(consumers as { readonly [name: string]: Consumer | undefined })
   return new Map(
@@ -265,7 +269,10 @@ function readConsumers(consumers: { readonly [name: string]: unknown }): Readonl
   )
 }
 
-/** Creates the source of decoy hashes. A hasher of the host must hash once to show the format of its hashes. */
+/**
+ * Returns a function that resolves to a decoy hash in the format of the hasher. The built-in hasher provides a decoy;
+ * a host's hasher has to hash a random token once.
+ */
 function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<string> {
   let known: string | undefined = hasher.decoy
   return async () => {
@@ -274,6 +281,6 @@ function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<str
   }
 }
 
-/** Some runtimes have no `process`. */
+/** Reads `NODE_ENV`. Some runtimes have no `process`. */
 const readEnvironment = (): string | undefined =>
   (globalThis as { process?: { env?: { NODE_ENV?: string } } }).process?.env?.NODE_ENV

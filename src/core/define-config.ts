@@ -1,8 +1,9 @@
 import type { ConfigInput } from '../infer/config-input.js'
 
 /**
- * Returns a configuration unchanged, with a type that knows the names of its collections and the shape of
- * their documents. The compiler checks a literal; `createCollectionService` checks an imported JSON file.
+ * Returns a configuration unchanged, with a type that knows the names of its collections and the shape of their
+ * documents. The compiler checks a configuration that is written as a literal. `createCollectionService` checks an
+ * imported JSON file at run time.
  *
  * @example
  * ```ts
@@ -13,6 +14,6 @@ import type { ConfigInput } from '../infer/config-input.js'
  * ```
  */
 export function defineConfig<const C>(config: ConfigInput<C>): C {
-  // `ConfigInput<C>` and `C` describe the same object: one checks it, the other keeps its names.
+  // `ConfigInput<C>` and `C` describe the same object: the first type checks it, the second keeps the literal names.
   return config as unknown as C
 }

@@ -1,4 +1,7 @@
-/** One validation error of a request: its position, its code, and what would be valid. It never repeats a value. */
+/**
+ * One validation error of a request: its position, its code, and what would be valid. It never repeats a value of the
+ * request.
+ */
 export interface Fault {
   /** A JSON pointer into the body, or the name of a query parameter. */
   readonly path: string
@@ -8,7 +11,7 @@ export interface Fault {
   readonly message: string
 }
 
-/** The codes of errors. They are stable; only the HTTP layer knows their status. */
+/** The codes of errors. They are stable. Only the HTTP layer maps them to status codes. */
 export type ErrorCode =
   | 'invalid_json'
   | 'invalid_query'
@@ -41,10 +44,11 @@ export const REFUSAL_STATUSES = [400, 403, 409, 422] as const
 
 export type RefusalStatus = (typeof REFUSAL_STATUSES)[number]
 
-// Registered symbols also recognise an error of another copy of this package (ESM and CommonJS in one process).
+// A registered symbol, so that `isServiceError` also recognizes an error of another copy of this package (ESM and
+// CommonJS in one process).
 const SERVICE_ERROR = Symbol.for('collection-service.ServiceError')
 
-/** The error of an operation. `cause` is logged and never leaves the process. */
+/** The error of a failed operation. `cause` is logged and never leaves the process. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly Fault[]
@@ -52,7 +56,7 @@ export class ServiceError extends Error {
   readonly retryAfter: number | undefined
   /** The index of the rejected operation in a batch. */
   readonly operation: number | undefined
-  /** The status that a hook rejected a write with; set if the code is `refused`. */
+  /** The status with which a hook rejected a write. Set only if the code is `refused`. */
   readonly status: RefusalStatus | undefined
   readonly [SERVICE_ERROR] = true
 
@@ -78,7 +82,7 @@ export class ServiceError extends Error {
 }
 
 /**
- * True for a `ServiceError` of any copy of this package; never throws.
+ * Whether a value is a `ServiceError`, from any copy of this package. Never throws.
  *
  * @example
  * ```ts

@@ -1,7 +1,10 @@
-/** The caller of some work, for queues: a text, or a function that finds it when a queue needs it. */
+/**
+ * Identifies the caller of some work to a queue: a string, or a function that returns the string. The function is
+ * called only when a queue needs the string.
+ */
 export type QueueCaller = string | (() => string | undefined)
 
-/** The text of a caller. */
+/** Returns the string of a caller. */
 export const textOf = (caller: QueueCaller | undefined): string | undefined =>
   typeof caller === 'function' ? caller() : caller
 
@@ -12,21 +15,21 @@ interface QueueEntry<T> {
 }
 
 /**
- * A queue of entries with callers. The callers are served in turn, the entries of one caller in order of arrival, so
- * a caller with many entries delays another one by a single entry at a time. A caller is any text; all entries
- * without a caller share one. Lists are arrays: entries of a long-lived set may stay in memory until the next full
- * garbage collection.
+ * A queue that serves callers in turn, and the entries of each caller in order of arrival. So a caller with many
+ * entries delays each other caller by only one entry at a time. A caller is any string. All entries without a caller
+ * count as entries of one caller. The lists are arrays, because entries of a long-lived set may stay in memory until
+ * the next full garbage collection.
  */
 export class FairQueue<T> {
   readonly #capacity: number
-  /** Lists by caller, the next one to serve first; no list is empty. */
+  /** The entries of each caller. The first caller is served next. No list is empty. */
   readonly #lists = new Map<string, QueueEntry<T>[]>()
-  /** The caller that was served last: it comes after all others. */
+  /** The caller that was served last. It comes after all other callers. */
   #last: string | undefined
   #length = 0
   #entered = 0
 
-  /** `capacity`: the most entries. Default: no limit. */
+  /** `capacity` is the most entries that may wait. Default: no limit. */
   constructor(capacity = Number.POSITIVE_INFINITY) {
     this.#capacity = capacity
   }
@@ -36,9 +39,9 @@ export class FairQueue<T> {
   }
 
   /**
-   * Adds an entry; an entry of several callers is added for the one with the fewest entries. Beyond the capacity, the
-   * last entry of the caller with the most entries is removed and returned. That may be the new entry: among callers
-   * with as many entries, the latest entry loses.
+   * Adds an entry. If it has several callers, it is added for the caller with the fewest entries. If the queue then
+   * exceeds its capacity, removes and returns the last entry of the caller with the most entries, which may be the new
+   * entry. Among callers with equally many entries, the most recently added entry is removed.
    */
   add(entry: T, ...callers: readonly (string | undefined)[]): T | undefined {
     const caller = this.#leastBusy(callers)
@@ -50,18 +53,18 @@ export class FairQueue<T> {
     return this.#length > this.#capacity ? this.#evict() : undefined
   }
 
-  /** Records that a caller was served without waiting. */
+  /** Records that a caller was served without waiting in the queue. It then comes after all other callers. */
   pass(caller = ''): void {
     this.#last = caller
   }
 
-  /** The entry that is served next. */
+  /** Returns the entry that is served next, without removing it. */
   peek(): T | undefined {
     for (const [caller, [first]] of this.#lists) if (caller !== this.#last) return first?.entry
     return this.#lists.get(this.#last ?? '')?.[0]?.entry
   }
 
-  /** Removes and returns the next entry that `mayGo` allows. Default: all. */
+  /** Removes and returns the next entry for which `mayGo` returns true. Default: any entry may go. */
   take(mayGo: (entry: T) => boolean = all): T | undefined {
     const last = this.#last
     for (const [caller, list] of this.#lists) {
@@ -83,7 +86,7 @@ export class FairQueue<T> {
     return false
   }
 
-  /** All entries, by caller. */
+  /** Iterates over all entries, grouped by caller. */
   *[Symbol.iterator](): Generator<T, void, undefined> {
     for (const list of [...this.#lists.values()]) for (const { entry } of [...list]) yield entry
   }

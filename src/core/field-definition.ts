@@ -1,4 +1,7 @@
-/** A comment for readers; ignored, and allowed in every object of a configuration except literals and filters. */
+/**
+ * Allows a `$comment` for human readers, which the service ignores. Every object of a configuration may have a
+ * comment, except literal values and filters.
+ */
 export interface Commented {
   readonly $comment?: string
 }
@@ -9,7 +12,7 @@ interface CommonAttributes extends Commented {
   readonly required?: boolean
   /** A `null` in a body is accepted and means "absent". */
   readonly nullable?: boolean
-  /** Set on create only. */
+  /** The property can be set only when the document is created. */
   readonly immutable?: boolean
 }
 
@@ -51,7 +54,7 @@ export type FieldDefinition =
       readonly items: FieldDefinition
       readonly minItems?: number
       readonly maxItems?: number
-      /** Makes filters on one of the elements fast. Needs `maxItems` of at most 1,000. */
+      /** Makes filters that look for an element fast. Needs `maxItems` of at most 1,000. */
       readonly index?: boolean
       readonly default?: readonly unknown[]
     })
@@ -63,11 +66,14 @@ export type FieldDefinition =
   | (CommonAttributes & { readonly type: 'json'; readonly default?: unknown })
   | (ScalarAttributes & {
       readonly type: 'reference'
-      /** The collection of the document whose `_id` this is. */
+      /** The collection of the referenced document. The value of the field is the `_id` of that document. */
       readonly collection: string
-      /** The effect on this document when the other is deleted. Default: the delete is rejected. */
+      /**
+       * The effect on this document when the referenced document is deleted. Default `restrict`: the delete is
+       * rejected.
+       */
       readonly onDelete?: 'restrict' | 'cascade' | 'unset'
-      /** Fields of this document, each with the field of the other document that must have the same value. */
+      /** Maps fields of this document to the fields of the referenced document that must have the same values. */
       readonly match?: { readonly [here: string]: string }
       readonly default?: string
     })

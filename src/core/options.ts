@@ -2,13 +2,13 @@ import { ConfigError, type ConfigFault } from './errors.js'
 import { suggest } from './fields/schema/names.js'
 import { isObject, isPlainObject } from './json/own-properties.js'
 
-/** The requirement of an option: a check of its value, and the text of the requirement. */
+/** The requirement for an option: a function that checks its value, and a text that says which values are allowed. */
 export type Expectation = readonly [isValid: (value: unknown) => boolean, allowed: string]
 
-/** All allowed options by name. */
+/** The requirements of all allowed options, by name. */
 export type Expectations = { readonly [name: string]: Expectation }
 
-/** An option that is validated elsewhere. */
+/** Accepts any value: for an option that is validated elsewhere. */
 export const ANY: Expectation = [() => true, 'anything']
 
 /** Requires a function. */
@@ -27,12 +27,12 @@ export const wholeNumber = (min: number, max: number): Expectation => [
 ]
 
 /**
- * The errors of options that are unknown or have a wrong type; `undefined` counts as absent. `at`: the path of the
- * options.
+ * Returns an error for each option that is unknown or has an invalid value. `undefined` counts as absent. `at` is the
+ * path of the options in these errors.
  */
 export function judgeOptions(options: unknown, expected: Expectations, at = ''): readonly ConfigFault[] {
   if (!isObject(options)) return [{ path: at, message: 'must be an object' }]
-  // Only own properties are read: those of a `Map` or of a class would be lost.
+  // Only own properties are read, so the contents of a `Map` or of a class instance would be ignored.
   if (!isPlainObject(options)) return [{ path: at, message: 'must be a plain object' }]
   const known = Object.keys(expected)
   return Object.entries(options).flatMap(([name, value]): ConfigFault[] => {

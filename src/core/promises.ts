@@ -5,17 +5,17 @@ export const isPromise = <T>(value: MaybePromise<T>): value is Promise<T> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 
 /**
- * Continues with a value: at once if it is not a promise. A storage in memory returns no promises, and a request that
- * never waits costs half of one that does.
+ * Calls `next` with a value: synchronously if the value is not a promise. The in-memory storage returns no promises,
+ * and a request that never waits costs half as much as a request that waits.
  */
 export const whenReady = <T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
 ): MaybePromise<U> =>
-  // The promise of a storage may have a `then` that returns nothing.
+  // A storage may return an object whose `then` returns nothing, so the object is first turned into a real promise.
   isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 
-/** Works on one item after another; returns a promise if any of them takes waiting. */
+/** Calls `work` for one item after another. Returns a promise only if a call of `work` returns a promise. */
 export function inTurn<T>(all: Iterable<T>, work: (one: T) => MaybePromise<void>): MaybePromise<void> {
   const left = all[Symbol.iterator]()
   const goOn = (): MaybePromise<void> => {
@@ -28,7 +28,7 @@ export function inTurn<T>(all: Iterable<T>, work: (one: T) => MaybePromise<void>
 }
 
 /**
- * Ignores the rejection of a promise that a host's function has returned: an unhandled rejection would end the
+ * Ignores the rejection of a promise that a host's function has returned. An unhandled rejection would end the
  * process.
  */
 export function ignoreFailure(returned: unknown): void {
@@ -48,7 +48,7 @@ export const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> 
     signal.addEventListener('abort', end)
   })
 
-/** Creates a function that runs work with the same key one after another. */
+/** Returns a function that runs pieces of work with the same key one after another. */
 export function createOrder(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>()
   return (key, work) => {

@@ -2,35 +2,39 @@ import { bounds } from './bounds.js'
 import type { MaybePromise } from './types.js'
 
 /**
- * The rest of the current slice, in steps of about 50 ns, the cost of one comparison. Work subtracts its steps from
- * `left` and pauses at zero or below. Steps are counted because some runtimes stop their clocks.
+ * The time slice in which some work runs. `left` is the number of steps that remain; one step takes about 50 ns, the
+ * cost of one comparison. Work subtracts its steps from `left` and pauses when `left` is zero or less. Steps are
+ * counted instead of time because some runtimes stop their clocks while code runs.
  */
 export interface Slice {
   left: number
 }
 
-/** Work that may be long: it yields when its slice is used up, and continues with a new one. */
+/** Work that may take long: a generator that yields when its slice is used up, and continues in a new slice. */
 export type Sliced<T> = Generator<void, T, void>
 
-/** A slice without an end, for work that is short or that delays no other work. */
+/** Returns a slice without an end, for work that is short or that delays no other work. */
 export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 
-/** Runs work to its end at once. Only for work that may use `endless`. */
+/** Runs work to its end without a pause. Only for work that may use an `endless` slice. */
 export const runAtOnce = <T>(start: (slice: Slice) => Sliced<T>): T => start(endless()).next().value as T
 
-/** The steps of writing this many characters of JSON. */
+/** Returns the number of steps that it takes to write this many characters of JSON. */
 export const stepsToWrite = (characters: number): number =>
   10 + (characters > bounds.longText ? characters / 4 : characters / 16)
 
-/** Work that waits for its turn. */
+/** The state of a piece of work that waits for its turn. */
 interface TurnCounts {
-  /** The slices that it has had. */
+  /** The number of slices in which it ran. */
   had: number
-  /** The turns in which it was first in line and did not run. */
+  /** The number of turns in which it was first in line and did not run. */
   missed: number
 }
 
-/** The work with the fewest slices comes first, so that endless work does not delay work that is nearly done. */
+/**
+ * The waiting work. The work that ran in the fewest slices comes first, so that endless work does not delay work that
+ * is nearly done.
+ */
 const waiting: TurnCounts[] = []
 
 function standInLine(me: TurnCounts): void {
@@ -38,18 +42,27 @@ function standInLine(me: TurnCounts): void {
   waiting.splice(place < 0 ? waiting.length : place, 0, me)
 }
 
-/** The slices that have run since the process began. An unchanged number after a turn means that none has run. */
+/**
+ * The number of slices that have run since the process began. If a turn of the event loop does not change it, no slice
+ * ran in that turn.
+ */
 let slicesRun = 0
 
-/** The number of first slices since the last turn that were too short; longer ones count as several. */
+/**
+ * The number of first slices that were used up since the last turn of the event loop. A longer first slice counts as
+ * several.
+ */
 let crowd = 0
 
-/** Once new work in one turn has filled a slice, further work gets a minimal first slice: enough for short work. */
+/**
+ * Whether new work in this turn has already used up a whole slice. Further new work then gets a minimal first slice,
+ * which is enough for short work.
+ */
 const isCrowded = (): boolean => crowd >= bounds.slice / bounds.firstSlice
 
 /**
- * Takes the first slice of work on this many documents, which counts as used. The slices taken add up until some work
- * waits for a turn.
+ * Returns the number of steps of a first slice for work on this many documents, and counts this slice as used up. The
+ * count is reset when some work waits for a turn.
  */
 export function takeFirstSlice(documents: number): number {
   if (isCrowded()) return bounds.leastSlice
@@ -58,7 +71,10 @@ export function takeFirstSlice(documents: number): number {
   return first
 }
 
-/** The steps of all work so far that did not wait for a turn. The difference around a call is its cost. */
+/**
+ * The steps of all work since the process began, except steps after a wait for a turn. The difference between before
+ * and after a call is the cost of the call.
+ */
 let steps = 0
 
 export const stepsTaken = (): number => steps
@@ -67,14 +83,17 @@ export function addSteps(more: number): void {
   steps += more
 }
 
-/** The turns after which the first in line loses its place: its runtime may have dropped it. */
+/**
+ * The number of turns after which the first in line moves to the end if it does not run. Its runtime may have dropped
+ * it.
+ */
 const PATIENCE = 100
 
 /**
- * Runs work in slices; one slice of all work of the process runs between two turns of the event loop. The first,
- * short slice runs at once: if the work ends in it, the result is returned without a promise. When the signal aborts,
- * work ends at its next pause and throws the signal's reason. `signal` is called at the first pause. Work on many
- * documents can have a longer first slice.
+ * Runs work in slices. Between two turns of the event loop, only one slice of all work of the process runs. The first,
+ * short slice runs immediately: if the work ends in it, the result is returned without a promise. `signal` is called
+ * at the first pause. When the signal that it returns aborts, the work ends at its next pause and throws the signal's
+ * reason. `first` is the number of steps of the first slice, which may be longer for work on many documents.
  */
 export function runSliced<T>(
   start: (slice: Slice) => Sliced<T>,
@@ -90,7 +109,7 @@ export function runSliced<T>(
   return runInTurns(work, slice, signal)
 }
 
-/** The same, until the deadline of a call. */
+/** Runs work in slices until the deadline of a call. */
 export const runWithin = <T>(
   { deadline }: { readonly deadline: { readonly signal: AbortSignal } },
   start: (slice: Slice) => Sliced<T>,
@@ -145,15 +164,16 @@ async function waitForTurn(me: TurnCounts, signal: AbortSignal | undefined): Pro
 }
 
 /**
- * Lets all other work in the event loop run first. `setImmediate` lets sockets go first, which a due timer does not
- * guarantee. Each work waits by itself: on workers, the timer of one request does not fire for another.
+ * Waits until the event loop has run all other work that is due. Uses `setImmediate` if there is one, because it lets
+ * sockets go first; a timer that is already due does not guarantee that. Each call creates a promise of its own,
+ * because on workers the timer of one request does not fire for another request.
  */
 export const nextTurn = (): Promise<void> => endOfTurn() ?? new Promise((resolve) => later(resolve, 0))
 
 /**
- * Waits for the end of this turn of the event loop; `undefined` if the runtime has no `setImmediate`. Responses sent
- * together wake their readers once, and their code stays in the caches of the processor: with 32 busy connections, a
- * create costs little more than half of a create whose response is sent alone.
+ * Waits for the end of this turn of the event loop; `undefined` if the runtime has no `setImmediate`. Responses that
+ * are sent together wake their readers only once, and the code of each stage stays in the caches of the processor. So
+ * with 32 busy connections, a create costs little more than half as much as a create whose response is sent alone.
  */
 export const endOfTurn = (): Promise<void> | undefined =>
   soon ? new Promise((resolve) => soon(resolve)) : undefined
@@ -162,7 +182,8 @@ const { setImmediate: given } = globalThis as {
   readonly setImmediate?: ((run: () => void) => unknown) & { readonly clock?: unknown }
 }
 
-// The runtime's own functions, captured on load: the fake timers of a test must not stop work under way. Fake timers
-// of vitest or jest that were installed before have a `clock`: requests must not wait until a test advances it.
+// The runtime's own functions, captured on load, so that the fake timers of a test cannot stop work in progress. Fake
+// timers of vitest or jest that were installed before have a `clock`. They are not used, because requests must not
+// wait until a test advances the clock.
 const soon = given && !given.clock ? given : undefined
 const later = setTimeout

@@ -6,7 +6,7 @@ export type { Commented, FieldDefinition, FieldTypeName } from './field-definiti
 /** A JSON object: a document, a body, or a part of one. */
 export type JsonObject = { readonly [name: string]: unknown }
 
-/** A value, or a promise of one where the value takes time. */
+/** A value, or a promise of the value if it is not available yet. */
 export type MaybePromise<T> = T | Promise<T>
 
 /** The operators of conditions (CONTRACT.md §3.3). */
@@ -22,30 +22,33 @@ export type OperatorName =
   | '$regex'
   | '$exists'
 
-/** A filter as the query language writes it: `{ "status": "published", "views": { "$gte": 10 } }`. */
+/** A filter in the query language, as JSON: `{ "status": "published", "views": { "$gte": 10 } }`. */
 export type WhereConfig = { readonly [path: string]: unknown }
 
-/** A claim: the values of one field in the documents that match, such as the teams that a caller belongs to. */
+/** A claim: the values of one field in all documents that match, for example the teams that a caller belongs to. */
 export interface ClaimConfig extends Commented {
   /** The collection of the documents. */
   readonly from: string
   /** Selects the documents; may contain `"$user.<field>"` and `"$now"`, but no other claim. */
   readonly where: WhereConfig
-  /** `_id`, or a top-level field with a single value. */
+  /** The field whose values the claim contains: `_id`, or a top-level field with a single value. */
   readonly take: string
 }
 
 /** The rule for one subject and one operation. */
 export interface RuleConfig extends Commented {
-  /** Only these properties. `[]` means none. */
+  /** Restricts the rule to these properties. `[]` means none. */
   readonly pick?: readonly string[]
-  /** All but these properties; with `pick`, the picked ones without these. */
+  /** Excludes these properties. With `pick`: the rule covers the picked properties without these. */
   readonly omit?: readonly string[]
-  /** Only these stored documents. */
+  /** Restricts the rule to stored documents that match. */
   readonly where?: WhereConfig
-  /** A filter that the document must match as stored. On update it defaults to `where`; `{}` requires nothing. */
+  /**
+   * A filter that the document must match as it would be stored. On update it defaults to `where`; `{}` requires
+   * nothing.
+   */
   readonly check?: WhereConfig
-  /** Values that replace those of the body; may contain `"$user.<field>"` and `"$now"`. */
+  /** Values that replace values of the body. They may contain `"$user.<field>"` and `"$now"`. */
   readonly set?: JsonObject
 }
 
@@ -63,7 +66,7 @@ export type GrantConfig =
 /** A collection: its schema, its permissions and its indexes. */
 export interface CollectionConfig extends Commented {
   readonly schema: { readonly [field: string]: FieldDefinition }
-  /** Keys: `*`, `user`, `owner` and role names. Default: no subject may do anything. */
+  /** Permissions by subject: `*`, `user`, `owner` or the name of a role. Default: no subject may do anything. */
   readonly permissions?: { readonly [subject: string]: GrantConfig }
   /** Whether undeclared properties are stored and returned. Default false: they are validation errors. */
   readonly additionalProperties?: boolean
@@ -77,43 +80,50 @@ export interface CollectionConfig extends Commented {
 
 /** The configuration of accounts. */
 export interface AuthConfig extends Commented {
-  /** The unique string field of `users` that names an account. */
+  /** The unique string field of `users` that identifies an account. */
   readonly identifier?: string
-  /** The hash field of `users`. */
+  /** The hash field of `users` that holds the password. */
   readonly secret?: string
   /** The field of `users` that holds the role. Default: none. */
   readonly roleField?: string
   /** Whether anyone may register. Default true. */
   readonly register?: boolean
-  /** Default 30. */
+  /** Days after which a session ends. Default 30. */
   readonly sessionDays?: number
-  /** Sessions of an account, 1 to 1,000: a login beyond them ends the oldest. Default 100. */
+  /** The most sessions of an account, 1 to 1,000: a further login ends the oldest session. Default 100. */
   readonly sessions?: number
-  /** bcrypt's cost, 10 to 15. Default 12. */
+  /** The cost of bcrypt, 10 to 15. Default 12. */
   readonly cost?: number
-  /** The timestamp of `users` since which its identifier is verified. Default `null`: no verification. */
+  /**
+   * The timestamp field of `users` for the time at which the identifier was verified. Default `null`: no verification.
+   */
   readonly verifiedField?: string | null
-  /** Whether an account is active only after its verification. Needs `verifiedField` and `options.deliver`. */
+  /**
+   * Whether an account is active only after its identifier was verified. Needs `verifiedField` and `options.deliver`.
+   */
   readonly requireVerified?: boolean
-  /** Minutes for which a token for a new secret is valid. Default 60. */
+  /** Minutes for which a token to reset a secret is valid. Default 60. */
   readonly resetMinutes?: number
-  /** Claims by name: attributes of a caller, read from other documents. Rules see each as `$user.<name>`. */
+  /**
+   * Claims by name. A claim is an attribute of the caller that is read from other documents. Rules see it as
+   * `$user.<name>`.
+   */
   readonly claims?: { readonly [name: string]: ClaimConfig }
 }
 
 /** The limits of one request, and of the streams of changes. */
 export interface Limits {
-  /** Documents of a list without a limit of its own. Default: `maxLimit`. */
+  /** The limit of a list whose query has no limit. Default: `maxLimit`. */
   readonly defaultLimit: number | null
-  /** Default: none. */
+  /** The largest limit that a query may have. Default: none. */
   readonly maxLimit: number | null
-  /** Default 1,048,576. */
+  /** Bytes of a request body. Default 1,048,576. */
   readonly bodyBytes: number
-  /** Bytes of a document as JSON, in the form that its writer may read. Default 2,097,152. */
+  /** Bytes of a document as JSON. Only the parts that its writer may read or has given count. Default 2,097,152. */
   readonly documentBytes: number
-  /** Default 8,192. */
+  /** Bytes of a query string. Default 8,192. */
   readonly queryBytes: number
-  /** Field-operator pairs of a query. Default 64. */
+  /** Conditions of a query: pairs of a field and an operator. Default 64. */
   readonly conditions: number
   /** Values of a query. Default 100. */
   readonly values: number
@@ -127,11 +137,14 @@ export interface Limits {
   readonly added: number
   /** Seconds from the request to the first byte of the response. Default 10. */
   readonly requestSeconds: number
-  /** Streams of changes that a process serves; one caller, or one address, may have a tenth. Default 1000. */
+  /**
+   * Streams of changes that a process serves. A single caller, or a single address, may have a tenth of them. Default
+   * 1000.
+   */
   readonly subscribers: number
-  /** Hours for which a stream can resume where it ended. Default 24. */
+  /** Hours for which a stream of changes can resume from the position where it ended. Default 24. */
   readonly changesHours: number
-  /** Bytes of documents in the log of changes; beyond them the oldest are deleted. Default 1,073,741,824. */
+  /** Bytes of documents in the log of changes. Beyond them, the oldest changes are deleted. Default 1,073,741,824. */
   readonly changesBytes: number
 }
 
@@ -141,14 +154,14 @@ export interface Limits {
  */
 export interface Config extends Commented {
   readonly $schema?: string
-  /** Accepted findings of `check`: `"<code> <pointer>"`, and ` - ` with the reason. */
+  /** Findings of `check` that are accepted: `"<code> <pointer>"`, optionally followed by ` - ` and a reason. */
   readonly $ignore?: readonly string[]
   readonly collections: { readonly [name: string]: CollectionConfig }
   readonly auth?: AuthConfig
   readonly limits?: Partial<Limits> & Commented
 }
 
-/** A caller, as the host identifies one. `null` instead of a caller means anonymous. */
+/** A caller that the host has identified. `null` instead of a caller means anonymous. */
 export interface Caller {
   readonly id: string
   readonly roles?: readonly string[]
@@ -162,30 +175,36 @@ export type Document = { readonly _id: string } & JsonObject
 export interface ServiceOptions {
   /** Identifies the caller of a request. If it throws, or the caller has no string `id`, the response is a 500. */
   readonly authenticate?: (request: Request) => Caller | null | Promise<Caller | null>
-  /** With `authenticate`: whether the service keeps its own accounts too. Default false. */
+  /** Whether the service keeps its own accounts even if `authenticate` is set. Default false. */
   readonly accounts?: boolean
-  /** Default `""`: the routes begin at `/`. */
+  /** The prefix of all paths. Default `""`: the routes begin at `/`. */
   readonly basePath?: string
-  /** Default: other origins cannot read responses. `headers`: request headers allowed beside those of the contract. */
+  /**
+   * The other origins that may read responses. Default: none. `headers`: request headers that are allowed in addition
+   * to those of the contract.
+   */
   readonly cors?: { readonly origins: readonly string[] | '*'; readonly headers?: readonly string[] }
   /**
-   * The client's address for the throttle of logins. Default: the socket's address under the Node mount.
-   * Without an address, attempts count by identifier alone.
+   * Returns the client's address, by which logins are throttled. Default: the socket's address under the Node mount.
+   * Without an address, login attempts are counted only by identifier.
    */
   readonly clientAddress?: (request: Request) => string | null | undefined
-  /** Default: bcrypt at `auth.cost`, one hash at a time. */
+  /** Hashes secrets. Default: bcrypt with the cost `auth.cost`, one hash at a time. */
   readonly hasher?: Hasher
-  /** Default: the console for `warn` and `error`. */
+  /** Receives log messages. Default: `warn` and `error` go to the console. */
   readonly logger?: Partial<Logger>
-  /** Whether a collection open to everyone is an error. Default: `NODE_ENV` is `production`. */
+  /** Whether a collection that is open to everyone is an error. Default: true if `NODE_ENV` is `production`. */
   readonly production?: boolean
-  /** Milliseconds since 1970. Default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number
   /** Whether `GET /_openapi.json` describes what its caller may do (CONTRACT.md §8, "OpenAPI"). Default false. */
   readonly openapi?: boolean
   /** Sends tokens to the owners of accounts, for example by mail. Without it, no secret can be reset. */
   readonly deliver?: Deliver
-  /** Receives work that continues after the response, for runtimes that would stop it: `waitUntil`. Never rejects. */
+  /**
+   * Receives work that continues after the response, for runtimes that would otherwise stop it: pass it to
+   * `waitUntil`. The promise never rejects.
+   */
   readonly background?: (work: Promise<void>) => void
   /**
    * Called once for each request, after its last byte or when its client has disconnected, in the request's own async
@@ -201,17 +220,23 @@ export interface ServiceOptions {
 
 /** The service as a function of a web-standard request. It never rejects and never throws. */
 export interface Handler<C = unknown> {
-  // Frameworks pass up to two more arguments. A handler with more parameters would look like an error handler
-  // of Express and Connect, whose first argument is `any`: only `toNodeHandler` makes one for Node.
+  // Frameworks pass up to two more arguments. A handler that accepts a further one would look like an error handler of
+  // Express and Connect, whose first argument is `any`. Only `toNodeHandler` makes a handler for Node.
   // biome-ignore lint/suspicious/noExplicitAny: frameworks pass any type
   (request: Request, second?: any, third?: any, ...none: readonly undefined[]): Promise<Response>
-  /** Opens the storage, once. Rejects with the cause. The first request opens it too, but answers 503 on failure. */
+  /**
+   * Opens the storage, if it is not open yet. Rejects with the cause if that fails. The first request also opens the
+   * storage, but returns 503 if that fails.
+   */
   ready(): Promise<void>
   /** Waits for requests in flight, at most `limits.requestSeconds`, then closes the adapter. */
   close(): Promise<void>
-  /** The same service for a caller that the host has identified. It ignores `Authorization` and has no `/auth`. */
+  /**
+   * Returns a handler of the same service for a caller that the host has identified. It ignores `Authorization` and
+   * has no `/auth` routes.
+   */
   as(caller: Caller | null): Handler<C>
-  /** The prefix of its paths, without a slash at the end: `createClient` adds it. */
+  /** The prefix of all paths, without a slash at the end. `createClient` adds it to its paths. */
   readonly basePath: string
   /** For the compiler only: the type of the configuration, from which clients derive the collections. */
   readonly '~config'?: C

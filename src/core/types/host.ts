@@ -7,15 +7,15 @@ export interface Logger {
 
 /**
  * Hashes secrets. `verify` returns false for a hash that it cannot read. `caller` is an opaque name of the request's
- * caller: a hasher with a queue serves callers in turn, so that one with many secrets does not delay the others.
- * Absent: one common caller for all such secrets.
+ * caller: a hasher with a queue serves callers in turn, so that a caller with many secrets does not delay others.
+ * Secrets without `caller` count as secrets of one caller.
  */
 export interface Hasher {
   hash(secret: string, signal?: AbortSignal, caller?: string): Promise<string>
   verify(secret: string, hash: string, signal?: AbortSignal, caller?: string): Promise<boolean>
 }
 
-/** The part that every message to the owner of an account has. */
+/** The properties that every message to the owner of an account has. */
 interface Addressed {
   /** The identifier to which the message is sent, in stored form. */
   readonly to: string
@@ -24,10 +24,16 @@ interface Addressed {
 }
 
 /**
- * A message to the owner of an account (CONTRACT.md §4, "Delivery"). `reset`: a token for a new secret;
- * `verification`: a token that proves that the identifier is the owner's; `new-identifier`: a token that sets a new
- * identifier. Without a token: `already-registered`, another registration used this identifier;
- * `identifier-changing`, a request with the account's secret asked for another identifier.
+ * A message to the owner of an account (CONTRACT.md §4, "Delivery"). With a token:
+ *
+ * - `reset`: the token sets a new secret.
+ * - `verification`: the token proves that the identifier belongs to the owner.
+ * - `new-identifier`: the token sets a new identifier.
+ *
+ * Without a token:
+ *
+ * - `already-registered`: another registration used this identifier.
+ * - `identifier-changing`: a request with the account's secret asked for another identifier.
  */
 export type Delivery = Addressed &
   (
@@ -43,16 +49,18 @@ export type Delivery = Addressed &
 /** Sends a message. An error that it throws is logged and not returned to the client. */
 export type Deliver = (delivery: Delivery) => void | Promise<void>
 
-/** A call of the storage that a request made. */
+/** A call to the storage that a request made. */
 export interface StorageCall {
-  /** The name that the adapter gives itself (`StorageAdapter.system`), else `other`. */
+  /** The name that the adapter gives itself (`StorageAdapter.system`), or `other`. */
   readonly system: string
   readonly operation: 'list' | 'count' | 'stream' | 'write'
-  /** For a write in several collections, the first. Internal collections begin with `_`. */
+  /**
+   * The collection; for a write to several collections, the first. The names of internal collections begin with `_`.
+   */
   readonly collection: string
   /** Milliseconds since 1970, with fractions. */
   readonly startedAt: number
-  /** Until the call returned, or the request ended. */
+  /** The duration until the call returned or the request ended. */
   readonly milliseconds: number
   /** The code of the error, if the call failed. */
   readonly error?: string
@@ -71,11 +79,11 @@ export interface RequestEvent {
   readonly code?: string
   /** Milliseconds since 1970, with fractions. */
   readonly startedAt: number
-  /** Until the last byte was handed over, or the client had disconnected. */
+  /** The duration until the last byte was handed over or the client disconnected. */
   readonly milliseconds: number
-  /** Whether the client disconnected before the end of the response, or the response broke. */
+  /** Whether the client disconnected before the end of the response, or an error cut the response short. */
   readonly aborted: boolean
-  /** The first 100 calls. */
+  /** The first 100 calls to the storage. */
   readonly storage: readonly StorageCall[]
   /** `user`: an account of the service; `host`: a caller that the host has identified. */
   readonly caller: 'anonymous' | 'user' | 'host'
@@ -88,7 +96,7 @@ export interface Page {
   readonly html: string
   /** The content security policy of the document, with the hashes of its script and its style. */
   readonly policy: string
-  /** Its entity tag. */
+  /** The entity tag of the document. */
   readonly etag: string
 }
 

@@ -25,9 +25,9 @@ import {
 import { type Cascade, findUnset, type Holder, planUnset, withoutCascade } from './unset-references.js'
 
 /**
- * Deletes a document and its cascade one after another, each after its hook has run, so that a hook sees the effects of
- * the ones before, in an order that is the same on every storage. Only while writes are pending: they take effect
- * together.
+ * Deletes a document and then the documents of its cascade, one after another. The hook of each document runs before
+ * its delete, so it sees the effects of the earlier deletes. The order is the same on every storage. Only for a store
+ * that keeps its writes pending, because they must take effect together.
  */
 async function deleteAsked(call: Call, target: WriteTarget): Promise<void> {
   const { store } = call
@@ -39,7 +39,7 @@ async function deleteAsked(call: Call, target: WriteTarget): Promise<void> {
     const done = await findCascade(call, { collection, stored, count })
     const taken = await takeWithDelete(call, collection.name, [stored._id])
     const steps = [
-      // A document that changes meanwhile may refer to another one then.
+      // Requires the versions that were found: after a concurrent write, a document may refer to another document.
       ...requireFound(done),
       { in: collection.name, remove: isId(stored._id) },
       ...taken.steps,
@@ -73,7 +73,7 @@ async function deleteAsked(call: Call, target: WriteTarget): Promise<void> {
   }))
 }
 
-/** The deleted documents in whose place hooks have created new ones. */
+/** Returns the keys of the deleted documents that hooks have created again under the same `_id`. */
 async function findStanding({ store }: Call, gone: Cascade): Promise<ReadonlySet<string>> {
   const standing = new Set<string>()
   for (const [name, versions] of gone)
@@ -82,8 +82,8 @@ async function findStanding({ store }: Call, gone: Cascade): Promise<ReadonlySet
 }
 
 /**
- * Deletes the cascade of a document in the order of `_id`, and returns the documents whose references hooks have
- * changed: these stay, with their own cascade. `isLed`: whether a hook has added operations so far.
+ * Deletes the cascade of a document in the order of `_id`. Returns the keys of the documents that stay, with their own
+ * cascade, because hooks have changed their references. `isLed` says whether a hook has already added operations.
  */
 async function deleteAllBelow(
   call: Call,
@@ -98,7 +98,7 @@ async function deleteAllBelow(
   const gone = new Set([keyOf(target)])
   const left = all.filter((one) => !gone.has(keyOf(one)))
   let going: ReadonlySet<string> = new Set(all.map(keyOf))
-  // One pace for all checks: each alone may be short.
+  // All checks share one pace, because a single check may be too short to pause.
   const pace = createPace(() => call.deadline.signal)
   let isStale = isLed
   for (const [i, one] of left.entries()) {
@@ -112,7 +112,8 @@ async function deleteAllBelow(
 }
 
 /**
- * Deletes a document of a cascade, and returns whether its hook added operations. A hook may have deleted it before.
+ * Deletes a document of a cascade, unless a hook has already deleted it. Returns whether its own hook added
+ * operations.
  */
 const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<boolean> =>
   call.store.write(async () => {
@@ -129,7 +130,10 @@ const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<bo
     }
   })
 
-/** Removes the references to deleted documents from a document; a hook may have changed it before. */
+/**
+ * Removes the references to deleted documents from a document. Reads the document again, because a hook may have
+ * changed it.
+ */
 const unsetAsked = (call: Call, collection: Collection, id: string, cascade: Cascade): MaybePromise<void> =>
   call.store.write(async () => {
     const { name } = collection
@@ -149,9 +153,10 @@ const unsetAsked = (call: Call, collection: Collection, id: string, cascade: Cas
 const NOTHING = { steps: [], done: undefined }
 
 /**
- * Deletes a document in the version for which its rule was checked, with its dependants: documents that refer to it
- * with `cascade`, in the version in which they do, and a user's sessions. Documents that refer to any of them with
- * `unset` lose the reference. It is one write. Throws the errors of `findTarget`, and `reference_in_use`,
+ * Deletes a document and its dependants in one write. Dependants are the documents that refer to it with `cascade`,
+ * directly or through other documents, and the sessions of a user. Documents that refer to a deleted document with
+ * `unset` lose the reference. The document must still be in the version for which its rule was checked, and each
+ * dependant in the version that has the reference. Throws the errors of `findTarget`, and `reference_in_use`,
  * `cascade_too_large`, `document_too_large`, `overloaded`.
  */
 export const deleteDocument = (call: Call, target: WriteTarget): MaybePromise<void> => {
@@ -168,7 +173,10 @@ export const deleteDocument = (call: Call, target: WriteTarget): MaybePromise<vo
   )
 }
 
-/** The steps that delete all of them, and then require that no document refers to any of them. */
+/**
+ * Plans the steps that delete a document and its cascade, and then require that no document refers to a deleted
+ * document.
+ */
 async function planRemoval(
   call: Call,
   { collection, stored, cascade, count }: Removal & { readonly cascade: Cascade },
@@ -176,11 +184,11 @@ async function planRemoval(
   const { service } = call
   const unsetting = await planUnset(call, cascade, count)
   const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
-  /** Only accounts have such a function. */
+  /** Called after the write. Only accounts have such a function, so there is at most one. */
   let after: Attempt<void>['after']
   for (const [name, versions] of cascade) {
     const others = [...versions].filter(([id]) => name !== collection.name || id !== stored._id)
-    // A document that has changed may refer to another one now.
+    // Requires the versions that were found: a document that has changed since then may refer to another document.
     steps.push(...others.map(([id, version]) => ({ in: name, require: id, version })))
     if (others.length > 0) steps.push({ in: name, remove: or(others.map(([id]) => isId(id))) })
     if (versions.size === 0) continue

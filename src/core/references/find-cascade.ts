@@ -12,10 +12,15 @@ import type { StoredDocument, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { type Cascade, MAX_CASCADE, readAll } from './unset-references.js'
 
-/** Counts the other documents that a delete removes or changes; in a batch, those of all its deletes. */
+/**
+ * Adds to the number of other documents that a delete removes or changes. All deletes of a batch share this number.
+ */
 export type Count = (documents: number) => void
 
-/** Throws `cascade_too_large` above the limit of documents that a delete may remove or change. */
+/**
+ * Returns a function that counts documents. It throws `cascade_too_large` above the limit of documents that a delete
+ * may remove or change.
+ */
 export function createCount({ shared }: Call): Count {
   let total = shared?.cascaded ?? 0
   return (documents) => {
@@ -33,8 +38,8 @@ export interface Removal {
 }
 
 /**
- * Finds the documents that refer to a document with `cascade`, and those that refer to them, and so on. Reads with the
- * service's own authority.
+ * Finds the documents that refer to a document with `cascade`, directly or through other documents. The result also
+ * contains the document itself. Reads with the service's own authority.
  */
 export async function findCascade(
   call: Call,
@@ -75,7 +80,7 @@ const referrersOf = (
 const refersTo = (field: FieldRef, ids: Iterable<string>): Filter =>
   or(Array.from(ids, (value): Filter => ({ kind: 'eq', field, value })))
 
-/** A document that another one may delete by cascade. */
+/** A document that the delete of another document may delete by cascade. */
 export interface Candidate {
   readonly collection: Collection
   readonly id: string
@@ -83,12 +88,12 @@ export interface Candidate {
 
 export const keyOf = ({ collection: { name }, id }: Candidate): string => `${name}/${id}`
 
-/** The steps of reading a document again. */
+/** The number of steps that it takes to read a document again. */
 const STEPS_A_LOOK = 200
 
 /**
- * The candidates that currently refer with `cascade`, directly or through each other, to one of `gone`. A candidate
- * that no longer exists was deleted before.
+ * Returns the keys of `gone`, and of the candidates in `left` that currently refer with `cascade` to a document of
+ * `gone`, directly or through other candidates. A candidate that no longer exists counts as deleted.
  */
 export async function findGoing(
   store: Store,
@@ -122,21 +127,24 @@ export async function findGoing(
   return going
 }
 
-/** The steps that require documents in the versions in which they were found. */
+/** Returns the steps that require that documents still have the versions in which they were found. */
 export const requireFound = (found: Cascade): readonly WriteStep[] =>
   [...found].flatMap(([collection, versions]) =>
     Array.from(versions, ([id, version]) => ({ in: collection, require: id, version })),
   )
 
-/** The steps that require that no document refers to deleted ones. */
+/**
+ * The steps that require that no document refers to a deleted document. `refuse` throws the error of a failed step.
+ */
 interface Referrers {
   readonly steps: readonly WriteStep[]
   readonly refuse: (failure: WriteFailure) => void
 }
 
 /**
- * Plans the steps, after those that delete, that require that no document refers to deleted ones. A document created
- * again in the same place may be referred to, except by references that restrict the delete.
+ * Plans the steps after a delete which require that no document refers to a deleted document. If a deleted document
+ * was created again under the same `_id` (`isStanding`), documents may refer to it, except with references that
+ * restrict the delete.
  */
 export function planReferrers(
   { referrers }: ServicePlan,
@@ -151,7 +159,8 @@ export function planReferrers(
     for (const { collection: from, field, onDelete } of referrers.get(name) ?? []) {
       const ids = onDelete === 'restrict' ? all : gone
       if (ids.length === 0) continue
-      // The next attempt finds references that were added meanwhile.
+      // Only a reference that restricts the delete is an error. The next attempt finds other references that a
+      // concurrent write has added.
       if (onDelete === 'restrict') restricts.add(steps.length)
       steps.push({ in: from, refuse: refersTo(field, ids) })
     }
@@ -164,7 +173,7 @@ export function planReferrers(
   }
 }
 
-/** The steps that delete the state belonging to deleted documents. */
+/** Returns the steps that delete the state that belongs to deleted documents, such as the sessions of a user. */
 export const takeWithDelete = (
   { service, deadline }: Call,
   name: string,
@@ -181,6 +190,6 @@ const tooLarge = (): ServiceError =>
 
 const VERSION: FieldRef = { path: '_version', type: 'integer', each: false }
 
-/** Matches one version of one document. */
+/** Returns a filter that matches a document only in this version. */
 export const versionFilter = ({ _id, _version }: StoredDocument): Filter =>
   and([isId(_id), { kind: 'eq', field: VERSION, value: _version }])

@@ -8,17 +8,18 @@ import type { Agreement } from '../request/store/attempt.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
 
-/** A write of one document; a new one has no `before`. */
+/** A write of one document. A new document has no `before`. */
 interface MatchedWrite {
   readonly before?: StoredDocument
   /**
-   * The values of properties that count as changed regardless of the stored value; `undefined` for none. Default: none.
+   * The properties that count as changed regardless of the stored value, with their new values; `undefined` for a
+   * removed property. Default: none.
    */
   readonly renewed?: ReadonlyMap<string, unknown>
-  /** Whether other documents may refer to the `_id` of a new document, because the client has chosen it. */
+  /** Whether other documents may already refer to the `_id` of a new document, because the client has chosen it. */
   readonly isNamed?: boolean
   readonly after: StoredDocument
-  /** Its path in the body if it is only a part of the body. */
+  /** The path of the document in the body, if it is only a part of the body. */
   readonly at?: string | undefined
   /** The caller who receives the errors. Default: an operator, who may see every name. */
   readonly asker?: Asker
@@ -28,18 +29,19 @@ interface MatchedWrite {
 
 const UNSEEN: Seen = { given: {}, isShown: () => false }
 
-/** The sides of a write that are evaluated before it is planned. */
+/** A document before and after a write, for the checks before the write is planned. */
 interface Changed extends Pick<MatchedWrite, 'renewed'> {
   readonly before?: JsonObject
   readonly after: JsonObject
 }
 
-/** Finds the values of a document that a reference may lead to; `undefined` if it may not. */
+/** Returns the values of the document that a reference points to; `undefined` if the reference is not allowed. */
 export type FindTarget = (reference: Reference) => JsonObject | undefined
 
 /**
- * Returns the invalid references among those that are new or whose own side has changed: each must lead to a document that
- * the caller may read, and match it (CONTRACT.md §2, "Match"), unless matching is evaluated later.
+ * Checks the references with a `match` that are new, or whose matched fields in this document have changed. Returns
+ * those whose target the caller may not read, or whose target does not match (CONTRACT.md §2, "Match"). With
+ * `isLater`, whether the target matches is checked later.
  */
 export const judgeMatches = (
   { matches }: ServicePlan,
@@ -62,7 +64,10 @@ const agrees = ({ pairs }: Match, holder: JsonObject, target: JsonObject): boole
     return value !== undefined && value === readThere(target)
   })
 
-/** The references of a match that must be evaluated. */
+/**
+ * Returns the references of a match that must be checked: all of them if a matched field of the document has changed,
+ * otherwise those that are new or `renewed`.
+ */
 function findRenewed(
   match: Match,
   collection: Collection,
@@ -95,7 +100,10 @@ const collectMatched = (
 ): readonly Reference[] =>
   collectReferences(fields, document).filter((reference) => reference.field === field)
 
-/** The conditions between a document and those that it refers to, and those that refer to it. */
+/**
+ * Returns the conditions that a write of a document must satisfy: between the document and the documents that it
+ * refers to, and between the documents that refer to it and the document.
+ */
 export function planAgreements(
   { matches }: ServicePlan,
   collection: Collection,
@@ -112,7 +120,10 @@ export function planAgreements(
 
 const NONE: readonly Agreement[] = []
 
-/** The evaluated references must match; removed ones need not match any more. */
+/**
+ * Plans the conditions on the references of a document: new and changed references must match. For a removed
+ * reference, an earlier condition of the same batch no longer applies.
+ */
 function planReferring(
   match: Match,
   collection: Collection,
@@ -141,7 +152,7 @@ function planReferring(
   ]
 }
 
-/** No document that refers to this one may mismatch its new values. */
+/** Plans the condition on the documents that refer to this document: each must match its new values. */
 function planReferred(
   match: Match,
   { before, after, renewed = NOTHING, isNamed = false }: MatchedWrite,
@@ -168,7 +179,7 @@ function planReferred(
 const keyOfReferred = ({ target, collection, ref }: Match, id: string): string =>
   JSON.stringify([target, id, '<', collection, placeOf(ref)])
 
-/** A missing value matches nothing. */
+/** Returns a filter for a value of a field. A missing value matches nothing. */
 const equals = (field: FieldRef, value: Ordered): Filter =>
   value === undefined ? nothing : { kind: 'eq', field, value }
 

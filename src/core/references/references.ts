@@ -20,11 +20,12 @@ import type { JsonObject, MaybePromise } from '../types.js'
 import { type FindTarget, judgeMatches } from './matches.js'
 
 /**
- * Finds the documents that a caller may refer to: existing and readable ones, with the values that a `match` compares.
+ * Finds a document that a caller may refer to, because it exists and the caller may read it. Returns the values that a
+ * `match` compares.
  */
 export type Referable = FindTarget
 
-/** Accepts every reference: for documents without any. */
+/** Accepts every reference. For collections without reference fields. */
 export const anyReferable: Referable = () => NO_VALUES
 
 const NO_VALUES: JsonObject = Object.freeze({})
@@ -36,8 +37,9 @@ export interface Updating {
 }
 
 /**
- * Finds the documents that a caller may refer to before bodies are evaluated, with one query per collection: those of
- * all ids in the bodies and the rules, and stored ones that a `match` may evaluate again.
+ * Reads the documents that a caller may refer to, before the bodies are evaluated, with one query per collection.
+ * These are the documents of all ids in the bodies and in the rules, and of the stored references that a `match` may
+ * check again.
  */
 export const findReferable = (
   call: Call,
@@ -60,7 +62,8 @@ function askReferable(
     return set ? [set] : []
   })
   const given = sets.length > 0 ? [...bodies, ...sets] : bodies
-  // A property that a rule drops may get a default, so the defaults of an empty body count too.
+  // A rule may drop a property, which then gets its default. So the references in the defaults of an empty body are
+  // read, too.
   const all = referring.some(({ defaultAt }) => defaultAt(now) !== undefined) ? [NO_VALUES, ...given] : given
   const references = all.flatMap((one) => collectPossible(referring, one, now))
   const matches = call.service.plan.matches.from.get(collection.name) ?? NO_MATCHES
@@ -69,8 +72,8 @@ function askReferable(
   const asked = moved.length > 0 ? groupIds([...references, ...moved]) : named
   const found = new Map<string, ReadonlyMap<string, JsonObject>>()
   const finding = inTurn(asked, ([name, ids]) => {
-    // Reads of a batch are counted. Stored references are only compared, by a match: the count must not reveal their
-    // targets.
+    // A batch counts the documents that it reads. Documents of stored references are not counted, because a match only
+    // compares them and the count must not reveal them.
     const counted = call.isInBatch ? (named.get(name) ?? NO_IDS) : ids
     const others = counted === ids ? NO_IDS : new Set([...ids].filter((id) => !counted.has(id)))
     const targets = findTargets(call, name, { counted, others }, comparedIn(matches, name))
@@ -86,13 +89,13 @@ function askReferable(
   )
 }
 
-/** The properties of a target that matches compare. */
+/** Returns the properties of documents of a target collection that the matches compare. */
 const comparedIn = (matches: readonly Match[], target: string): readonly string[] =>
   matches
     .filter((match) => match.target === target)
     .flatMap(({ pairs }) => pairs.map(({ there }) => there.path))
 
-/** The documents of a collection that a caller may refer to; `undefined` if the caller may read none. */
+/** Reads the documents of a collection that a caller may refer to; `undefined` if the caller may read none. */
 const findTargets = (
   call: Call,
   name: string,
@@ -118,7 +121,10 @@ const NO_REFERENCES: readonly Reference[] = []
 
 const NO_IDS: ReadonlySet<string> = new Set()
 
-/** The references that a document may have by a body, with the defaults of omitted properties. */
+/**
+ * Returns the references that a document with this body may have, including those in the defaults of omitted
+ * properties.
+ */
 function collectPossible(referring: readonly Field[], body: JsonObject, now: string): readonly Reference[] {
   const named = referring.filter(({ name }) => Object.hasOwn(body, name))
   const own = Object.fromEntries(named.map(({ name }) => [name, body[name]]))
@@ -126,8 +132,8 @@ function collectPossible(referring: readonly Field[], body: JsonObject, now: str
 }
 
 /**
- * The stored references whose own side of a `match` may change. Others are not read: the duration of an update must not
- * reveal references that its caller may not read.
+ * Returns the stored references with a `match` whose fields in this document may change. Targets of other stored
+ * references are not read, because the duration of an update must not reveal references that its caller may not read.
  */
 function collectMoved(
   matches: readonly Match[],
@@ -142,21 +148,23 @@ function collectMoved(
   return collectReferences(fields, stored).filter(({ field }) => moved.includes(field))
 }
 
-/** Whether a body has a property that a match compares. */
+/** Whether a body contains a property that a match compares. */
 const namesOwn = ({ pairs }: Match, body: JsonObject): boolean =>
   pairs.some(({ here }) => Object.hasOwn(body, here.path))
 
-/** The most ids in one query: more than a body of the default size can hold, fewer than engines accept. */
+/**
+ * The most ids in one query: more than a body of the default size can contain, fewer than database engines accept.
+ */
 const MAX_IDS = 30_000
 
-/** The documents among these that may be read with an access to their collection, with some properties. */
+/** Reads the documents with these ids that a reader may read. Returns the properties in `names` of each. */
 function findReadable(
   reader: Reader,
   ids: ReadonlySet<string>,
   names: readonly string[],
 ): MaybePromise<ReadonlyMap<string, JsonObject>> {
   const found = new Map<string, JsonObject>()
-  // If only the ids matter, `bytes` keeps the storage from reading more than necessary.
+  // If only the ids matter, a limit of one byte keeps the storage from loading documents unnecessarily.
   const bytes = names.length === 0 ? 1 : bounds.readBytes
   const read = (left: readonly string[]): MaybePromise<ReadonlyMap<string, JsonObject>> => {
     if (left.length === 0) return found
@@ -181,15 +189,17 @@ const groupIds = (references: readonly Reference[]): ReadonlyMap<string, Readonl
   return byCollection
 }
 
-/** The allowed references, and the validation errors that may be shown. */
+/** Decides which references are allowed, and which validation errors may be shown. */
 export interface ReferenceJudge {
   readonly referable: Referable
   readonly tells: Tells
-  /** The validation error of a reference. Default: at its path. */
+  /** Returns the validation error of a reference. Default: an error at the path of the reference. */
   readonly describe?: (reference: Reference) => Fault
 }
 
-/** The validation errors of references of a new document: missing targets, and targets that do not match. */
+/**
+ * Returns the validation errors of the references of a new document: missing targets, and targets that do not match.
+ */
 export const judgeAll = (
   call: Call,
   collection: Collection,
@@ -200,7 +210,9 @@ export const judgeAll = (
   ...judgeMatching(call, collection, { after: document }, judge),
 ]
 
-/** The validation errors of references that do not match. In a batch, matches are evaluated after all operations. */
+/**
+ * Returns the validation errors of references that do not match. A batch checks matches only after all its operations.
+ */
 export function judgeMatching(
   { service, isInBatch }: Call,
   collection: Collection,
@@ -213,7 +225,7 @@ export function judgeMatching(
   return toldOf(judgeMatches(plan, collection, change, options), judge)
 }
 
-/** The validation errors of references that are new in `after`. */
+/** Returns the validation errors of the references that `after` contains and `before` does not. */
 export const judgeReferences = (
   collection: Collection,
   before: JsonObject,
@@ -227,7 +239,9 @@ export const judgeReferences = (
       )
     : []
 
-/** The validation errors of some references, one per path, up to the limit of a response. */
+/**
+ * Returns the validation errors of some references that may be shown: one per path, up to the limit of a response.
+ */
 function toldOf(
   references: readonly Reference[],
   { tells, describe = unknownReference }: ReferenceJudge,
@@ -242,8 +256,8 @@ function toldOf(
 }
 
 /**
- * The references that must be valid when a write takes effect, each once: new ones, and those in values that count as
- * changed, so that the number of steps does not reveal stored values.
+ * Returns the references that must be valid when a write takes effect, one per target: the new references, and all
+ * those in `renewed`. The latter count as changed so that the number of steps does not reveal stored values.
  */
 export const referencesToHold = (
   { referring }: Collection,
@@ -260,12 +274,12 @@ export const referencesToHold = (
 
 const NOTHING: ReadonlyMap<string, unknown> = new Map()
 
-/** The references to different documents. */
+/** Returns one reference per referenced document. */
 export const eachOnce = <T extends Reference>(references: readonly T[]): readonly T[] => [
   ...new Map(references.map((reference) => [`${reference.collection} ${reference.id}`, reference])).values(),
 ]
 
-/** The step that requires a valid reference. */
+/** Returns the step that requires that the referenced document exists. */
 export const requireReference = ({ collection, id }: Reference): WriteStep => ({
   in: collection,
   require: id,

@@ -20,7 +20,7 @@ export const MAX_CASCADE = 1000
 /** The versions of the documents to delete, by collection and `_id`. */
 export type Cascade = ReadonlyMap<string, ReadonlyMap<string, number>>
 
-/** The next versions of the documents that lose references. */
+/** The steps that remove references from documents, and the conditions on the changed documents. */
 interface Unsetting {
   readonly steps: readonly WriteStep[]
   readonly agreements: readonly Agreement[]
@@ -30,9 +30,9 @@ interface Unsetting {
 const BYTES_A_STEP = 24
 
 /**
- * Finds the documents that refer with `unset` to documents that will be deleted, with the service's own authority, and
- * removes these references. `count` is called for each, and throws if there are too many. Throws `document_too_large`
- * if they exceed 16 MiB in total.
+ * Plans the removal of the `unset` references to documents that will be deleted. Finds the documents that contain them
+ * with the service's own authority. Calls `count` with their number, which throws if there are too many. Throws
+ * `document_too_large` if they exceed 16 MiB in total.
  */
 export async function planUnset(
   call: Call,
@@ -59,13 +59,13 @@ export async function planUnset(
   return { steps, agreements }
 }
 
-/** A document that refers with `unset` to one that will be deleted. */
+/** A document whose `unset` reference points to a document that will be deleted. */
 export interface Holder {
   readonly collection: Collection
   readonly before: StoredDocument
 }
 
-/** Finds the documents that lose references; `count` is called for them, and throws if there are too many. */
+/** Finds the documents that lose references. Calls `count` with their number, which throws if there are too many. */
 export async function* findUnset(
   call: Call,
   cascade: Cascade,
@@ -82,14 +82,17 @@ export async function* findUnset(
   }
 }
 
-/** The fields of a document without its references to documents that will be deleted. */
+/** Returns the fields of a document without its references to documents that will be deleted. */
 export const withoutCascade = ({ fields }: Collection, values: JsonObject, cascade: Cascade): JsonObject =>
   withoutReferences(fields, values, (collection, id) => isInCascade(cascade, collection, id))
 
 const isInCascade = (cascade: Cascade, collection: string, id: unknown): boolean =>
   typeof id === 'string' && cascade.get(collection)?.has(id) === true
 
-/** The filters of documents that refer with `unset` to one that will be deleted, by their collection. */
+/**
+ * Returns, for each collection, a filter for the documents whose `unset` reference points to a document that will be
+ * deleted.
+ */
 function findUnsetting({ service }: Call, cascade: Cascade): ReadonlyMap<string, Filter> {
   const found = new Map<string, Filter>()
   for (const [name, versions] of cascade)
@@ -102,7 +105,10 @@ function findUnsetting({ service }: Call, cascade: Cascade): ReadonlyMap<string,
   return found
 }
 
-/** Reads documents a few at a time, because they may be large. `known` of the matches do not count for the limit. */
+/**
+ * Reads documents a few at a time, because they may be large. `known` is the number of matches that do not count
+ * towards the limit, because they are already in the cascade.
+ */
 export async function* readAll(
   { store }: Call,
   collection: string,
@@ -117,7 +123,10 @@ export async function* readAll(
 
 type IsGone = (collection: string, id: unknown) => boolean
 
-/** The same without the references to deleted documents: elements of arrays, or properties. */
+/**
+ * Returns an object without its `unset` references to deleted documents, which may be properties or elements of
+ * arrays.
+ */
 const withoutReferences = (fields: readonly Field[], value: JsonObject, isGone: IsGone): JsonObject => {
   const left = { ...value }
   for (const field of fields.filter(holdsReference)) {
@@ -129,7 +138,9 @@ const withoutReferences = (fields: readonly Field[], value: JsonObject, isGone: 
   return left
 }
 
-/** The rest of a value; `undefined` for a reference to a deleted document. */
+/**
+ * Returns a value without its references to deleted documents; `undefined` if the value itself is such a reference.
+ */
 function without(field: Field, value: unknown, isGone: IsGone): unknown {
   const { definition, items, properties } = field
   if (definition.type === 'reference')

@@ -43,10 +43,10 @@ function compileMatches(
   return { from, to }
 }
 
-/** The declared fields of one side. */
+/** The declared fields of one of the two collections of a match. */
 interface MatchSide {
   readonly fields: readonly Field[]
-  /** Whether there may be other fields, because the schema has a fault. */
+  /** Whether there may be other fields, because the schema has an error. */
   readonly isUnsure: boolean
 }
 
@@ -56,7 +56,7 @@ function compilePair(
   place: ConfigReport,
 ): readonly MatchPair[] {
   const here = findScalar(names[0], sides[0], place)
-  // One fault at a place is enough.
+  // If `here` has an error, `there` is not checked: one error per pair is enough.
   const there = here && findScalar(names[1], sides[1], place)
   if (!here || !there) return []
   const [a, b] = [describe(here.field), describe(there.field)]
@@ -89,11 +89,14 @@ function findScalar(
   return undefined
 }
 
-/** The type that the values of both sides must have. */
+/** Describes the type of a field, which must be the same on both sides of a match. */
 const describe = ({ definition }: Field): string =>
   definition.type === 'reference' ? `a reference to ${definition.collection}` : `a ${definition.type}`
 
-/** Rejects `onDelete: "unset"` on a matched field: after a delete, documents would no longer agree. */
+/**
+ * Rejects `onDelete: "unset"` on a matched field: a delete would remove its value, so that documents would no longer
+ * match.
+ */
 function refuseUnset({ name, fields }: Collection, field: string, report: ConfigReport): void {
   const definition = fields.find((one) => one.name === field)?.definition
   if (definition?.type !== 'reference' || definition.onDelete !== 'unset') return
@@ -102,8 +105,8 @@ function refuseUnset({ name, fields }: Collection, field: string, report: Config
 }
 
 /**
- * Finds the references between collections. A reference to a missing collection, at too many levels, or with an
- * impossible `onDelete` or `match` is a fault.
+ * Finds the references between collections. Reports an error for a reference to a missing collection, in an array of
+ * arrays, or with an impossible `onDelete` or `match`.
  */
 export function compileReferences(
   collections: ReadonlyMap<string, Collection>,
@@ -117,7 +120,7 @@ export function compileReferences(
   const referrers = new Map<string, Referrer[]>()
   for (const reference of references) {
     const { field, collection, target, place, ref } = reference
-    // A collection with a fault in its shape still counts as present.
+    // A collection whose schema has an error still exists.
     if (!collections.has(target) && !isUnsure(`/collections${toPointerPart(target)}/schema`)) {
       const message = `is not a collection${suggest(target, [...collections.keys()])}`
       place.at('collection').fault(`${JSON.stringify(target)} ${message}`)
@@ -135,7 +138,10 @@ export function compileReferences(
   return { referrers, matches: compileMatches(references, collections, isUnsure, report) }
 }
 
-/** Rejects `onDelete: "unset"` on a required reference. */
+/**
+ * Rejects `onDelete: "unset"` on a reference that must stay: a required field, or an element of an array with
+ * `minItems`.
+ */
 function checkUnset({ field, array, place }: FoundReference): void {
   const at = place.at('onDelete')
   if (field.definition.required) at.fault('a field that is required cannot be "unset"')

@@ -8,22 +8,25 @@ export interface FoundReference {
   /** The collection whose documents hold it. */
   readonly collection: string
   readonly target: string
-  /** Its place in the configuration. */
+  /** The position of the reference in the configuration, to report errors there. */
   readonly place: ConfigReport
-  /** The field as filters see it; `null` if they cannot reach it. */
+  /** The field in the form that filters use; `null` if filters cannot address it, as in an array of arrays. */
   readonly ref: FieldRef | null
-  /** The array whose elements are the references. */
+  /** The array field whose elements are the references; `null` if the reference is not an element. */
   readonly array: Field | null
 }
 
-/** The surroundings of a field: `path` is that of the array around it, `undefined` inside two arrays. */
+/**
+ * The surroundings of a field. `path` is the path of the array that contains the field: `null` without an array,
+ * `undefined` in an array of arrays.
+ */
 interface FieldSurroundings {
   readonly collection: string
   readonly path: string | null | undefined
   readonly array: Field | null
 }
 
-/** Finds the references in a field. */
+/** Finds the references in a field, at any depth. */
 export const findReferences = (
   field: Field,
   collection: string,

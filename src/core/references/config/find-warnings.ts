@@ -5,7 +5,7 @@ import { EVERYONE, includesProperty, type Rule, SIGNED_IN } from '../../permissi
 import { isAnywhere } from '../../query/where.js'
 import type { CollectionConfig, Config } from '../../types.js'
 
-/** Warns of references that may reveal values or widen rights (CONTRACT.md §2, "Match", "References"). */
+/** Warns about references that may reveal values or extend rights (CONTRACT.md §2, "Match", "References"). */
 export function warnOfReferences(
   written: Config['collections'],
   { collections, matches, referrers }: Pick<ServicePlan, 'collections' | 'matches' | 'referrers'>,
@@ -34,7 +34,10 @@ export function warnOfReferences(
 
 const isUnset = ({ onDelete, field }: Referrer): boolean => onDelete === 'unset' && !field.inside
 
-/** The subjects that may read documents without this field, unless a broader subject shows it on all. */
+/**
+ * Returns the subjects that may read documents but not this field. Leaves out a subject if a broader subject shows the
+ * field of all documents.
+ */
 function findBlind({ permissions }: Collection, field: string): readonly string[] {
   const shows = (rule: Rule | null | undefined): boolean =>
     rule !== null && rule !== undefined && includesProperty(rule.properties, field)
@@ -48,7 +51,10 @@ function findBlind({ permissions }: Collection, field: string): readonly string[
   })
 }
 
-/** Warns of rules that a missing reference satisfies: after a delete they hold for more documents. */
+/**
+ * Warns about rules whose filter is true if a reference is missing: after a delete has removed references, these rules
+ * apply to more documents.
+ */
 function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, report: WarningReport): void {
   for (const [subject, grant] of Object.entries(permissions)) {
     if (!isObject(grant)) continue
@@ -69,7 +75,7 @@ function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, re
   }
 }
 
-/** Whether a condition on a field, anywhere in a filter, holds if the field is missing. */
+/** Whether a filter contains a condition on a field that is true if the field is missing. */
 function holdsWithout(filter: unknown, path: string): boolean {
   if (!isObject(filter)) return false
   return Object.entries(filter).some(([name, condition]) => {

@@ -16,14 +16,17 @@ import type { JsonObject, MaybePromise } from '../types.js'
 import { Conditions } from './conditions.js'
 import { type FindStored, idsIn, PendingWrites } from './pending-writes.js'
 
-/** Holds the documents of a list up to some bytes, counted roughly; of the rest only ids and sort fields. */
+/**
+ * Keeps the documents of a list in memory up to a number of bytes, counted roughly. Of the remaining documents it
+ * keeps only the ids and the sort fields.
+ */
 interface Hold {
   take(document: StoredDocument): StoredDocument
-  /** The list in its order: documents up to the first that is not held, and the ids of the rest. */
+  /** Returns a sorted list: its documents up to the first one that was not kept, and the ids of the rest. */
   page(listed: readonly StoredDocument[]): Listed
 }
 
-/** Creates a hold. The first document is held regardless of its size. `bytes`: default no limit. */
+/** Creates a hold. It keeps the first document regardless of its size. Default of `bytes`: no limit. */
 function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY): Hold {
   const ordering = sort.map(({ field: { path } }) => path.split('.')[0] ?? path)
   const cut = new Set<StoredDocument>()
@@ -50,8 +53,8 @@ function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY)
 }
 
 /**
- * Limits the documents that a batch remembers: each shown document counts once for the budget of the batch; of the
- * others a bounded amount is kept.
+ * Limits the documents that a batch keeps in memory. Each document that is shown counts once towards the budget of the
+ * batch. The others are cached up to a separate limit.
  */
 class ReadBudget {
   readonly #budget: ByteBudget
@@ -62,7 +65,10 @@ class ReadBudget {
     this.#budget = budget
   }
 
-  /** Counts a document as it is shown, unless it was already counted; false if it is not shown. */
+  /**
+   * Counts a document towards the budget in the form that is shown, unless it was already counted. Returns false if it
+   * is not shown.
+   */
   count(document: StoredDocument, show: ((document: StoredDocument) => JsonObject) | undefined): boolean {
     if (!show) return false
     if (!this.#counted.has(document)) this.#budget.take(show(document))
@@ -70,38 +76,38 @@ class ReadBudget {
     return true
   }
 
-  /** Whether a document that counts for no budget can be remembered. */
+  /** Whether a document that does not count towards the budget can still be cached. */
   hasRoom(document: StoredDocument): boolean {
     this.#kept += boundBytes(document)
     return this.#kept <= bounds.rememberedBytes
   }
 }
 
-/** The read access of a reader; reads with the service's own authority have no `show`. */
+/** The read access of a reader. It has no `show` if the documents are not shown to the client. */
 type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAccess, 'show'>>
 
-/** A query that is defined by its filter. */
+/** A query whose only condition is its filter. */
 type BatchQuery = Pick<StoreQuery, 'sort' | 'skip' | 'limit' | 'bytes'> & { readonly filter: Filter }
 
-/** The storage as it is after the pending writes. */
+/** The storage as it will be after the pending writes. */
 interface Stage {
-  /** The readable documents with some ids, in the order of `ids`. */
+  /** Returns the readable documents with some ids, in the order of `ids`. */
   find(collection: string, ids: readonly string[], allowed: Allowed): MaybePromise<readonly StoredDocument[]>
-  /** The documents that match, in order. */
+  /** Returns the documents that match, in order. */
   list(collection: string, asked: BatchQuery): MaybePromise<Listed>
-  /** Whether lists of a collection can be read directly from the storage. */
+  /** Whether lists of a collection can be read directly from the storage, because no pending write affects them. */
   isAside(collection: string): boolean
 }
 
-/** The same with its collection. */
+/** A read access, and the name of its collection. */
 type AllowedIn = Allowed & { readonly storage: Pick<ReadAccess['storage'], 'name'> }
 
-/** The documents found at once if they may be large. */
+/** The number of documents that are read together if they may be large. */
 const AT_ONCE = 16
 
 const UNRESTRICTED: Allowed = { restrict: (filter) => filter, isReadable: () => true }
 
-/** Reads for one operation. */
+/** Reads documents for one operation of a batch. */
 class BatchReader implements Reader {
   readonly #store: Stage
   readonly #allowed: AllowedIn
@@ -128,7 +134,8 @@ class BatchReader implements Reader {
     const asked = and([range, filter])
     const ids = query.sort || query.skip ? undefined : idsIn(asked)
     const collection = this.#allowed.storage.name
-    // With a byte limit the query is about existence: the documents may be many, and large.
+    // A query with a byte limit may ask for many large documents. If possible, the storage itself lists them, up to
+    // this limit.
     if (ids && !(this.#isAside && query.bytes !== undefined)) {
       if (query.bytes !== undefined && !this.#allowed.show) return this.#findUpTo(query.bytes, ids)
       const finding = this.#store.find(collection, ids, this.#allowed)
@@ -138,7 +145,7 @@ class BatchReader implements Reader {
     return this.#store.list(collection, { filter: this.#allowed.restrict(asked), ...others })
   }
 
-  /** Finds documents until they exceed `bytes`, counted roughly; returns the ids of the rest. */
+  /** Finds documents until they exceed `bytes`, counted roughly. Returns them, and in `rest` the remaining ids. */
   async #findUpTo(bytes: number, ids: readonly string[]): Promise<Listed> {
     const found: StoredDocument[] = []
     let left = bytes
@@ -155,7 +162,7 @@ class BatchReader implements Reader {
 
   async count(filter: Filter): Promise<number> {
     if (this.#isAside) return this.#readBase().count(filter)
-    // Only existence matters, not the content.
+    // Only the number of documents matters, so the storage does not need to load them.
     const asked = { filter: this.#allowed.restrict(filter), bytes: 1 }
     const { length, rest = [] } = await this.#store.list(this.#allowed.storage.name, asked)
     return length + rest.length
@@ -178,30 +185,29 @@ class BatchReader implements Reader {
   }
 }
 
-/** Returns the error of an operation as the error of the write that it is a part of. */
+/** Converts the error of an operation to the error of the whole write. */
 type BlameOperation = (operation: number, thrown: unknown) => unknown
 
 /** The read options of a store. */
 interface BatchReadOptions {
-  /** Whether it records everything that is read, so that the write can require it unchanged. */
+  /** Whether the store records everything that is read, so that the write can require that it is unchanged. */
   readonly isWatchful: boolean
   /**
-   * The collections that claims are read from: their lists are serialized, so that no concurrent write adds to them.
-   * Default: none.
+   * The collections that claims are read from. Batches that list and write their documents run one after another, so
+   * that no concurrent write adds documents to a list. Default: none.
    */
   readonly turnsIn?: ReadonlySet<string>
 }
 
 /**
- * The storage as the operations of a batch, or a hook, see it: after the pending writes of earlier operations.
- * Documents that were read by their `_id` are remembered as read; the write that relies on them fails if they have
- * changed.
+ * The storage as an operation of a batch, or a hook, sees it: after the pending writes of earlier operations.
+ * Documents that were read by `_id` are cached. If they have changed since then, the write that relies on them fails.
  */
 export class BatchStore implements Store, Stage {
   readonly pending = new PendingWrites()
-  /** The conditions on everything that was read. */
+  /** The conditions that everything that was read is unchanged. */
   readonly conditions: Conditions
-  /** The index of the operation that is evaluated. */
+  /** The index of the operation that is being evaluated. */
   operation = 0
   readonly #base: Store
   readonly #budget: ByteBudget
@@ -210,8 +216,8 @@ export class BatchStore implements Store, Stage {
   /** The readable documents that were read, by collection and `_id`. */
   readonly #known = new Map<string, Map<string, StoredDocument>>()
   /**
-   * The `_id`s at which the storage had no document, by collection; only a watchful store has conditions on them. A
-   * write that creates such a document fails if a concurrent write has created it meanwhile.
+   * The `_id`s for which the storage had no document, by collection; always empty if the store is watchful, because it
+   * then has `conditions`. A write that creates such a document fails if a concurrent write has already created it.
    */
   readonly #absent = new Map<string, ReadonlySet<string>>()
   #isOver = false
@@ -225,14 +231,14 @@ export class BatchStore implements Store, Stage {
     this.conditions = new Conditions(turnsIn)
   }
 
-  /** An upper bound of the bytes of documents that were read or written since the last call. */
+  /** Returns an upper bound of the bytes of documents that were read or written since the last call. */
   takeWork(): number {
     const work = this.#work
     this.#work = 0
     return work
   }
 
-  /** Takes back the writes of an operation and of those after it; later reads read the storage again. */
+  /** Removes the pending writes of an operation and of all later operations. Later reads read the storage again. */
   rewind(operation: number): void {
     this.pending.rewind(operation)
     this.#known.clear()
@@ -240,7 +246,7 @@ export class BatchStore implements Store, Stage {
     this.#isOver = true
   }
 
-  /** Lets the operation of a failed step reject the write; if it does not, the write is evaluated again. */
+  /** Lets the operation whose step failed throw its error. If it throws none, the write is evaluated again. */
   async refuse(failure: WriteFailure, blame: BlameOperation): Promise<void> {
     const write = this.pending.writeOf(failure.step)
     if (!write) return
@@ -263,12 +269,15 @@ export class BatchStore implements Store, Stage {
     return new BatchReader(this, unrestricted, () => this.#base.own(collection))
   }
 
-  /** Reads are required unchanged, and earlier operations have written: nothing may be cached. */
+  /**
+   * Returns `undefined`, so that nothing is cached: each read must be recorded, and earlier operations may have
+   * written.
+   */
   state(): undefined {
     return undefined
   }
 
-  /** Earlier operations may have written the linked documents. */
+  /** Returns `undefined`, because earlier operations may have written the linked documents. */
   linked(): undefined {
     return undefined
   }
@@ -277,7 +286,7 @@ export class BatchStore implements Store, Stage {
     return !this.#isWatchful && !this.pending.hasTouched(collection)
   }
 
-  /** The write becomes pending: it is retried with the whole batch. */
+  /** Makes the write pending. It is committed, and retried, with the whole batch. */
   write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
     return whenReady(attempt(), (write) => {
       for (const step of write.steps) {
@@ -297,7 +306,7 @@ export class BatchStore implements Store, Stage {
     )
   }
 
-  /** All operations of a batch share its deadline, and the caller of its writes. */
+  /** Returns this store, because all operations of a batch share its deadline and the caller of its writes. */
   within(): Store {
     return this
   }
@@ -329,7 +338,10 @@ export class BatchStore implements Store, Stage {
     })
   }
 
-  /** A document as it was written, or else as stored; stored documents that are shown count for the budget. */
+  /**
+   * Returns a document as a pending write left it, or else as it is stored. Stored documents that are shown count
+   * towards the budget.
+   */
   #standing(
     collection: string,
     id: string,
@@ -363,7 +375,7 @@ export class BatchStore implements Store, Stage {
       }
     }
     return whenReady(this.#readAll(collection, { filter: untouched, sort, limit: most }, take), () => {
-      // After a partial read there may be more documents.
+      // If the read stopped at its limit, there may be more documents, so nothing is required about them.
       if (this.#isWatchful && read !== most && !this.conditions.areRequired(collection, filter)) {
         const known = [...stored.map(({ _id }) => _id), ...touched.keys()]
         this.conditions.close(collection, filter, [untouched, not(or(known.map(isId)))])
@@ -376,7 +388,7 @@ export class BatchStore implements Store, Stage {
     })
   }
 
-  /** Reads documents that are not known yet. Unreadable documents count as absent, and are not kept. */
+  /** Reads documents that are not cached yet. Unreadable documents count as absent and are not cached. */
   #learn(
     collection: string,
     ids: readonly string[],
@@ -408,7 +420,7 @@ export class BatchStore implements Store, Stage {
     return this.#reads.count(document, this.#isWatchful && !this.#isOver ? show : undefined)
   }
 
-  /** Reads stored documents, and passes them on in batches. */
+  /** Reads stored documents, and calls `take` with each batch. */
   #readAll(
     collection: string,
     asked: BatchQuery,

@@ -4,8 +4,8 @@ import type { StoredDocument, WriteStep } from '../storage.js'
 import { idsIn, type PendingWrites } from './pending-writes.js'
 
 /**
- * Serializes two batches that each list what the other writes, in the collections of `turnsIn`: a batch cannot require
- * that a document which does not exist yet stays absent.
+ * Returns the steps that serialize two batches if each lists documents that the other writes, in the collections of
+ * `turnsIn`. Other conditions cannot ensure this: a search may miss a document that a concurrent write creates.
  */
 function takeTurns(
   lists: readonly WriteStep[],
@@ -20,17 +20,17 @@ function takeTurns(
   })
 }
 
-/** The conditions of a batch on everything that it has read: it must be unchanged when the batch takes effect. */
+/** The conditions of a batch: everything that it has read must be unchanged when the batch takes effect. */
 export class Conditions {
   readonly #turnsIn: ReadonlySet<string>
-  /** The versions of the documents, by collection and `_id`. */
+  /** The versions of the documents that were read, by collection and `_id`. */
   readonly #versions = new Map<string, Map<string, number>>()
-  /** The steps that require that lists have no further documents, by their query. */
+  /** The steps that require that a list has no further documents, by the query of the list. */
   readonly #lists = new Map<string, WriteStep>()
-  /** The filters of documents that the reader did not find, by collection. */
+  /** For each collection, filters for the documents that a reader did not find. */
   readonly #absences = new Map<string, readonly Filter[]>()
 
-  /** In the collections of `turnsIn`, no concurrent write adds to a list. */
+  /** In the collections of `turnsIn`, no concurrent write adds documents to a list. */
   constructor(turnsIn: ReadonlySet<string>) {
     this.#turnsIn = turnsIn
   }
@@ -40,7 +40,7 @@ export class Conditions {
     return this.#versions.size + this.#lists.size + this.#absences.size === 0
   }
 
-  /** The steps that require that everything read is unchanged. */
+  /** Returns the steps that require that everything that was read is unchanged. */
   steps(pending: PendingWrites): readonly WriteStep[] {
     const lists = [...this.#lists.values()]
     return [...requireFound(this.#versions), ...lists, ...takeTurns(lists, this.#turnsIn, pending)]
@@ -51,21 +51,24 @@ export class Conditions {
     return Array.from(this.#absences, ([name, filters]) => ({ in: name, refuse: or(filters) }))
   }
 
-  /** The first version counts: if it has changed meanwhile, the batch is evaluated again. */
+  /**
+   * Requires that a document still has the version that was read first. If it has another version, the batch is
+   * evaluated again.
+   */
   require(collection: string, { _id, _version }: StoredDocument): void {
     const versions = this.#versions.get(collection) ?? new Map<string, number>()
     this.#versions.set(collection, versions)
     if (!versions.has(_id)) versions.set(_id, _version)
   }
 
-  /** Whether a filter selects documents only by `_id`s, all of which are already required as read. */
+  /** Whether a filter selects documents only by `_id`, and all these documents are already required. */
   areRequired(collection: string, filter: Filter): boolean {
     const versions = this.#versions.get(collection)
     const ids = filter.kind === 'and' ? filter.filters.map(idsIn).find(Boolean) : idsIn(filter)
     return ids?.every((id) => versions?.has(id)) ?? false
   }
 
-  /** Requires that a list has no further documents, that is none that match all filters. */
+  /** Requires that a list has no further documents, which means that no document matches all `filters`. */
   close(collection: string, asked: unknown, filters: readonly Filter[]): void {
     const key = JSON.stringify([collection, asked])
     if (!this.#lists.has(key)) this.#lists.set(key, { in: collection, refuse: and(filters) })
@@ -74,7 +77,7 @@ export class Conditions {
   /** Requires that absent documents remain absent. */
   miss(collection: string, ids: Iterable<string>, filter: Filter): void {
     this.#absences.set(collection, [...(this.#absences.get(collection) ?? []), filter])
-    // Absent documents also decide a caller's claims.
+    // A caller's claims also depend on documents that are absent.
     if (this.#turnsIn.has(collection)) this.close(collection, [...ids], [filter])
   }
 }

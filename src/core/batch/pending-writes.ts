@@ -6,7 +6,7 @@ import { documentOf, idOf } from '../request/store.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 
-/** The parts of an attempt that stay pending. */
+/** The parts of an attempt that are kept until the batch is committed. */
 interface PendingAttempt extends Pick<Attempt<unknown>, 'steps'> {
   readonly agreements?: Attempt<unknown>['agreements'] | undefined
   readonly refuse?: Attempt<unknown>['refuse'] | undefined
@@ -16,16 +16,16 @@ interface PendingAttempt extends Pick<Attempt<unknown>, 'steps'> {
 /** A pending write, and the operation that made it. */
 interface PendingWrite extends PendingAttempt {
   readonly operation: number
-  /** The number of steps before its first one. */
+  /** The index of its first step among the steps of all pending writes. */
   readonly start: number
 }
 
-/** An agreement that must hold at the end, and the operation that introduced it. */
+/** A condition that must be true after all writes, and the operation that introduced it. */
 export interface PendingAgreement extends Agreement {
   readonly operation: number
 }
 
-/** Finds a document as stored, before all pending writes. */
+/** Finds a document as it is stored, without the pending writes. */
 export type FindStored = (collection: string, id: string) => MaybePromise<StoredDocument | undefined>
 
 interface Removed {
@@ -35,15 +35,15 @@ interface Removed {
 
 /** The changes of the pending writes to one collection. */
 interface Changes {
-  /** By `_id`: the written document, `null` if it was removed. */
+  /** The written documents by `_id`; `null` for a removed document. */
   readonly documents: Map<string, StoredDocument | null>
-  /** Removals by filter, of documents that were not read. */
+  /** Removals by a filter that names no `_id`, so the removed documents are unknown. */
   readonly removed: Removed[]
   /** The last operation that wrote in the collection. */
   operation: number
 }
 
-/** The writes of a batch before they take effect, and the state of the storage after them. */
+/** The writes of a batch before they are committed, and the resulting state of the storage. */
 export class PendingWrites {
   readonly #writes: PendingWrite[] = []
   #steps: WriteStep[] = []
@@ -61,15 +61,15 @@ export class PendingWrites {
     }
   }
 
-  /** Called once they have taken effect. */
+  /** Called when all writes have taken effect. */
   readonly after = (): void => {
     for (const { after } of this.#writes) after?.()
   }
 
   /**
-   * The agreements that must hold after all writes: first between the written documents and those that they refer to,
-   * then of those that refer to them, each in the order of operations. A reference whose target changes later is one of
-   * those that refer to it.
+   * The conditions that must be true after all writes. First those on references in written documents, then those on
+   * documents that refer to a written document; each in the order of operations. If a later operation changes the
+   * target of a reference, the condition on the target also covers this reference.
    */
   get agreements(): readonly PendingAgreement[] {
     const last = new Map<string, PendingAgreement>()
@@ -90,8 +90,8 @@ export class PendingWrites {
   }
 
   /**
-   * Whether a step can never succeed, because other pending steps contradict it; false if stored documents conflict
-   * with it, too.
+   * Whether a step can never succeed, because other pending steps contradict it. False if stored documents contradict
+   * it as well.
    */
   async breaks(place: number, stored: FindStored): Promise<boolean> {
     const step = this.#steps[place]
@@ -107,9 +107,9 @@ export class PendingWrites {
   }
 
   /**
-   * Finds a document, as `documentOf` names it, whose version is not the one that the first step on it expects, or that
-   * exists though it was read as absent (`isAbsent`). The write was evaluated on another state of the document, so it
-   * is evaluated again.
+   * Finds a document that a concurrent write has changed: its stored version is not the version that the first step on
+   * it expects, or it exists although it was read as absent (`isAbsent`). Returns its name in the form of
+   * `documentOf`. The write was evaluated on an older state of the document, so it is evaluated again.
    */
   async findOvertaken(
     stored: FindStored,
@@ -127,19 +127,19 @@ export class PendingWrites {
     return undefined
   }
 
-  /** Whether the steps before an index remove the document that the step there requires. */
+  /** Whether earlier steps remove the document that a step requires. `place` is the index of the step. */
   #isRemovedBefore(place: number, step: Extract<WriteStep, { readonly require: string }>): boolean {
     const before = new PendingWrites()
     for (const earlier of this.#steps.slice(0, place)) before.#apply(earlier, 0)
     return before.find(step.in, step.require) === null
   }
 
-  /** The write that a step belongs to. */
+  /** Returns the write that contains the step with this index. */
   writeOf(step: number): PendingWrite | undefined {
     return this.#writes.find(({ start, steps }) => step >= start && step < start + steps.length)
   }
 
-  /** Takes back the writes of an operation and of those after it. */
+  /** Removes the writes of an operation and of all later operations. */
   rewind(operation: number): void {
     const kept = this.#writes.filter((write) => write.operation < operation)
     this.#writes.length = 0
@@ -148,38 +148,38 @@ export class PendingWrites {
     for (const write of kept) this.add(write.operation, write)
   }
 
-  /** The pending document of an `_id`: `null` if it was removed, `undefined` if only the storage knows it. */
+  /** Returns the pending state of a document: `null` if it was removed, `undefined` if it was not written. */
   find(collection: string, id: string): StoredDocument | null | undefined {
     return this.#collections.get(collection)?.documents.get(id)
   }
 
-  /** Whether a stored document was removed by a filter. */
+  /** Whether a pending removal by filter removes a stored document. */
   isRemoved(collection: string, document: StoredDocument): boolean {
     return this.#collections.get(collection)?.removed.some(({ matches }) => matches(document)) ?? false
   }
 
-  /** The ids of the documents that were written or removed. */
+  /** Returns a map whose keys are the ids of the documents that were written or removed. */
   touched(collection: string): ReadonlyMap<string, unknown> {
     return this.#of(collection).documents
   }
 
-  /** The filters that a stored document must match if no removal has taken it. */
+  /** Returns filters that a stored document matches if no pending removal by filter removes it. */
   untouched(collection: string): readonly Filter[] {
     return this.#of(collection).removed.map(({ filter }) => not(filter))
   }
 
-  /** Whether anything in a collection was written or removed. */
+  /** Whether any document of a collection was written or removed. */
   hasTouched(collection: string): boolean {
     const { documents, removed } = this.#of(collection)
     return documents.size > 0 || removed.length > 0
   }
 
-  /** The last operation that has written in a collection; -1 for none. */
+  /** Returns the last operation that wrote in a collection; -1 if none did. */
   lastIn(collection: string): number {
     return this.#of(collection).operation
   }
 
-  /** The documents that were written and not removed. */
+  /** Returns the documents that were written and not removed. */
   written(collection: string): readonly StoredDocument[] {
     const { documents } = this.#of(collection)
     return [...documents.values()].filter((document) => document !== null)
@@ -203,7 +203,8 @@ export class PendingWrites {
       const matches = compileFilter(step.remove)
       for (const [id, document] of changes.documents)
         if (document && matches(document)) changes.documents.set(id, null)
-      // If one of them has changed since it was read, the batch is evaluated again.
+      // A document that was read is not compared with the filter again: if it has changed since then, the batch is
+      // evaluated again.
       if (ids) for (const id of ids) changes.documents.set(id, changes.documents.get(id) ?? null)
       else changes.removed.push({ filter: step.remove, matches })
     }
@@ -216,7 +217,7 @@ export class PendingWrites {
 
 const NO_CHANGES: Changes = { documents: new Map(), removed: [], operation: -1 }
 
-/** The ids that the matches of a filter can have, if it names them. */
+/** Returns the only ids that matches of a filter can have; `undefined` if the filter does not name them. */
 export function idsIn(filter: Filter): readonly string[] | undefined {
   if (filter.kind === 'eq') return isOn(filter.field, ID) ? [String(filter.value)] : undefined
   if (filter.kind !== 'or') return undefined

@@ -18,19 +18,19 @@ import type { MaybePromise } from '../types.js'
 import { BatchStore } from './batch-store.js'
 import type { PendingAgreement } from './pending-writes.js'
 
-/** One operation of a batch; resolves to the JSON text of its response. */
+/** Runs one operation of a batch. Resolves to the JSON text of its response. */
 export type RunOperation = (call: Call) => MaybePromise<string>
 
-/** The steps of an operation besides those that are counted: about 10 µs. */
+/** The steps of an operation that are not counted elsewhere: about 10 µs. */
 const STEPS_AN_OPERATION = 200
 
 /** The approximate bytes of documents that are evaluated, serialized and hashed in one step. */
 const BYTES_A_STEP = 24
 
 /**
- * Runs operations one after another, each on the state that those before it have left, and commits all of them, or none
- * (CONTRACT.md §2, "Batch"). Returns their responses. Throws the error of the first rejected operation, with its index,
- * and `overloaded` if concurrent writes keep changing what was read.
+ * Runs operations one after another, each on the state that the operations before it have left. Commits all of them,
+ * or none (CONTRACT.md §2, "Batch"). Returns their responses. Throws the error of the first rejected operation, with
+ * its index. Throws `overloaded` if concurrent writes keep changing the documents that were read.
  */
 export function runBatch(call: Call, operations: readonly RunOperation[]): MaybePromise<readonly string[]> {
   const now = call.service.now()
@@ -69,9 +69,9 @@ async function judgeAll(
       answers.push(answer)
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown
-      // A decision without any read is valid at any moment.
+      // If nothing was read, the rejection does not depend on the storage, so it needs no check.
       if (i === 0 && store.conditions.isEmpty) throw at(i, thrown)
-      // The writes of the rejected operation, its own and those of its hook, are not tried.
+      // The writes of the rejected operation and of its hook are discarded.
       store.rewind(i)
       return planRefusal(store, call, at(i, thrown))
     }
@@ -93,7 +93,7 @@ interface InBatch {
   readonly telling: readonly string[]
 }
 
-/** A call whose caller is read as the earlier operations have left it. */
+/** Returns the call for the next operation. Reads the caller again if earlier operations may have changed it. */
 function callNow(last: Call, { service, store, shared, telling }: InBatch): MaybePromise<Call> {
   const { pending, operation } = store
   if (last.shared && telling.every((name) => pending.lastIn(name) < operation - 1)) return last
@@ -109,17 +109,17 @@ function callNow(last: Call, { service, store, shared, telling }: InBatch): Mayb
   })
 }
 
-/** The error of an operation as the error of its batch. */
+/** Converts the error of an operation to the error of its batch. */
 const at = (operation: number, refusal: ServiceError): ServiceError =>
   relocate(refusal, `/operations/${operation}/body`, operation)
 
-/** The requirements of a batch on the storage besides its own writes. */
+/** The conditions of a batch on the storage, besides its own writes. */
 interface BatchRequirements {
   readonly absences?: readonly WriteStep[]
   readonly agreements?: readonly PendingAgreement[]
 }
 
-/** Plans the write of a batch whose operations were all granted. */
+/** Plans the write of a batch whose operations were all accepted. */
 function plan(
   store: BatchStore,
   answers: readonly string[],
@@ -135,7 +135,7 @@ function plan(
     after: store.pending.after,
     refuse(failure) {
       const broken = agreements[failure.step - own.length]
-      // The documents of the agreement were required as read, so a retry would find the same.
+      // The documents of the condition are required as they were read, so a retry would fail in the same way.
       if (broken?.refuse) throw blame(broken.operation, broken.refuse())
       return store.refuse({ ...failure, step: failure.step - first.length }, blame)
     },
@@ -143,8 +143,9 @@ function plan(
 }
 
 /**
- * Plans the rejection of a batch. It is valid if the writes before it would take effect and absent documents are still
- * absent, which only the storage knows. So these steps are tried, with a last step that always fails.
+ * Plans the rejection of a batch. The rejection is valid only if the earlier writes would take effect and absent
+ * documents are still absent, which only the storage knows. So these steps are tried, followed by a step that always
+ * fails.
  */
 function planRefusal(
   store: BatchStore,

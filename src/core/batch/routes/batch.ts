@@ -21,7 +21,9 @@ import type { Call, Service } from '../../request/call.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { runBatch } from '../run-batch.js'
 
-/** The kind of path of each method's operation, and its other properties. */
+/**
+ * For each method: whether its path names a document or a collection, and whether it accepts a body and conditions.
+ */
 const METHODS = {
   GET: { names: 'document', takesBody: false, takesConditions: true },
   POST: { names: 'collection', takesBody: true, takesConditions: false },
@@ -57,7 +59,7 @@ const OPERATION_SCHEMA = {
   additionalProperties: false,
 } as const satisfies EnvelopeSchema
 
-/** The validation errors of operations that their schema cannot express (CONTRACT.md §2, "Batch"). */
+/** Returns the validation errors of operations that their schema cannot express (CONTRACT.md §2, "Batch"). */
 function judgeOperations({ operations }: JsonObject, service: Service): readonly Fault[] {
   const faults: Fault[] = []
   if (!Array.isArray(operations) || operations.length > service.plan.limits.bulk) return faults
@@ -107,7 +109,7 @@ function judgePath(
   if (!parts) return [fault('/path', 'wrong_format', FORMS)]
   const [collection, id] = parts
   if (!plan.collections.has(collection)) {
-    // The names of collections are not public.
+    // The message suggests no collections, because their names are not public.
     return [fault('/path', 'not_allowed', 'must name a collection')]
   }
   if (id !== undefined && NO_IDS.includes(id))
@@ -116,18 +118,21 @@ function judgePath(
   return names === undefined || names === found ? [] : [fault('/path', 'not_allowed', FORMS)]
 }
 
-/** Route names that take the place of an id in paths. */
+/** Names of routes that are in the position of an id in paths. */
 const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 
 /**
- * The most parts of a path that are read: the empty one before the first slash, a collection, an id, and one too many.
+ * The most parts of a path that are read: the empty part before the first slash, a collection, an id, and one further
+ * part, which is an error.
  */
 const MAX_PARTS = 4
 
-/** A collection and an id without encoded characters. */
+/** A path of a collection and an id without encoded characters. */
 const PLAIN = /^\/([\w-]+)\/([\w-]+)$/
 
-/** The parts of a path, decoded once; `undefined` unless it is a collection, or a collection and an id. */
+/**
+ * Splits a path into a collection and an optional id, and decodes each once. Returns `undefined` for any other path.
+ */
 function readPath(
   path: string,
   { collections }: ServicePlan,
@@ -148,7 +153,7 @@ function readPath(
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** Reads an operation without validation errors. */
+/** Reads an operation that has no validation errors. */
 export function readOperation(operation: JsonObject, { plan }: Service): BatchOperation {
   const { method, path, body, ifMatch, ifNoneMatch } = operation
   const [name = '', id = ''] = readPath(String(path), plan) ?? []
@@ -164,7 +169,7 @@ export function readOperation(operation: JsonObject, { plan }: Service): BatchOp
   }
 }
 
-/** The endpoints that run operations: those that would answer each of them alone. */
+/** The endpoints that run operations. The same endpoints serve these requests outside a batch. */
 const ENDPOINTS: { readonly [method in BatchOperation['method']]: Endpoint<'collection' | 'id'> } = {
   GET: read,
   POST: create,
@@ -176,7 +181,7 @@ const ENDPOINTS: { readonly [method in BatchOperation['method']]: Endpoint<'coll
 /** `POST /_batch` (CONTRACT.md §2, "Batch"). */
 export const batch: Endpoint = {
   mayIgnore: true,
-  // Levels: the body, `operations`, an operation.
+  // Each document is three levels deep: in the body, in `operations`, and in an operation.
   depth: 3,
   envelope: ({ plan }) =>
     envelope({
@@ -192,7 +197,7 @@ export const batch: Endpoint = {
       call,
       read.map((operation) => (own) => answerOperation(own, prefix, operation)),
     )
-    // The joined text is encoded once, when it is sent.
+    // The text is encoded only once, when it is sent.
     const all = results.reduce((text, result) => `${text},${result}`)
     return answerText(200, `{"results":[${all}]}`)
   },
@@ -201,20 +206,20 @@ export const batch: Endpoint = {
 const answerOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<string> =>
   whenReady(runOperation(call, prefix, operation), printResult)
 
-/** Runs an operation by the endpoint that would answer it alone. */
+/** Runs an operation with the endpoint that serves it outside a batch. */
 export const runOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<Answer> =>
   ENDPOINTS[operation.method].run(new OperationExchange(call, prefix, operation), operation)
 
-/** An answer as a part of the batch's response. */
+/** Writes the answer to an operation as a part of the response to the batch. */
 function printResult({ status, headers, body }: Answer): string {
   if (isStream(body)) throw new Error('the answer to an operation is not a stream')
   const { etag, location, 'ignored-properties': ignored } = headers
   const text = typeof body === 'string' || body === null ? body : decoder.decode(body)
   let result = `{"status":${status}`
-  // In a tag only the quotes need escapes, in a location nothing does (`joinPrefix`).
+  // In an entity tag, only the quotes need escapes. A location needs none (`joinPrefix`).
   if (etag !== undefined) result += `,"etag":"\\${etag.slice(0, -1)}\\""`
   if (location !== undefined) result += `,"location":"${location}"`
-  // The header's list of strings is also valid JSON: names need no escapes.
+  // The header is a list of quoted names. It is also valid JSON, because names need no escapes.
   if (ignored !== undefined) result += `,"ignored":[${ignored}]`
   if (text !== null) result += `,"body":${text}`
   return `${result}}`
@@ -224,7 +229,7 @@ const decoder = new TextDecoder()
 
 const NO_PARAMETERS: readonly never[] = []
 
-/** An operation as its endpoint sees it: without a query, with its own body and conditions. */
+/** An operation in the form of a request to its endpoint: without a query, with its own body and conditions. */
 class OperationExchange implements Exchange {
   readonly call: Call
   readonly prefix: string

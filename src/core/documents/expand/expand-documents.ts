@@ -11,11 +11,11 @@ import { stepsToWrite } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
 import { textOf } from '../read/kept-text.js'
 
-/** A sequence whose next values can be seen before they are taken. */
+/** An iterator whose next values can be read before they are taken. */
 interface LookAhead<T> {
-  /** The next value; `undefined` at the end. */
+  /** Removes and returns the next value; `undefined` at the end. */
   take(): T | undefined
-  /** The next values, in order. The sequence buffers the values that were seen. */
+  /** Iterates over the next values without removing them. They are buffered. */
   ahead(): Iterable<T>
 }
 
@@ -30,7 +30,7 @@ export function createLookAhead<T>(source: Iterator<T>): LookAhead<T> {
   }
   return {
     take() {
-      // Drops taken values occasionally, not each time.
+      // Drops taken values only occasionally, because each time copies the buffer.
       if (taken > seen.length / 2) {
         seen = seen.slice(taken)
         taken = 0
@@ -48,21 +48,23 @@ export function createLookAhead<T>(source: Iterator<T>): LookAhead<T> {
 /** The most ids in one query. */
 const MAX_IDS = 1000
 
-/** The texts of documents of one collection; each is written once, while the cache has room. */
+/** Caches the JSON texts of documents of one collection. Each is written once, as long as the cache has room. */
 interface ExpandedTexts {
-  /** The number of ids that are worth reading at once. */
+  /** Returns the number of ids that are worth reading with one query. */
   window(): number
-  /** Whether it is known if the caller may read a document with this id. */
+  /** Whether the cache contains this document, or knows that the caller may not read it. */
   isKnown(id: string): boolean
-  /** The text of a known document that the caller may read. */
+  /** Returns the text of a known document; `undefined` if the caller may not read it. */
   get(id: string): string | undefined
-  /** Reads the first of some ids, and as many of the others as there is room for. */
+  /** Reads the document of the first id, and as many of the others as there is room for. */
   find(ids: readonly string[]): Promise<void>
 }
 
 /** Creates the cache of one collection's texts. */
 function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts {
-  /** `undefined`: the document does not exist, or the caller may not read it. The oldest entry is first. */
+  /**
+   * The texts by id, the oldest entry first; `undefined` if the document does not exist or the caller may not read it.
+   */
   const texts = new Map<string, string | undefined>()
   let characters = 0
   let window = MAX_IDS
@@ -79,7 +81,7 @@ function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts 
       forget(oldest)
     }
   }
-  /** Reads documents and writes their texts, in order, until they fill one batch. */
+  /** Reads documents and caches their texts, in order, until they fill one batch. */
   const ask = async (ids: readonly string[]): Promise<void> => {
     const listed = await reader.list({ filter: or(ids.map(isId)), bytes: bounds.readBytes })
     const unread = new Set(listed.rest)
@@ -105,7 +107,7 @@ function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts 
     async find(ids) {
       await ask(ids)
       const [first] = ids
-      // If the storage did not return all, the first one may be missing.
+      // If the storage did not return all documents, the first may be missing, so it is read alone.
       if (first !== undefined && !texts.has(first)) await ask([first])
     },
   }
@@ -113,7 +115,10 @@ function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts 
 
 const weigh = (id: string, text = ''): number => id.length + text.length
 
-/** The properties of a document that are expanded, entirely or in part. */
+/**
+ * The properties of a document that are expanded, by name: the texts for a reference, or the expanded properties
+ * inside an object.
+ */
 export type Expansions<T> = Map<string, Expansions<T> | ReferenceTexts<T>>
 
 /** The texts of the documents that one property refers to. */
@@ -123,7 +128,7 @@ interface ReferenceTexts<T> {
   readonly isList: boolean
 }
 
-/** The number of further expansions allowed. */
+/** The number of references that may still be expanded. */
 interface ExpansionBudget {
   left: number
 }
@@ -135,11 +140,11 @@ interface Slot<T> {
   readonly room: ExpansionBudget
 }
 
-/** Known text, or a reference whose text is not yet found. */
+/** JSON text, or a reference that is still to be replaced. */
 export type TextOrSlot<T> = string | Slot<T>
 
 /**
- * Creates a printer that replaces the ids of references by their documents, as the caller may read them (CONTRACT.md
+ * Creates a printer that replaces the ids of references with their documents, as the caller may read them (CONTRACT.md
  * §2).
  */
 export function createExpandingPrinter(
@@ -177,7 +182,7 @@ export function createExpandingPrinter(
   }
 }
 
-/** The text of the referenced document if the budget allows it; otherwise its `_id`. */
+/** Returns the text of the referenced document if the budget allows it; otherwise its `_id`. */
 export function fill({ id, room }: Slot<unknown>, texts: Pick<ExpandedTexts, 'get'>): string {
   const expanded = room.left > 0 ? texts.get(id) : undefined
   if (expanded !== undefined) room.left -= 1
@@ -200,7 +205,7 @@ export function place<T>(
   place(inside, rest, texts)
 }
 
-/** Writes documents, with references as separate slots. */
+/** Writes documents as JSON. Each reference to expand is a separate slot between the texts. */
 export function* writeAll<T>(
   documents: Iterable<JsonObject>,
   expansions: Expansions<T>,
@@ -260,7 +265,7 @@ function* writeReferences<T>(
   yield separator === '[' ? '[]' : ']'
 }
 
-/** The next ids to find, at most `count`, in the order in which they are needed. */
+/** Returns the ids to read with the next query, at most `count`, in the order in which they are needed. */
 function findIds(
   first: Slot<ExpandedTexts>,
   ahead: Iterable<TextOrSlot<ExpandedTexts>>,

@@ -9,12 +9,15 @@ import { stepsToWrite } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
 import { textOf } from '../read/kept-text.js'
 
-/** The number of further expansions allowed under one array of a document. */
+/** The number of references that may still be expanded within one array of a document. */
 interface ArrayBudget {
   left: number
 }
 
-/** A reference that is expanded, and its reader: `undefined` if the document stores another type of value. */
+/**
+ * A reference to expand. `read` returns its value in a document, or `undefined` if the document has an array instead
+ * of a single value, or the reverse. `onward` contains the references to expand in the referenced documents.
+ */
 interface Branch extends Pick<Expansion, 'path' | 'target'> {
   readonly read: (document: JsonObject) => unknown
   readonly onward: readonly Branch[]
@@ -34,21 +37,26 @@ const compileBranches = (expansions: readonly Expansion[]): readonly Branch[] =>
     }
   })
 
-/** A document that is written: one of the response, or one that replaces its `_id`. */
+/** A document to write: a document of the response, or a document that replaces its `_id`. */
 interface ExpandedReference {
   readonly id: string
   readonly value: JsonObject
   /** The document as JSON, if nothing is expanded in it. */
   readonly text?: string
-  /** The collection to read it again from, if `value` has only the properties that are expanded. */
+  /** The collection from which to read the document again, if `value` has only the properties that are expanded. */
   readonly from?: string
   readonly branches: readonly Branch[]
   readonly room: ArrayBudget | undefined
-  /** The documents that replace the ids, in their order; `undefined` where the `_id` stays. */
+  /**
+   * For each path, the documents that replace the ids, in the order of the ids. `undefined` if the id is not replaced.
+   */
   readonly inside: Map<string, readonly (ExpandedReference | undefined)[]>
 }
 
-/** Properties shared by all documents without expansions: such a document can occur at any number of places. */
+/**
+ * The properties of all documents in which nothing is expanded. Such a document can be written in any number of
+ * positions.
+ */
 const LEAF = { branches: [], room: undefined, inside: new Map() } as const
 
 /** The steps of an expansion, and of each `_id` in it. */
@@ -60,7 +68,7 @@ const idsAt = (named: unknown): readonly unknown[] => (Array.isArray(named) ? na
 /** The most ids in one query. */
 const MAX_IDS = 1000
 
-/** The names of the expanded properties in the documents of each collection. */
+/** Returns, for each collection, the names of the properties that are expanded in its documents. */
 function collectNeeded(
   branches: readonly Branch[],
   into = new Map<string, Set<string>>(),
@@ -74,11 +82,11 @@ function collectNeeded(
   return into
 }
 
-/** The documents that a batch needs. */
+/** The documents to which the references of a batch point. */
 interface Library {
-  /** Notes the documents that some places refer to. */
+  /** Notes the ids of the references in some documents. */
   note(places: readonly ExpandedReference[]): Promise<void>
-  /** Reads the noted documents. */
+  /** Reads the documents with the noted ids. */
   learn(): Promise<void>
   find(target: string, id: unknown): ExpandedReference | undefined
 }
@@ -141,9 +149,9 @@ function createLibrary(call: Call, branches: readonly Branch[], pace: Pace): Lib
 }
 
 /**
- * Creates a printer that expands references in expanded documents, too, level by level: one query per level and
- * collection (CONTRACT.md §2, "Expand"). Only the expansions of the document being written are in memory, because a
- * short path may expand to any number of documents.
+ * Creates a printer that also expands references in expanded documents. It reads level by level, with one query per
+ * level and collection (CONTRACT.md §2, "Expand"). Only the expansions of the document that is being written are in
+ * memory, because a short path may expand to any number of documents.
  */
 export function createLevelPrinter(
   call: Call,
@@ -198,15 +206,18 @@ const placeOf = (
   inside: new Map(),
 })
 
-/** The context of expanding levels. */
+/** The context in which levels are expanded. */
 interface LevelContext {
   readonly library: Library
-  /** The most expansions under one array of a document. */
+  /** The most references that are expanded within one array of a document. */
   readonly limit: number
   readonly pace: Pace
 }
 
-/** Expands a document over some levels; returns the documents with more to expand. */
+/**
+ * Expands a document over a number of levels. Returns the documents of the last level that contain references to
+ * expand.
+ */
 async function grow(
   root: ExpandedReference,
   levels: number,
@@ -228,7 +239,9 @@ async function grow(
   return level
 }
 
-/** The expanded documents of the ids at one path of a document, within the budget. */
+/**
+ * Returns the documents of the ids at one path of a document, within the budget; `undefined` for an id that stays.
+ */
 function expandOne(
   { value, room: around }: ExpandedReference,
   { read, target, onward }: Branch,
@@ -282,7 +295,7 @@ function* writeReferences(
   for (const [i, id] of idsAt(value).entries()) {
     if (i > 0) yield ','
     const place = inside[i]
-    // A document that was read again may have other references now.
+    // If the document was read again, it may now have other references than those that were expanded.
     if (place?.id !== id || !place) yield JSON.stringify(id)
     else if (place.from !== undefined) yield place
     else if (place.text !== undefined) yield place.text
@@ -291,7 +304,9 @@ function* writeReferences(
   if (isList) yield ']'
 }
 
-/** The text of a document that was not kept entirely; its `_id` if it has been deleted. */
+/**
+ * Reads a document that was not kept completely again, and returns its text; its `_id` if the document was deleted.
+ */
 async function writeAnew(call: Call, { from = '', ...place }: ExpandedReference): Promise<string> {
   const access = call.access({ name: from })
   const document = access && (await call.store.read(access).find(place.id))

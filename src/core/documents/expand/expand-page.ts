@@ -9,10 +9,13 @@ import type { JsonObject, MaybePromise } from '../../types.js'
 import { textOf } from '../read/kept-text.js'
 import { type Expansions, fill, place, type TextOrSlot, writeAll } from './expand-documents.js'
 
-/** The most documents of a short page, and the most references at one path: larger pages seldom repeat. */
+/**
+ * The most documents of a short page, and the most references at one path. Larger pages are requested too seldom to
+ * need this fast path.
+ */
 const MAX_DOCUMENTS = 100
 
-/** A page whose references will be replaced. */
+/** A page whose references are to be replaced. */
 interface Expanding {
   readonly query: LinkedQuery
   readonly documents: readonly StoredDocument[]
@@ -28,8 +31,8 @@ interface Shelf {
 }
 
 /**
- * The text of a page with its references replaced by documents, if it is short and expands only one level; otherwise
- * `undefined`.
+ * Returns the text of a page whose references are replaced with documents, if the page is short and only one level is
+ * expanded; otherwise `undefined`.
  */
 export function expandPage(call: Call, page: Expanding): MaybePromise<string | undefined> {
   const { query, documents } = page
@@ -38,7 +41,7 @@ export function expandPage(call: Call, page: Expanding): MaybePromise<string | u
   return whenReady(learnAll(call, expand), () => write(call, page))
 }
 
-/** Reads the claims that accesses depend on. */
+/** Reads the claims on which the access to referenced documents depends. */
 function learnAll(call: Call, expand: readonly Expansion[]): Promise<unknown> | undefined {
   const learning = expand.flatMap(({ target }) => call.learnToRead({ name: target }) ?? [])
   return learning.length > 0 ? Promise.all(learning) : undefined
@@ -67,7 +70,7 @@ function write(call: Call, { query, selected }: Expanding): MaybePromise<string 
   return whenReady(lookUp(call, shelves), (isWhole) => (isWhole ? join(parts) : undefined))
 }
 
-/** Finds the documents of all shelves, and writes their texts; false if these are too long in total. */
+/** Reads the documents of all shelves, and writes their texts. Returns false if these are too long in total. */
 function lookUp(
   call: Call,
   [shelf, ...others]: readonly Shelf[],

@@ -21,13 +21,15 @@ import { createLevelPrinter } from '../expand/expand-levels.js'
 import { expandPage } from '../expand/expand-page.js'
 import { createTextStream, endOfPiece, type Text } from './text-stream.js'
 
-/** The number of documents that are read at the start: a list that ends there is written at once. */
+/**
+ * The number of documents that are read first. A list with fewer documents is returned as a whole, without a stream.
+ */
 export const START = 1500
 
-/** A walk through the matches in order, from the start of a query. */
+/** The part of a query that selects documents: a walk visits the matches in order. */
 type Walk = Pick<Query, 'filter' | 'sort' | 'skip' | 'after' | 'limit'>
 
-/** The start of a walk: documents, and the ids of those that exceeded the limit of one read. */
+/** The first documents of a walk, and the ids of further documents that exceeded the byte limit of one read. */
 interface Beginning {
   readonly documents: readonly StoredDocument[]
   readonly rest: readonly string[]
@@ -45,7 +47,7 @@ const readFirst = (reader: Reader, walk: Walk, limit: number): MaybePromise<Begi
   }))
 }
 
-/** Reads the first documents after a position: reads its ranges until there are enough. */
+/** Reads the first documents after a cursor: one range after another, until there are enough documents. */
 function readAfter(
   reader: Reader,
   { filter, sort, skip }: Walk,
@@ -62,7 +64,7 @@ function readAfter(
     return whenReady(
       reader.list({ range, filter, sort, skip, limit: left, bytes: bounds.readBytes }),
       (listed) => {
-        // Documents after unread ones must stay unread too.
+        // After an unread document, all others must also stay unread, because `rest` comes after `documents`.
         if (rest.length === 0) documents.push(...listed)
         else for (const { _id } of listed) rest.push(_id)
         rest.push(...(listed.rest ?? NONE))
@@ -75,11 +77,11 @@ function readAfter(
 
 /** The first documents of a list without a limit, or with a large one; the walk may continue after them. */
 export interface Start extends Beginning {
-  /** Whether these are all documents. */
+  /** Whether the walk has no other documents. */
   readonly isWhole: boolean
 }
 
-/** Reads the start of a walk if an index gives its order; otherwise `undefined`. */
+/** Reads the start of a walk if an index provides its order; otherwise returns `undefined`. */
 export const readStart = (reader: Reader, walk: Walk): MaybePromise<Start> | undefined =>
   reader.isOrdered(walk) ? readNext(reader, walk, START) : undefined
 
@@ -95,8 +97,8 @@ function readNext(reader: Reader, walk: Walk, size: number): MaybePromise<Start>
 }
 
 /**
- * The walk after some of its documents, `fresh` of which are new; `undefined` if there are no more, or none is
- * requested.
+ * Returns the walk that continues after some documents, of which `fresh` were not visited before. Returns `undefined`
+ * if there are no more documents, or no more are requested.
  */
 function goOn(walk: Walk, { documents, isWhole }: Start, fresh: number): Walk | undefined {
   const last = documents.at(-1)
@@ -105,12 +107,13 @@ function goOn(walk: Walk, { documents, isWhole }: Start, fresh: number): Walk | 
   return { ...walk, limit, skip: 0, after: placeOf(walk.sort, last, 0) }
 }
 
-/** Fields that never change: a walk ordered by them meets no document twice. */
+/** Fields that never change, so a walk in their order does not visit a document twice. */
 const FIXED: readonly string[] = ['_id', 'createdAt', 'createdBy']
 
 /**
- * Reads all documents of a walk, in batches. If an index gives the order, it continues by key after `start`, and keeps
- * only the ids of documents that may move in between; otherwise the storage sorts everything first.
+ * Reads all documents of a walk, in batches. If an index provides the order, continues by key after `start`. A
+ * document may then move in the order between two reads, so the ids of visited documents are kept to skip repetitions.
+ * Without such an index, the storage sorts all documents first.
  */
 export async function* readBatches(
   reader: Reader,
@@ -132,16 +135,16 @@ export async function* readBatches(
     if (fresh.length > 0) yield fresh
     place = goOn(place, found, fresh.length)
     if (!place) return
-    // If documents are large, the ids of many more are useless.
+    // If documents are large, a larger read would return only ids for most of them, which are not used.
     size = found.rest.length > 0 ? found.documents.length : Math.min(READ_AT_ONCE, 2 * size)
   }
 }
 
-/** A page of a walk. For large documents only the first are read; the others are ids. */
+/** A page of a walk. If its documents are large, only the first are read, and `rest` has the ids of the others. */
 export interface PageOfWalk extends Beginning {
-  /** The number of its documents. */
+  /** The number of documents on the page, including those in `rest`. */
   readonly size: number
-  /** The last document of the page, after which the walk continues. */
+  /** The last document of the page, after which the walk continues; `undefined` if it ends with this page. */
   readonly last: StoredDocument | undefined
 }
 
@@ -158,7 +161,7 @@ export const readPage = (reader: Reader, walk: Walk, limit: number): MaybePromis
     return findLast(reader, walk.filter, rest).then((last) => ({ last: last ?? documents.at(-1), ...page }))
   })
 
-/** The last of some ids whose document still exists and still matches. */
+/** Returns the document of the last id whose document still exists and still matches. */
 async function findLast(
   reader: Reader,
   filter: Filter,
@@ -181,7 +184,7 @@ export async function* readPageBatches(
   yield* readByIds(reader, walk, rest)
 }
 
-/** An access and a query. */
+/** The read access and the query of a request. */
 export interface ListRequest {
   readonly access: ReadAccess
   readonly query: LinkedQuery
@@ -190,15 +193,15 @@ export interface ListRequest {
 /** Prints the JSON texts of documents, separated by commas, in pieces. */
 type PrintDocuments = (documents: readonly StoredDocument[]) => AsyncGenerator<string, void, undefined>
 
-/** The selected part of a document, before anything is expanded. */
+/** Returns the requested properties of a document, before anything is expanded. */
 const select = (document: StoredDocument, { access, query: { projection } }: ListRequest): JsonObject =>
   projection ? project(access.show(document, projection), projection) : access.show(document)
 
-/** The text of a document without expansion. */
+/** Returns the JSON text of a document without expansion. */
 export const printOne = (document: StoredDocument, reading: ListRequest): string =>
   reading.query.projection ? JSON.stringify(select(document, reading)) : reading.access.write(document)
 
-/** Prints documents. With `isOnce`, their texts are not cached. */
+/** Creates a function that prints documents. With `isOnce`, their texts are not cached. */
 export function createPrinter(
   call: Call,
   reading: ListRequest,
@@ -232,8 +235,8 @@ function* selectAll(documents: readonly StoredDocument[], reading: ListRequest):
 }
 
 /**
- * The JSON array of some documents, if it is short; otherwise `undefined`. The page is cached if its documents are
- * immutable.
+ * Returns the JSON array of some documents, if it is short; otherwise `undefined`. The page is cached if its documents
+ * are immutable.
  */
 export function printShort(
   call: Call,
@@ -264,7 +267,7 @@ export function printShort(
   )
 }
 
-/** The documents that are printed at once, which is cheaper than one by one. */
+/** The number of documents that are serialized together, which is cheaper than one by one. */
 const TOGETHER = 32
 
 /** The approximate bytes of large documents that are copied and written in one step. */
@@ -273,7 +276,8 @@ const BYTES_A_STEP = 24
 const encoder = new TextEncoder()
 
 /**
- * The text of a few documents; the bytes of more documents, because joining a long text costs as much as writing it.
+ * Returns the JSON array of documents, as a string for a few documents, and as bytes for more, because joining a long
+ * text costs as much as writing it. Returns `undefined` if the array is too long.
  */
 function* joinTexts(
   documents: readonly StoredDocument[],
@@ -293,14 +297,14 @@ function* joinTexts(
     length += 1 + part.length
     parts.push(part)
     if (length <= bounds.shortCharacters) continue
-    // The caller writes all of them again.
+    // The caller now writes all documents again, so this work pauses first if its slice is used up.
     if (slice.left <= 0) yield
     return undefined
   }
   return joinArray(parts, length)
 }
 
-/** The next documents to write at once, as they are shown, with an upper bound of their bytes. */
+/** Returns the next documents to serialize together, in the form that is shown, and an upper bound of their bytes. */
 function showTogether(documents: readonly StoredDocument[], from: number, reading: ListRequest) {
   const shown: JsonObject[] = []
   let bytes = 0
@@ -315,7 +319,10 @@ function showTogether(documents: readonly StoredDocument[], from: number, readin
 
 const LONG = Symbol('longer than a short array')
 
-/** The same for cached texts, which are only copied; `undefined` if one of them cannot be cached. */
+/**
+ * Returns the JSON array of documents whose texts are cached, which only copies bytes. Returns `LONG` if the array is
+ * too long, and `undefined` if a text cannot be cached.
+ */
 function* joinKept(
   documents: readonly StoredDocument[],
   { keep }: ReadAccess,
@@ -330,7 +337,7 @@ function* joinKept(
     length += 1 + text.bytes.length
     parts.push(text.bytes)
     if (length <= bounds.shortCharacters) continue
-    // The caller writes all of them again.
+    // The caller now writes all documents again, so this work pauses first if its slice is used up.
     if (slice.left <= 0) yield
     return LONG
   }
@@ -344,15 +351,16 @@ export interface Piece {
 }
 
 /**
- * Whether a text is streamed: beyond this number of shown characters or documents, which also limit how much of a list
- * is written at once. So streaming does not reveal whether the documents, with their hidden parts, were read together.
+ * Whether a text is streamed, because it has too many visible characters or too many documents. The same numbers limit
+ * the lists that are returned as a whole. So the choice between both does not depend on the size of hidden parts,
+ * which limits how many documents are read together.
  */
 const isLong = (characters: number, documents: number): boolean =>
   characters > bounds.shortCharacters || documents >= START
 
 /**
- * Returns a short text as a whole, and streams a longer one. The part that is held still counts towards the request's
- * deadline.
+ * Returns a short text as a whole, and a longer text as a stream. Work before the stream begins counts towards the
+ * request's deadline.
  */
 export async function holdOrStream(
   call: Call,
@@ -360,7 +368,8 @@ export async function holdOrStream(
 ): Promise<Text> {
   const { deadline } = call
   const stream = createTextStream()
-  // The client may disconnect while the first pieces are written, or while it reads the rest.
+  // This deadline ends the work when the client disconnects, both before the stream begins and while the client reads
+  // it.
   const current: Deadline = {
     signal: stream.signal,
     caller: deadline.caller,
@@ -392,8 +401,8 @@ export async function holdOrStream(
 }
 
 /**
- * Cuts a text again, into equal pieces: the original cuts depend on how much of the documents, with their hidden parts,
- * was read at once.
+ * Cuts a text again, into pieces of equal length. The original lengths depend on how many documents were read
+ * together, and so on the size of hidden parts.
  */
 async function* joinPieces(
   held: string,
@@ -415,7 +424,7 @@ async function* joinPieces(
   yield rest
 }
 
-/** The JSON array of all documents of some batches; no batch is empty. */
+/** Prints the JSON array of all documents of some batches, in pieces. No batch is empty. */
 export async function* printArray(
   batches: AsyncIterable<readonly StoredDocument[]>,
   print: PrintDocuments,
@@ -432,7 +441,7 @@ export async function* printArray(
   yield { text: before === '[' ? '[]' : ']', documents: 0 }
 }
 
-/** The text of one document. */
+/** Prints the text of one document, in pieces. */
 export async function* printAlone(
   document: StoredDocument,
   print: PrintDocuments,

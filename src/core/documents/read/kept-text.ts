@@ -4,7 +4,7 @@ import type { StoredDocument } from '../../storage.js'
 
 const decoder = new TextDecoder()
 
-/** A readable document as JSON text, from its cached bytes if it is immutable. */
+/** Returns a readable document as JSON text. Uses its cached bytes if the document is immutable. */
 export function textOf(access: ReadAccess, document: StoredDocument): string {
   const kept = access.keep(document, endless())
   return kept ? decoder.decode(kept.bytes) : access.write(document)

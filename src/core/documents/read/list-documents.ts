@@ -24,17 +24,17 @@ import type { Text } from './text-stream.js'
 
 /** A page of a list. */
 export interface ListedPage {
-  /** The documents, a JSON array. */
+  /** The documents, as a JSON array. */
   readonly json: Text
-  /** The cached page, if any. */
+  /** The cached page with this text, if there is one. */
   readonly kept?: KeptPage
-  /** The position of the next page; `undefined` on the last page, or if a page has no limit of at most 1,000. */
+  /** The position of the next page. `undefined` on the last page, and if the query has no limit of at most 1,000. */
   readonly next?: { readonly last: StoredDocument; readonly passed: number }
   /** The number of all matches, if the query requests it. */
   readonly total?: number
 }
 
-/** The largest page that has a next one (CONTRACT.md §3.7). */
+/** The largest limit with which a page has a next page (CONTRACT.md §3.7). */
 const MAX_PAGE = 1000
 
 /** Lists the documents that a caller requests and may read, in order (CONTRACT.md §2 and §3). */
@@ -75,7 +75,7 @@ function printPage(
   })
 }
 
-/** A short list without a limit is written like a page. */
+/** Lists documents without a limit, or with a large one. A short list is written like a page. */
 function listAll(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
   const { access, query } = reading
   const writeBehind = (start?: Start): Promise<ListedPage> =>

@@ -9,7 +9,10 @@ import type { Document, MaybePromise } from '../../types.js'
 import { createPrinter, holdOrStream, type ListRequest, printAlone, printOne } from './hold-or-stream.js'
 import type { Text } from './text-stream.js'
 
-/** The JSON texts of a document: complete, as the caller may read it, and with the requested properties. */
+/**
+ * The JSON texts of a document. `whole` contains everything that the caller may read, `asked` only the requested
+ * properties; `undefined` if the request selects none.
+ */
 export interface DocumentTexts {
   readonly whole: KeptText | string
   readonly asked: string | undefined
@@ -32,7 +35,9 @@ const print = (document: StoredDocument, reading: ListRequest): DocumentTexts =>
   asked: reading.query.projection ? printOne(document, reading) : undefined,
 })
 
-/** The same if rules without claims may decide. */
+/**
+ * Reads one document like `readDocument`, but does not read the caller's claims if the rules without claims suffice.
+ */
 export const readUnclaimed = (
   call: Call,
   { query, ...unclaimed }: Unclaimed & Pick<ListRequest, 'query'>,
@@ -44,8 +49,8 @@ export const readUnclaimed = (
   )
 
 /**
- * The same with references replaced by their documents. Throws `precondition_failed` if `isExpected` is false for the
- * document.
+ * Reads one document, with its references replaced by their documents. Throws `precondition_failed` if `isExpected` is
+ * false for the document.
  */
 export async function readExpanded(
   call: Call,

@@ -7,20 +7,26 @@ export type Text = string | Bytes | TextStream
 
 /** Text that arrives in pieces; byte arrays may be shared with other streams. */
 export interface TextStream extends AsyncIterable<string | Bytes> {
-  /** Whether it lasts as long as its client is connected: it may be idle for long, and its end is not awaited. */
+  /**
+   * Whether the stream lasts as long as its client is connected. Such a stream may be idle for long, and the service
+   * does not wait for its end.
+   */
   isEndless?(): boolean
-  /** Ends the work, even while it waits. */
+  /** Ends the stream and its work, even while the work waits. */
   cancel(): void
 }
 
-/** The end of a piece that begins at `start`. A surrogate pair is not split: half a pair cannot be encoded. */
+/**
+ * Returns the end of the piece that begins at `start`. Does not split a surrogate pair, because half a pair cannot be
+ * encoded.
+ */
 export function endOfPiece(text: string, start: number): number {
   const end = start + bounds.sentCharacters
   const isPair = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
   return isPair ? end + 1 : end
 }
 
-/** A stream that has not begun. */
+/** A stream that can be cancelled before it begins. */
 interface TextStreamSource {
   /** Aborts when the stream is cancelled. */
   readonly signal: AbortSignal
@@ -30,7 +36,7 @@ interface TextStreamSource {
   begin(texts: AsyncGenerator<string, void, undefined>, end: () => Promise<unknown>): TextStream
 }
 
-/** Creates a stream that can be cancelled before it begins. */
+/** Creates a stream that has not begun. */
 export function createTextStream(): TextStreamSource {
   const controller = new AbortController()
   let hasBegun = false
@@ -44,12 +50,12 @@ export function createTextStream(): TextStreamSource {
       return {
         async *[Symbol.asyncIterator]() {
           yield* texts
-          // A stream that was cut off must not look complete.
+          // A stream that was cancelled must not look complete.
           controller.signal.throwIfAborted()
         },
         cancel() {
           cancel()
-          // The pending read fails now; its error is ignored.
+          // The pending read now fails. Its error is ignored.
           ignoreFailure(Promise.all([texts.return(), end()]))
         },
       }

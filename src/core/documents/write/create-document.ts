@@ -61,7 +61,7 @@ const createWithNewId = (call: Call, permit: Permit, body: JsonObject): MaybePro
 /** An `_id` chosen by the client, and whether the request's conditions allow a create. */
 interface ClaimedId {
   readonly id: string
-  /** False if the request also expects an existing document: both can never hold. */
+  /** False if the conditions of the request also require an existing document, so that they can never be met. */
   readonly isExpected: boolean
 }
 
@@ -91,15 +91,16 @@ async function createUnder(
     (await call.store.own(permit.collection.name).find(id)) !== undefined
   return call.store.write(async () => {
     const planned = await attempt(call, permit, async (own, present) => {
-      // 412 comes before 400, so this is checked before the body; the write decides between concurrent creates.
+      // A 412 takes precedence over a 400, so this is checked before the body. The write decides between concurrent
+      // creates.
       if (!isExpected || (await isTaken())) throw unexpected()
       return planCreate(own, present, { id, isNamed: true }, body)
     })
     return {
       ...planned,
       async refuse(failure) {
-        // The later of two equal creates violates all unique indexes; the storage may name another one than that of
-        // `_id`.
+        // The later of two equal creates violates all unique indexes, so the storage may report another index than
+        // that of `_id`.
         if (failure.reason === 'unique' && (isIdTaken(failure.fields ?? []) || (await isTaken())))
           throw unexpected()
         return planned.refuse(failure)
@@ -169,11 +170,11 @@ const planJudged = (
 interface CreateContext {
   readonly system: SystemFields
   readonly referable: Referable
-  /** The slice for the steps of the evaluation. */
+  /** The time slice for the evaluation. */
   readonly slice: Slice
 }
 
-/** Evaluates a body under the rule that runs. Throws `validation_failed` and `forbidden`. */
+/** Evaluates a body under the first rule that accepts it. Throws `validation_failed` and `forbidden`. */
 const judgeNew = (
   call: Call,
   permit: Permit,
@@ -188,13 +189,15 @@ const judgeNew = (
   })
 }
 
-/** Documents that were written together, and the names that were dropped from any of their bodies. */
+/**
+ * Documents that were written together, and the names of the properties that were dropped from any of their bodies.
+ */
 export interface WrittenAll extends Ignoring {
   readonly documents: readonly WrittenDocument[]
 }
 
 /**
- * Creates a document from each body, or none (CONTRACT.md §2, "Bulk"), each under the first rule that fits. Throws
+ * Creates a document from each body, under the first rule that fits, or none at all (CONTRACT.md §2, "Bulk"). Throws
  * `validation_failed` with the validation errors of all bodies, `forbidden`, `document_too_large`, `unique_violation`.
  */
 export const createBulk = (
@@ -212,7 +215,9 @@ export const createBulk = (
     : call.store.write(() => attempt(call, permit, (own, present) => planBulk(own, present, bodies)))
 }
 
-/** Creates a document from each body after its hook has run, in the order of the bodies. */
+/**
+ * Creates a document from each body, in order. The hook of a document runs after the documents before it are created.
+ */
 async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObject[]): Promise<WrittenAll> {
   const { collection } = permit
   const before = call.shared?.added
@@ -227,12 +232,14 @@ async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObje
     })
     all.push(written)
   }
-  // Operations added for a later document may change an earlier one.
+  // Operations that hooks have added for one document may change another document, so all texts are written again.
   const documents = call.shared?.added === before ? all : await tellAgain(call, collection, all)
   return { documents, ignored: firstNames(all.flatMap(({ ignored }) => ignored)) }
 }
 
-/** Calls the hook for a document that is a part of the body. */
+/**
+ * Calls the hook for a document that is a part of the body. `at` is its path, which is added to the path of errors.
+ */
 async function askAt(
   at: string,
   call: Call,
@@ -246,7 +253,7 @@ async function askAt(
   }
 }
 
-/** The path of a document in the body. */
+/** Returns the path of a document in the body. */
 const placeOf = (index: number): string => `${DOCUMENTS}/${index}`
 
 const DOCUMENTS = '/documents'
@@ -268,7 +275,7 @@ async function planBulk(
     const pause = pace(stepsOf(writing.document))
     if (pause) await pause
   }
-  // A storage in memory writes them in one piece.
+  // May pause before the write, because the in-memory storage writes all documents without a pause.
   await pace(documents.length * STEPS_A_WRITE)
   checkStoredSize(documents)
   const required = eachOnce(documents.flatMap((document) => referencesToHold(collection, {}, document)))
@@ -282,7 +289,7 @@ async function planBulk(
     ),
     done: { documents: written, ignored: firstNames(written.flatMap(({ ignored }) => ignored)) },
     refuse({ reason, step, fields = [] }) {
-      // The next attempt evaluates their references again.
+      // A referenced document was deleted. The next attempt evaluates the references again.
       if (reason === 'missing') return
       if (!isIdTaken(fields)) throw conflictFor(call, collection, fields, placeOf(step - required.length))
     },
@@ -300,16 +307,16 @@ const STEPS_A_WRITE = 100
 
 const stepsOf = (document: JsonObject): number => STEPS_A_DOCUMENT + boundBytes(document) / BYTES_A_STEP
 
-/** An accepted body, as one of several. */
+/** An accepted body of a bulk create. */
 interface JudgedBody extends Created, Ignoring {
   readonly system: SystemFields
   readonly at: string
 }
 
-/** An accepted document, as one of several. */
+/** An accepted document of a bulk create. */
 type OneOf = JudgedBody & Writing
 
-/** Evaluates every body, and hashes the secrets. */
+/** Evaluates every body, hashes the secrets, and returns the documents to store. */
 async function prepareAll(
   call: Call,
   permit: Permit,
@@ -334,7 +341,9 @@ async function prepareAll(
   return writings
 }
 
-/** Evaluates every body in one task; the validation errors of any take precedence over `forbidden` of another. */
+/**
+ * Evaluates every body. If any body has validation errors, they take precedence over `forbidden` for another body.
+ */
 function* judgeBodies(
   call: Call,
   permit: Permit,
@@ -368,8 +377,8 @@ function* judgeBodies(
 }
 
 /**
- * Limits the validation errors of a response; `named` is the number of those that name a property. The unnamed ones get
- * one place of these, and the places that are left (CONTRACT.md §6).
+ * Limits the validation errors of a response. `named` is the number of errors that name a property. If other errors
+ * exist, at least one is kept, and more of them only as far as the named errors leave room (CONTRACT.md §6).
  */
 function cutFaults(faults: readonly Fault[], named: number): readonly Fault[] {
   const isUnnamed = ({ path }: Fault): boolean => path.lastIndexOf('/') === DOCUMENTS.length

@@ -24,12 +24,14 @@ export interface FoundTarget {
 }
 
 /**
- * Finds the document and checks the caller's right to change it, in the order of CONTRACT.md §2: 404 · 403 ·
- * 412. Throws `not_found`, `forbidden` (`unauthenticated` for an anonymous caller) and `precondition_failed`.
+ * Finds the document and checks the caller's right to change it. The order of the errors is that of CONTRACT.md §2:
+ * 404, 403, 412. Throws `not_found`, `forbidden` (`unauthenticated` for an anonymous caller) and
+ * `precondition_failed`.
  */
 export function findTarget(call: Call, target: WriteTarget): MaybePromise<FoundTarget> {
   const access = call.access(target.collection)
-  // A missing document takes the same time to answer.
+  // The storage is also read without read access, so that the time of the response does not reveal whether the
+  // document exists.
   const reader = access ? call.store.read(access) : call.store.own(target.collection.name)
   return whenReady(reader.find(target.id), (stored) => {
     if (!access || !stored) throw notFound()
@@ -41,7 +43,7 @@ export function findTarget(call: Call, target: WriteTarget): MaybePromise<FoundT
   })
 }
 
-/** Rejects a caller to whom no rule grants the operation, regardless of the body: 404 or 403. Always throws. */
+/** Rejects a caller to whom no rule grants the operation, without evaluating the body. Always throws: 404 or 403. */
 export async function refuseUnauthorized(call: Call, permit: Permit, id: string): Promise<never> {
   await attempt(call, permit, (own) => findTarget(own, { ...permit, id, isExpected: () => true }))
   throw denied(call.caller)

@@ -8,7 +8,7 @@ import type { Call } from '../../request/call.js'
 import type { JsonObject } from '../../types.js'
 import { invalidFor } from './rules/redact.js'
 
-/** Hashes a valid secret, in NFC. Throws `overloaded`. */
+/** Normalizes a valid secret to NFC and hashes it. Throws `overloaded`. */
 async function hashSecret({ deadline, service }: Call, secret: string): Promise<string> {
   deadline.enter('hash')
   const { signal, caller } = deadline
@@ -19,8 +19,8 @@ async function hashSecret({ deadline, service }: Call, secret: string): Promise<
 }
 
 /**
- * Rejects secrets in a batch, where one hash after another would take too long (CONTRACT.md §2, "Batch"). `given` holds
- * the values from the body and the `set` of the rule that runs. Throws `validation_failed`.
+ * Rejects secrets in a batch, because hashing one secret after another would take too long (CONTRACT.md §2, "Batch").
+ * `given` holds the values from the body and the `set` of the rule that runs. Throws `validation_failed`.
  */
 export function refuseSecrets(call: Call, collection: Collection, given: JsonObject): void {
   if (!call.isInBatch) return
@@ -37,7 +37,10 @@ export function refuseSecrets(call: Call, collection: Collection, given: JsonObj
   )
 }
 
-/** Hashes secrets by field; `null` removes one. A hash from an earlier attempt is reused. */
+/**
+ * Hashes secrets, by field; `null` removes a secret. `known` contains the hashes of earlier attempts, which are
+ * reused.
+ */
 export async function hashSecrets(
   call: Call,
   secrets: Iterable<readonly [field: string, secret: string | null]>,
@@ -45,7 +48,7 @@ export async function hashSecrets(
 ): Promise<ReadonlyMap<string, string | null>> {
   const hashes = new Map<string, string | null>()
   for (const [field, secret] of secrets) {
-    // A later attempt may run under another rule, whose `set` contains another secret.
+    // The key includes the secret: a later attempt may run under another rule, whose `set` contains another secret.
     const key = `${field} ${secret}`
     if (secret !== null && !known.has(key)) known.set(key, await hashSecret(call, secret))
     hashes.set(field, secret === null ? null : (known.get(key) ?? null))

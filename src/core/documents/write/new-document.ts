@@ -24,11 +24,11 @@ export function createSystemFields(
   return { _id, createdAt: now, updatedAt: now, createdBy }
 }
 
-/** Whether `createdBy`, which may be indexed, can hold a value. */
+/** Whether a value can be stored in `createdBy`, which may be indexed. */
 export const isCreator = (id: unknown): id is string =>
   typeof id === 'string' && isStorableText(id) && countBytes(id) <= MAX_INDEXED_BYTES
 
-/** Builds the document to store; secrets among its fields become hashes. Throws `overloaded`. */
+/** Builds the document to store, with hashes instead of secrets. Throws `overloaded`. */
 export function buildDocument(
   call: Call,
   collection: Collection,
@@ -49,18 +49,17 @@ export function buildDocument(
 
 /** The options of an insert. */
 interface InsertOptions {
-  /** The steps for state that belongs to the document. */
+  /** Steps that store other state that belongs to the document. */
   readonly others?: readonly WriteStep[]
-  /** Whether the client has chosen its `_id`, to which other documents may already refer. */
+  /** Whether the client has chosen the `_id`, so that other documents may already refer to it. */
   readonly isNamed?: boolean
-  /** Its path in the body if it is only a part of the body. */
+  /** The path of the document in the body, if it is only a part of the body. */
   readonly at?: string
 }
 
 /**
  * Plans the steps that store a new document and the state that belongs to it. The write is retried if the `_id` is
- * taken, or if a referenced document was deleted. Throws `document_too_large`; the write then throws
- * `unique_violation`.
+ * taken, or if a referenced document was deleted. Throws `document_too_large`. The write throws `unique_violation`.
  */
 export function planInsert(
   call: Call,
@@ -76,7 +75,7 @@ export function planInsert(
     steps: isAlone ? [insert] : [...references.map(requireReference), insert, ...others],
     agreements: planAgreements(call.service.plan, collection, { after: document, isNamed, at, asker: call }),
     refuse({ reason, fields = [] }) {
-      // The next attempt evaluates its references again.
+      // A referenced document was deleted. The next attempt evaluates the references again.
       if (reason === 'missing') return
       if (reason !== 'unique') throw new Error(`an insert failed: ${reason}`)
       if (!isIdTaken(fields)) throw conflictFor(call, collection, fields, at)
@@ -84,5 +83,5 @@ export function planInsert(
   }
 }
 
-/** Whether the `_id` of a new document is taken. */
+/** Whether a unique violation of these fields means that the `_id` of a new document is taken. */
 export const isIdTaken = (fields: readonly string[]): boolean => fields.length === 1 && fields[0] === '_id'

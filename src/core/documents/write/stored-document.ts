@@ -11,7 +11,10 @@ import type { JsonObject } from '../../types.js'
  */
 const HASHES = '_hashes'
 
-/** The key of a user document's stamp. A session is valid only while it holds the same stamp (CONTRACT.md §4). */
+/**
+ * The key of the stamp in a user document. A session is valid only while it has the same stamp as its user
+ * (CONTRACT.md §4).
+ */
 const STAMP = '_stamp'
 
 /**
@@ -43,7 +46,10 @@ interface Making extends Marks {
   readonly others?: JsonObject
 }
 
-/** Creates the first version of a stored document, frozen: a storage in memory keeps the object itself. */
+/**
+ * Creates the first version of a stored document. It is frozen, because the in-memory storage keeps this object
+ * itself.
+ */
 export const createStoredDocument = (
   system: SystemFields,
   fields: JsonObject,
@@ -53,13 +59,13 @@ export const createStoredDocument = (
   return putTogether(system, fields, { hashes, stamp, version, freeze: freezeCopy })
 }
 
-/** Assembles a stored document, frozen. */
+/** Assembles a stored document and freezes it. */
 function putTogether(
   { _id, createdAt, updatedAt, createdBy }: SystemFields,
   fields: JsonObject,
   { hashes, stamp, version, freeze, others = NONE }: Making,
 ): StoredDocument {
-  // A spread would cost three times as much, and reads of its result are slow.
+  // Properties are assigned one by one: a spread would cost three times as much, and reading its result would be slow.
   const document: { [name: string]: unknown; _id: string; _version?: number } = { _id }
   // The names were validated, so none is `__proto__`, and nothing is inherited.
   for (const name in fields) document[name] = freeze(fields[name], name)
@@ -75,31 +81,31 @@ function putTogether(
 
 const NONE: JsonObject = {}
 
-/** The stamp of a user; empty in a document from before the service kept accounts. */
+/** Returns the stamp of a user; empty for a document that was stored before the service kept accounts. */
 export function readStamp(user: StoredDocument): string {
   const stamp = user[STAMP]
   return typeof stamp === 'string' ? stamp : ''
 }
 
-/** The next version of a user document, with another stamp. */
+/** Returns the next version of a user document, with another stamp. */
 export const renewStamp = (user: StoredDocument, stamp: string): StoredDocument => ({
   ...user,
   _version: user._version + 1,
   [STAMP]: stamp,
 })
 
-/** The declared and undeclared fields of a document, without the service's own properties and the hashes. */
+/** Returns the declared and undeclared fields of a document, without the service's own properties and the hashes. */
 export const readFields = (document: JsonObject): JsonObject =>
   pickWhere(document, (name) => !name.startsWith('_') && !isSystemField(name))
 
-/** The changes to the hashes and the stamp: hashes by field, `null` removes one. */
+/** The changes to the hashes and the stamp of a document. `null` removes the hash of a field. */
 export interface MarkedChanges {
   readonly hashes: ReadonlyMap<string, string | null>
   /** A new stamp if the secret changes. */
   readonly stamp?: string | undefined
 }
 
-/** The next version of a document, with other fields. `updatedAt` is in stored form. */
+/** Returns the next version of a document, with other fields. `updatedAt` is in stored form. */
 export function updateStoredDocument(
   before: StoredDocument,
   fields: JsonObject,
@@ -108,13 +114,13 @@ export function updateStoredDocument(
 ): StoredDocument {
   const { _id, createdAt, createdBy, _version, [HASHES]: old, [STAMP]: oldStamp } = before
   const system = { _id, createdAt, updatedAt, createdBy } as SystemFields
-  // Properties that a newer release may have stored are kept.
+  // Unknown internal properties are kept, because a newer release may have stored them.
   const others = Object.keys(before).filter((name) => name.startsWith('_') && !KNOWN.has(name))
   return putTogether(system, fields, {
     hashes: changeHashes(isObject(old) ? old : undefined, hashes),
     stamp: stamp ?? oldStamp,
     version: _version + 1,
-    // Unchanged values stay as the storage returned them.
+    // Unchanged values are used as the storage returned them, without a copy.
     freeze: (value, name) => (value === before[name] ? value : freezeCopy(value)),
     others: pickOwn(before, others),
   })
@@ -122,7 +128,7 @@ export function updateStoredDocument(
 
 const KNOWN: ReadonlySet<string> = new Set(['_id', '_version', HASHES, STAMP])
 
-/** The hashes after some changes; `undefined` if none is left. */
+/** Returns the hashes after some changes; `undefined` if none is left. */
 function changeHashes(
   before: JsonObject | undefined,
   changes: MarkedChanges['hashes'],
@@ -136,14 +142,14 @@ function changeHashes(
   return kept.size > 0 ? Object.fromEntries(kept) : undefined
 }
 
-/** The next version of a document, with the same secret hashed again. */
+/** Returns the next version of a document in which the same secret is hashed again. */
 export const replaceHash = (before: StoredDocument, field: string, hash: string): StoredDocument => ({
   ...before,
   _version: before._version + 1,
   [HASHES]: { ...(isObject(before[HASHES]) ? before[HASHES] : {}), [field]: hash },
 })
 
-/** The hash in a hash field. */
+/** Returns the hash in a hash field. */
 export function readHash(document: StoredDocument, field: string): string | undefined {
   const hashes = document[HASHES]
   const hash = isObject(hashes) ? readOwn(hashes, field) : undefined

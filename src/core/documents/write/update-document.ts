@@ -38,9 +38,9 @@ export interface UpdateRequest {
 }
 
 /**
- * Changes a document (CONTRACT.md §2, "Update"). Every attempt reads, authorises, drops and validates again, until no
- * concurrent write comes first. Throws the errors of `findTarget`, and `validation_failed`, `forbidden`,
- * `document_too_large`, `unique_violation`, `overloaded`.
+ * Updates a document (CONTRACT.md §2, "Update"). If a concurrent write comes first, tries again: each attempt reads
+ * the document, authorizes the caller, drops properties and validates. Throws the errors of `findTarget`, and
+ * `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`, `overloaded`.
  */
 export function updateDocument(
   call: Call,
@@ -72,7 +72,7 @@ const planUpdate = (
     )
   })
 
-/** Plans a granted change after its hook, with its secrets hashed. */
+/** Calls the hook for a granted update, hashes the secrets, and plans the write. */
 function settle(
   call: Call,
   target: WriteTarget,
@@ -108,7 +108,7 @@ export function askUpdateHook(
 /** A document and its next version. */
 interface Versions {
   readonly before: StoredDocument
-  /** The values of properties that count as changed regardless of the stored value. Default: none. */
+  /** The properties that count as changed regardless of the stored value, with their new values. Default: none. */
   readonly renewed?: ReadonlyMap<string, unknown>
   readonly after: StoredDocument
   /** The parts of the document that the caller knows. Default: none. */
@@ -116,7 +116,7 @@ interface Versions {
 }
 
 /**
- * Plans the replacement of a document by its next version. Throws `document_too_large`; the write then throws
+ * Plans the replacement of a document by its next version. Throws `document_too_large`. The write throws
  * `unique_violation`.
  */
 export function planReplace(
@@ -127,7 +127,7 @@ export function planReplace(
   checkStoredSize([after])
   return {
     steps: [
-      // If a referenced document was deleted meanwhile, the next attempt reports it.
+      // If a referenced document was deleted, these steps fail, and the next attempt reports it.
       ...referencesToHold(collection, before, after, renewed).map(requireReference),
       { in: collection.name, replace: after, version: before._version },
     ],
@@ -146,7 +146,7 @@ export function planReplace(
 
 const NO_HASHES: ReadonlyMap<string, string | null> = new Map()
 
-/** A change of a document that was found. */
+/** An update of a document that was found. */
 interface FoundChange extends UpdateRequest {
   readonly found: FoundTarget
   /** In stored form. */
@@ -202,7 +202,7 @@ function draftUpdate(
   }
 }
 
-/** The replacement of the version that was read. */
+/** The new version of a document that was read, and the details of its write. */
 interface Replacement extends Pick<Updated, 'given' | 'unseen'>, Ignoring, SettledWrite {
   readonly found: FoundTarget
   readonly hashes: ReadonlyMap<string, string | null>
@@ -216,7 +216,8 @@ function planReplacement(
 ): MaybePromise<Attempt<WrittenDocument>> {
   const attachment = call.service.attachments.get(collection.name)
   return whenReady(attachment?.takeWithUpdate(call, stored, hashes), (taken) => {
-    // A host that keeps the accounts now may stop doing so: sessions opened with the old secret must stay ended.
+    // The host keeps the accounts now, but the service may keep them again later. Sessions that were opened with the
+    // old secret must then remain ended, so the stamp changes.
     const isFormer = !attachment && hashes.size > 0 && readStamp(stored) !== ''
     const stamp = isFormer ? createStamp() : taken?.stamp
     const document = updateStoredDocument(stored, fields, now, { hashes, stamp })

@@ -12,7 +12,7 @@ import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import type { Ignoring } from './rules/choose-rule.js'
 
-/** A written document, as its writer may read it: with `_id`, and with the other properties that a grant shows. */
+/** A written document, as its writer may read it: `_id`, and the other properties that a rule shows. */
 export interface WrittenDocument extends Ignoring {
   readonly _id: string
   /** The document as JSON. */
@@ -27,7 +27,7 @@ export interface Writing extends Ignoring {
   readonly given: JsonObject
   /** The document as its writer could read it before the write, as JSON. */
   readonly before?: () => string
-  /** Its path in the body if it is only a part of the body. */
+  /** The path of the document in the body, if it is only a part of the body. */
   readonly at?: string
 }
 
@@ -54,19 +54,22 @@ export function prepareWritten(
 }
 
 /**
- * The access of the caller who may learn the size: the writer, or the caller for whom the service writes with its own
- * rights.
+ * Returns the read access of the caller who may learn the size of a document: the writer, or the caller on whose
+ * behalf the service writes with its own rights.
  */
 const accessOf = (call: Call, collection: Collection): ReadAccess | null =>
   (call.reportTo ?? call).access(collection)
 
-/** Writes a document as JSON before its write, as the caller who may learn its size reads it. */
+/**
+ * Returns a function that writes a document as JSON as it was before the write. The text contains what the caller who
+ * may learn its size can read.
+ */
 export const writeBefore =
   (call: Call, collection: Collection, stored: StoredDocument): (() => string) =>
   () =>
     writeText(accessOf(call, collection), stored)
 
-/** The parts that count for a document's size. */
+/** The parts that count towards the size of a document. */
 interface Sized {
   /** The document as its writer may read it. */
   readonly text: string
@@ -78,13 +81,13 @@ interface Sized {
 
 /**
  * Throws `document_too_large` if a document exceeds `limits.documentBytes` as JSON, and is larger than before. Only
- * values that its writer may read or has given count: otherwise the size would reveal the rest.
+ * values that its writer may read or has given count, because otherwise the size would reveal other values.
  */
 export function checkDocumentSize({ service }: Call, { text, unread, before, at }: Sized): void {
   const limit = service.plan.limits.documentBytes
   const more = Object.keys(unread).length > 0 ? `,${JSON.stringify(unread).slice(1)}` : ''
   const whole = more === '' ? text : text.slice(0, -1) + more
-  // A character has at most three bytes: small documents need no counting.
+  // A character has at most three bytes, so small documents need no counting.
   if (whole.length * 3 <= limit) return
   const size = countBytes(whole)
   if (size <= limit || (before && size <= countBytes(before()))) return
@@ -94,13 +97,13 @@ export function checkDocumentSize({ service }: Call, { text, unread, before, at 
   })
 }
 
-/** The text of a document for its writer, who may not be allowed to read it. */
+/** Writes a document as JSON for its writer: only its `_id` if the writer may not read the document. */
 const writeText = (access: ReadAccess | null, document: StoredDocument): string =>
   access?.isReadable(document) ? access.write(document) : JSON.stringify({ _id: document._id })
 
 /**
- * A document after the operations that hooks have added to its write. Throws if these have deleted it: then there is
- * nothing to return.
+ * Reads a document after the operations that hooks have added to its write. Throws if these operations have deleted
+ * it, because then there is nothing to return.
  */
 export async function findAgain({ store }: Call, { name }: Collection, id: string): Promise<StoredDocument> {
   const document = await store.own(name).find(id)
@@ -108,7 +111,7 @@ export async function findAgain({ store }: Call, { name }: Collection, id: strin
   return document
 }
 
-/** The call with the current caller: anonymous if the account or its session has been deleted. */
+/** Returns the call with the current caller: anonymous if the account or its session has been deleted. */
 async function resumeOrLeave(call: Call): Promise<Call> {
   try {
     return await resume(call)
@@ -119,7 +122,7 @@ async function resumeOrLeave(call: Call): Promise<Call> {
   }
 }
 
-/** Writes documents again, as their writer may read them after the operations that hooks have added. */
+/** Writes the texts of documents again, as their writer may read them after the operations that hooks have added. */
 export async function tellAgain(
   call: Call,
   collection: Collection,
@@ -134,7 +137,7 @@ export async function tellAgain(
   return told
 }
 
-/** The same for one document. */
+/** Writes the text of one document again, like `tellAgain`. */
 export const tellOneAgain = async (
   call: Call,
   written: WrittenDocument,

@@ -25,17 +25,17 @@ export interface Created {
 /** The context of a create. */
 export interface CreateDraft {
   readonly system: SystemFields
-  /** The slice for the steps of the evaluation. */
+  /** The time slice for the evaluation. */
   readonly slice: Slice
   /** Properties that are required regardless of the schema. */
   readonly required?: readonly string[]
-  /** The validation errors of the document's references. */
+  /** Returns the validation errors of the document's references. */
   readonly judgeReferences: (fields: JsonObject, tells: Tells) => readonly Fault[]
 }
 
 /**
- * Applies a rule's `set` to the properties that it kept of a body, completes and validates the document, and applies
- * the `check` (CONTRACT.md §4, §5).
+ * Applies a rule's `set` to the properties of a body that the rule kept, adds defaults, validates the document, and
+ * evaluates the `check` (CONTRACT.md §4, §5).
  */
 export function* applyCreate(call: Call, trial: Trial, draft: CreateDraft): Sliced<Applied<Created>> {
   const { collection, rule, kept } = trial
@@ -44,7 +44,7 @@ export function* applyCreate(call: Call, trial: Trial, draft: CreateDraft): Slic
   const body = cutUndeclared(collection, kept.body)
   const given = rule.set.size > 0 ? { ...body, ...set } : body
   const collector = new FaultCollector(call, trial)
-  // A hook may still fill missing fields.
+  // Missing fields that a hook may still fill are not reported.
   const tells: Tells = (fault) => !isFilledLater(collection, fault) && collector.tells(fault)
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft, tells)
   const broken = draft.judgeReferences(fields, collector.tells)
@@ -60,7 +60,7 @@ const isFilledLater = ({ fills }: Collection, { path, code }: Fault): boolean =>
 
 const NONE: readonly Fault[] = []
 
-/** A body as it would be stored, and its validation errors; one path may have two. */
+/** A body as it would be stored, and its validation errors. A path may have two errors. */
 interface CheckedBody {
   readonly fields: JsonObject
   readonly faults: readonly Fault[]
@@ -87,7 +87,7 @@ function* judgeInSlices(
   const fields = isComplete(declared, normalised, now, slice)
     ? normalised
     : yield* applyDefaultsInSlices(declared, normalised, now, slice)
-  // A default does not satisfy a required property.
+  // The properties in `required` are looked for before defaults are added: a default does not satisfy them.
   const missing = required.filter((name) => !Object.hasOwn(normalised, name)).map(toPointerPart)
   const found = validate.isFlawless(fields, slice)
     ? NONE

@@ -36,34 +36,34 @@ export interface UpdateDraft {
   readonly isShown: (name: string) => boolean
   /** The time in stored form. */
   readonly now: string
-  /** The slice for the steps of the evaluation. */
+  /** The time slice for the evaluation. */
   readonly slice: Slice
-  /** The validation errors of references that the document did not have before. */
+  /** Returns the validation errors of references that the document did not have before. */
   readonly judgeReferences: (before: JsonObject, after: JsonObject, tells: Tells) => readonly Fault[]
-  /** The validation errors of references that do not match in the document as it would be stored. */
+  /** Returns the validation errors of references that do not match in the document as it would be stored. */
   readonly judgeMatches: (next: Next, given: JsonObject, tells: Tells) => readonly Fault[]
 }
 
 /** The result of an update. */
 export interface Updated {
-  /** False for a PATCH that keeps nothing of its body: it writes nothing. */
+  /** False for a PATCH if the rule keeps nothing of its body: then nothing is written. */
   readonly writes: boolean
   readonly fields: JsonObject
-  /** Plain-text secrets by field; `null` removes one. */
+  /** Plain-text secrets by field; `null` removes a secret. */
   readonly secrets: ReadonlyMap<string, string | null>
   /** The values from the body and the rule's `set`. */
   readonly given: JsonObject
   /**
-   * The given values that the caller may not read, computed as if no value were stored: they count as changed
-   * regardless of the stored value. `undefined` for a removed one.
+   * The new values of properties in the body that the caller may not read, computed as if no value were stored. They
+   * count as changed regardless of the stored value. `undefined` for a removed property.
    */
   readonly unseen: ReadonlyMap<string, unknown>
 }
 
 /**
- * Applies the properties that a rule kept of a body to a stored document, validates the changes, and applies the
- * `check` (CONTRACT.md §2, §5). Validation runs on the document as the caller sees it, and the update is then applied
- * to the stored one: so only the `check` can depend on values that the caller may not read.
+ * Applies the properties of a body that a rule kept to a stored document, validates the changes, and evaluates the
+ * `check` (CONTRACT.md §2, §5). Validates the document as the caller sees it, and then applies the update to the
+ * stored document. So only the `check` can depend on values that the caller may not read.
  */
 export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Sliced<Applied<Updated>> {
   const { collection, rule, kept } = trial
@@ -108,7 +108,7 @@ function readSecrets({ hashes }: Collection, given: JsonObject): Updated['secret
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The values that an update gives to hidden properties, computed as if no value were stored. */
+/** Returns the new values of properties that are hidden from the caller, computed as if no value were stored. */
 function findUnseen(
   { fields }: Collection,
   given: JsonObject,
@@ -133,7 +133,10 @@ interface UpdateJudging extends UpdateDraft {
   readonly tells: Tells
 }
 
-/** The validation errors of an update on the document as its caller sees it: hidden properties count as missing. */
+/**
+ * Returns the validation errors of an update of the document as its caller sees it: hidden properties count as
+ * missing.
+ */
 function* judgeUpdate(
   collection: Collection,
   given: JsonObject,
@@ -144,7 +147,8 @@ function* judgeUpdate(
   const unseen = fields.filter(
     ({ name, type }) => Object.hasOwn(given, name) && (type === 'hash' || !isShown(name)),
   )
-  // Naming a hidden immutable property is always a validation error: otherwise its value could be guessed.
+  // A body that names a hidden immutable property always causes a validation error: otherwise its value could be
+  // guessed.
   const closed = unseen.filter(holdsImmutable)
   const open = omitFields(given, closed)
   const before = readFields(shown)
@@ -172,8 +176,8 @@ const omitFields = (values: JsonObject, fields: readonly Field[]): JsonObject =>
   fields.length === 0 ? values : pickWhere(values, (name) => fields.every((field) => field.name !== name))
 
 /**
- * The properties that a PUT replaces: those that its rule accepts and its caller may read, except secrets, immutable
- * fields and the role field.
+ * Returns the properties that a PUT replaces: those that its rule accepts and its caller may read, except secrets,
+ * immutable fields and the role field.
  */
 function findReplaced({ collection, rule }: Trial, { shown, isShown }: UpdateDraft): ReadonlySet<string> {
   const kept = new Set(
@@ -194,7 +198,10 @@ function findReplaced({ collection, rule }: Trial, { shown, isShown }: UpdateDra
   )
 }
 
-/** The validation error of a PATCH that removes an unknown name: without it, a misspelt name would go unnoticed. */
+/**
+ * Returns a validation error for each unknown name that a PATCH sets to `null`. Without the error, a misspelt name
+ * would go unnoticed.
+ */
 function findUnknownNulls(
   fields: readonly Field[],
   patch: JsonObject,

@@ -19,14 +19,14 @@ import type { Slice, Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import { type Asker, createNaming, type IsNamed, invalidFor } from './redact.js'
 
-/** A rule, and the properties that it keeps of a body. */
+/** A rule that is tried, and the properties of a body that it keeps. */
 export interface Trial {
   readonly collection: Collection
   readonly rule: Rule
   readonly kept: KeptProperties
 }
 
-/** The result of a body under one rule. */
+/** The result of evaluating a body under one rule. */
 export type Applied<T> = AcceptedBody<T> | RejectedBody
 
 /** A body that a rule does not accept. */
@@ -34,7 +34,9 @@ type RejectedBody =
   | {
       readonly kind: 'invalid'
       readonly faults: readonly Fault[]
-      /** The hidden validation errors that the last of `faults` represents; for explanations. */
+      /**
+       * Further hidden validation errors; the last of `faults` represents them. Only for explanations of a decision.
+       */
       readonly others: readonly Fault[]
     }
   | { readonly kind: 'refused' }
@@ -42,15 +44,16 @@ type RejectedBody =
 /** A body that a rule accepts. */
 export type AcceptedBody<T> = { readonly kind: 'fits' } & T
 
-/** The names that the rule dropped from a body. */
+/** The names of the properties that the rule dropped from a body. */
 export interface Ignoring {
   readonly ignored: readonly string[]
 }
 
 /**
- * Tries the rules for a body; those that drop nothing of it come first. The validation errors of the first rule are the
- * response; later rules with errors are skipped (CONTRACT.md §5). Throws `validation_failed`, also if the rule that
- * runs drops properties of a strict request, and `forbidden`.
+ * Tries rules until one accepts the body. Rules that drop nothing of the body come first. If the first rule finds
+ * validation errors, they are the response; a later rule with validation errors is skipped (CONTRACT.md §5). Throws
+ * `validation_failed`, also if the accepting rule drops properties of a strict request. Throws `forbidden` if no rule
+ * accepts the body.
  */
 export function* chooseRule<T>(
   call: Call,
@@ -83,7 +86,10 @@ export function* chooseRule<T>(
   throw refused()
 }
 
-/** The names that a rule dropped from a body. Throws `validation_failed` if the request does not allow any. */
+/**
+ * Returns the names of the properties that a rule dropped from a body. Throws `validation_failed` if there are any and
+ * the request is strict.
+ */
 export function takeIgnored(
   { isStrict }: Pick<Call, 'isStrict'>,
   body: JsonObject,
@@ -94,14 +100,14 @@ export function takeIgnored(
   return ignored
 }
 
-/** The rules that drop nothing of a body, and then the others. */
+/** Returns the rules that drop nothing of a body, followed by the other rules. */
 function* putWholeFirst(
   collection: Collection,
   rules: readonly Rule[],
   body: JsonObject,
   slice: Slice,
 ): Sliced<readonly Rule[]> {
-  // The kept part of a body may be as large as the body, so only one at a time is in memory.
+  // The kept part of a body may be as large as the body, so only one part at a time is in memory.
   const [whole, others]: readonly [Rule[], Rule[]] = [[], []]
   for (const rule of rules) {
     slice.left -= stepsToDrop(body)
@@ -117,19 +123,19 @@ function beginTrial(collection: Collection, rule: Rule, body: JsonObject): Trial
   return { collection, rule, kept: keepProperties(body, accepts, rule.set, collection.verifiedField) }
 }
 
-/** The functions of a trial. */
+/** The function that tries a rule, and its time slice. */
 interface Trying<T> {
-  /** The slice for the steps of the trials. */
+  /** The time slice for all trials. */
   readonly slice: Slice
   readonly apply: (trial: Trial) => Sliced<Applied<T>>
 }
 
-/** The steps of checking whether a rule accepts the properties of a body. */
+/** Returns the number of steps that it takes to check which properties of a body a rule accepts. */
 const stepsToDrop = (body: JsonObject): number => 4 * Object.keys(body).length
 
 /**
- * The properties to validate: undeclared ones only up to the most validation errors of a response. An update iterates
- * over each many times.
+ * Returns the properties to validate: of undeclared properties only as many as a response can report as errors. More
+ * would take too long, because an update iterates over each property many times.
  */
 export function cutUndeclared({ fields, additionalProperties }: Collection, given: JsonObject): JsonObject {
   const names = Object.keys(given)
@@ -149,12 +155,12 @@ export function explain({ collection, rule }: Trial, faults: readonly Fault[]): 
   return addNearNames(faults, collection.fields, accepted)
 }
 
-/** Whether a validation error may be reported by itself. */
+/** Returns whether a validation error may be shown to the caller. */
 export type Tells = (fault: Fault) => boolean
 
 /**
- * Sorts the validation errors of a body under a rule as they are found: only those that its caller may see are counted.
- * So hidden ones do not displace others, and their number is not revealed (CONTRACT.md §5, "No leak").
+ * Collects the validation errors of a body under a rule. Errors that its caller may not see are kept apart as they are
+ * found. So hidden errors do not displace visible ones, and their number is not revealed (CONTRACT.md §5, "No leak").
  */
 export class FaultCollector {
   readonly #asker: Asker
@@ -168,10 +174,10 @@ export class FaultCollector {
     this.#trial = trial
   }
 
-  /** Whether a validation error may be reported by itself; hidden ones are recorded. */
+  /** Returns whether a validation error may be shown to the caller, and records it if it is hidden. */
   readonly tells: Tells = (fault) => {
     const { collection, rule } = this.#trial
-    // A caller's value that does not fit the field is not an error of the body.
+    // If `set` copies a value of the caller that does not fit the field, this is not an error of the body.
     if (comesFromVariable(rule, fault)) {
       this.#hasVariable = true
       return false
@@ -183,11 +189,11 @@ export class FaultCollector {
   }
 
   /**
-   * The result of a body with the visible validation errors, the first per path; `undefined` if it has none. All hidden
-   * ones become one, the last.
+   * Returns the result of a body that has these visible validation errors; `undefined` if it has none, and no hidden
+   * ones. Keeps the first error of each path. All hidden errors are represented by one error, the last.
    */
   judge(told: readonly Fault[]): RejectedBody | undefined {
-    // Errors of variables only: the rule does not run.
+    // If only values of the caller do not fit, the rule does not accept the body.
     if (told.length === 0 && this.#hidden.length === 0)
       return this.#hasVariable ? { kind: 'refused' } : undefined
     const [hidden, ...others] = this.#hidden
@@ -198,7 +204,7 @@ export class FaultCollector {
   }
 }
 
-/** The first validation error of each path. */
+/** Returns the first validation error of each path. */
 export function firstOfEach(faults: readonly Fault[]): readonly Fault[] {
   const byPath = new Map<string, Fault>()
   for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault)

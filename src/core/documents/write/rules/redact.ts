@@ -10,16 +10,16 @@ import type { Call } from '../../../request/call.js'
 import { conflict, invalid, unknownReference } from '../../../request/refusals.js'
 import type { JsonObject } from '../../../types.js'
 
-/** The receiver of errors: properties that this caller may neither read nor write are not named. */
+/** The caller to whom errors are reported. Properties that this caller may neither read nor write are not named. */
 export type Asker = Pick<Call, 'caller' | 'service'>
 
-/** Returns whether a caller may read or write a top-level property, independent of documents. */
+/** Returns a function that says whether a caller may read or write a top-level property in any document. */
 function knows({ caller, service }: Asker, collection: Collection): (name: string) => boolean {
   const { read, create, update } = findRights(service, collection, caller)
   const { hashes } = collection
   const { accounts } = service
   const own = accounts?.users === collection ? accounts : null
-  // Any client can register, and uses these names at every login.
+  // Every client knows these names, because it uses them at login.
   const named = own ? [own.identifier.name, own.secret.name] : []
   const writing = [...create, ...update, ...(own?.register ? [ruleToRegister(own)] : [])]
   return (name) =>
@@ -29,7 +29,7 @@ function knows({ caller, service }: Asker, collection: Collection): (name: strin
     writing.some((rule) => acceptsProperty(rule, name, collection))
 }
 
-/** Whether the property of a validation error is named to a caller. */
+/** Returns whether a validation error may name its property to the caller. */
 export type IsNamed = (fault: Fault) => boolean
 
 export function createNaming(asker: Asker, collection: Collection): IsNamed {
@@ -37,7 +37,7 @@ export function createNaming(asker: Asker, collection: Collection): IsNamed {
   return ({ path }) => path === '' || isKnown(firstName(path))
 }
 
-/** Represents the properties that a caller may neither read nor write. */
+/** The text that represents the properties that a caller may neither read nor write. */
 const UNNAMED = 'properties that you may neither read nor write'
 
 /**
@@ -51,7 +51,7 @@ function redact(asker: Asker, collection: Collection, faults: readonly Fault[]):
   return [...faults.filter(isNamed), { path: '', code: hidden.code, message: `has an error in ${UNNAMED}` }]
 }
 
-/** The first name of a JSON pointer. */
+/** Returns the first name of a JSON pointer. */
 const firstName = (pointer: string): string => toPointerParts(pointer)[0] ?? ''
 
 /** The parts of a document that a caller knows: the values of a body, and which properties are shown. */
@@ -61,9 +61,9 @@ export interface Seen {
 }
 
 /**
- * The validation error of a stored reference, redacted for its caller. If the property is hidden in this document and
- * not named in the body, the error concerns the whole property, and does not reveal which parts are invalid, their
- * number, or their values.
+ * Returns the validation error of a stored reference, redacted for its caller. If the property is hidden in this
+ * document and not named in the body, the error is that of the whole property. It then does not reveal which parts are
+ * invalid, their number, or their values.
  */
 export function faultSeen(reference: Reference, { given, isShown }: Seen): Fault {
   const fault = unknownReference(reference)
@@ -73,7 +73,7 @@ export function faultSeen(reference: Reference, { given, isShown }: Seen): Fault
   return { ...fault, path, message: 'must hold references to documents that you may read' }
 }
 
-/** The error of a body with validation errors. */
+/** Returns the error for a body with validation errors, redacted for its caller. */
 export const invalidFor = (
   asker: Asker,
   collection: Collection,
@@ -85,12 +85,12 @@ export const invalidFor = (
 }
 
 /**
- * Whether documents may hold a property: a field that an earlier configuration made unique may no longer be declared.
+ * Whether documents may have a property. A field that an earlier configuration made unique may no longer be declared.
  */
 const mayHold = ({ additionalProperties, fields }: Collection, name: string): boolean =>
   additionalProperties || isSystemField(name) || fields.some((field) => field.name === name)
 
-/** The error of a value that is taken. `at` is the path of the document in the body. */
+/** Returns the error for unique values that are taken. `at` is the path of the document in the body. */
 export function conflictFor(
   asker: Asker,
   collection: Collection,

@@ -185,7 +185,7 @@ const NOTHING: AttachedSteps = { steps: [] }
 const tooLarge = (): ServiceError =>
   new ServiceError(
     'cascade_too_large',
-    `More than ${MAX_CASCADE} other documents would be deleted or changed with this one.`,
+    `The delete would also delete or change more than ${MAX_CASCADE} other documents.`,
   )
 
 const VERSION: FieldRef = { path: '_version', type: 'integer', each: false }

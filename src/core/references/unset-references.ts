@@ -43,7 +43,7 @@ export async function planUnset(
   const pace = createPace(() => call.deadline.signal)
   const budget = createByteBudget(
     bounds.writtenBytes,
-    'The documents that refer to it exceed 16 MiB in total.',
+    'The documents that would lose a reference to a deleted document exceed 16 MiB in total.',
   )
   const steps: WriteStep[] = []
   const agreements: Agreement[] = []

@@ -86,7 +86,7 @@ function judgeOperation(operation: JsonObject, service: Service): readonly Fault
     if (known && !known.takesConditions)
       faults.push(fault(`/${name}`, 'not_allowed', 'is not allowed with POST'))
     else if (typeof text === 'string' && !isTags(text))
-      faults.push(fault(`/${name}`, 'wrong_format', 'must be entity tags, or *'))
+      faults.push(fault(`/${name}`, 'wrong_format', 'must contain entity tags, or be *'))
   }
   const proto = findProto(body)
   if (proto !== undefined) faults.push(forbidProto(`/body${proto}`))
@@ -110,10 +110,16 @@ function judgePath(
   const [collection, id] = parts
   if (!plan.collections.has(collection)) {
     // The message suggests no collections, because their names are not public.
-    return [fault('/path', 'not_allowed', 'must name a collection')]
+    return [fault('/path', 'not_allowed', 'must begin with the name of a collection')]
   }
   if (id !== undefined && NO_IDS.includes(id))
-    return [fault('/path', 'not_allowed', `must not end in /${id}: a batch takes operations on one document`)]
+    return [
+      fault(
+        '/path',
+        'not_allowed',
+        `must not end in /${id}: an operation of a batch concerns a single document`,
+      ),
+    ]
   const found = id === undefined ? 'collection' : 'document'
   return names === undefined || names === found ? [] : [fault('/path', 'not_allowed', FORMS)]
 }

@@ -14,7 +14,7 @@ async function hashSecret({ deadline, service }: Call, secret: string): Promise<
   const { signal, caller } = deadline
   const hash: unknown = await service.hasher.hash(composeSecret(secret), signal, textOf(caller))
   if (typeof hash !== 'string' || hash === '' || !isStorableText(hash))
-    throw new TypeError('hasher.hash must resolve to a text that can be stored')
+    throw new TypeError('options.hasher.hash must resolve to a non-empty string that can be stored')
   return hash
 }
 

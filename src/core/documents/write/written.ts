@@ -107,7 +107,10 @@ const writeText = (access: ReadAccess | null, document: StoredDocument): string 
  */
 export async function findAgain({ store }: Call, { name }: Collection, id: string): Promise<StoredDocument> {
   const document = await store.own(name).find(id)
-  if (!document) throw new Error(`options.hooks.${name}.before failed: also removes the written document`)
+  if (!document)
+    throw new Error(
+      `options.hooks.${name}.before failed: its "also" removes the document that is being written`,
+    )
   return document
 }
 

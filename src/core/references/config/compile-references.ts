@@ -61,7 +61,7 @@ function compilePair(
   if (!here || !there) return []
   const [a, b] = [describe(here.field), describe(there.field)]
   if (a !== b) {
-    place.fault(`${names[0]} is ${a}, but ${names[1]} is ${b}`)
+    place.fault(`matched fields must have the same type, but ${names[0]} is ${a} and ${names[1]} is ${b}`)
     return []
   }
   return [
@@ -84,7 +84,9 @@ function findScalar(
   const scalars = fields.filter(({ fieldType }) => fieldType.isScalar).map((one) => one.name)
   if (!field) place.fault(`${JSON.stringify(name)} is not a top-level field${suggest(name, scalars)}`)
   else if (!field.ref || !field.fieldType.isScalar)
-    place.fault(`${JSON.stringify(name)} is ${describeType(field)}, not a field of single values`)
+    place.fault(
+      `${JSON.stringify(name)} is ${describeType(field)}, but a matched field must have a single value`,
+    )
   else return { field, ref: field.ref }
   return undefined
 }
@@ -101,7 +103,7 @@ function refuseUnset({ name, fields }: Collection, field: string, report: Config
   const definition = fields.find((one) => one.name === field)?.definition
   if (definition?.type !== 'reference' || definition.onDelete !== 'unset') return
   const place = report.at('collections').at(name).at('schema').at(field).at('onDelete')
-  place.fault(`${JSON.stringify(field)} is used by a "match", so it cannot be "unset"`)
+  place.fault(`cannot be "unset", because ${JSON.stringify(field)} is used by a "match"`)
 }
 
 /**
@@ -126,7 +128,7 @@ export function compileReferences(
       place.at('collection').fault(`${JSON.stringify(target)} ${message}`)
     }
     if (!ref) {
-      place.fault('a reference may be in an array, not in an array of arrays')
+      place.fault('a reference may be in an array, but not in an array of arrays')
       continue
     }
     const { definition } = field
@@ -144,7 +146,7 @@ export function compileReferences(
  */
 function checkUnset({ field, array, place }: FoundReference): void {
   const at = place.at('onDelete')
-  if (field.definition.required) at.fault('a field that is required cannot be "unset"')
+  if (field.definition.required) at.fault('cannot be "unset", because the field is required')
   const least = array?.definition.type === 'array' ? (array.definition.minItems ?? 0) : 0
-  if (least > 0) at.fault(`the elements of an array with minItems ${least} cannot be "unset"`)
+  if (least > 0) at.fault(`cannot be "unset", because the array has minItems ${least}`)
 }

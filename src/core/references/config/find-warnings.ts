@@ -23,7 +23,7 @@ export function warnOfReferences(
       for (const subject of findBlind(target, there.path))
         schema.fault(
           'match_tells',
-          `${subject} may read documents of ${match.target}, but not their ${there.path}, which "match" reveals`,
+          `${subject} may read documents of ${match.target}, but not their field ${there.path}, whose values "match" reveals`,
         )
   }
   for (const { collection, field } of [...referrers.values()].flat().filter(isUnset)) {
@@ -69,7 +69,7 @@ function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, re
             .at(path)
             .fault(
               'unset_widens',
-              'also holds without the reference, which "unset" removes when its target is deleted',
+              'is also true without this reference, which onDelete "unset" removes when its target is deleted',
             )
     }
   }

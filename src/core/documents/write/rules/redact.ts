@@ -70,7 +70,7 @@ export function faultSeen(reference: Reference, { given, isShown }: Seen): Fault
   const name = firstName(fault.path)
   const path = toPointerPart(name)
   if (path === fault.path || isShown(name) || readPointer(given, fault.path) !== undefined) return fault
-  return { ...fault, path, message: 'must hold references to documents that you may read' }
+  return { ...fault, path, message: 'must contain only references to documents that you may read' }
 }
 
 /** Returns the error for a body with validation errors, redacted for its caller. */

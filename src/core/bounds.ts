@@ -1,6 +1,6 @@
 /**
  * Internal limits: the numbers of bytes, characters and steps at which the service and its adapters reject work, split
- * it or switch to another strategy. A host cannot change them; it sets the `limits` of the configuration. A step is
+ * it or switch to another strategy. A host cannot change them, unlike the `limits` of the configuration. A step is
  * about 50 ns of work. Characters are UTF-16 code units of JSON text. The bytes of a document are those of its JSON
  * text.
  */
@@ -62,8 +62,8 @@ export interface Bounds {
   /** The most characters of cached texts of expanded documents. A single text may be longer. */
   readonly expandedCharacters: number
   /**
-   * The most characters of expanded documents that are kept complete while a batch of documents is written. Beyond
-   * them, a document is read again when it is written.
+   * The most characters of expanded documents that are kept complete while a batch of documents is written. Further
+   * documents are read again when they are written.
    */
   readonly heldCharacters: number
   /** The characters of upcoming output that are searched for ids which the next query can also read. */

@@ -270,8 +270,9 @@ function readConsumers(consumers: { readonly [name: string]: unknown }): Readonl
 }
 
 /**
- * Returns a function that resolves to a decoy hash in the format of the hasher. The built-in hasher provides a decoy;
- * a host's hasher has to hash a random token once.
+ * Returns a function that resolves to a decoy: a hash against which the secret of an unknown account is verified, so
+ * that its login takes as long as any other. The built-in hasher provides a decoy. A host's hasher has to hash a
+ * random token once.
  */
 function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<string> {
   let known: string | undefined = hasher.decoy

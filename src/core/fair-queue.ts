@@ -17,8 +17,8 @@ interface QueueEntry<T> {
 /**
  * A queue that serves callers in turn, and the entries of each caller in order of arrival. So a caller with many
  * entries delays each other caller by only one entry at a time. A caller is any string. All entries without a caller
- * count as entries of one caller. The lists are arrays, because entries of a long-lived set may stay in memory until
- * the next full garbage collection.
+ * count as entries of one caller. The lists are arrays, because entries that were removed from a long-lived `Set` may
+ * stay in memory until the next full garbage collection.
  */
 export class FairQueue<T> {
   readonly #capacity: number

@@ -54,7 +54,7 @@ export type FieldDefinition =
       readonly items: FieldDefinition
       readonly minItems?: number
       readonly maxItems?: number
-      /** Makes filters that look for an element fast. Needs `maxItems` of at most 1,000. */
+      /** Speeds up filters that look for an element of the array. Needs `maxItems` of at most 1,000. */
       readonly index?: boolean
       readonly default?: readonly unknown[]
     })

@@ -85,7 +85,7 @@ export function addSteps(more: number): void {
 
 /**
  * The number of turns after which the first in line moves to the end if it does not run. Its runtime may have dropped
- * it.
+ * its request.
  */
 const PATIENCE = 100
 

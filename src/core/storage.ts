@@ -26,7 +26,9 @@ export interface LogPlan {
   readonly omit: readonly string[]
   /** The minimum time for which a change is kept, in milliseconds. */
   readonly keep: number
-  /** The same for a change that comes after a mark (`CollectionPlan.mark`). Default: `keep`. */
+  /**
+   * The minimum time for which a change is kept if it comes after a mark (`CollectionPlan.mark`). Default: `keep`.
+   */
   readonly keepMarked?: number
   /**
    * The most bytes of documents, as stored, in the whole log. Beyond them, the oldest changes are dropped early,
@@ -186,7 +188,7 @@ export interface ChangePage {
    * `after`, with the current time.
    */
   readonly position: string
-  /** Whether there may be more changes already. */
+  /** Whether there may already be more changes after `position`. */
   readonly more: boolean
   /**
    * Whether changes after `after` may be missing or be repeated, because they are no longer kept, `after` is not a
@@ -283,7 +285,7 @@ export interface StorageAdapter {
   state?(collections: readonly string[]): string | undefined
   /**
    * Reads a document, and lists whose filters depend on it, from one snapshot. Implement it only if it costs less than
-   * separate reads, which the service uses if it is absent.
+   * separate reads: without this method, the service reads separately.
    */
   readLinked?(linked: Linked, options: CallOptions): MaybePromise<LinkedFound>
   close(): Promise<void>

@@ -162,7 +162,8 @@ class BatchReader implements Reader {
 
   async count(filter: Filter): Promise<number> {
     if (this.#isAside) return this.#readBase().count(filter)
-    // Only the number of documents matters, so the storage does not need to load them.
+    // Only the number of documents matters. With a limit of one byte, the storage returns ids instead of loading
+    // documents.
     const asked = { filter: this.#allowed.restrict(filter), bytes: 1 }
     const { length, rest = [] } = await this.#store.list(this.#allowed.storage.name, asked)
     return length + rest.length

@@ -203,8 +203,8 @@ export class PendingWrites {
       const matches = compileFilter(step.remove)
       for (const [id, document] of changes.documents)
         if (document && matches(document)) changes.documents.set(id, null)
-      // A document that was read is not compared with the filter again: if it has changed since then, the batch is
-      // evaluated again.
+      // Documents with these ids count as removed without evaluating the filter. If one of them has changed since it
+      // was read, the batch is evaluated again.
       if (ids) for (const id of ids) changes.documents.set(id, changes.documents.get(id) ?? null)
       else changes.removed.push({ filter: step.remove, matches })
     }

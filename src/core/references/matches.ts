@@ -66,7 +66,7 @@ const agrees = ({ pairs }: Match, holder: JsonObject, target: JsonObject): boole
 
 /**
  * Returns the references of a match that must be checked: all of them if a matched field of the document has changed,
- * otherwise those that are new or `renewed`.
+ * otherwise those that are new or in the values of `renewed`.
  */
 function findRenewed(
   match: Match,

@@ -240,7 +240,8 @@ export const judgeReferences = (
     : []
 
 /**
- * Returns the validation errors of some references that may be shown: one per path, up to the limit of a response.
+ * Returns the validation errors of some references, as far as they may be shown: one per path, up to the limit of a
+ * response.
  */
 function toldOf(
   references: readonly Reference[],

@@ -14,7 +14,7 @@ import type { StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import { planAgreements } from './matches.js'
 
-/** The most documents that one delete may remove or change besides its own (CONTRACT.md §2). */
+/** The most documents that one delete may remove or change besides the document itself (CONTRACT.md §2). */
 export const MAX_CASCADE = 1000
 
 /** The versions of the documents to delete, by collection and `_id`. */

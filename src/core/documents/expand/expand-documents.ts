@@ -30,7 +30,7 @@ export function createLookAhead<T>(source: Iterator<T>): LookAhead<T> {
   }
   return {
     take() {
-      // Drops taken values only occasionally, because each time copies the buffer.
+      // Drops taken values only occasionally, because this copies the buffer.
       if (taken > seen.length / 2) {
         seen = seen.slice(taken)
         taken = 0

@@ -37,7 +37,7 @@ const compileBranches = (expansions: readonly Expansion[]): readonly Branch[] =>
     }
   })
 
-/** A document to write: a document of the response, or a document that replaces its `_id`. */
+/** A document to write: a document of the response, or a document that replaces a reference to it. */
 interface ExpandedReference {
   readonly id: string
   readonly value: JsonObject
@@ -53,10 +53,7 @@ interface ExpandedReference {
   readonly inside: Map<string, readonly (ExpandedReference | undefined)[]>
 }
 
-/**
- * The properties of all documents in which nothing is expanded. Such a document can be written in any number of
- * positions.
- */
+/** The properties of all documents in which nothing is expanded. The same object can be written in many positions. */
 const LEAF = { branches: [], room: undefined, inside: new Map() } as const
 
 /** The steps of an expansion, and of each `_id` in it. */

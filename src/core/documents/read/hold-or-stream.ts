@@ -21,9 +21,7 @@ import { createLevelPrinter } from '../expand/expand-levels.js'
 import { expandPage } from '../expand/expand-page.js'
 import { createTextStream, endOfPiece, type Text } from './text-stream.js'
 
-/**
- * The number of documents that are read first. A list with fewer documents is returned as a whole, without a stream.
- */
+/** The number of documents that are read first. A list with at least this many documents is always streamed. */
 export const START = 1500
 
 /** The part of a query that selects documents: a walk visits the matches in order. */
@@ -161,7 +159,7 @@ export const readPage = (reader: Reader, walk: Walk, limit: number): MaybePromis
     return findLast(reader, walk.filter, rest).then((last) => ({ last: last ?? documents.at(-1), ...page }))
   })
 
-/** Returns the document of the last id whose document still exists and still matches. */
+/** Returns the last of these documents that still exists and still matches. */
 async function findLast(
   reader: Reader,
   filter: Filter,
@@ -297,7 +295,7 @@ function* joinTexts(
     length += 1 + part.length
     parts.push(part)
     if (length <= bounds.shortCharacters) continue
-    // The caller now writes all documents again, so this work pauses first if its slice is used up.
+    // The calling function now writes all documents again, so this work pauses first if its slice is used up.
     if (slice.left <= 0) yield
     return undefined
   }
@@ -337,7 +335,7 @@ function* joinKept(
     length += 1 + text.bytes.length
     parts.push(text.bytes)
     if (length <= bounds.shortCharacters) continue
-    // The caller now writes all documents again, so this work pauses first if its slice is used up.
+    // The calling function now writes all documents again, so this work pauses first if its slice is used up.
     if (slice.left <= 0) yield
     return LONG
   }
@@ -352,8 +350,8 @@ export interface Piece {
 
 /**
  * Whether a text is streamed, because it has too many visible characters or too many documents. The same numbers limit
- * the lists that are returned as a whole. So the choice between both does not depend on the size of hidden parts,
- * which limits how many documents are read together.
+ * the lists that are returned as a whole. So the choice does not reveal the size of hidden parts, which limits how
+ * many documents are read together.
  */
 const isLong = (characters: number, documents: number): boolean =>
   characters > bounds.shortCharacters || documents >= START

@@ -11,7 +11,7 @@ import type { Text } from './text-stream.js'
 
 /**
  * The JSON texts of a document. `whole` contains everything that the caller may read, `asked` only the requested
- * properties; `undefined` if the request selects none.
+ * properties; `undefined` if the request does not select properties.
  */
 export interface DocumentTexts {
   readonly whole: KeptText | string

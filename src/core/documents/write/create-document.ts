@@ -116,7 +116,7 @@ type Insert = Pick<Attempt<WrittenDocument>, 'behind'> &
 /** The `_id` of a new document. */
 interface ChosenId {
   readonly id: string
-  /** Whether the client has chosen it. */
+  /** Whether the client has chosen the `_id`. */
   readonly isNamed: boolean
 }
 
@@ -197,8 +197,9 @@ export interface WrittenAll extends Ignoring {
 }
 
 /**
- * Creates a document from each body, under the first rule that fits, or none at all (CONTRACT.md §2, "Bulk"). Throws
- * `validation_failed` with the validation errors of all bodies, `forbidden`, `document_too_large`, `unique_violation`.
+ * Creates a document from each body under the first rule that fits. If one of them cannot be created, none is
+ * (CONTRACT.md §2, "Bulk"). Throws `validation_failed` with the validation errors of all bodies, `forbidden`,
+ * `document_too_large`, `unique_violation`.
  */
 export const createBulk = (
   call: Call,

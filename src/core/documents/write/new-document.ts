@@ -49,7 +49,7 @@ export function buildDocument(
 
 /** The options of an insert. */
 interface InsertOptions {
-  /** Steps that store other state that belongs to the document. */
+  /** Further steps, which store state that belongs to the document. */
   readonly others?: readonly WriteStep[]
   /** Whether the client has chosen the `_id`, so that other documents may already refer to it. */
   readonly isNamed?: boolean
@@ -59,7 +59,8 @@ interface InsertOptions {
 
 /**
  * Plans the steps that store a new document and the state that belongs to it. The write is retried if the `_id` is
- * taken, or if a referenced document was deleted. Throws `document_too_large`. The write throws `unique_violation`.
+ * taken, or if a referenced document was deleted. Throws `document_too_large`; the write may later throw
+ * `unique_violation`.
  */
 export function planInsert(
   call: Call,

@@ -22,7 +22,7 @@ const STAMP = '_stamp'
  */
 export const UNLOGGED: readonly string[] = [HASHES, STAMP]
 
-/** The fields that the service sets. Times are in stored form. */
+/** The fields that the service sets. Times have the form in which they are stored. */
 export interface SystemFields {
   readonly _id: string
   readonly createdAt: string
@@ -105,7 +105,7 @@ export interface MarkedChanges {
   readonly stamp?: string | undefined
 }
 
-/** Returns the next version of a document, with other fields. `updatedAt` is in stored form. */
+/** Returns the next version of a document, with other fields. `updatedAt` has the form in which times are stored. */
 export function updateStoredDocument(
   before: StoredDocument,
   fields: JsonObject,

@@ -89,7 +89,10 @@ function settle(
   )
 }
 
-/** Calls the hook of a collection for the next version of a document. `now` is in stored form. */
+/**
+ * Calls the hook of a collection for the next version of a document. `now` is the current time, in the form in which
+ * times are stored.
+ */
 export function askUpdateHook(
   call: Call,
   collection: Collection,
@@ -116,7 +119,7 @@ interface Versions {
 }
 
 /**
- * Plans the replacement of a document by its next version. Throws `document_too_large`. The write throws
+ * Plans the replacement of a document by its next version. Throws `document_too_large`; the write may later throw
  * `unique_violation`.
  */
 export function planReplace(
@@ -149,7 +152,7 @@ const NO_HASHES: ReadonlyMap<string, string | null> = new Map()
 /** An update of a document that was found. */
 interface FoundChange extends UpdateRequest {
   readonly found: FoundTarget
-  /** In stored form. */
+  /** The current time, in the form in which times are stored. */
   readonly now: string
 }
 

@@ -5,7 +5,7 @@ import type { ConfigReport } from '../../json/report.js'
 /** A reference of a schema, at any depth. */
 export interface FoundReference {
   readonly field: Field
-  /** The collection whose documents hold it. */
+  /** The collection whose documents contain the reference. */
   readonly collection: string
   readonly target: string
   /** The position of the reference in the configuration, to report errors there. */

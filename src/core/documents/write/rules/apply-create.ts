@@ -66,7 +66,10 @@ interface CheckedBody {
   readonly faults: readonly Fault[]
 }
 
-/** Normalises a body, adds defaults and validates the result. `now` is in stored form. */
+/**
+ * Normalises a body, adds defaults and validates the result. `now` is the current time, in the form in which times are
+ * stored.
+ */
 export const judgeBody = (collection: Collection, body: JsonObject, now: string): CheckedBody =>
   runAtOnce((slice) => judgeInSlices(collection, body, { system: { createdAt: now }, slice }))
 

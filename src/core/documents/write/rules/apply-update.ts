@@ -34,7 +34,7 @@ export interface UpdateDraft {
   readonly shown: Document
   /** Whether the caller may read a property of this document. */
   readonly isShown: (name: string) => boolean
-  /** The time in stored form. */
+  /** The current time, in the form in which times are stored. */
   readonly now: string
   /** The time slice for the evaluation. */
   readonly slice: Slice

@@ -23,7 +23,7 @@ export function warnOfReferences(
       for (const subject of findBlind(target, there.path))
         schema.fault(
           'match_tells',
-          `${subject} may read documents of ${match.target}, but not their field ${there.path}, whose values "match" reveals`,
+          `${subject} may read documents of ${match.target}, but not ${there.path}, whose values "match" reveals`,
         )
   }
   for (const { collection, field } of [...referrers.values()].flat().filter(isUnset)) {

@@ -7,10 +7,10 @@ import { type Call, createCall } from '../request/call.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject, MaybePromise } from '../types.js'
 
-/** A user as a caller: its roles come from the role field. */
+/** Returns a user as the caller of a request. The roles come from the role field. */
 export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller {
   const held = users.roleField === null ? undefined : readOwn(user, users.roleField)
-  // A value that is not of the declared type counts as missing, above all in the role field.
+  // A value that is not of the declared type counts as missing; this matters most in the role field.
   const isList = users.fields.some(({ name, type }) => name === users.roleField && type === 'array')
   const roles = isList ? (Array.isArray(held) ? held : []) : [held]
   const fields: { [name: string]: unknown } = {}
@@ -20,7 +20,10 @@ export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller
   return { id: user._id, roles: roles.filter((role) => typeof role === 'string'), fields }
 }
 
-/** A user document as its owner may read it, but always with `_id`, the identifier and the system fields. */
+/**
+ * Returns a user document with the fields that its owner may read, and always with `_id`, the identifier and the system
+ * fields.
+ */
 export function showAccount(call: Call, auth: AuthPlan, user: StoredDocument): MaybePromise<Document> {
   const { service, deadline, store, binding } = call
   const parts = { deadline, store, session: undefined, now: binding.now }
@@ -29,7 +32,7 @@ export function showAccount(call: Call, auth: AuthPlan, user: StoredDocument): M
   return learning ? learning.then(() => showTo(own, auth, user)) : showTo(own, auth, user)
 }
 
-/** The same result with the account read again, after the operations that hooks have added to its write. */
+/** Reads the account of a result again, because operations that hooks added to the write may have changed it. */
 export const showAgain =
   (auth: AuthPlan) =>
   async <T extends { readonly user: Document }>(call: Call, shown: T): Promise<T> => ({

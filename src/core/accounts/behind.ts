@@ -1,8 +1,8 @@
 import { type Call, createCall } from '../request/call.js'
 
 /**
- * Runs work in the background after the response to a call, with the service's own rights; `line` queues it (see
- * `Background`).
+ * Runs work in the background after the response to a call, with the service's own rights. Tasks with the same `line`
+ * run one after another (see `Background`).
  */
 export const behind = ({ service }: Call, work: (own: Call) => Promise<void>, line?: string): void =>
   service.background.begin(
@@ -10,5 +10,5 @@ export const behind = ({ service }: Call, work: (own: Call) => Promise<void>, li
     line,
   )
 
-/** The background line of the deliveries to an identifier for one reason. */
+/** Returns the name of the background line for deliveries to an identifier for one reason. */
 export const lineOf = (reason: string, identifier: string): string => JSON.stringify([reason, identifier])

@@ -16,17 +16,17 @@ import {
   sessionsOf,
 } from './auth/sessions.js'
 
-/** The most sessions that a write removes besides its other steps: about 20 ms in memory. */
+/** The most sessions that a write removes in addition to its other steps: about 20 ms in memory. */
 const MOST_AT_ONCE = 500
 
-/** The sessions that one read finds, and those that a write without other steps removes. */
+/** The most sessions that one read of a background task finds, and the most that one of its writes removes. */
 const FOUND_AT_ONCE = 2000
 const SLICE = 200
 
-/** The reads of one background task: the rest becomes another task. */
+/** The most reads of one background task; the rest of the work becomes another task. */
 const ROUNDS = 5
 
-/** The parts of a service that ending sessions needs. */
+/** The parts of a service that are needed to end sessions. */
 type Ender = Pick<Service, 'beside' | 'background' | 'clock'>
 
 /** The part of a write that ends sessions. */
@@ -37,9 +37,9 @@ export interface EndedSessions {
 }
 
 /**
- * Ends all sessions of accounts with a write that changes the stamp of these accounts, or deletes them: that alone
- * invalidates the sessions. The same write removes a few session documents; more are removed after it, in slices.
- * `kept`: one that stays.
+ * Ends all sessions of accounts, as part of a write that deletes these accounts or changes their stamps. That alone
+ * makes the sessions invalid. If there are few session documents, the same write removes them; otherwise they are
+ * removed after the write, in slices. `kept` is the id of a session that must not end.
  */
 export function endSessions(
   by: Ender,
@@ -48,7 +48,7 @@ export function endSessions(
   kept?: string,
 ): MaybePromise<EndedSessions> {
   const all = or(ids.map(sessionsOf))
-  // A batch does not require that their number is unchanged: it is read from the storage directly.
+  // Counts in the storage directly: in a batch, a read through `store` would require that the number stays unchanged.
   return whenReady(by.beside.within(deadline).own(SESSIONS).count(all), (count) =>
     count > MOST_AT_ONCE
       ? { steps: [], after: () => tidyAll(by, auth, ids) }
@@ -57,8 +57,9 @@ export function endSessions(
 }
 
 /**
- * Makes room for one more session of an account: the oldest end in the write that stores it (CONTRACT.md §4,
- * "Sessions"). An account from before the limit may have more than one slice; the rest end after the write.
+ * Makes room for one more session of an account: ends its oldest sessions in the write that stores the new session
+ * (CONTRACT.md §4, "Sessions"). An account from before the limit may have more sessions than one slice; the rest end
+ * after the write.
  */
 export const makeRoom = (
   { service, store }: Pick<Call, 'service' | 'store'>,
@@ -85,7 +86,9 @@ function tidyAll(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, ids: r
   for (const id of ids) tidySessions(by, auth, id)
 }
 
-/** Removes the sessions of an account that are no longer valid, and those beyond `auth.sessions`, in the background. */
+/**
+ * Removes, in the background, the sessions of an account that are no longer valid or exceed the limit `auth.sessions`.
+ */
 function tidySessions(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, id: string): void {
   const line = JSON.stringify(['sessions', id])
   by.background.begin(async (scope) => {
@@ -94,7 +97,7 @@ function tidySessions(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, i
   }, line)
 }
 
-/** Removes one batch of them; false if none were left. */
+/** Removes one batch of the sessions that `tidySessions` removes; returns false if there were none. */
 async function tidySome(
   { store }: BackgroundScope,
   auth: AuthPlan,
@@ -119,10 +122,12 @@ async function tidySome(
     await nextTurn()
     await store.write(async () => {
       const present = await users.find(id)
-      // If the stamp has changed, the next round reads again which sessions have ended.
+      // If the stamp has changed, the found sessions may no longer be the right ones: the next round reads them
+      // again.
       if (present && user ? readStamp(present) !== readStamp(user) : present !== user)
         return { steps: [], done: undefined }
-      // A session that changes its own secret gets its new stamp in the same write as the account.
+      // Requires an unchanged account: a session that changes the secret of its own account gets its new stamp in the
+      // same write as the account, and must not be removed.
       const unchanged: WriteStep = present
         ? { in: auth.users.name, require: id, version: present._version }
         : { in: auth.users.name, refuse: isId(id) }

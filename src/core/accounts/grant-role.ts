@@ -13,7 +13,7 @@ import type { JsonObject } from '../types.js'
 import { findUser } from './login.js'
 import { isVerified, verifiedFields } from './verified.js'
 
-/** The accounts that can hold a role, and the field that holds it. */
+/** The accounts of a configuration, and the field that holds their roles. */
 interface RolePlan {
   readonly auth: AuthPlan
   readonly field: Field
@@ -35,15 +35,16 @@ export function findRoles(plan: ServicePlan): RolePlan {
 
 /** An account, and the role to grant. */
 interface RoleGrant {
-  /** The identifier, as a login would send it. */
+  /** The identifier, in the form that a login sends. */
   readonly identifier: string
   readonly role: string
 }
 
 /**
- * Grants an account a role with the operator's authority, independent of the permissions. A role field with one role is
- * set; a list gets one more element. Returns whether anything was written. Throws `not_found` for an identifier without
- * an account, `validation_failed` for a role that the field does not accept, `unique_violation`, `overloaded`.
+ * Grants a role to an account with the operator's authority, regardless of the permissions. If the role field holds one
+ * role, it is replaced; if it holds a list, the role is added. Returns whether anything was written. Throws `not_found`
+ * for an identifier without an account, `validation_failed` for a role that the field does not accept,
+ * `unique_violation` and `overloaded`.
  *
  * @param store open for the collection of accounts
  */
@@ -78,11 +79,13 @@ export const grantRole = async (
     }
   })
 
-/** The error of an identifier without an account, for an operator. */
+/** Creates the error for an identifier without an account, for an operator. */
 const noAccount = ({ identifier: { name } }: AuthPlan, identifier: string): ServiceError =>
   new ServiceError('not_found', `No account has the ${name} ${JSON.stringify(identifier)}.`)
 
-/** The value of the role field with one more role; a value that is not of its type counts as missing. */
+/**
+ * Returns the value of the role field after a role is added. A value that is not of the field's type counts as missing.
+ */
 function addRole(field: Field, before: unknown, role: string): unknown {
   if (field.type !== 'array') return normalise(field, role)
   const held: readonly unknown[] = Array.isArray(before) ? before : []
@@ -90,7 +93,7 @@ function addRole(field: Field, before: unknown, role: string): unknown {
   return held.includes(added) ? held : [...held, added]
 }
 
-/** Validates the changes of a role in its field, not the values that were there before. */
+/** Validates the added role in its field, not the roles that the account already had. */
 function checkRole({ auth: { users }, field }: RolePlan, fields: JsonObject): void {
   const at = toPointerPart(field.name)
   const after = fields[field.name]
@@ -103,13 +106,13 @@ function checkRole({ auth: { users }, field }: RolePlan, fields: JsonObject): vo
   throw new ServiceError('validation_failed', `${field.name} ${fault.message}${hint}`, { errors: faults })
 }
 
-/** The values to which an `enum` restricts a role. */
+/** Returns the values to which an `enum` restricts a role; `[]` if there is no `enum`. */
 function allowedIn({ definition, items }: Field): readonly unknown[] {
   if (items) return allowedIn(items)
   return definition.type === 'string' ? (definition.enum ?? []) : []
 }
 
-/** The plan of accounts that can be verified. Throws `ConfigError` if the configuration has none. */
+/** Returns the plan of accounts that can be verified. Throws `ConfigError` if the configuration has none. */
 export function findVerifiable({ auth }: ServicePlan): AuthPlan {
   if (auth?.verified) return auth
   throw new ConfigError([
@@ -121,8 +124,8 @@ export function findVerifiable({ auth }: ServicePlan): AuthPlan {
 }
 
 /**
- * Verifies an account with the operator's authority. Returns whether anything was written: a verified account keeps its
- * time. Throws `not_found` for an identifier without an account, and `overloaded`.
+ * Verifies an account with the operator's authority. Returns whether anything was written: an account that is already
+ * verified keeps its time. Throws `not_found` for an identifier without an account, and `overloaded`.
  *
  * @param store open for the collection of accounts
  */

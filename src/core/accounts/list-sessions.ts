@@ -18,13 +18,13 @@ import {
 } from './auth/sessions.js'
 import { endSession } from './sessions.js'
 
-/** A session as its user sees it. */
+/** A session as a response shows it to its user. */
 export interface SessionView {
-  /** A name, which is of no use as a token. */
+  /** The public name of the session. It is of no use as a token. */
   readonly _id: string
   readonly createdAt: string
   readonly expiresAt: unknown
-  /** Whether the request was sent in it. */
+  /** Whether this request was sent in this session. */
   readonly isCurrent: boolean
 }
 
@@ -34,7 +34,7 @@ export interface SessionsPage {
   readonly next?: SessionPlace
 }
 
-/** The valid sessions of an account, in the order in which they began (CONTRACT.md §4, "Sessions"). */
+/** Lists the valid sessions of an account in the order in which they began (CONTRACT.md §4, "Sessions"). */
 export async function listSessions(
   call: Call,
   { sessionMilliseconds }: AuthPlan,
@@ -52,16 +52,19 @@ export async function listSessions(
   return found.length > limit ? { shown, next: placeBehind(page, after.began, passed) } : { shown }
 }
 
-/** Sessions after a position. */
+/** The sessions after a position. */
 interface FoundSessions {
   readonly found: readonly StoredDocument[]
-  /** The number of sessions before them with the same beginning as the last one before them. */
+  /**
+   * The number of sessions up to that position that began at the same time as the last of them: the offset at which to
+   * resume.
+   */
   readonly passed: number
 }
 
 const NONE: FoundSessions = { found: [], passed: 0 }
 
-/** The position after the found sessions. */
+/** Returns the position after the found sessions. `before` and `passed` describe the position before them. */
 function placeBehind(found: readonly StoredDocument[], before: string, passed: number): SessionPlace {
   const times = found.map(storedBeginning)
   const began = times.at(-1) ?? before
@@ -73,10 +76,10 @@ function placeBehind(found: readonly StoredDocument[], before: string, passed: n
   }
 }
 
-/** The sessions per read while searching for one by its name. */
+/** The number of sessions per read while a session is searched by its name. */
 const LOOKED_AT = 500
 
-/** Ends the session with a name. Throws `not_found` for a name that is not one of the account's sessions. */
+/** Ends the session that has the public name `name`. Throws `not_found` if no session of the account has this name. */
 export async function endNamedSession(call: Call, own: Session, name: string): Promise<void> {
   for (let after = START; ; await nextTurn()) {
     const { found, passed } = await readSessions(call, own, after, LOOKED_AT)
@@ -87,7 +90,7 @@ export async function endNamedSession(call: Call, own: Session, name: string): P
   }
 }
 
-/** The valid sessions of an account after a position. */
+/** Reads the valid sessions of an account after a position. */
 async function readSessions(
   { store, service }: Call,
   { user }: Session,
@@ -96,8 +99,8 @@ async function readSessions(
 ): Promise<FoundSessions> {
   const counting = countingSessions(user._id, readStamp(user), service.clock())
   const filter = began === '' ? counting : and([counting, begunSince(began)])
-  // The last session before the position, or another one with the same beginning, may have ended: then the next one is
-  // at its offset.
+  // The last session before the position may have ended, or another session that began at the same time. Then the
+  // session at this offset is the next one.
   const skip = Math.max(0, passed - 1)
   const sessions = await store
     .own(SESSIONS)

@@ -23,16 +23,17 @@ import { makeRoom } from './end-sessions.js'
 import { removeExpired } from './sessions.js'
 import { counts } from './verified.js'
 
-/** The right secret of a login. */
+/** The secret of a successful login. */
 interface RightSecret {
   readonly secret: string
-  /** Whether it matches only as typed, not in NFC. */
+  /** Whether only the secret as typed matches the stored hash, not its NFC form. */
   readonly isOnlyTyped: boolean
 }
 
 /**
- * Hashes a right secret again in the background if its hash is cheaper than new ones, or is not the hash of its NFC
- * (CONTRACT.md §4, "Renewal"). The account keeps its stamp, and with it its sessions.
+ * Hashes the secret of a successful login again, in the background, if the stored hash has a lower cost than new hashes
+ * or is not the hash of the secret's NFC form (CONTRACT.md §4, "Renewal"). The account keeps its stamp, so its sessions
+ * continue.
  */
 async function renewHash(
   call: Call,
@@ -42,13 +43,13 @@ async function renewHash(
 ): Promise<void> {
   const old = readHash(user, name)
   if (old === undefined || !(isOnlyTyped || isCheaper(old, await call.service.decoy()))) return
-  // In NFC some secrets have more bytes than bcrypt reads: their hash stays.
+  // Some secrets have more bytes in NFC than bcrypt reads: their hash stays as it is.
   if (countBytes(composeSecret(secret)) > MAX_SECRET_BYTES) return
   behind(call, async (own) => {
     const fresh = (await hashSecrets(own, [[name, secret]])).get(name) ?? old
     await own.store.write(async () => {
       const stored = await own.store.own(users.name).find(user._id)
-      // The secret was changed concurrently.
+      // The secret was changed concurrently, so the new hash is no longer that of the account's secret.
       if (!stored || readHash(stored, name) !== old) return { steps: [], done: undefined }
       const replace = replaceHash(stored, name, fresh)
       return { steps: [{ in: users.name, replace, version: stored._version }], done: undefined }
@@ -64,7 +65,7 @@ export interface SignedIn extends IssuedSession {
 /** An account whose secret was verified. */
 interface Verified {
   readonly user: StoredDocument
-  /** Whether the secret matches only as typed: its hash is older than the NFC rule. */
+  /** Whether only the secret as typed matches, not its NFC form: the hash is older than the NFC rule. */
   readonly isOnlyTyped: boolean
 }
 
@@ -77,8 +78,9 @@ export interface Credentials {
 }
 
 /**
- * Opens a session for the right secret (CONTRACT.md §4, "Login"). An unknown identifier and a wrong secret take the
- * same steps and get the same `invalid_credentials`. Also throws `too_many_attempts` and `overloaded`.
+ * Opens a session for a client that sends the right secret (CONTRACT.md §4, "Login"). An unknown identifier and a wrong
+ * secret take the same steps and get the same error, `invalid_credentials`. Also throws `too_many_attempts` and
+ * `overloaded`.
  */
 export async function login(
   call: Call,
@@ -102,7 +104,10 @@ export async function login(
   return signedIn
 }
 
-/** The account of a login. Throws `invalid_credentials`, also if the account must be verified first. */
+/**
+ * Finds the account of a login and checks its secret. Throws `invalid_credentials`, also if the account must be
+ * verified first.
+ */
 async function withRightSecret(
   call: Call,
   auth: AuthPlan,
@@ -119,22 +124,22 @@ async function withRightSecret(
   try {
     return await call.service.throttle.run(call, from, attempt)
   } catch (thrown) {
-    // Not if the throttle had no place left: a rejected attempt writes nothing.
+    // Only for `invalid_credentials`: an attempt that the throttle rejects must not write anything.
     if (unverified && isServiceError(thrown) && thrown.code === 'invalid_credentials')
       redeliver(call, auth, unverified)
     throw thrown
   }
 }
 
-/** Delivers the verification of an account again, in the background. */
+/** Delivers the verification token of an account again, in the background. */
 function redeliver(call: Call, auth: AuthPlan, user: StoredDocument): void {
   const to = String(readOwn(user, auth.identifier.name))
   behind(call, (own) => deliverToken(own, auth, { kind: 'verification', to, user }), lineOf('login', to))
 }
 
 /**
- * The user, if it exists and this is its secret, in NFC or as typed. Throws `invalid_credentials`. The number of
- * comparisons depends only on the secret: one if NFC does not change it, else two.
+ * Returns the user if it exists and `secret` is its secret, in NFC or as typed. Throws `invalid_credentials` otherwise.
+ * The number of hash comparisons depends only on the secret: one if NFC does not change it, else two.
  */
 export async function verifySecret(
   call: Call,
@@ -149,7 +154,10 @@ export async function verifySecret(
   throw invalidCredentials()
 }
 
-/** Compares one form of a secret with the hash of a user, or with a decoy: one hash comparison in any case. */
+/**
+ * Compares one form of a secret with the hash of a user, or with a decoy if there is no user: always one hash
+ * comparison.
+ */
 async function compareSecret(
   { deadline, service }: Call,
   auth: AuthPlan,
@@ -157,19 +165,20 @@ async function compareSecret(
   secret: string,
 ): Promise<boolean> {
   const decoy = await service.decoy()
-  // A secret that cannot be stored is a wrong one: it costs as much, and is not compared with a stored hash.
+  // A secret that cannot be stored is always wrong. It takes as much work as any other, but is compared only with the
+  // decoy.
   const isStorable = isStorableText(secret) && countBytes(secret) <= MAX_SECRET_BYTES
   const hash = user && isStorable ? readHash(user, auth.secret.name) : undefined
   deadline.enter('hash')
   const { signal, caller } = deadline
-  // Turns are taken by the caller of the request, not by the named account: any client can name any account.
+  // The queue serves the senders of requests in turn, not the named accounts: any client can name any account.
   const isRight = await service.hasher.verify(isStorable ? secret : '', hash ?? decoy, signal, textOf(caller))
-  // Any other value could open an account by mistake: every object is truthy.
+  // Checked strictly, because a host's hasher that returns an object by mistake would accept every secret.
   if (typeof isRight !== 'boolean') throw new TypeError('hasher.verify must resolve to true or false')
   return hash !== undefined && isRight
 }
 
-/** The credentials of a caller who verifies the own secret. */
+/** The current secret that the caller of a session sends to prove who they are. */
 interface OwnSecret {
   readonly session: Session
   readonly current: string
@@ -178,9 +187,9 @@ interface OwnSecret {
 }
 
 /**
- * Verifies the present secret of the caller of a session. Throws `invalid_credentials` for a wrong one, which counts as
- * a failed login, or if the secret was changed concurrently; `too_many_attempts`; `invalid_token` if the session has
- * ended meanwhile.
+ * Verifies the current secret of the caller of a session. Throws `invalid_credentials` for a wrong secret, which counts
+ * as a failed login, or if the secret was changed concurrently; `too_many_attempts`; and `invalid_token` if the session
+ * has ended.
  */
 export async function verifyOwn(
   call: Call,
@@ -200,21 +209,21 @@ export async function verifyOwn(
   if (present.session && readStamp(present.session.user) !== readStamp(user)) throw invalidCredentials()
 }
 
-/** The name of an account at a login; its `_id` if it has no identifier. */
+/** Returns the identifier of an account; its `_id` if it has none. */
 export const identifierOf = ({ identifier }: AuthPlan, user: StoredDocument): string =>
   String(readOwn(user, identifier.name) ?? user._id)
 
-/** The error of a failed login, the same for each reason. */
+/** Creates the error for a failed login. It is the same for every reason. */
 export const invalidCredentials = (): ServiceError =>
   new ServiceError('invalid_credentials', 'No account has these credentials.')
 
-/** The account with an identifier in stored form. */
+/** Finds the account with an identifier, which is given in stored form. */
 export async function findUser(
   store: Store,
   { identifier: { ref }, users }: AuthPlan,
   identifier: string,
 ): Promise<StoredDocument | undefined> {
-  // No document can hold such text, so the storage is not read.
+  // No document can hold such a string, so the storage need not be read.
   if (!ref || !isStorableText(identifier)) return undefined
   return store.own(users.name).first({ kind: 'eq', field: ref, value: identifier })
 }

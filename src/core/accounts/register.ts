@@ -23,15 +23,18 @@ import { behind as doBehind, lineOf } from './behind.js'
 import { deliverNotice, deliverToken } from './delivery/deliver.js'
 import { findUser, type SignedIn } from './login.js'
 
-/** A new account, signed in; `null` if the response must not reveal whether it was created. */
+/**
+ * The result of a registration. `account` is the new account, signed in; `null` if the response must not reveal whether
+ * an account was created.
+ */
 export interface Registered extends Ignoring {
   readonly account: SignedIn | null
 }
 
 /**
- * Creates an account with the rights of an anonymous caller, also for a caller who is signed in (CONTRACT.md §4,
- * "Registration"). Throws `validation_failed`, `forbidden` if a `check` fails, `document_too_large`, `overloaded`, and
- * `unique_violation` unless accounts must be verified: then only the reader of the messages to the identifier learns
+ * Creates an account with the rights of an anonymous caller, even if the caller is signed in (CONTRACT.md §4,
+ * "Registration"). Throws `validation_failed`, `forbidden` if a `check` fails, `document_too_large` and `overloaded`.
+ * Throws `unique_violation` only if accounts need not be verified: otherwise only a message to the identifier reveals
  * that it was taken.
  */
 export async function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
@@ -44,7 +47,7 @@ export async function register(call: Call, auth: AuthPlan, body: JsonObject): Pr
   return registered
 }
 
-/** Writes an account, and the operations that its hook adds. */
+/** Writes a new account together with the operations that its hook adds. */
 const write = (
   stranger: Call,
   auth: AuthPlan,
@@ -60,7 +63,7 @@ const write = (
     }),
   )
 
-/** The same steps, and the same result, whether the identifier is taken or not. */
+/** Registers an account with the same steps and the same response, whether the identifier is taken or not. */
 async function registerQuietly(
   call: Call,
   auth: AuthPlan,
@@ -76,7 +79,8 @@ async function registerQuietly(
     })
     return { ...written, isTaken: false }
   } catch (thrown) {
-    // A planned registration always gets the same response: if the identifier is taken, no other error is known.
+    // If the registration was planned, only the write can have failed, most likely because the identifier is taken.
+    // No error of the write may reach the response, which would reveal that.
     if (!planned || !(isRefusal(thrown) || isBeside(thrown))) throw thrown
     // The configuration allows no other unique field here, but a hook may set one.
     const at = toPointerPart(auth.identifier.name)
@@ -86,7 +90,7 @@ async function registerQuietly(
   }
 }
 
-/** Notifies the owner of an identifier in the background that a client registered with it. */
+/** Notifies the owner of an identifier, in the background, that a client has registered with it. */
 function tellOwner(call: Call, auth: AuthPlan, user: StoredDocument, isTaken: boolean): void {
   const to = String(readOwn(user, auth.identifier.name))
   const deliver = async (own: Call): Promise<void> => {
@@ -97,7 +101,7 @@ function tellOwner(call: Call, auth: AuthPlan, user: StoredDocument, isTaken: bo
   doBehind(call, deliver, lineOf('register', to))
 }
 
-/** An account that will be stored next. */
+/** A planned account, before it is stored, and the result of its registration. */
 interface Planned {
   readonly user: StoredDocument
   readonly registered: Registered
@@ -116,7 +120,7 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   const { users } = auth
   const required = [auth.identifier.name, auth.secret.name]
   const rule = ruleToRegister(auth)
-  // The caller may not choose a role at registration, even if `pick` names the role field.
+  // A client may not choose its role at registration, even if `pick` names the role field.
   const accepts = (name: string): boolean =>
     required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users))
   const kept = keepProperties(body, accepts, rule.set, users.verifiedField)

@@ -21,8 +21,8 @@ import { endSessions } from './end-sessions.js'
 import { counts } from './verified.js'
 
 /**
- * The session of a token. Throws `invalid_token` if it has expired, or unless it holds the stamp of an existing user. A
- * new secret changes the stamp, which ends all earlier sessions.
+ * Returns the session of a token. Throws `invalid_token` if the session has expired, or if its stamp is not that of an
+ * existing user. A new secret changes the user's stamp, which ends all earlier sessions.
  */
 export function findSession(
   service: Service,
@@ -34,7 +34,7 @@ export function findSession(
   return findHeld({ by: service, store, auth, id: digestToken(token), along })
 }
 
-/** The same for the session with an id. */
+/** Like `findSession`, for the session with an id (the digest of its token). */
 export const resumeSession = (
   by: SessionSources,
   store: Store,
@@ -47,13 +47,16 @@ interface SoughtSession {
   readonly store: Store
   readonly auth: AuthPlan
   readonly id: string
-  /** The user, if known: both are then read concurrently. */
+  /** The id of the user, if known: the session and the user are then read concurrently. */
   readonly userId?: string
-  /** Claims to read with them if the storage supports linked reads. */
+  /** Claims to read together with the session, if the storage supports linked reads. */
   readonly along?: Along | undefined
 }
 
-/** `known` is the version of the session that was read with a stamp other than its user's. */
+/**
+ * Finds a valid session and its user. `known` is the version that the session had when an earlier call found its stamp
+ * different from its user's.
+ */
 function findHeld(sought: SoughtSession, known?: number): MaybePromise<InSession> {
   const { by, store, auth, id } = sought
   const state = store.state([SESSIONS, auth.users.name])
@@ -68,7 +71,10 @@ function findHeld(sought: SoughtSession, known?: number): MaybePromise<InSession
     : findInTurn(sought, state, known)
 }
 
-/** The same if the storage can read a session, its user and claims in one snapshot; `undefined` if it cannot. */
+/**
+ * Like `findHeld`, but reads the session, its user and claims in one snapshot; `undefined` if the storage cannot do
+ * that.
+ */
 function findLinked({
   by,
   store,
@@ -98,7 +104,7 @@ function findInTurn(
   const { by, store, auth, id, userId } = sought
   const users = store.own(auth.users.name)
   const finding = userId === undefined ? undefined : users.find(userId)
-  // If the session has ended, the result is not awaited.
+  // If the session has ended, `finding` is never awaited: its failure must not be an unhandled rejection.
   ignoreFailure(finding)
   return whenReady(store.own(SESSIONS).first(sessionFilter(id)), (stored) => {
     const held = stored && readSession(stored, by.now())
@@ -110,14 +116,15 @@ function findInTurn(
           by.sessions.set(id, { state, stored, found, size: boundBytes(stored) + 2 * boundBytes(user) })
         return found
       }
-      // Between the two reads the session may have changed its own secret, and got the new stamp.
+      // Between the two reads, a request of this session may have changed the secret: session and user then have a
+      // new stamp.
       if (!user || stored._version === known) throw invalidToken()
       return findHeld(sought, stored._version)
     })
   })
 }
 
-/** The same for many sessions, by their ids; ended ones are left out. */
+/** Finds many sessions by their ids. Ended sessions are left out. */
 export async function resumeSessions(
   by: Service,
   store: Store,
@@ -138,7 +145,7 @@ export async function resumeSessions(
   return found
 }
 
-/** A session that did not hold the stamp of its user, unless it was read before its stamp changed. */
+/** Finds a session again whose stamp was not that of its user: perhaps it was read just before its stamp changed. */
 async function findAlone(sought: SoughtSession): Promise<Session | undefined> {
   try {
     return (await findHeld(sought)).session
@@ -148,7 +155,7 @@ async function findAlone(sought: SoughtSession): Promise<Session | undefined> {
   }
 }
 
-/** A session is valid while it holds the stamp of its user, and the user counts. */
+/** Whether a session is valid: its stamp is that of its user, and the user may sign in. */
 const holds = (auth: AuthPlan, { stamp }: { readonly stamp: string }, user: StoredDocument): boolean =>
   readStamp(user) === stamp && counts(auth, user)
 
@@ -175,9 +182,9 @@ export const endSession = (store: Store, { id }: Pick<Session, 'id'>): MaybeProm
   store.write(() => ({ steps: [{ in: SESSIONS, remove: sessionFilter(id) }], done: undefined }))
 
 /**
- * Ends all sessions of a user immediately. The same write renews the stamp, so that a concurrent login, which has read
- * the old one, opens no valid session. Throws `invalid_token` if the session has ended meanwhile, and `overloaded` if
- * concurrent writes to the user keep coming first.
+ * Ends all sessions of a user immediately. The same write renews the user's stamp, so that a concurrent login that has
+ * read the old stamp opens no valid session. Throws `invalid_token` if the session with this id has ended, and
+ * `overloaded` if concurrent writes to the user come first in every attempt.
  */
 export const endAllSessions = (
   { service, store, deadline }: Pick<Call, 'service' | 'store' | 'deadline'>,
@@ -185,7 +192,7 @@ export const endAllSessions = (
   { id }: Pick<Session, 'id'>,
 ): MaybePromise<void> =>
   store.write(async () => {
-    // A session that has ended may not end those that began after it.
+    // A session that has ended must not end the sessions that began after it.
     const { user } = (await resumeSession(service, store, auth, id)).session
     const { steps, after } = await endSessions(service, { auth, deadline }, [user._id])
     return {
@@ -199,10 +206,10 @@ export const endAllSessions = (
     }
   })
 
-/** The most expired sessions that are removed when one is opened. */
+/** The most expired sessions that the opening of a session removes. */
 const MAX_EXPIRED = 100
 
-/** The steps that remove expired sessions. `now` is in stored form. */
+/** Returns the steps that remove expired sessions. `now` is in stored form. */
 export async function removeExpired(store: Store, now: string): Promise<readonly WriteStep[]> {
   const expired = await store.own(SESSIONS).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
   if (expired.length === 0) return []
@@ -210,8 +217,8 @@ export async function removeExpired(store: Store, now: string): Promise<readonly
 }
 
 /**
- * Ends the sessions of an account when it is deleted or its secret changes, removes its delivered tokens when it is
- * deleted, and its verification when its identifier changes.
+ * Creates the attachment of accounts. It ends the sessions of an account that is deleted or gets a new secret, removes
+ * the delivered tokens of a deleted account, and makes an account unverified when its identifier changes.
  */
 export const attachSessions = (
   auth: AuthPlan,
@@ -230,7 +237,7 @@ export const attachSessions = (
     if (!hashes.has(auth.secret.name)) return { steps: [] }
     const stamp = createStamp()
     if (session?.user._id !== _id) return { stamp, ...(await endSessions(by, { auth, deadline }, [_id])) }
-    // A session that changes its own secret stays, with the new stamp.
+    // The session that changes the secret of its own account does not end: it gets the new stamp.
     const own = await store.own(SESSIONS).first(sessionFilter(session.id))
     if (!own) throw invalidToken()
     const { steps, after } = await endSessions(by, { auth, deadline }, [_id], session.id)

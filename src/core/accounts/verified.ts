@@ -10,11 +10,14 @@ export function isVerified({ verified }: AuthPlan, user: StoredDocument): boolea
   return verified !== null && holdsType('timestamp')(readOwn(user, verified.name))
 }
 
-/** Whether an account may sign in: it is verified, or need not be. */
+/** Whether an account may sign in: it is verified, or the configuration does not require that. */
 export const counts = (auth: AuthPlan, user: StoredDocument): boolean =>
   !auth.requiresVerified || isVerified(auth, user)
 
-/** The fields of an account after its verification; a verified account keeps its time. `now` is in stored form. */
+/**
+ * Returns the fields of an account after its verification at `now` (in stored form). An account that is already
+ * verified keeps its time.
+ */
 export const verifiedFields = (auth: AuthPlan, user: StoredDocument, now: string): JsonObject =>
   auth.verified === null || isVerified(auth, user)
     ? readFields(user)

@@ -10,14 +10,20 @@ interface Host {
   readonly navigator?: { readonly userAgent?: string }
 }
 
-/** The class of threads, in Node alone: other runtimes with this module cannot run a thread from a text. */
+/**
+ * Returns the class of worker threads, in Node only. Other runtimes have `node:worker_threads` too, but cannot start a
+ * thread from source text.
+ */
 function findThreads({ process, navigator }: Host): ThreadClass | undefined {
   const { bun, deno } = process?.versions ?? {}
   if (bun ?? deno ?? navigator?.userAgent?.startsWith('Cloudflare')) return undefined
   return process?.getBuiltinModule?.('node:worker_threads')?.Worker
 }
 
-/** Hashes in a thread, or in this one where no thread can start, as under Node's permission model. */
+/**
+ * Creates an engine that hashes in a worker thread. If no thread can start, as under Node's permission model, it hashes
+ * in the calling thread.
+ */
 function createEngine(): BcryptEngine {
   const threads = findThreads(globalThis as Host)
   if (!threads) return inProcess
@@ -28,13 +34,13 @@ function createEngine(): BcryptEngine {
   }
 }
 
-/** One engine for the process, shared by all services. */
+/** The engine that all services of the process share. */
 const engine = createEngine()
 
 /**
- * The hasher of a service without the option `hasher`: bcrypt at `cost` (2^cost rounds), one secret at a time in the
- * process, in Node in a thread. In the thread of requests, bcryptjs would block for 100 ms at a time, and a read of
- * PostgreSQL needs about four turns of the event loop (`npm run bench -- fairness`). Rejects with `overloaded` when
- * more than 128 wait.
+ * Creates the hasher of a service without the option `hasher`: bcrypt at `cost` (2^cost rounds), one secret at a time
+ * in the process, in Node in a worker thread. In the main thread, bcryptjs would block the event loop for 100 ms at a
+ * time, while a read from PostgreSQL needs about four iterations of it (`npm run bench -- fairness`). Rejects with
+ * `overloaded` if more than 128 secrets wait.
  */
 export const createDefaultHasher = (cost: number): BuiltInHasher => createHasherOn(engine, cost, processQueue)

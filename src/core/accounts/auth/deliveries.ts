@@ -12,7 +12,7 @@ export const DELIVERIES = '_deliveries'
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
 const KIND: FieldRef = { path: 'kind', type: 'string', each: false }
 
-/** A delivered token: `_id` is its digest. */
+/** The collection of delivered tokens. The `_id` of a document is the digest of its token. */
 export const DELIVERIES_PLAN: CollectionPlan = {
   name: DELIVERIES,
   indexes: [
@@ -32,13 +32,13 @@ export interface DeliveredToken {
   readonly _id: string
   readonly kind: TokenKind
   readonly user: string
-  /** The identifier to which it went, in stored form. */
+  /** The identifier to which the token was delivered, in stored form. */
   readonly to: string
-  /** The user's stamp when it was delivered. */
+  /** The user's stamp when the token was created. */
   readonly stamp: string
 }
 
-/** Creates a token, and the step that stores it. Times: milliseconds since 1970. */
+/** Creates a token, and the step that stores it. Times are in milliseconds since 1970. */
 export function issueToken(
   told: Omit<DeliveredToken, '_id'>,
   now: number,
@@ -55,7 +55,7 @@ export function issueToken(
   }
 }
 
-/** Reads a stored token; `undefined` where it has expired at `now`. */
+/** Reads a stored token; returns `undefined` if it has expired at `now`. */
 export function readDelivered(stored: StoredDocument, now: number): DeliveredToken | undefined {
   const { _id } = stored
   const [kind, user, to, stamp, expiresAt] = ['kind', 'user', 'to', 'stamp', 'expiresAt'].map((name) =>
@@ -70,7 +70,7 @@ export function readDelivered(stored: StoredDocument, now: number): DeliveredTok
 
 const isKind = (kind: unknown): kind is TokenKind => typeof kind === 'string' && KINDS.includes(kind)
 
-/** Whether a token is still valid for the present state of an account (CONTRACT.md §4, "Delivery"). */
+/** Whether a token is still valid for an account as it is now (CONTRACT.md §4, "Delivery"). */
 export function isBound(
   { kind, to, stamp }: DeliveredToken,
   account: { readonly identifier: unknown; readonly stamp: string },
@@ -87,11 +87,11 @@ export function isBound(
   }
 }
 
-/** The steps that delete a used token and the others of its kind for that account. */
+/** Returns the steps that delete a used token, and all other tokens of the same kind for the same account. */
 export const useUp = ({ _id, kind, user }: DeliveredToken): readonly WriteStep[] => [
   { in: DELIVERIES, remove: isId(_id), expect: 1 },
   { in: DELIVERIES, remove: and([deliveredTo(user), { kind: 'eq', field: KIND, value: kind }]) },
 ]
 
-/** Matches the tokens of an account. */
+/** Matches the tokens that were delivered for an account. */
 export const deliveredTo = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })

@@ -5,22 +5,27 @@ import { createWorkQueue, type WorkQueue } from './work-queue.js'
 /** The most secrets that may wait for their hash in this process. */
 export const MAX_WAITING = 128
 
-/** The text of a bcrypt hash that matches no secret. */
+/** Returns a string in the form of a bcrypt hash that matches no secret. */
 const decoyOf = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 
 /** The lowest cost of bcrypt. */
 const MIN_COST = 4
 
-/** The highest cost that is verified: a hash with a higher one would stall the process for minutes. */
+/**
+ * The highest cost of a hash that is verified. Verifying a hash with a higher cost would block the process for minutes.
+ */
 export const MAX_COST = 15
 
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
 
-/** Whether a hash took less work than another; false where either is not one of bcrypt. */
+/** Whether the bcrypt hash `hash` has a lower cost than `other`; false if one of them is not a bcrypt hash. */
 export const isCheaper = (hash: string, other: string): boolean =>
   Number(BCRYPT.exec(hash)?.[1]) < Number(BCRYPT.exec(other)?.[1])
 
-/** One queue for the process: hashing two secrets at once doubles the stalls of everything else. */
+/**
+ * The queue that all services of the process share: hashing two secrets at the same time would delay all other work
+ * twice as long.
+ */
 export const processQueue = createWorkQueue(MAX_WAITING)
 
 /** An implementation of bcrypt. */
@@ -29,23 +34,23 @@ export interface BcryptEngine {
   compare(secret: string, hash: string): Promise<boolean>
 }
 
-/** bcrypt in the calling thread, which it blocks for 100 ms at a time. */
+/** bcrypt in the calling thread. It blocks the thread for 100 ms at a time. */
 export const inProcess: BcryptEngine = bcrypt
 
-/** A hasher that can return a decoy without computing a hash. */
+/** A hasher that has a decoy without computing a hash. */
 export interface BuiltInHasher extends Hasher {
   /** A hash that matches no secret, with this hasher's cost. */
   readonly decoy: string
 }
 
 /**
- * Hashes with bcrypt at `cost` (2^cost rounds), one secret at a time in the process. Rejects with
- * `overloaded` when more than 128 wait. The caller ensures that a secret has at most 72 bytes and no NUL.
+ * Creates a hasher that uses bcrypt at `cost` (2^cost rounds), one secret at a time in the process. Rejects with
+ * `overloaded` if more than 128 secrets wait. The caller ensures that a secret has at most 72 bytes and no NUL.
  */
 export const createBcryptHasher = (cost: number): BuiltInHasher =>
   createHasherOn(inProcess, cost, processQueue)
 
-/** Creates a hasher on an engine; its secrets wait in `queue`. */
+/** Creates a hasher that uses `engine`. Secrets that wait for hashing wait in `queue`. */
 export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQueue): BuiltInHasher {
   const decoy = decoyOf(cost)
   return {
@@ -53,11 +58,12 @@ export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQu
     verify: (secret, hash, signal, caller) =>
       queue.run(
         async () => {
-          // Verifying an unreadable hash takes as much work as verifying a readable one.
+          // Verifying an unreadable hash must take as much work as verifying a readable hash.
           const written = Number(BCRYPT.exec(hash)?.[1])
           const isReadable = written >= MIN_COST && written <= MAX_COST
           const isRight = await engine.compare(secret, isReadable ? hash : decoy)
-          // Verifying a hash of a lower cost must take as much work as the others: each step doubles the rounds.
+          // Verifying a hash with a lower cost must take as much work as with `cost`. The work doubles with each step
+          // of the cost, so one comparison per missing step adds up to the difference.
           for (let step = isReadable ? written : cost; step < cost; step++)
             await engine.compare(secret, decoyOf(step))
           return isRight && isReadable

@@ -8,31 +8,40 @@ import { digest } from './token.js'
 /** The internal collection of ledgers. */
 export const LEDGERS = '_ledgers'
 
-/** A stored ledger: the taken places, each with its time and its taker. */
+/** The collection of stored ledgers. A stored ledger lists its taken places. */
 export const LEDGERS_PLAN: CollectionPlan = {
   name: LEDGERS,
   indexes: [{ fields: [EXPIRES_AT], unique: false }],
 }
 
-/** A ledger: the number of places within any window of time, in all and for one taker. */
+/**
+ * A rate limit. Each counted event, such as a failed login, takes a place; at most `most` places may be taken within
+ * any `window` of time.
+ */
 export interface Ledger {
   readonly _id: string
   /** Milliseconds. */
   readonly window: number
   readonly most: number
-  /** The taker of places, and the most that it may have; `undefined` for an unknown taker. */
+  /**
+   * The client that takes the places, and the most places that it may take within the window; `undefined` if the client
+   * is unknown.
+   */
   readonly taker?: { readonly name: string; readonly most: number } | undefined
 }
 
-/** The `_id` of a ledger: a digest, so that its length is fixed and it reveals nothing of `parts`. */
+/** Returns the `_id` of a ledger. It is a digest, so its length is fixed and it does not reveal `parts`. */
 export const nameLedger = (...parts: readonly string[]): string => digest(JSON.stringify(parts))
 
-/** A place: the time at which it was taken, in milliseconds since 1970, and its taker. */
+/** A taken place: the time at which it was taken, in milliseconds since 1970, and the name of its taker. */
 type LedgerPlace = readonly [at: number, by: string | null]
 
 const isTaken = (place: unknown): place is LedgerPlace => Array.isArray(place) && typeof place[0] === 'number'
 
-/** The places that are taken at a time; includes those of a clock that is ahead, but not of one that was far ahead. */
+/**
+ * Returns the places that are taken at the time `now`. A place from a process whose clock is ahead counts too, unless
+ * it is ahead by `window` or more.
+ */
 function readPlaces(
   stored: StoredDocument | undefined,
   { window }: Ledger,
@@ -43,7 +52,7 @@ function readPlaces(
   return places.filter(isTaken).filter(([at]) => Math.abs(now - at) < window)
 }
 
-/** Counts the taken places, in all and by the taker of a ledger. */
+/** Counts the taken places of a ledger: in total, and those of its taker. */
 export function countPlaces(
   stored: StoredDocument | undefined,
   ledger: Ledger,
@@ -53,7 +62,7 @@ export function countPlaces(
   return { all: places.length, own: places.filter(([, by]) => by === ledger.taker?.name).length }
 }
 
-/** The milliseconds until a place is free; zero where one is. */
+/** Returns the milliseconds until a place becomes free; 0 if a place is free now. */
 export function waitForPlace(stored: StoredDocument | undefined, ledger: Ledger, now: number): number {
   const { window, most, taker } = ledger
   const places = readPlaces(stored, ledger, now)
@@ -67,13 +76,16 @@ export function waitForPlace(stored: StoredDocument | undefined, ledger: Ledger,
   }
 }
 
-/** The ledger with one more place taken, and the step that stores it. */
+/** Takes one more place: returns the changed ledger and the step that stores it. */
 export function takePlace(stored: StoredDocument | undefined, ledger: Ledger, now: number): LedgerWrite {
   const places = readPlaces(stored, ledger, now)
   return writePlaces(stored, ledger, [...places, [now, ledger.taker?.name ?? null]])
 }
 
-/** The ledger without the places of its taker, and the step that stores it; `undefined` where it has none. */
+/**
+ * Frees the places of the ledger's taker: returns the changed ledger and the step that stores it; `undefined` if the
+ * taker has no places.
+ */
 export function liftPlaces(
   stored: StoredDocument | undefined,
   ledger: Ledger,
@@ -85,7 +97,7 @@ export function liftPlaces(
   return others.length < places.length ? writePlaces(stored, ledger, others) : undefined
 }
 
-/** A ledger after a write, and its step. */
+/** A changed ledger, and the step that stores it. */
 export interface LedgerWrite {
   readonly after: StoredDocument
   readonly step: WriteStep

@@ -14,7 +14,7 @@ const CREATED_AT: FieldRef = { path: 'createdAt', type: 'timestamp', each: false
 /** The time at which a session, a delivered token or a ledger expires. */
 export const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
 
-/** A stored session: `_id` is the digest of its token. */
+/** The collection of stored sessions. The `_id` of a session is the digest of its token. */
 export const SESSIONS_PLAN: CollectionPlan = {
   name: SESSIONS,
   indexes: [
@@ -23,19 +23,22 @@ export const SESSIONS_PLAN: CollectionPlan = {
   ],
 }
 
-/** A new session as its client receives it. */
+/** The part of a new session that its client receives. */
 export interface IssuedSession {
   readonly token: string
   readonly expiresAt: string
 }
 
-/** The user and the digest of a token's session. */
+/** A session of a known user. `id` is the digest of its token. */
 export interface Session {
   readonly id: string
   readonly user: StoredDocument
 }
 
-/** Creates a session of a user with a stamp, and the step that stores it. Times: milliseconds since 1970. */
+/**
+ * Creates a session for a user with the stamp `stamp`, and the step that stores it. Times are in milliseconds since
+ * 1970.
+ */
 export function issueSession(
   userId: string,
   stamp: string,
@@ -52,10 +55,10 @@ export function issueSession(
 /** The latest possible time in stored form. */
 export const LAST_TIME = '9999-12-31T23:59:59.999Z'
 
-/** Matches the session of a token, expired or not. */
+/** Matches the session with an id, expired or not. */
 export const sessionFilter = isId
 
-/** The user and the stamp of a stored session; `undefined` where it has expired at `now`. */
+/** Reads the user and the stamp of a stored session; returns `undefined` if the session has expired at `now`. */
 export function readSession(
   session: StoredDocument,
   now: number,
@@ -70,7 +73,7 @@ export function readSession(
 /** Matches all sessions of a user. */
 export const sessionsOf = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })
 
-/** Matches the valid sessions of a user at a time in stored form: those with the present stamp. */
+/** Matches the sessions of a user that are valid at a time in stored form: those with the user's current stamp. */
 export const countingSessions = (userId: string, stamp: string, now: string): Filter =>
   and([
     sessionsOf(userId),
@@ -78,7 +81,7 @@ export const countingSessions = (userId: string, stamp: string, now: string): Fi
     { kind: 'gt', field: EXPIRES_AT, value: now },
   ])
 
-/** Matches the sessions with another stamp than the present one. */
+/** Matches the sessions whose stamp is not the user's current stamp. */
 export const otherStamps = (stamp: string): Filter => not({ kind: 'eq', field: STAMP, value: stamp })
 
 /** Sorts sessions by the time at which they began. */
@@ -87,23 +90,26 @@ export const SESSION_ORDER: readonly SortKey[] = [
   { field: ID, descending: false },
 ]
 
-/** The reverse: sessions of an earlier release have no such time, and come last. */
+/** The reverse of `SESSION_ORDER`. Sessions that an earlier release stored have no `createdAt`, so they come last. */
 export const NEWEST_FIRST: readonly SortKey[] = SESSION_ORDER.map(({ field }) => ({
   field,
   descending: true,
 }))
 
-/** The public name of a session: neither its token nor the token's digest. */
+/** Returns the public name of a session. It reveals neither the token nor the token's digest. */
 export const nameSession = (id: string): string => digest(`session ${id}`).slice(0, 32)
 
-/** The time at which a stored session began; for one of an earlier release, derived from its expiry. */
+/**
+ * Returns the time at which a stored session began. A session that an earlier release stored has no such time: it is
+ * derived from the expiry.
+ */
 export function beginningOf(session: StoredDocument, lifetime: number): string {
   const [createdAt, expiresAt] = ['createdAt', 'expiresAt'].map((name) => readOwn(session, name))
   if (typeof createdAt === 'string') return createdAt
   return formatTimestamp(Date.parse(String(expiresAt)) - lifetime) ?? String(expiresAt)
 }
 
-/** The stored time at which a session began; empty for one of an earlier release. */
+/** Returns the stored time at which a session began; `''` for a session that an earlier release stored without it. */
 export function storedBeginning(session: StoredDocument): string {
   const createdAt = readOwn(session, 'createdAt')
   return typeof createdAt === 'string' ? createdAt : ''

@@ -1,8 +1,8 @@
-// The module as text: bundlers lose files that are only named.
+// bcrypt's source is imported as text, because bundlers leave out a file that is only named in a string.
 import bcryptSource from 'bcryptjs?raw'
 import type { BcryptEngine } from './hasher.js'
 
-/** The part of a `Worker` of `node:worker_threads` that this module uses. */
+/** The methods of the class `Worker` of `node:worker_threads` that this module uses. */
 interface Thread {
   on(event: 'message' | 'error' | 'exit', listener: (value: unknown) => void): this
   off(event: 'message' | 'exit', listener: (value: unknown) => void): this
@@ -14,7 +14,7 @@ interface Thread {
 /** The class `Worker` of `node:worker_threads`. */
 export type ThreadClass = new (url: URL) => Thread
 
-/** The code of a thread, appended to that of bcrypt, whose functions are in its scope. */
+/** The code of a worker thread. It is appended to the source of bcrypt, so it can call bcrypt's functions. */
 const LISTEN = `
 import { parentPort } from 'node:worker_threads'
 parentPort.on('message', ([kind, secret, other]) => {
@@ -25,13 +25,13 @@ const WORKER_URL = `data:text/javascript,${encodeURIComponent(bcryptSource + LIS
 
 type Task = readonly [kind: 'hash', secret: string, cost: number] | readonly ['compare', string, hash: string]
 
-/** How often a task is tried when threads crash during it. */
+/** The most attempts at a task whose thread crashes. */
 const MAX_ATTEMPTS = 2
 
 /**
- * Creates an engine with at most `count` threads, each of which runs one task at a time; the caller's work queue has
- * the same width. The threads start when first needed, do not keep the process alive, and are replaced when they
- * crash. Rejects where no thread can start.
+ * Creates an engine with at most `count` threads, each of which runs one task at a time. The caller must not run more
+ * than `count` tasks at the same time. Threads start when first needed, do not keep the process alive, and are replaced
+ * when they crash. The tasks reject if no thread can start.
  */
 export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptEngine {
   const idle: Thread[] = []
@@ -49,7 +49,7 @@ export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptE
   }
   const startThread = (): Thread => {
     const worker = new ThreadOfNode(new URL(WORKER_URL))
-    // A thread that crashes while idle must not end the process; it is then not used again.
+    // Without a listener, a thread that crashes while idle would end the process. Its `exit` removes it from `idle`.
     worker.on('error', () => {})
     worker.on('exit', () => {
       const place = idle.indexOf(worker)
@@ -63,7 +63,7 @@ export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptE
   }
 }
 
-/** Runs a task in a thread, which keeps the process alive meanwhile. Rejects when the thread exits. */
+/** Runs a task in a thread, and keeps the process alive until it is done. Rejects when the thread exits. */
 function ask(worker: Thread, task: Task): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const finish = (): void => {

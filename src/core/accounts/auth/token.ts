@@ -8,18 +8,21 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/
 /** Creates an opaque session token: 256 random bits in base64url. */
 export const createToken = (): string => createRandomText(TOKEN_BYTES)
 
-/** Creates a stamp, which ties a user's sessions to the present secret: 128 random bits. */
+/**
+ * Creates a stamp: 128 random bits. A user's sessions are valid only as long as the user has the same stamp as they
+ * have.
+ */
 export const createStamp = (): string => createRandomText(16)
 
 const createRandomText = (length: number): string =>
   encodeBase64url(crypto.getRandomValues(new Uint8Array(length)))
 
-/** Whether a text has the form of a token. */
+/** Whether a string has the form of a token. */
 export const isToken = (text: string): boolean => TOKEN.test(text)
 
 /**
- * The SHA-256 of bytes, or of text in UTF-8, in hexadecimal; computed by the runtime if it has a synchronous function,
- * as Node does.
+ * Returns the SHA-256 of bytes, or of a string in UTF-8, in hexadecimal. The runtime computes it if it has a
+ * synchronous function for that, as Node has.
  */
 export const digest = (data: Uint8Array | string): string =>
   builtIn

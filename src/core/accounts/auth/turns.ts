@@ -4,25 +4,28 @@ import type { StoredDocument } from '../../storage.js'
 import { countPlaces, type Ledger, waitForPlace } from './ledger.js'
 
 /**
- * Limits concurrent attempts: at one ledger, a process runs at most as many as may still fail. The others wait in a
- * bounded queue.
+ * Limits concurrent sign-in attempts. In one process, at most as many attempts run for a ledger as may fail before it
+ * is full. Further attempts wait in a bounded queue.
  */
 export interface Turns {
-  /** Whether an attempt may start at once. Throws `too_many_attempts` where no place is left. */
+  /**
+   * Starts an attempt if it may start immediately; returns whether it did. Throws `too_many_attempts` if the ledger has
+   * no place left.
+   */
   tryBegin(ledger: Ledger, stored: StoredDocument | undefined): boolean
   /**
-   * Waits until an attempt may start. Callers are served in turn. Rejects with `too_many_attempts`, and with
-   * `overloaded` where too many wait or `signal` aborts.
+   * Waits until an attempt may start. Callers are served in turn. Rejects with `too_many_attempts` if no place is left,
+   * and with `overloaded` if too many attempts wait or `signal` aborts.
    */
   wait(
     ledger: Ledger,
     by: { readonly signal: AbortSignal; readonly caller: string | undefined },
   ): Promise<void>
-  /** Ends an attempt. `stored` is the ledger after it, if known. */
+  /** Ends an attempt. `stored` is the ledger after the attempt, if known. */
   end(ledger: Ledger, stored: StoredDocument | undefined): void
 }
 
-/** The most attempts that may wait in this process: as many as secrets that may wait for their hash. */
+/** The most attempts that may wait in this process; equal to the number of secrets that may wait for hashing. */
 const MAX_WAITING = 128
 
 /** A queued attempt. */
@@ -32,7 +35,9 @@ interface QueuedAttempt {
   refuse(reason: unknown): void
 }
 
-/** The attempts at one ledger. */
+/**
+ * The numbers of running and waiting attempts of one ledger; `runningOf` counts the running attempts of each client.
+ */
 interface Lane {
   running: number
   readonly runningOf: Map<string, number>
@@ -132,13 +137,13 @@ class LedgerTurns implements Turns {
   }
 }
 
-/** Throws `too_many_attempts` where a ledger has no place left. */
+/** Throws `too_many_attempts` if a ledger has no place left. */
 export function refuseFull(ledger: Ledger, stored: StoredDocument | undefined, now: number): void {
   const wait = waitForPlace(stored, ledger, now)
   if (wait > 0) throw tooMany(wait)
 }
 
-/** The error where no place is left. `wait` is in milliseconds. */
+/** Creates the error for a ledger without a free place. `wait` is in milliseconds. */
 export const tooMany = (wait: number): ServiceError =>
   new ServiceError('too_many_attempts', 'Too many attempts. Wait.', { retryAfter: Math.ceil(wait / 1000) })
 

@@ -4,15 +4,15 @@ import { FairQueue } from '../../fair-queue.js'
 /** The caller of a task, and its signal. */
 export interface TaskOptions {
   readonly signal?: AbortSignal | undefined
-  /** Callers are served in turn. Absent: one common caller. */
+  /** The caller. Callers are served in turn; tasks without a caller count as tasks of one common caller. */
   readonly caller?: string | undefined
 }
 
-/** Runs a few tasks at a time, callers in turn. */
+/** A queue that runs a few tasks at a time and serves callers in turn. */
 export interface WorkQueue {
   /**
-   * Runs a task in its turn. Rejects with `overloaded` when the queue is full and no other caller has more tasks in it,
-   * and when `signal` aborts before its turn.
+   * Runs a task when its turn comes. Rejects with `overloaded` if the queue is full and no other caller has more tasks
+   * in it, and if `signal` aborts while the task waits.
    */
   run<T>(task: () => Promise<T>, options?: TaskOptions): Promise<T>
 }
@@ -23,7 +23,7 @@ interface QueuedTask {
   refuse(): void
 }
 
-/** Creates a queue with at most `capacity` waiting tasks and `width` running at once. */
+/** Creates a queue in which at most `capacity` tasks wait and at most `width` tasks run at the same time. */
 export function createWorkQueue(capacity: number, width = 1): WorkQueue {
   const waiting = new FairQueue<QueuedTask>(capacity)
   let running = 0
@@ -39,7 +39,7 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
       try {
         return await task()
       } finally {
-        // The next task starts synchronously: a new one cannot overtake it.
+        // The next task starts synchronously, so that a task that arrives now cannot overtake it.
         const next = waiting.take()
         if (next) next.start()
         else running -= 1

@@ -12,10 +12,13 @@ import { EVERYONE, OWNER, type Rule, SIGNED_IN } from '../../permissions/grants.
 import { acceptsProperty } from '../../permissions/write-rules.js'
 import type { AuthConfig, FieldDefinition } from '../../types.js'
 
-/** Attributes that would conflict with a field that only the service sets and removes. */
+/**
+ * The attributes that the field of `auth.verifiedField` may not have, because only the service sets and removes its
+ * value.
+ */
 const FOREIGN_ATTRIBUTES = ['default', 'required', 'immutable', 'unique'] as const
 
-/** Finds the field of the verification time of an account; `null` for none. */
+/** Finds the field that holds the verification time of an account; `null` if there is none. */
 function findVerifiedField(
   { verifiedField }: AuthConfig,
   users: Collection | undefined,
@@ -55,18 +58,21 @@ const isInUniqueIndex = ({ storage }: Collection, { name }: Field): boolean =>
 /** The parts of a configuration that `auth.requireVerified` depends on. */
 interface Requirement {
   readonly config: AuthConfig
-  /** `null` if there are no accounts, or if they have a fault. */
+  /** `null` if there are no accounts, or if their configuration is invalid. */
   readonly auth: AuthPlan | null
   /** The references between collections. */
   readonly references: Pick<ServicePlan, 'referrers' | 'matches'>
   readonly isUnsure: IsUnsure
-  /** Whether the host can deliver. */
+  /** Whether `options.deliver` is set. */
   readonly hasDeliver: boolean
-  /** The faults so far: a consequence of one of them is not reported. */
+  /** The faults found before: a fault that only follows from one of them is not reported. */
   readonly faults: readonly ConfigFault[]
 }
 
-/** Checks the requirements of `auth.requireVerified`, and that no rule reveals whether an identifier is taken. */
+/**
+ * Checks the requirements of `auth.requireVerified`, and that no rule or default reveals whether an identifier is
+ * taken.
+ */
 export function checkRequireVerified(
   { config, auth, references, isUnsure, hasDeliver, faults }: Requirement,
   report: ConfigReport,
@@ -117,15 +123,16 @@ function judgeIdentifier(auth: AuthPlan, subject: string): readonly string[] {
     : []
 }
 
-/** A field whose value would reveal accounts, and what it reveals. */
+/** A field whose value would reveal accounts, and what that value reveals, in words. */
 interface RevealingField {
   readonly field: Field
   readonly what: string
 }
 
 /**
- * The fields besides the identifier that would reveal accounts: a unique field reveals other accounts; a document that
- * cannot be deleted or changed because an account refers to it reveals that account.
+ * Finds the fields besides the identifier that would reveal accounts. A unique field reveals whether another account
+ * has the same value. A reference that prevents the deletion or change of its document reveals that an account refers
+ * to it.
  */
 function findTelling(
   { users, identifier }: AuthPlan,
@@ -177,8 +184,8 @@ const CREDENTIALS: readonly Credential[] = [
 ]
 
 /**
- * Finds the fields that accounts use (CONTRACT.md §4, "Registration"). `null` if `users` has no hash field and `auth`
- * names neither field: the service then keeps no accounts.
+ * Finds the fields that accounts use (CONTRACT.md §4, "Registration"). Returns `null` if `users` has no hash field and
+ * `auth` names neither field: the service then keeps no accounts.
  */
 export function compileAuth(
   auth: AuthConfig,
@@ -255,7 +262,7 @@ function findField(
   return undefined
 }
 
-/** The type of a field that does not fit, in words. */
+/** Describes, for an error, the type of a field that cannot be the identifier or the secret. */
 const describeField = (field: Field): string =>
   field.definition.type === 'string' ? 'a string without "unique": true' : describeType(field)
 

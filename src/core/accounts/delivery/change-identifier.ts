@@ -12,7 +12,7 @@ import { hasPlace, sendNotice, sendToken } from './deliver.js'
 
 const PATH = '/new'
 
-/** The validation errors of a new identifier, whose path in the body is `/new`. */
+/** Validates a new identifier. The path of its errors is `/new`, its property in the request body. */
 export function judgeIdentifier({ users, identifier }: AuthPlan, value: string): readonly Fault[] {
   if (identifier.definition.immutable) return [immutable(PATH)]
   const at = toPointerPart(identifier.name)
@@ -21,7 +21,7 @@ export function judgeIdentifier({ users, identifier }: AuthPlan, value: string):
     .map((fault) => ({ ...fault, path: PATH }))
 }
 
-/** A request for another identifier. */
+/** A request to change the identifier of an account. */
 export interface IdentifierChange {
   readonly current: string
   readonly next: string
@@ -30,10 +30,10 @@ export interface IdentifierChange {
 }
 
 /**
- * Delivers a token to a new identifier, which `verify` stores, and a notice to the present one (CONTRACT.md §4,
- * "Changing the identifier"). No response reveals whether the new one is taken. Throws `invalid_credentials` for a
- * wrong present secret, which counts as a failed login, `too_many_attempts`, and `invalid_token` if the session has
- * ended meanwhile.
+ * Delivers a token to a new identifier, and a notice to the current identifier; the new one is stored when its token is
+ * verified (CONTRACT.md §4, "Changing the identifier"). No response reveals whether the new identifier is taken. Throws
+ * `invalid_credentials` for a wrong current secret, which counts as a failed login, `too_many_attempts`, and
+ * `invalid_token` if the session has ended.
  */
 export async function changeIdentifier(
   call: Call,
@@ -47,8 +47,9 @@ export async function changeIdentifier(
   await verifyOwn(call, auth, { session, current, client })
   const to = String(normalise(auth.identifier, next))
   behind(call, async (own) => {
-    // The notice comes first: whether it gets a place must not depend on the owner of the new identifier. Both take
-    // their places at one time: otherwise the next deliveries would reveal the owner once the older place expires.
+    // The notice takes its place first, because whether it gets one must not depend on who owns the new identifier.
+    // Notice and token take their places at the same time `at`. Otherwise, once the older place expires, the next
+    // deliveries would reveal whether the new identifier has an owner.
     const at = own.service.now()
     const notice = { kind: 'identifier-changing', to: present, user } as const
     if (!(await hasPlace(own, notice, at))) return
@@ -56,7 +57,7 @@ export async function changeIdentifier(
     const taken = owner && ({ kind: 'already-registered', to, user: owner } as const)
     const token = { kind: 'new-identifier', to, user } as const
     const isDelivered = await hasPlace(own, taken ?? token, at)
-    // A user without an identifier gets no notice.
+    // A user who had no identifier gets no notice.
     if (identifier !== undefined) await sendNotice(own, auth, notice)
     if (!isDelivered) return
     if (taken) await sendNotice(own, auth, taken)

@@ -15,10 +15,10 @@ import { takePlaces } from '../throttle/throttle.js'
 
 const HOUR = 60 * 60 * 1000
 
-/** The most deliveries of a kind per hour, to an account and to an identifier. */
+/** The most deliveries of one kind per hour, counted for each account and for each identifier. */
 const MAX_DELIVERIES = 3
 
-/** A message to an identifier in stored form. */
+/** A message about the account `user`, to the identifier `to` (in stored form). */
 export interface Message<Kind extends Delivery['kind']> {
   readonly kind: Kind
   readonly to: string
@@ -28,23 +28,24 @@ export interface Message<Kind extends Delivery['kind']> {
 /** A message without a token. */
 export type Notice = Message<'already-registered' | 'identifier-changing'>
 
-/** Delivers a message without a token, within the limits. */
+/** Delivers a message without a token, unless the limit of deliveries is reached. */
 export async function deliverNotice(call: Call, auth: AuthPlan, notice: Notice): Promise<void> {
   if (await hasPlace(call, notice)) await sendNotice(call, auth, notice)
 }
 
-/** Delivers a message without a token that already has its place. */
+/** Delivers a message without a token. The caller has already called `hasPlace` for it. */
 export const sendNotice = async (call: Call, auth: AuthPlan, { kind, to, user }: Notice): Promise<void> =>
   send(call, { kind, to, user: await showAccount(call, auth, user) })
 
-/** Delivers a token, within the limits: it is stored first. */
+/** Creates, stores and delivers a token, unless the limit of deliveries is reached. */
 export async function deliverToken(call: Call, auth: AuthPlan, message: Message<TokenKind>): Promise<void> {
   if (await hasPlace(call, message)) await sendToken(call, auth, message)
 }
 
 /**
- * Delivers a token that already has its place. The token is stored first, unless the account has been deleted meanwhile
- * or its secret or identifier has changed, which invalidates earlier requests.
+ * Creates, stores and delivers a token. The caller has already called `hasPlace` for it. Nothing is delivered if the
+ * account has been deleted since `user` was read, or if its secret or identifier has changed, which invalidates earlier
+ * requests.
  */
 export async function sendToken(
   call: Call,
@@ -69,7 +70,10 @@ export async function sendToken(
 const isSame = ({ identifier: { name } }: AuthPlan, one: StoredDocument, other: StoredDocument): boolean =>
   readStamp(one) === readStamp(other) && readOwn(one, name) === readOwn(other, name)
 
-/** Takes the places of a delivery; false if none is left. `at`: the time from which they count. Default: now. */
+/**
+ * Counts a delivery towards the limits; returns false if a limit is already reached. `at` is the time from which the
+ * delivery counts. Default: now.
+ */
 export async function hasPlace(
   call: Call,
   { kind, to, user }: Message<Delivery['kind']>,
@@ -98,7 +102,7 @@ async function send({ service, deadline }: Call, delivery: Delivery): Promise<vo
   }
 }
 
-/** The most expired tokens that are removed when one is delivered. */
+/** The most expired tokens that the delivery of a token removes. */
 const MAX_EXPIRED = 100
 
 async function removeExpiredTokens(store: Store, now: string): Promise<readonly WriteStep[]> {

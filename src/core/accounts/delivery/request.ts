@@ -10,7 +10,7 @@ import { takePlaces } from '../throttle/throttle.js'
 import { isVerified } from '../verified.js'
 import { deliverToken } from './deliver.js'
 
-/** A request for a token. */
+/** A request to deliver a token to an identifier. */
 export interface TokenRequest {
   readonly kind: 'reset' | 'verification'
   /** As sent by the client. */
@@ -22,12 +22,13 @@ export interface TokenRequest {
 const HOUR = 60 * 60 * 1000
 const MAX_REQUESTS = 20
 
-/** No account has a longer identifier: a unique string has at most as many bytes. */
+/** The most bytes of an identifier: an identifier is a unique string, and unique strings have at most 1,024 bytes. */
 const MAX_BYTES = 1024
 
 /**
- * Requests a token for the owner of an identifier: before the response only the number of this client's requests is
- * read (CONTRACT.md §4, "Delivery"). Throws `too_many_attempts`.
+ * Requests a token for the owner of an identifier. Before the response, only the number of this client's requests is
+ * read, so that the response does not reveal whether the identifier has an owner (CONTRACT.md §4, "Delivery"). Throws
+ * `too_many_attempts`.
  */
 export async function requestToken(
   call: Call,
@@ -54,5 +55,5 @@ const ledgerOf = (client: string): Ledger => ({
 const isDue = (auth: AuthPlan, kind: TokenRequest['kind'], user: StoredDocument): boolean =>
   kind === 'reset' || !isVerified(auth, user)
 
-/** A copy: a trimmed text would keep the whole text that it was cut from in memory. */
+/** Copies a string: engines implement a trimmed string as a slice, which would keep the whole original in memory. */
 const copyText = (text: string): string => String(JSON.parse(JSON.stringify(text)))

@@ -32,16 +32,16 @@ import { identifierOf, type SignedIn, verifySecret } from '../login.js'
 import { isVerified, verifiedFields } from '../verified.js'
 import { judgeIdentifier } from './change-identifier.js'
 
-/** A token, and the secret that it sets. */
+/** A delivered token, and the new secret. */
 interface Reset {
   readonly token: string
   readonly next: string
 }
 
 /**
- * Sets a new secret for the holder of the token that was delivered to the present identifier, ends all sessions in the
- * same write and opens one (CONTRACT.md §4, "Reset"). This also verifies the account. Throws `invalid_delivered_token`,
- * and `overloaded`.
+ * Sets a new secret for a caller who has a token that was delivered to the account's current identifier. The same write
+ * ends all sessions and opens a new one (CONTRACT.md §4, "Reset"). It also verifies the account. Throws
+ * `invalid_delivered_token` and `overloaded`.
  */
 export async function resetSecret(call: Call, auth: AuthPlan, { token, next }: Reset): Promise<SignedIn> {
   const { users, secret } = auth
@@ -85,8 +85,8 @@ interface Delivered {
 }
 
 /**
- * Finds the account of a delivered token. Throws `invalid_delivered_token`, the same error for a token that is wrong,
- * used, expired, or of another identifier, stamp or kind.
+ * Finds the account of a delivered token. Throws `invalid_delivered_token`. The error is the same for a token that is
+ * wrong, used or expired, that is of another kind, or whose identifier or stamp is no longer that of the account.
  */
 export async function findDelivered(
   { service, store }: Call,
@@ -104,14 +104,14 @@ export async function findDelivered(
   return { delivered, user }
 }
 
-/** The error of an invalid delivered token. */
+/** Creates the error for an invalid delivered token. */
 const invalidDelivered = (): ServiceError =>
   new ServiceError(
     'invalid_delivered_token',
     'The token is wrong, used, expired or belongs to another account.',
   )
 
-/** A token, and the secret of the account for which it was delivered. */
+/** A delivered token, and the current secret of its account. */
 export interface Verification {
   readonly token: string
   readonly current: string
@@ -123,9 +123,9 @@ const KINDS = ['verification', 'new-identifier'] as const
 
 /**
  * Verifies the identifier to which a token was delivered; a token for a new identifier also stores it (CONTRACT.md §4,
- * "Verification"). Throws `invalid_delivered_token`, also if the new identifier is taken meanwhile,
- * `invalid_credentials` for a wrong secret, which does not use up the token, `too_many_attempts`, and the errors of a
- * change of the account.
+ * "Verification"). Throws `invalid_delivered_token`, also if another account has taken the new identifier,
+ * `invalid_credentials` for a wrong secret (which does not use up the token), `too_many_attempts`, and the errors of an
+ * update of the account.
  */
 export async function verify(
   call: Call,
@@ -145,7 +145,10 @@ export async function verify(
   )
 }
 
-/** Whether the secret may have changed meanwhile. A hash that was only renewed keeps its stamp. */
+/**
+ * Whether the secret may have changed between two reads of the account. A renewed hash of the same secret keeps its
+ * stamp.
+ */
 const hasOtherSecret = ({ secret }: AuthPlan, now: StoredDocument, before: StoredDocument): boolean =>
   readStamp(now) !== readStamp(before) && readHash(now, secret.name) !== readHash(before, secret.name)
 
@@ -181,11 +184,14 @@ async function planVerification(
   }
 }
 
-/** Whether the configuration, which may have changed, still accepts an identifier unchanged. */
+/**
+ * Whether the configuration still accepts an identifier as it is: the configuration may have changed after the
+ * delivery.
+ */
 const isFitting = (auth: AuthPlan, to: string): boolean =>
   normalise(auth.identifier, to) === to && judgeIdentifier(auth, to).length === 0
 
-/** The fields of an account with another identifier, verified now. */
+/** Returns the fields of an account after its identifier is changed to `to`, verified at `now`. */
 const renamed = (
   { identifier, verified }: AuthPlan,
   user: StoredDocument,

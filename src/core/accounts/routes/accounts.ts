@@ -14,7 +14,10 @@ import { login as signIn } from '../login.js'
 import { register as signUp } from '../register.js'
 import { endAllSessions, endSession } from '../sessions.js'
 
-/** The session of a caller who signed in by a token. Throws `unauthenticated`. */
+/**
+ * Returns the session of a caller who signed in with a token of the service. Throws `unauthenticated` for any other
+ * caller.
+ */
 export function requireSession({ session }: Call): Session {
   if (!session) throw denied(null)
   return session

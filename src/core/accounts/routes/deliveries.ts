@@ -10,7 +10,10 @@ import { requireSession } from './accounts.js'
 
 const TEXT = { type: 'string' } as const
 
-/** Requests a token: the response is always the same, and is sent before any lookup of the account. */
+/**
+ * Creates an endpoint that requests a token. The response is always the same, and is sent before the account is looked
+ * up.
+ */
 const requesting = (kind: TokenRequest['kind']): Endpoint<'auth'> => ({
   envelope: ({ accounts }) => envelope(accounts ? { [accounts.identifier.name]: TEXT } : {}),
   async run(exchange, { auth }) {
@@ -64,9 +67,9 @@ export const changeIdentifier: Endpoint<'auth'> = {
   },
 }
 
-/** Whether the host delivers tokens. */
+/** Whether the service can deliver tokens: the host has set `options.deliver`. */
 export const canDeliver = ({ deliver }: Pick<Service, 'deliver'>): boolean => deliver !== undefined
 
-/** Whether identifiers can be verified. */
+/** Whether identifiers can be verified: tokens can be delivered, and `auth.verifiedField` is set. */
 export const canVerify = ({ deliver, accounts }: Pick<Service, 'deliver' | 'accounts'>): boolean =>
   canDeliver({ deliver }) && (accounts?.verified ?? null) !== null

@@ -21,27 +21,27 @@ import {
 import { expiredAt } from '../auth/sessions.js'
 import { createTurns, refuseFull, tooMany } from '../auth/turns.js'
 
-/** The attempts at a write of a ledger, which many processes may write at once. */
+/** The most attempts at writing a ledger. It is high, because many processes may write the same ledger concurrently. */
 const PATIENCE = 50
 
-/** A ledger as it is stored. */
+/** Reads the stored form of a ledger; `undefined` if none of its places was ever taken. */
 const readLedger = (store: Store, { _id }: Ledger): MaybePromise<StoredDocument | undefined> =>
   store.own(LEDGERS).first(isId(_id))
 
 /** The most expired ledgers that one write removes. */
 const MAX_EXPIRED = 20
 
-/** The steps that remove ledgers without places that still count. `now` is in stored form. */
+/** Returns the steps that remove ledgers whose places have all expired. `now` is in stored form. */
 async function removeExpiredLedgers(store: Store, now: string): Promise<readonly WriteStep[]> {
   const filter = expiredAt(now)
   const expired = await store.own(LEDGERS).list({ filter, limit: MAX_EXPIRED })
-  // A ledger that gets a new place meanwhile stays.
+  // The filter is checked again in the write, so a ledger in which a place was just taken is not removed.
   return expired.map(({ _id }) => ({ in: LEDGERS, remove: and([isId(_id), filter]) }))
 }
 
 /**
- * Takes a place in each of some ledgers, or in none. Throws `too_many_attempts` if one of them has none left; nothing
- * is written then. `at`: the time from which the places count, in milliseconds since 1970. Default: now.
+ * Takes a place in each of several ledgers. If one of them has none left, it throws `too_many_attempts` and takes no
+ * place at all. `at` is the time from which the places count, in milliseconds since 1970. Default: now.
  */
 export async function takePlaces(
   { store, service }: Call,
@@ -70,11 +70,11 @@ const WINDOW = 15 * 60 * 1000
 const MAX_FROM_ONE_CLIENT = 10
 const MAX_FROM_ANYWHERE = 100
 
-/** Creates the throttle of a service. The first attempt without a known client logs a warning. */
+/** Creates the throttle of a service. It logs a warning at the first attempt of a client whose address is unknown. */
 export function createThrottle({ now, logger }: { now: () => number; logger: Logger }): Throttle {
   const clock = createClock(now)
   const turns = createTurns(now)
-  // The writes of attempts in one process are queued, so that they do not conflict.
+  // In one process, the writes to one ledger are queued, so that they do not conflict.
   const settling = createOrder()
   let hasWarned = false
 
@@ -83,12 +83,12 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
       hasWarned = true
       logger.warn(UNKNOWN_CLIENT)
     }
-    // The keys are digests of fixed length, because they are kept.
+    // The keys are digests, because these have a fixed length and the keys are kept in memory.
     const taker = client === undefined ? undefined : { name: nameLedger(client), most: MAX_FROM_ONE_CLIENT }
     return { _id: nameLedger('attempts', identifier), window: WINDOW, most: MAX_FROM_ANYWHERE, taker }
   }
 
-  /** Begins an attempt in its turn. */
+  /** Waits until an attempt may begin; returns the ledger as it was before. */
   const begin = async (
     { store, deadline }: AttemptContext,
     ledger: Ledger,
@@ -100,7 +100,10 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
     return stored
   }
 
-  /** Writes the outcome of an attempt, unless the last place is taken meanwhile; returns the ledger afterwards. */
+  /**
+   * Writes the outcome of an attempt to its ledger and returns the changed ledger. Throws `too_many_attempts` if the
+   * last free place was taken during the attempt.
+   */
   const settle = (store: Store, ledger: Ledger, change: ChangeLedger) =>
     store.write(async () => {
       const stored = await readLedger(store, ledger)
@@ -122,7 +125,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
         if (isUnderWay) turns.end(ledger, known)
         isUnderWay = false
       }
-      // An attempt that never ends must not keep its turn.
+      // An attempt that never ends must not block others, so its turn ends at the deadline.
       const stopListening = by.deadline.onOver(end)
       const finish = async (change: ChangeLedger): Promise<void> => {
         known = await settleInTurn(by.store, ledger, change)
@@ -152,5 +155,5 @@ type ChangeLedger = (
 const UNKNOWN_CLIENT =
   'the address of a client that signs in is unknown, so failed logins are counted per identifier, not per client: set options.clientAddress'
 
-/** After a failed write of a ledger, nothing is thrown, so that it is retried. */
+/** Throws nothing after a failed write of a ledger, so that the store retries it. */
 const tryAgain = (): void => {}

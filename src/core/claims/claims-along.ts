@@ -5,32 +5,38 @@ import { type ClaimValues, USER_ID } from '../query/variable.js'
 import type { LinkedFound, LinkedList } from '../storage.js'
 import { bindClaim, claimFrom, gather } from './claims.js'
 
-/** Claims that are read with a session. */
+/** The claims that are read together with a session. */
 export interface Along {
-  /** Represents the `_id` of the user of the session in the lists (see `Linked`). */
+  /** A placeholder in the lists for the `_id` of the session's user, which is not known yet (see `Linked`). */
   readonly link: string
   readonly lists: readonly LinkedList[]
-  /** The claims by their names, without those that must be read separately. */
+  /**
+   * Returns the values of the claims by name. Claims with too many documents are left out: they must be read
+   * separately.
+   */
   take(found: LinkedFound['lists']): ReadonlyMap<string, ClaimValues>
 }
 
-/** The kind of a read: a list, for which claims always decide, or a document, which rules without claims may show. */
+/**
+ * The kind of a read: a list, which always depends on claims, or a document, which rules without claims may already
+ * show.
+ */
 export type Reads = 'list' | 'document'
 
-/** Finds the claims that are read with the session of a request. */
+/** Determines the claims that are read together with the session of a request. */
 export interface FindAlong {
-  /** The claims that decide what a user without roles may read of a collection. */
+  /** Returns the claims that decide what a user without roles may read of a collection. */
   of(collection: Collection, reads: Reads): Along
-  /** No claims. */
+  /** Returns no claims. */
   none(): Along
 }
 
-/** The most documents of a claim that is read with a session. */
+/** The most documents of a claim that is read together with a session. */
 const MOST = 100
 
-/** Creates the lookup of claims that depend only on the `_id` of a user. */
+/** Creates the lookup of claims that are read with a session: those that depend only on the `_id` of the user. */
 export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>): FindAlong {
-  // Not at load time: some runtimes do not allow it there.
+  // The placeholder is created when first needed, because some runtimes forbid random values while a module loads.
   let link: string | undefined
   const known = new Map<Reads, WeakMap<Collection, Along>>([
     ['list', new WeakMap()],

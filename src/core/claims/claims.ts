@@ -15,20 +15,23 @@ import type { StoredDocument } from '../storage.js'
 import type { Logger } from '../types/host.js'
 import type { MaybePromise } from '../types.js'
 
-/** The most documents that count for a claim (CONTRACT.md §5, "Claims"). */
+/** The most documents from which a claim takes values (CONTRACT.md §5, "Claims"). */
 export const MAX_CLAIMED = 1000
 
-/** Reads the values of a claim for the caller of `binding`; `undefined` if the caller lacks it. */
+/**
+ * Reads the values of a claim for the caller of `binding`; returns `undefined` if the caller lacks a variable that the
+ * claim needs.
+ */
 export type ReadClaim = (
   claim: Claim,
   binding: Binding,
   store: Store,
 ) => MaybePromise<ClaimValues | undefined>
 
-/** The most callers for whom a truncated claim is remembered as logged. */
+/** The most pairs of a claim and a caller for which the service remembers that it has logged a truncated claim. */
 const MAX_HEARD = 1000
 
-/** Creates the reader of claims. It logs a warning the first time that a claim is truncated for a caller. */
+/** Creates the function that reads claims. It logs a warning the first time that a claim is truncated for a caller. */
 export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
   const heard = createBoundedMap<string, true>({ isOn: true }, MAX_HEARD)
   const keep = createKeptClaims()
@@ -54,14 +57,14 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     whenReady(
       keep({ claim, binding, store }, () => read(claim, binding, store)),
       (values) => {
-        // Warn also if the claim was cached by a read for another caller.
+        // Warns also if the values come from the cache, because another caller may have caused them to be read.
         if (values?.isWhole === false) warn(claim.name, binding.user?._id)
         return values
       },
     )
 }
 
-/** The values of a claim, and the storage state they were read at. */
+/** The cached values of a claim, and the state of the storage at which they were read. */
 interface KeptClaim {
   readonly state: string
   readonly values: ClaimValues
@@ -69,7 +72,8 @@ interface KeptClaim {
 }
 
 /**
- * The size limit of the cache, in characters of keys and values; `OVERHEAD` is added per claim and `VALUE` per value.
+ * The size limit of the cache, in characters of keys and values. `OVERHEAD` is added for each claim and `VALUE` for
+ * each value.
  */
 const MAX_KEPT = 4 * 1024 * 1024
 const OVERHEAD = 64
@@ -79,8 +83,8 @@ const sizeOf = ({ values }: ClaimValues): number =>
   values.reduce<number>((sum, value) => sum + VALUE + (typeof value === 'string' ? value.length : 0), 0)
 
 /**
- * Creates the cache of claims, valid while the storage holds the same documents; claims that depend on the time are not
- * cached.
+ * Creates the cache of claims. An entry is valid while the storage holds the same documents. Claims that depend on the
+ * time are not cached.
  */
 function createKeptClaims(): (
   asked: ClaimRequest,
@@ -107,7 +111,7 @@ interface ClaimRequest {
   readonly store: Store
 }
 
-/** The filter of a claim's documents; `undefined` if the caller lacks a variable of it. */
+/** Returns the filter of a claim's documents; `undefined` if the caller lacks a variable of the claim. */
 export function bindClaim({ where }: Claim, binding: Binding): Filter | undefined {
   let isLacking = false
   const filter = bindWhere(where, binding, () => {
@@ -116,14 +120,16 @@ export function bindClaim({ where }: Claim, binding: Binding): Filter | undefine
   return isLacking ? undefined : filter
 }
 
-/** A value and its sort keys, so that documents need not be kept for sorting. */
+/**
+ * The value that a document gives to a claim, and the document's sort keys: sorting does not need the whole document.
+ */
 export interface Claimed {
   readonly createdAt: string
   readonly id: string
   readonly value: Scalar | undefined
 }
 
-/** Returns the function that takes a claim's value from a document. */
+/** Returns a function that reads the value of a claim from a document. */
 export const claimFrom =
   ({ take }: Claim): ((document: StoredDocument) => Claimed) =>
   (document) => ({ createdAt: String(document.createdAt), id: document._id, value: take(document) })
@@ -133,7 +139,7 @@ const OLDEST_FIRST: readonly OrderKey[] = [
   { field: ID, descending: false },
 ]
 
-/** Reads the oldest documents, which may be too many or too large for one read. */
+/** Reads the oldest documents of a claim, in several reads if they are too many or too large for one. */
 export async function readOldest({ reader, claim, filter, most }: OldestQuery): Promise<Oldest> {
   const read = claimFrom(claim)
   const first = await reader.list({ filter, sort: OLDEST_FIRST, limit: most + 1, bytes: bounds.readBytes })
@@ -151,7 +157,7 @@ interface OldestQuery {
   readonly most: number
 }
 
-/** The oldest documents of a claim, in any order, and whether there are no more. */
+/** The values of the oldest documents of a claim, in any order, and whether the claim has no more documents. */
 export interface Oldest {
   readonly claimed: Claimed[]
   readonly isAll: boolean
@@ -160,7 +166,7 @@ export interface Oldest {
 const byAge = (a: Claimed, b: Claimed): number =>
   compareText(a.createdAt, b.createdAt) || compareText(a.id, b.id)
 
-/** The distinct values of at most `MAX_CLAIMED` documents, oldest document first. */
+/** Returns the distinct values of the `MAX_CLAIMED` oldest documents, the oldest first. */
 export function gather(claimed: Claimed[], isWhole: boolean): ClaimValues {
   const values = new Set<Scalar>()
   for (const { value } of claimed.sort(byAge).slice(0, MAX_CLAIMED))
@@ -168,12 +174,12 @@ export function gather(claimed: Claimed[], isWhole: boolean): ClaimValues {
   return { values: [...values], isWhole }
 }
 
-/** The claims that were read for one caller. */
+/** The claims that have been read for one caller. */
 export class ReadClaims implements HeldClaims {
   readonly #claims: ReadonlyMap<string, Claim>
   readonly #read: Map<string, ClaimValues | undefined>
 
-  /** `read`: claims that were already read. Default: none. */
+  /** `read`: claims that have already been read. Default: none. */
   constructor(claims: ReadonlyMap<string, Claim>, read?: ReadonlyMap<string, ClaimValues>) {
     this.#claims = claims
     this.#read = new Map(read)
@@ -188,7 +194,7 @@ export class ReadClaims implements HeldClaims {
     return this.#read.get(name)
   }
 
-  /** Reads those of some claims that were not read yet; returns a promise if that is asynchronous. */
+  /** Reads the named claims that have not been read yet; returns a promise if that is asynchronous. */
   learn(
     names: Iterable<string>,
     read: (claim: Claim) => MaybePromise<ClaimValues | undefined>,

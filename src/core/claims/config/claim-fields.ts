@@ -6,14 +6,15 @@ import { isFieldName } from '../../fields/schema/names.js'
 import type { Config, FieldDefinition } from '../../types.js'
 
 /**
- * The claims as fields of callers, as far as their types are known before compilation. Rules are checked against them.
+ * Returns the claims as fields of callers, with the types that are known before compilation, so that rules can be
+ * checked against them.
  */
 export const findClaimFields = ({ collections, auth }: Partial<Config>): ReadonlyMap<string, Field> =>
   new Map(
     compileFields(
       Object.fromEntries(
         Object.entries(auth?.claims ?? {})
-          // Any other name is reported already.
+          // Other names are reported elsewhere.
           .filter(([name]) => isFieldName(name))
           .map(([name, { from, take }]) => [
             name,

@@ -21,7 +21,7 @@ export interface ClaimScope {
   readonly judgeVariable: JudgeVariable
   readonly parsePattern: ParsePattern
   readonly isUnsure: IsUnsure
-  /** The condition for showing a user to callers without a role; `null` for none. */
+  /** The condition under which callers without a role see a user; `null` if there is none. */
   readonly shownIf: Where | null
 }
 
@@ -61,9 +61,10 @@ function compileClaim(
   const whereScope = { paths, judgeVariable, parsePattern, claims: NO_CLAIMS, isUnsure: isUnsurePath(paths) }
   const compiled = parseWhere(where, whereScope, place.at('where'))
   const read = compileTake(take, collection, place.at('take'))
-  // Otherwise a claim would reveal whether an identifier has an account, or grant rights to an unverified one.
+  // Without this condition, a claim would reveal whether an identifier has an account, or give rights to an
+  // unverified account.
   const isHiding = from === USERS && shownIf !== null
-  // The analysis ignores this condition, which the author of the claim did not write.
+  // Warnings ignore the added condition, which the author of the claim did not write.
   const narrowed = isHiding ? { ...narrowWhere(compiled, shownIf), ways: compiled.ways } : compiled
   return read && { name, from, where: narrowed, ...read }
 }
@@ -72,7 +73,10 @@ const NO_CLAIMS = new Set<string>()
 
 type Taking = Pick<Claim, 'taken' | 'take'>
 
-/** The value that a document gives to a claim; a value that is not of the declared type counts as missing. */
+/**
+ * Compiles the function that reads a claim's value from a document. A value that is not of the declared type counts as
+ * missing.
+ */
 function compileTake(take: string, { fields }: Collection, place: ConfigReport): Taking | undefined {
   if (take === '_id')
     return {

@@ -11,7 +11,7 @@ import type { Where } from '../../query/where.js'
 import type { AuthConfig, ClaimConfig } from '../../types.js'
 import type { Demand, Ways } from '../query/demands.js'
 
-/** Warns of rules that trust values which others can change (CONTRACT.md §5, "Claims"). */
+/** Warns of rules that trust values that other people can change (CONTRACT.md §5, "Claims"). */
 export function warnOfRules(
   written: AuthConfig & { readonly requireVerified?: boolean },
   plan: Pick<ServicePlan, 'claims' | 'collections' | 'auth'>,
@@ -52,7 +52,10 @@ const variablesOf = (where: Where): readonly string[] => (where.kind === 'bound'
 const namesVariable = ({ where, check, set }: Rule, variable: string): boolean =>
   [...variablesOf(where), ...variablesOf(check), ...findVariables([...set.values()])].includes(variable)
 
-/** The reason why a comparison with a claim may hold for the id of a deleted document. */
+/**
+ * Returns warnings for comparisons with a claim that may be true for a deleted document's id, which anyone may choose
+ * again.
+ */
 function findLoose(
   { where, check }: Rule,
   { paths }: Collection,
@@ -73,7 +76,7 @@ function findLoose(
 
 const IDS: readonly string[] = ['_id', 'createdBy']
 
-/** Whether a field holds ids that are removed with their documents. */
+/** Whether a field holds ids that disappear when their document is deleted. */
 const holdsIds = (field: Field): boolean => {
   const inner = field.items ?? field
   return inner.type === 'reference' || IDS.includes(field.path)
@@ -88,15 +91,21 @@ function holdsIdsOf(
   return take === '_id' || (field !== undefined && holdsIds(field))
 }
 
-/** A claim as configured, and the collection of its documents. */
+/** A claim as it is configured, and the collection of its documents. */
 interface JudgedClaim extends Pick<ClaimConfig, 'take'> {
   readonly claim: Claim
   readonly collection: Collection
-  /** The references that agree with the taken field by a `match`: a caller who may name one was admitted by others. */
+  /**
+   * The references whose `match` ties them to the taken field. A caller can only name a document there to which others
+   * have given the caller access.
+   */
   readonly agreeing: readonly Field[]
 }
 
-/** Warns of claims that cost too much, or that have more values than their author meant (CONTRACT.md §5, "Claims"). */
+/**
+ * Warns of claims that cost too much, or that may have more values than their author expects (CONTRACT.md §5,
+ * "Claims").
+ */
 export function warnOfClaims(
   written: { readonly [name: string]: ClaimConfig },
   { claims, collections, matches }: Pick<ServicePlan, 'claims' | 'collections' | 'matches'>,
@@ -130,7 +139,7 @@ const eachWayHas = (ways: Ways, isWanted: (demand: Demand) => boolean): boolean 
 
 const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
 
-/** Warns of a `where` that scans the whole collection. */
+/** Warns of a claim whose `where` scans the whole collection. */
 function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): void {
   const { ways } = claim.where
   const [first = []] = ways
@@ -142,7 +151,7 @@ function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): v
   const isFixed = (column: FieldRef): boolean => fixed.some((demand) => isDemandOn(demand, column))
   const indexes = [{ fields: [ID] }, ...collection.storage.indexes]
   if (indexes.some((index) => leads(index, isFixed, isFixed))) return
-  // An index has at most one array.
+  // An index can have at most one array field, so only the first array is suggested.
   const array = fixed.find(({ isList }) => isList)?.path
   const names = [
     ...new Set(fixed.flatMap(({ path, isList }) => (isList && path !== array ? [] : [path]))),
@@ -161,7 +170,7 @@ function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): v
 
 type Judge = (judged: JudgedClaim, rule: Rule, operation: 'create' | 'update') => boolean
 
-/** The subjects with such a rule. Roles that may do everything are not listed. */
+/** Returns the subjects that have a rule for which `judge` returns true. Roles that may do everything are left out. */
 function subjectsOf(judged: JudgedClaim, judge: Judge): ReadonlySet<string> {
   const { permissions } = judged.collection
   const found = (['create', 'update'] as const).flatMap((operation) =>
@@ -182,7 +191,7 @@ const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operati
     (name) => chooses(name) || rule.set.has(name),
   )
   if (!moves) return false
-  // `where` has already checked a value that the rule cannot change.
+  // If the rule cannot change the taken field, its value is the one that `where` has already checked.
   const stays = operation === 'update' && !chooses(take) && !rule.set.has(take)
   const isGuarded = (ways: Ways): boolean =>
     eachWayHas(ways, (demand) => isClaimed(demand, take) || isAgreed(demand, agreeing))
@@ -192,7 +201,7 @@ const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operati
 
 const isClaimed = ({ path, kind }: Demand, name: string): boolean => path === name && kind === 'claim'
 
-/** Whether a demand requires one of the agreeing references. */
+/** Whether a condition requires a value in one of the agreeing references. */
 const isAgreed = ({ path, kind }: Demand, agreeing: readonly Field[]): boolean =>
   kind !== 'other' && agreeing.some((field) => field.path === path)
 
@@ -220,7 +229,7 @@ const hasDefault = (fields: readonly Field[], name: string): boolean => {
   return definition !== undefined && 'default' in definition
 }
 
-/** Whether a unique index limits the documents of the subject to a few. */
+/** Whether a unique index limits each subject to a few documents. */
 const isBounded = ({ storage, fields }: Collection, subjects: ReadonlySet<string>): boolean => {
   const isFew = (name: string): boolean => {
     const definition = fields.find((field) => field.name === name)?.definition
@@ -231,7 +240,7 @@ const isBounded = ({ storage, fields }: Collection, subjects: ReadonlySet<string
   )
 }
 
-/** Whether no document matches both: the two require different values of some field. */
+/** Whether no document matches both filters, because they require different values of a field. */
 const differs = (one: Ways, other: Ways): boolean =>
   one.every((way) => other.every((mine) => way.some((demand) => isApart(demand, mine))))
 

@@ -1,17 +1,17 @@
 import type { Field } from '../../fields/field-type.js'
 import { findVariables, isVariable, NOW } from '../../query/variable.js'
 
-/** The comparison that a condition of the configuration makes on a field. */
+/** The requirement that a filter of the configuration sets on one field. */
 export interface Demand {
   readonly path: string
-  /** Whether the field is an array: then some element meets the condition. */
+  /** Whether the field is an array. The condition is then true if at least one element meets it. */
   readonly isList: boolean
   /**
-   * `value`: one value; `caller`: one of the caller's own; `values`: one of a list; `claim`: one of a claim's;
-   * `present`: any; `other`: everything else.
+   * The required value. `value`: one fixed value; `caller`: one value of the caller; `values`: one of a list; `claim`:
+   * one of a claim's values; `present`: any value; `other`: all other conditions.
    */
   readonly kind: 'value' | 'caller' | 'values' | 'claim' | 'present' | 'other'
-  /** The condition as it is written. */
+  /** The operator and the operand as they are written in the configuration. */
   readonly operator: string
   readonly operand: unknown
   /** The variable, if the condition compares with one. */
@@ -21,23 +21,24 @@ export interface Demand {
 }
 
 /**
- * The ways in which a document can match: in each of them, it meets all of these. Beyond 64 ways the result is unknown:
- * one way without demands. Used only by warnings and findings.
+ * The alternative ways in which a document can match a filter. Each way is a list of requirements that the document
+ * meets together. Beyond 64 ways the analysis gives up: the result is then one way without requirements. Only warnings
+ * and findings use this.
  */
 export type Ways = readonly (readonly Demand[])[]
 
-/** Everything matches, or the analysis does not know which documents match. */
+/** The result if everything matches, or if the analysis does not know which documents match. */
 export const ANY_WAY: Ways = [[]]
 
-/** Beyond this number, the result is `ANY_WAY`. */
+/** The most ways that are analysed; if there are more, the result is `ANY_WAY`. */
 const MAX_WAYS = 64
 
-/** The ways of a condition that requires a field to be present. */
+/** Returns the ways of a condition that requires that a field is present. */
 export const presentWays = ({ path, items }: Field): Ways => [
   [{ path, isList: items !== null, kind: 'present', operator: '$exists', operand: true }],
 ]
 
-/** The ways of several filters, joined. */
+/** Joins the ways of several filters by `and` or `or`. */
 export function joinWays(all: readonly Ways[], by: 'and' | 'or'): Ways {
   let joined: Ways = by === 'or' ? all.flat() : ANY_WAY
   if (by === 'and') {
@@ -49,7 +50,7 @@ export function joinWays(all: readonly Ways[], by: 'and' | 'or'): Ways {
   return joined.length > MAX_WAYS ? ANY_WAY : joined
 }
 
-/** The ways of one condition. */
+/** Returns the ways of one condition. */
 export function waysOf(
   { path, items }: Field,
   operator: string,

@@ -17,17 +17,17 @@ export interface Permit {
   readonly rules: readonly Rule[]
   /** The session of the caller. */
   readonly session?: Session | undefined
-  /** The same permit for the current caller; absent if the caller cannot change. */
+  /** Returns the same permit for the caller as the account is now; absent if the caller cannot change. */
   readonly again?: (call: Call) => Permit
 }
 
-/** The caller to decide for, and the accounts of the service. */
+/** The caller for whom rules are selected, and the accounts of the service. */
 export interface Enquiry {
   readonly caller: KnownCaller | null
   readonly service: { readonly accounts: AuthPlan | null }
 }
 
-/** The access for a list or a count. Throws `unauthenticated` or `forbidden`. */
+/** Returns the access for a list or a count. Throws `unauthenticated` or `forbidden`. */
 export function authorizeList(call: Call, collection: Collection): ReadAccess {
   traceRead(call, collection)
   const access = call.access(collection)
@@ -36,8 +36,8 @@ export function authorizeList(call: Call, collection: Collection): ReadAccess {
 }
 
 /**
- * The access for reading one document. If no grant mentions the caller, it throws whether or not the document exists:
- * `unauthenticated` for an anonymous caller, `not_found` for any other.
+ * Returns the access for reading one document. If no grant applies to the caller, it throws whether or not the document
+ * exists: `unauthenticated` for an anonymous caller, `not_found` for any other.
  */
 export function authorizeRead(call: Call, collection: Collection): ReadAccess {
   traceRead(call, collection)
@@ -47,14 +47,15 @@ export function authorizeRead(call: Call, collection: Collection): ReadAccess {
 }
 
 /**
- * Whether registration is closed and a create here would be a registration (CONTRACT.md §4), regardless of the rules.
+ * Whether registration is closed and a create in this collection would be a registration (CONTRACT.md §4), regardless
+ * of the rules.
  */
 export const isClosedTo = ({ caller, service: { accounts } }: Enquiry, collection: Collection): boolean =>
   caller === null && accounts?.users === collection && !accounts.register
 
 /**
- * The rules under which a caller may create. If accounts count only once verified, the grants of `*` define only what
- * registration accepts (CONTRACT.md §4, "No enumeration").
+ * Returns the rules under which a caller may create documents. If accounts must be verified, the grants of `*` on users
+ * only define what a registration accepts, so they are left out (CONTRACT.md §4, "No enumeration").
  */
 export function rulesToCreate(
   { caller, service: { accounts } }: Enquiry,
@@ -65,7 +66,7 @@ export function rulesToCreate(
   return isQuiet ? rules.filter(({ subject }) => subject !== EVERYONE) : rules
 }
 
-/** The rule that defines the properties a registration accepts besides identifier and secret. */
+/** Returns the rule that defines the properties that a registration accepts in addition to identifier and secret. */
 export const ruleToRegister = ({ users }: AuthPlan): Rule =>
   users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
 
@@ -79,18 +80,18 @@ const NO_PROPERTIES: Rule = {
   claims: [],
 }
 
-/** The permit to create. Throws `unauthenticated` or `forbidden`. */
+/** Returns the permit to create documents. Throws `unauthenticated` or `forbidden`. */
 export const authorizeCreate = (call: Call, collection: Collection): Permit =>
   permitToCreate(call, collection, false)
 
 /**
- * The permit to create with an `_id` chosen by the client. Throws `unauthenticated` or `forbidden`, and always
- * `forbidden` on `users`: an account's `_id` is an identity, which no client may choose.
+ * Returns the permit to create a document with an `_id` chosen by the client. Throws `unauthenticated` or `forbidden`.
+ * On `users` it always throws `forbidden`: an account's `_id` is an identity, which no client may choose.
  */
 export const authorizeClaim = (call: Call, collection: Collection): Permit =>
   permitToCreate(call, collection, collection.name === USERS)
 
-/** Without `isBarred`, the rules decide. */
+/** `isBarred`: the create is forbidden whatever the rules say. */
 function permitToCreate(call: Call, collection: Collection, isBarred: boolean): Permit {
   const isClosed = isClosedTo(call, collection)
   const rules = isClosed ? NO_RULES : rulesToCreate(call, collection)
@@ -105,8 +106,8 @@ function permitToCreate(call: Call, collection: Collection, isBarred: boolean): 
 const NO_RULES: readonly Rule[] = []
 
 /**
- * The permit to change or delete a document. Without any rule, the document decides between 404 and 403. Throws
- * `unauthenticated` for an anonymous caller if `*` is not granted the operation.
+ * Returns the permit to change or delete a document. It may have no rules: the document then decides between 404 and
+ * 403. Throws `unauthenticated` for an anonymous caller if `*` is not granted the operation.
  */
 export function authorizeWrite(call: Call, collection: Collection, operation: 'update' | 'delete'): Permit {
   const { caller } = call
@@ -118,7 +119,7 @@ export function authorizeWrite(call: Call, collection: Collection, operation: 'u
 }
 
 /**
- * Begins an attempt at a write under a permit. The caller's claims are read again (CONTRACT.md §5, "Claims").
+ * Begins an attempt at a write under a permit. The caller's claims are read again for it (CONTRACT.md §5, "Claims").
  */
 export function attempt<P extends Permit, T>(
   call: Call,
@@ -128,7 +129,7 @@ export function attempt<P extends Permit, T>(
   const judge = (present: Call): MaybePromise<T> => {
     const held = present.session === permit.session ? permit : { ...permit, ...permit.again?.(present) }
     if (call.service.plan.claims.size === 0) return plan(present, held)
-    // A batch has already re-read what its earlier operations may have changed.
+    // A batch reads claims again itself when an earlier operation may have changed them.
     const own = present.isInBatch ? present : present.renew()
     const learning = own.learn([
       ...held.rules,
@@ -139,15 +140,14 @@ export function attempt<P extends Permit, T>(
   return steadily(call, judge)
 }
 
-/** The most versions of the account by which one request is evaluated. */
+/** The most times that one request is evaluated because the caller's account has changed. */
 const MAX_ACCOUNTS = 10
 
 /**
- * Evaluates a write with an account that is still unchanged when the evaluation is done: the body may have arrived
- * slowly, a hook or another write may have taken time, and meanwhile the session may have ended or the caller may have
- * lost rights (CONTRACT.md §2, "Concurrency"). If the account has changed, the write is evaluated again. Writes that
- * take effect together are evaluated with the same account. Throws `invalid_token` if the session has ended, and
- * `overloaded`.
+ * Evaluates a write, and evaluates it again if the caller's account changed during the evaluation. While a slow body
+ * arrived, or a hook or another write took time, the session may have ended or the caller may have lost rights
+ * (CONTRACT.md §2, "Concurrency"). Writes that take effect together are evaluated with the same account. Throws
+ * `invalid_token` if the session has ended, and `overloaded` if the account changes too often.
  */
 export function steadily<T>(
   call: Call,
@@ -163,7 +163,7 @@ export function steadily<T>(
   )
 }
 
-/** The outcome of an evaluation: its result, or the rejection. */
+/** Runs an evaluation and returns its outcome as a function, which returns the result or throws the rejection. */
 function settle<T>(judge: () => MaybePromise<T>): MaybePromise<() => T> {
   const give = (result: T) => (): T => result
   const hold = (thrown: unknown) => {
@@ -181,7 +181,7 @@ function settle<T>(judge: () => MaybePromise<T>): MaybePromise<() => T> {
 }
 
 /**
- * The same request with the current account; the same call if the account is unchanged. Throws if the session has
+ * Returns the call with the account as it is now; the same call if the account is unchanged. Throws if the session has
  * ended.
  */
 export function resume(call: Call): MaybePromise<Call> {
@@ -204,33 +204,31 @@ function trace(call: Call, collection: Collection, operation: RuleOperation, rul
   call.service.trace?.permits(call, { operation, collection: collection.name, rules })
 }
 
-/** The read gate chooses the rules that make up an access, so they are selected again here. */
+/** Traces the rules of a read. The read gate selects them too, but does not return them. */
 function traceRead(call: Call, collection: Collection): void {
   const { service, caller } = call
   if (service.trace) trace(call, collection, 'read', selectReadRules(collection.permissions, caller))
 }
 
-/**
- * The holder of the requested rights: a caller, an anonymous caller (`null`), or all callers together (`undefined`).
- */
+/** The holder of rights: a known caller, the anonymous caller (`null`), or all callers together (`undefined`). */
 export type RightsHolder = KnownCaller | null | undefined
 
-/** The rules that may let a reader do something in a collection, by operation. */
+/** The rules by which a reader may do something in a collection, by operation. */
 export type Rights = { readonly [operation in RuleOperation]: readonly Rule[] }
 
-/** The parts of a service on which rights depend. */
+/** The parts of a service that rights depend on. */
 export interface Governed {
   readonly plan: ServicePlan
   readonly accounts: AuthPlan | null
 }
 
-/** The rights of a reader; `undefined` gives the union of all rights. */
+/** Returns the rights of a reader. `undefined` as the reader gives the union of all rights. */
 export function findRights(service: Governed, collection: Collection, reader: RightsHolder): Rights {
   const { permissions } = collection
   if (reader === undefined) return findAllRights(service, collection)
   const asking = { caller: reader, service }
   const read = selectReadRules(permissions, reader)
-  // A caller without read rights may not change anything.
+  // A caller who may read nothing may not change or delete anything either.
   const select = (operation: 'update' | 'delete'): readonly Rule[] =>
     read.length > 0 ? selectWriteRules(permissions[operation], reader) : []
   return {

@@ -4,15 +4,21 @@ import { countBytes } from '../fields/schema/json-schema.js'
 import { thaw } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 
-/** Counts the bytes of JSON that a piece of work may take in total. */
+/** Limits the total bytes of JSON that a piece of work may produce. */
 export interface ByteBudget {
-  /** Returns an upper bound of the value's bytes. Throws `document_too_large` beyond the budget. */
+  /**
+   * Counts a value and returns an upper bound of its bytes. Throws `document_too_large` if the total exceeds the
+   * budget.
+   */
   take(value: object | string): number
 }
 
-/** Creates a budget. Bytes are counted exactly only for large values, or if the upper bound exceeds the budget. */
+/**
+ * Creates a budget of `most` bytes. Bytes are counted exactly only for large values, or if the upper bound exceeds the
+ * budget.
+ */
 export function createByteBudget(most: number, detail: string): ByteBudget {
-  /** Values that were not yet counted exactly. */
+  /** The values that have not been counted exactly yet. */
   let rough: (object | string)[] = []
   let bound = 0
   let counted = 0
@@ -31,12 +37,12 @@ export function createByteBudget(most: number, detail: string): ByteBudget {
   }
 }
 
-/** `\u001f`: no character takes more. */
+/** The most bytes of a character in JSON, as in `\u001f`. */
 const MAX_ESCAPED = 6
-/** `-1.2345678901234567e-100`, with a margin. */
+/** The most bytes of a number in JSON, such as `-1.2345678901234567e-100`, with a margin. */
 const MAX_NUMBER = 32
 
-/** An upper bound of the bytes of a value's JSON, computed without serializing it. */
+/** Returns an upper bound of the bytes of a value's JSON, without serializing the value. */
 export function boundBytes(value: unknown): number {
   if (typeof value === 'string') return value.length * MAX_ESCAPED + 2
   if (typeof value !== 'object' || value === null) return MAX_NUMBER
@@ -45,7 +51,7 @@ export function boundBytes(value: unknown): number {
     for (const element of thaw(value)) bytes += boundBytes(element) + 1
     return bytes
   }
-  // Inherited properties would only raise the bound.
+  // Unlike `Object.keys`, the loop creates no list. It may include inherited properties, which only raise the bound.
   for (const name in value) {
     bytes += name.length * MAX_ESCAPED + 4 + boundBytes((value as JsonObject)[name])
   }

@@ -30,12 +30,13 @@ import { createKeptSessions, type InSession, type KeptSessions } from './kept-se
 import type { Store } from './store.js'
 import type { Throttle } from './throttle.js'
 
-/** Runs work in the background, after the response; only the shutdown of the service waits for it. */
+/** Runs work in the background, after the response. Only the shutdown of the service waits for it. */
 export interface Background {
   /**
-   * Begins a task once the present request is answered, with a deadline of its own. Errors are logged. If too many
-   * tasks are running, the task is skipped, which is logged. Tasks of one `line` run one after another; a task is
-   * skipped silently if some already wait in its line. Load and free capacity must not reveal what there is to do.
+   * Begins a task after the current request is answered, with a deadline of its own. Errors are logged. If too many
+   * tasks are running, the task is skipped, which is logged. Tasks with the same `line` run one after another; a task
+   * is skipped silently if its line is full. A client must not be able to tell from the load whether there was anything
+   * to do.
    */
   begin(work: (by: BackgroundScope) => Promise<void>, line?: string): void
 }
@@ -49,25 +50,25 @@ export interface BackgroundScope {
 /** State that all calls share: created once, never changed. */
 export interface Service {
   readonly plan: ServicePlan
-  /** The accounts that the service keeps; `null` for none. */
+  /** The accounts that the service keeps; `null` if it keeps none. */
   readonly accounts: AuthPlan | null
   readonly hasher: Hasher
-  /** A hash that matches no secret, at the same cost as the others. */
+  /** Returns a hash that matches no secret but costs as much to verify as other hashes. */
   readonly decoy: () => Promise<string>
   readonly logger: Logger
   readonly throttle: Throttle
   readonly background: Background
-  /** The storage, also outside of the batch that a call is a part of. */
+  /** Accesses the storage directly, even if a call is part of a batch. */
   readonly beside: Store
   /** The host's function that delivers messages to the owners of accounts, if any. */
   readonly deliver: Deliver | undefined
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** The same in stored form. Throws outside the years 0001 to 9999. */
+  /** The current time in stored form. Throws outside the years 0001 to 9999. */
   readonly clock: Clock
   /** Creates an `_id`. */
   readonly createId: () => string
-  /** By collection. */
+  /** The read gates by collection. */
   readonly gates: ReadonlyMap<string, ReadGate>
   readonly createRuleJudge: (asking: BoundCaller) => RuleJudge
   readonly pages: KeptPages
@@ -76,13 +77,13 @@ export interface Service {
   readonly readClaim: ReadClaim
   readonly sessions: KeptSessions
   readonly along: FindAlong
-  /** Further state of the documents, by collection. */
+  /** State that belongs to documents in addition to their fields, by collection. */
   readonly attachments: ReadonlyMap<string, Attachment>
   /** The hooks of the host; absent if there are none. */
   readonly hooks?: Hooks<Call>
-  /** Notified of how requests are decided; absent except for explanations. */
+  /** Records how requests are decided. Only set for explanations. */
   readonly trace?: Trace
-  /** The admin UI that the host serves with it, if any. */
+  /** The admin UI that the host serves with the service, if any. */
   readonly page: Page | undefined
 }
 
@@ -116,22 +117,25 @@ interface CallParts {
   readonly session: Session | undefined
   /** Claims that were already read with the session. */
   readonly claims?: InSession['claims'] | undefined
-  /** Set for a call whose writes take effect with others. */
+  /** Set for a call whose writes take effect together with those of other calls. */
   readonly shared?: Shared | undefined
-  /** The time of the request in stored form. Default: read when it is first needed. */
+  /** The time of the request in stored form. Default: the clock is read when the time is first needed. */
   readonly now?: string | undefined
-  /** Whether it is an operation of a batch, which cannot set secrets. */
+  /** Whether the call is an operation of a batch. Such an operation cannot set secrets. */
   readonly isInBatch?: boolean | undefined
   /** Whether a body is rejected if a rule would drop one of its properties (CONTRACT.md §6, "Headers"). */
   readonly isStrict?: boolean | undefined
-  /** The call whose caller learns of this call's writes and errors. Default: this one. */
+  /** The call to whose caller the writes and errors of this call are reported. Default: this call. */
   readonly reportTo?: Call | undefined
 }
 
-/** The read rights of a caller by rules without claims. */
+/** The read access of a caller by the rules without claims only. */
 export interface Unclaimed {
   readonly access: ReadAccess
-  /** Whether it shows everything that the caller may read of a document, whichever claims the caller has. */
+  /**
+   * Whether this access already shows everything that the caller may read of a document, so that claims cannot add
+   * anything.
+   */
   shows(document: StoredDocument): boolean
 }
 
@@ -139,26 +143,29 @@ export interface Unclaimed {
 export interface Call extends CallParts, BoundCaller, Following {
   readonly service: Service
   readonly judge: RuleJudge
-  /** The read access of the caller to a collection; `null` for none. */
+  /** Returns the caller's read access to a collection; `null` if the caller may not read it. */
   access(collection: Pick<Collection, 'name'>): ReadAccess | null
-  /** The access by the rules without claims, if these may show as much as all rules; `null` if they never do. */
+  /**
+   * Returns the access by the rules without claims, if it may show as much of a document as all rules; otherwise
+   * `null`.
+   */
   accessUnclaimed(collection: Pick<Collection, 'name'>): Unclaimed | null
   /**
-   * Reads the claims of rules, each once; returns a promise if that is asynchronous. A claim that was not read cannot
-   * be used.
+   * Reads the claims that rules use, each claim once. Returns a promise if that is asynchronous. A claim cannot be used
+   * before it was read.
    */
   learn(rules: readonly Rule[]): Promise<unknown> | undefined
-  /** The same for what the caller may read of a collection. */
+  /** Reads the claims that decide what the caller may read of a collection; otherwise like `learn`. */
   learnToRead(collection: Pick<Collection, 'name'>): Promise<unknown> | undefined
-  /** The same call with another deadline. */
+  /** Returns the same call with another deadline. */
   within(deadline: Deadline): Call
-  /** The same call, at the same time, without any claims read. */
+  /** Returns the same call with the same time, but with no claims read yet. */
   renew(): Call
-  /** The same call, whose writes take effect with others. */
+  /** Returns the same call, but its writes take effect together with those of other calls. */
   amid(store: Store, shared: Shared): Call
 }
 
-/** Creates a call. Parts that depend on the caller are created once, when first needed. */
+/** Creates a call. Its parts that depend on the caller are created when they are first needed. */
 export const createCall = (service: Service, parts: CallParts): Call => new RequestCall(service, parts)
 
 /** A class, so that a request does not create a closure per method. */
@@ -239,7 +246,8 @@ class RequestCall implements Call {
 
   accessUnclaimed({ name }: Pick<Collection, 'name'>): Unclaimed | null {
     const { plan, gates, trace } = this.service
-    // A batch requires that everything it reads is unchanged; an explanation names all rules.
+    // Not in a batch, which requires that everything it reads stays unchanged, nor for an explanation, which must
+    // name all rules.
     if (plan.claims.size === 0 || this.isInBatch || this.shared || trace) return null
     const [covering, access] = [gates.get(name)?.(this, 'covering'), gates.get(name)?.(this, 'free')]
     return covering && access ? { access, shows: covering.isReadable } : null
@@ -265,7 +273,7 @@ class RequestCall implements Call {
 
   #derive(parts: CallParts): Call {
     const other = new RequestCall(this.service, parts)
-    // The same request: its time and its accesses stay.
+    // It is still the same request, so it keeps its time and its accesses.
     other.#binding = this.binding
     other.#claims = this.#claims
     this.#accesses ??= new Map()

@@ -2,7 +2,10 @@ import { formatTimestamp } from '../fields/timestamp.js'
 import type { Clock } from '../permissions/caller.js'
 import { ignoreFailure } from '../promises.js'
 
-/** The host's clock. Throws unless it returns a number: a `Date` would be compared and added incorrectly. */
+/**
+ * Wraps the host's clock. It throws if the host returns anything but a number: calculating with a `Date` would give
+ * wrong results.
+ */
 export const readClock =
   (now: () => unknown): (() => number) =>
   () => {
@@ -12,7 +15,7 @@ export const readClock =
     throw new TypeError('options.now must return milliseconds')
   }
 
-/** Creates a clock that gives `now`, in milliseconds since 1970, in stored form. */
+/** Creates a clock that returns the time of `now` (milliseconds since 1970) in stored form. */
 export function createClock(now: () => number): Clock {
   let milliseconds = Number.NaN
   let time: string | undefined

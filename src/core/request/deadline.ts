@@ -1,6 +1,6 @@
 import type { QueueCaller } from '../fair-queue.js'
 
-/** The operation that a request waits for; it decides the error response after a timeout. */
+/** The operation that a request is waiting for. It determines the error response after a timeout. */
 export type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 'read' | 'turn' | 'write'
 
 /** The deadline of work. */
@@ -11,23 +11,26 @@ export interface Deadline {
    */
   readonly signal: AbortSignal
   /**
-   * The caller that the work belongs to, for queues that serve callers in turn (CONTRACT.md §6, "Scheduling"): a text, or
-   * a function that determines it. Absent: one caller common to all such work.
+   * The caller for whom the work is done, for queues that serve callers in turn (CONTRACT.md §6, "Scheduling"): a
+   * string, or a function that returns it. Work without a caller counts as work of one common caller.
    */
   readonly caller?: QueueCaller | undefined
-  /** Whether the signal never aborts: the storage then gets no signal, and knows that only it ends its operations. */
+  /**
+   * Whether the signal never aborts. The storage then gets no signal, so it knows that only it can end its operations.
+   */
   readonly isUnhurried?: boolean
   /**
-   * Calls `listener` when the signal would abort; returns a function that removes it. Cheaper than creating the signal.
+   * Calls `listener` when the signal aborts, or would abort if it existed; returns a function that removes the
+   * listener. This is cheaper than creating the signal.
    */
   onOver(listener: () => void): () => void
-  /** Called before each wait. Throws after the timeout, so that abandoned work does not continue. */
+  /** Called before each wait. Throws if the time is over, so that abandoned work does not continue. */
   enter(wait: Wait): void
 }
 
 /** The deadline of work that no client waits for. */
 export const UNHURRIED: Deadline = {
-  // Not at load time: some runtimes do not allow it there.
+  // The signal is created when it is read, because some runtimes forbid creating one while a module loads.
   get signal() {
     return new AbortController().signal
   },

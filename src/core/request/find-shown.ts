@@ -6,7 +6,7 @@ import type { MaybePromise } from '../types.js'
 import { authorizeRead } from './authorize.js'
 import type { Call, Unclaimed } from './call.js'
 
-/** A document that is requested by its id. */
+/** A document that a request names by its id. */
 export interface Wanted {
   readonly collection: Collection
   readonly id: string
@@ -19,8 +19,9 @@ export interface ReadableDocument {
 }
 
 /**
- * Finds a document that the caller may read. Claims are read unless a rule without claims shows all of it, so that a
- * hidden document and a missing one take the same steps.
+ * Finds a document that the caller may read. If a rule without claims already shows the whole document, the caller's
+ * claims are not read. In all other cases they are read, so that a hidden document and a missing document take the same
+ * steps.
  */
 export const findShown = (
   call: Call,

@@ -6,27 +6,27 @@ import type { KnownCaller } from '../permissions/caller.js'
 import type { ClaimValues } from '../query/variable.js'
 import type { StoredDocument } from '../storage.js'
 
-/** The caller in a session. */
+/** A session and its caller. */
 export interface InSession {
   readonly caller: KnownCaller
   readonly session: Session
-  /** Claims that were read with it, by their names. */
+  /** The claims that were read together with the session, by name. */
   readonly claims?: ReadonlyMap<string, ClaimValues>
 }
 
-/** A cached session, and the storage state it was read at. */
+/** A cached session, and the state of the storage at which it was read. */
 export interface KeptSession {
   readonly state: string
   readonly stored: StoredDocument
   readonly found: InSession
-  /** The approximate bytes of its documents. */
+  /** The approximate bytes of the session and the user. */
   readonly size: number
 }
 
-/** The cached sessions by their ids. */
+/** The cached sessions by id. */
 export type KeptSessions = BoundedMap<string, KeptSession>
 
-/** The sources of sessions: a clock, the cache, and the claims that are read with them. */
+/** The parts that finding a session needs: a clock, the cache, and the claims that are read together with it. */
 export interface SessionSources {
   now(): number
   readonly sessions: KeptSessions
@@ -36,6 +36,6 @@ export interface SessionSources {
 /** The most bytes that are cached. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Creates the session cache of a service, valid while the storage holds the same sessions and accounts. */
+/** Creates the session cache of a service. An entry is valid while the storage holds the same sessions and accounts. */
 export const createKeptSessions = (): KeptSessions =>
   createBoundedMap(CACHES.sessions, MAX_BYTES, ({ size }) => size)

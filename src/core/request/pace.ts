@@ -3,16 +3,15 @@ import { addSteps, runSliced, type Sliced, stepsTaken } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 
 /**
- * Counts the steps of work that runs in slices, and lets other work run when a slice is used up. `counted` are further
- * steps that `stepsTaken` already has: if each of several paces counted those of the others again, the count would grow
- * without bound.
+ * Counts the steps of work that runs in slices, and lets other work run when a slice is used up. `counted` are steps
+ * that `stepsTaken` already includes: they use up the slice but are not added to `stepsTaken` again. Otherwise several
+ * paces would count each other's steps without end.
  */
 export type Pace = (steps: number, counted?: number) => MaybePromise<void>
 
 /**
- * Creates the pace of one answer. When `signal` aborts, the next pause throws its reason.
- *
- * the steps before the first pause: short answers never wait
+ * Creates the pace of one response. When `signal` aborts, the next pause throws its reason. `first` is the number of
+ * steps before the first pause, so that short responses never wait.
  */
 export function createPace(signal: () => AbortSignal | undefined, first = bounds.longFirstSlice): Pace {
   let left = first
@@ -26,8 +25,9 @@ export function createPace(signal: () => AbortSignal | undefined, first = bounds
 }
 
 /**
- * The pace of work for many callers, one after another: the steps that `stepsTaken` counts meanwhile are added to the
- * given steps. Work of others that ran during a pause is counted as well, which costs at most one pause.
+ * Creates the pace of work for many callers, one after another. The steps that `stepsTaken` has counted since the last
+ * call are added to the given steps. Steps of other work during a pause are counted as well, which costs at most one
+ * more pause.
  */
 export function createEachPace(): (stepsOfOne: number) => MaybePromise<void> {
   const pace = createPace(() => undefined)

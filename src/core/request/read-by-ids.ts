@@ -3,12 +3,12 @@ import { and, type Filter, isId, or } from '../filter/filter.js'
 import type { StoredDocument } from '../storage.js'
 import type { Reader, StoreQuery } from './store.js'
 
-/** The number of small documents that are read at once. */
+/** The most documents that one read requests; fewer if documents are large. */
 export const READ_AT_ONCE = 500
 
 /**
- * Reads documents by their ids, in the given order, in batches: those that still exist and still match. A document
- * whose sort position has changed keeps the position of its id.
+ * Reads documents by their ids, in batches and in the given order. Only documents that still exist and still match are
+ * returned. A document whose sort position has changed keeps the position of its id.
  */
 export async function* readByIds(
   reader: Reader,

@@ -3,42 +3,46 @@ import type { Reference } from '../fields/schema/references.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { KnownCaller } from '../permissions/caller.js'
 
-/** The error of a denied operation, for an anonymous or a signed-in caller (CONTRACT.md §5, "Denied"). */
+/** Creates the error for a denied operation of an anonymous or a signed-in caller (CONTRACT.md §5, "Denied"). */
 export const denied = (caller: KnownCaller | null): ServiceError =>
   caller === null
     ? new ServiceError('unauthenticated', 'Sign in to do this.')
     : new ServiceError('forbidden', 'You may not do this.')
 
 /**
- * The error of a `check` that fails or a `set` that lacks a value: the same for all callers (CONTRACT.md §5).
+ * Creates the error for a `check` that fails or a `set` that lacks a value. It is the same for all callers (CONTRACT.md
+ * §5).
  */
 export const refused = (): ServiceError => new ServiceError('forbidden', 'You may not store such a document.')
 
-/** The error if registration is closed. */
+/** Creates the error for a registration when registration is closed. */
 export const registrationClosed = (): ServiceError => new ServiceError('forbidden', 'Registration is closed.')
 
-/** The error of a create that chooses an account's `_id`. */
+/** Creates the error for a create that chooses an account's `_id`. */
 export const idGiven = (): ServiceError =>
   new ServiceError('forbidden', 'An account gets its _id from the service.')
 
-/** The error if nothing exists, or nothing that the caller may read. */
+/** Creates the error for a document or path that does not exist or that the caller may not read. */
 export const notFound = (detail = 'Not found.'): ServiceError => new ServiceError('not_found', detail)
 
-/** The error if the document is not in the state that the request expects. */
+/** Creates the error for a document that is not in the state that the request expects. */
 export const unexpected = (): ServiceError =>
   new ServiceError('precondition_failed', 'The document is not in the state that the request expects.')
 
-/** The most validation errors that `detail` repeats in words; `errors` has all. */
+/** The most validation errors that `detail` repeats in words; `errors` contains all of them. */
 const MAX_DETAILED = 3
 
-/** The error of a body with validation errors. */
+/** Creates the error for a body with validation errors. */
 export function invalid(faults: readonly Fault[]): ServiceError {
   const words = faults.slice(0, MAX_DETAILED).map(({ path, message }) => `${path || 'The body'} ${message}`)
   const more = faults.length > MAX_DETAILED ? [`and ${faults.length - MAX_DETAILED} more`] : []
   return new ServiceError('validation_failed', [...words, ...more].join(' · '), { errors: faults })
 }
 
-/** The error of a strict request if a rule drops properties: it names those that a lenient response would name. */
+/**
+ * Creates the error for a strict request with properties that a rule drops: those that a lenient response would list as
+ * ignored.
+ */
 export const ignoredNames = (names: readonly string[]): ServiceError =>
   invalid(
     names.map((name) => ({
@@ -49,8 +53,8 @@ export const ignoredNames = (names: readonly string[]): ServiceError =>
   )
 
 /**
- * The validation error is the same for a document that does not exist and for one that the caller may not read
- * (CONTRACT.md §2).
+ * Creates the validation error for a reference to an unknown document. It is the same for a document that does not
+ * exist and for a document that the caller may not read (CONTRACT.md §2).
  */
 export const unknownReference = ({ path, collection }: Reference): Fault => ({
   path,
@@ -58,13 +62,13 @@ export const unknownReference = ({ path, collection }: Reference): Fault => ({
   message: `must be the _id of a document of ${collection} that you may read`,
 })
 
-/** The error if a document was deleted while another began to refer to it. */
+/** Creates the error for a reference to a document that was deleted while the reference was being stored. */
 export const brokenReference = (reference: Reference | undefined, at = ''): ServiceError =>
   invalid(reference ? [unknownReference({ ...reference, path: at + reference.path })] : [])
 
 /**
- * The error of values that are taken. `at` is the path of the document in the body; `others` describes the fields that
- * are not named.
+ * Creates the error for unique values that are taken. `at` is the path of the document in the body; `others` describes,
+ * in words, further taken fields that the caller may not see.
  */
 export const conflict = (fields: readonly string[], at = '', others?: string): ServiceError => {
   const paths = fields.map((field) => `${at}/${field}`)
@@ -79,7 +83,8 @@ export const conflict = (fields: readonly string[], at = '', others?: string): S
 }
 
 /**
- * Moves an error of a part of a request: `at` is the path of the part in the body, `operation` its index in a batch.
+ * Converts the error of a part of a request into an error of the whole request. `at` is the path of the part in the
+ * body, `operation` is its index in a batch.
  */
 export const relocate = (
   { code, message, errors, cause, retryAfter, status }: ServiceError,
@@ -94,35 +99,35 @@ export const relocate = (
     cause,
   })
 
-/** The error after concurrent writes came first in every attempt. */
+/** Creates the error for a write in whose every attempt concurrent writes came first. */
 export const overtaken = (): ServiceError =>
   new ServiceError('overloaded', 'Too many concurrent writes. Try again.')
 
-/** The error of a delete that references prevent. */
+/** Creates the error for a delete that references prevent. */
 export const inUse = (): ServiceError =>
   new ServiceError(
     'reference_in_use',
     'Other documents refer to this one, or to one that would be deleted with it.',
   )
 
-/** The error of a change after which documents that refer to this one would not match it. */
+/** Creates the error for a change after which documents that refer to the changed document would no longer match it. */
 export const disagreeing = (): ServiceError =>
   new ServiceError('reference_in_use', 'Documents that refer to this one must match it.')
 
-/** The error of a token without a session. */
+/** Creates the error for a token that has no valid session. */
 export const invalidToken = (): ServiceError =>
   new ServiceError('invalid_token', 'The token is malformed, expired or ended. Sign in again.')
 
-/** The codes of errors that are failures rather than decisions about the request. */
+/** The codes of errors that report a failure of the service. All other errors are decisions about the request. */
 const FAILURES: readonly string[] = ['internal_error', 'overloaded', 'storage_unavailable', 'outcome_unknown']
 
-/** Whether an error is a decision about the request. */
+/** Whether an error is a decision about the request rather than a failure of the service. */
 export const isRefusal = (thrown: unknown): thrown is ServiceError =>
   isServiceError(thrown) && !FAILURES.includes(thrown.code)
 
 const beside = new WeakSet<Error>()
 
-/** Marks the error of an operation that a hook adds to a write. */
+/** Marks an error as that of an operation that a hook adds to a write. */
 export function markBeside(refusal: Error): Error {
   beside.add(refusal)
   return refusal

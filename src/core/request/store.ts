@@ -22,17 +22,24 @@ import { conflict, overtaken } from './refusals.js'
 import type { Agreement, Attempt, WriteFailure } from './store/attempt.js'
 import { type Turn, type TurnLimit, Turns } from './store/turns.js'
 
-/** The document on whose version a step depends, as one text. `undefined` if it depends on none, or on many. */
+/**
+ * Returns the document on whose version a step depends, as one string; `undefined` if it depends on none or on several.
+ */
 export function documentOf(step: WriteStep | undefined): string | undefined {
   const id = step && idOf(step)
   return id && `${step.in}/${id}`
 }
 
-/** The documents that steps create, change or remove. `require` steps are excluded: readers do not block writers. */
+/**
+ * Returns the documents that steps create, change or remove. `require` steps are excluded: readers do not block
+ * writers.
+ */
 export const writtenBy = (steps: readonly WriteStep[]): readonly string[] =>
   steps.flatMap((step) => ('require' in step ? [] : (documentOf(step) ?? [])))
 
-/** The `_id` of the document on whose version a step depends; `undefined` as in `documentOf`. */
+/**
+ * Returns the `_id` of the document on whose version a step depends; `undefined` if it depends on none or on several.
+ */
 export function idOf(step: WriteStep): string | undefined {
   if ('insert' in step) return step.insert._id
   if ('replace' in step) return step.replace._id
@@ -40,7 +47,7 @@ export function idOf(step: WriteStep): string | undefined {
   return 'remove' in step && step.expect !== undefined ? idIn(step.remove) : undefined
 }
 
-/** The id that a filter requires, alone or with other conditions. */
+/** Returns the `_id` that a filter requires, alone or together with other conditions. */
 function idIn(filter: Filter): string | undefined {
   if (filter.kind === 'and') return filter.filters.map(idIn).find((id) => id !== undefined)
   return filter.kind === 'eq' && filter.field.path === '_id' ? String(filter.value) : undefined
@@ -48,13 +55,13 @@ function idIn(filter: Filter): string | undefined {
 
 /** A failed attempt that may be retried. */
 export class Lost {
-  /** The documents at which the retry should take turns. */
+  /** The documents for which the retry should wait in the queues of writers. */
   readonly at: readonly string[]
-  /** The document among them at which a concurrent write came first. */
+  /** The document of `at` that a concurrent write changed first. */
   readonly met: string | undefined
-  /** The document at which a concurrent write came first, if the attempt only reads it. */
+  /** The document that a concurrent write changed first, if this attempt only reads it. */
   readonly read: string | undefined
-  /** The key of the agreement that did not hold. */
+  /** The key of the agreement that was not met. */
   readonly broken: string | undefined
 
   constructor(
@@ -68,20 +75,26 @@ export class Lost {
   }
 }
 
-/** An attempt that yielded to writers that take turns: it does not count. */
+/**
+ * An attempt that was not written, because other writers already wait in turn for its documents. It does not count as
+ * an attempt.
+ */
 export class LeftToOthers extends Lost {}
 
-/** The deadline of a write that waits. */
+/** The deadline of a write that waits for its turn. */
 interface TurnDeadline extends TurnLimit {
   enter(wait: 'turn'): void
 }
 
-/** After this many lost attempts, a writer that only reads a document takes turns with its writers. */
+/**
+ * The number of lost attempts after which a writer that only reads a document waits in turn with the writers of that
+ * document.
+ */
 const LOST_AS_READER = 3
 
 /**
- * The factor for the attempts of such a reader: for each attempt that it loses, a concurrent write succeeds, also in
- * other processes.
+ * The factor by which such a reader may make more attempts: each attempt that it loses means that a concurrent write
+ * has succeeded, possibly in another process.
  */
 const TIMES_AS_READER = 10
 
@@ -89,8 +102,9 @@ const mostOf = ({ read }: Lost, attempts: number): number =>
   read === undefined ? attempts : attempts * TIMES_AS_READER
 
 /**
- * Retries after a lost attempt, in turn at the contended documents, up to `attempts` times in total. A writer that is
- * too slow for turns continues without them. Returns the last attempt if all were lost.
+ * Retries a write after a lost attempt, up to `attempts` times in total. Before a retry, it waits for its turn at the
+ * contended documents. A writer that is too slow for turns continues without them. Returns the last attempt if all were
+ * lost.
  */
 export async function tryInTurn<T>(
   turns: Turns,
@@ -126,59 +140,63 @@ export async function tryInTurn<T>(
 
 /** A query without a signal. Default: all documents, in any order. */
 export type StoreQuery = Partial<Omit<ListQuery, 'signal'>> & {
-  /** The position at which a page by key resumes: a bound on the first key of `sort`, which leads the filter. */
+  /**
+   * The position at which a page by key resumes: a condition on the first key of `sort`. It becomes the first condition
+   * of the filter.
+   */
   readonly range?: Filter
 }
 
-/** Reads the documents of an access; every query is restricted to them. */
+/** Reads documents under an access: every query is restricted to the documents that the access allows. */
 export interface Reader {
-  /** The document with an `_id`. */
+  /** Returns the document with an `_id`. */
   find(id: string): MaybePromise<StoredDocument | undefined>
-  /** The first match, if any. */
+  /** Returns the first document that matches, if any. */
   first(filter: Filter): MaybePromise<StoredDocument | undefined>
   list(query: StoreQuery): MaybePromise<Listed>
   count(filter: Filter): MaybePromise<number>
-  /** Whether a list can be read by key: an index gives its order, or the storage has no `stream`. */
+  /** Whether a list can be read by key: an index provides its order, or the storage has no `stream`. */
   isOrdered(query: StoreQuery): boolean
-  /** The same as `list`, in batches. */
+  /** Like `list`, but in batches. */
   stream(query: StoreQuery): AsyncIterable<readonly StoredDocument[]>
 }
 
 const NONE: readonly Agreement[] = []
 
-/** The only access to the storage. */
+/** The interface through which requests access the storage; there is no other. */
 export interface Store {
   /**
-   * Reads within an access. Reads that are only compared, never shown, do not count against the read limit of a batch.
+   * Returns a reader for an access. Reads for comparison only, whose documents are never shown, do not count towards
+   * the read limit of a batch.
    */
   read(access: ReadAccess, use?: 'show' | 'compare'): Reader
-  /** Reads with the service's own authority: sessions, accounts, references to a document. */
+  /** Returns a reader with the service's own rights, for sessions, accounts and references to a document. */
   own(collection: string): Reader
   /**
-   * A state token for the content of collections, as seen by this store (see `StorageAdapter.state`); `undefined`:
-   * nothing of them may be cached.
+   * Returns a token for the state of collections, as this store sees them (see `StorageAdapter.state`); `undefined` if
+   * nothing that is read from them may be cached.
    */
   state(collections: readonly string[]): string | undefined
   /**
-   * Reads linked documents in one call (see `StorageAdapter.readLinked`); `undefined` if they must be read one after
-   * another.
+   * Reads linked documents in one call (see `StorageAdapter.readLinked`); returns `undefined` if the storage cannot do
+   * that.
    */
   linked(asked: Linked): MaybePromise<LinkedFound> | undefined
   /**
-   * Writes, with up to ten attempts, each of which reads again. Throws `unique_violation`, `overloaded`, and the errors
-   * of `attempt` and its agreements.
+   * Writes, with up to `attempts` attempts (default: ten), each of which calls `attempt` again. Throws
+   * `unique_violation`, `overloaded`, and the errors of `attempt` and its agreements.
    */
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts?: number): MaybePromise<T>
-  /** The same storage with another deadline. */
+  /** Returns the same store with another deadline. */
   within(deadline: Deadline): Store
-  /** The same storage; its changes are recorded as those of a caller. Default: `null`. */
+  /** Returns the same store, but its changes are recorded as those of a caller. Default: `null`. */
   by(caller: string | null): Store
 }
 
 /** Reads the log of changes from a position (see `StorageAdapter.changes`). */
 export type ReadLog = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
 
-/** The log of `adapter`, which was opened with plans that require one. */
+/** Creates the function that reads the log of `adapter`. The adapter was opened with plans that require a log. */
 export const createLog =
   (adapter: StorageAdapter): ReadLog =>
   async (after, query) => {
@@ -190,11 +208,13 @@ export const createLog =
 /** The most attempts at one write (CONTRACT.md §2, "Concurrency"). */
 const MAX_ATTEMPTS = 10
 
-/** Creates the store of `adapter` until `deadline`. `turns`: the queues shared by all writers of this process. */
+/**
+ * Creates a store of `adapter` that works until `deadline`. `turns`: the queues that all writers of this process share.
+ */
 export const createStore = (adapter: StorageAdapter, deadline: Deadline, turns = new Turns()): Store =>
   new DeadlineStore(adapter, deadline, turns)
 
-/** A class, as the two below, so that a request does not create a closure per method. */
+/** A class, like the ones below, so that a request does not create a closure for each method. */
 class DeadlineStore implements Store {
   readonly #adapter: StorageAdapter
   readonly #deadline: Deadline
@@ -238,7 +258,10 @@ class DeadlineStore implements Store {
     })
   }
 
-  /** One attempt. The first one yields to the writers that take turns at the same documents, if it would write any. */
+  /**
+   * Makes one attempt. The first attempt is not written if other writers already wait in turn for a document that it
+   * would write.
+   */
   #try<T>(attempt: () => MaybePromise<Attempt<T>>, last?: Lost): MaybePromise<T | Lost> {
     return whenReady(attempt(), (attempted) => {
       const { steps, agreements = NONE, done, isTrial = false } = attempted
@@ -258,7 +281,8 @@ class DeadlineStore implements Store {
             return done
           }
           const broken = judging[result.step - steps.length]
-          // The next attempt evaluates its own references again, if the body can name them.
+          // The next attempt checks its references again and can then report the one that is broken by its path in
+          // the body.
           if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
           return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
             this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),
@@ -268,7 +292,7 @@ class DeadlineStore implements Store {
     })
   }
 
-  /** `failed`: the document of the step that failed. */
+  /** Describes a lost attempt. `failed` is the document of the step that failed. */
   #lose(
     written: ReturnType<typeof writtenBy>,
     failed: ReturnType<typeof documentOf>,
@@ -338,7 +362,7 @@ class StoreReader implements Reader {
     else yield await this.list(query)
   }
 
-  /** The bound of a page by key leads, so that an index can seek. */
+  /** Adds the position of a page by key as the first condition, so that an index can seek to it. */
   #narrow({ range, filter = everything }: StoreQuery): Filter {
     const mine = this.#allowed.restrict(filter)
     return range ? simplify(and([range, mine])) : mine
@@ -353,9 +377,9 @@ class StoreReader implements Reader {
 const DEADLINE = Symbol('deadline')
 
 /**
- * The signal of a deadline is costly: it is created only for an adapter that reads it. The property is an own property,
- * so that a copy has it, but all objects share one getter: engines keep a getter per object, and with it the request,
- * until a full garbage collection.
+ * The options of a storage call. Creating the signal of a deadline is costly, so it is created only when an adapter
+ * reads it. The property is an own property, so that a copy of the options has it. All objects share one getter: with a
+ * getter for each object, engines would keep the getter, and with it the request, until a full garbage collection.
  */
 class StoreCallOptions {
   declare readonly signal?: AbortSignal
@@ -405,7 +429,8 @@ const ask = (deadline: Deadline, query: StoreQuery, filter: Filter): ListQuery =
 const UNSORTED: ListQuery['sort'] = []
 
 /**
- * Throws if a retry cannot help; else returns the document that a concurrent write changed, if the attempt knows it.
+ * Throws if a retry cannot help; otherwise returns the document that a concurrent write changed, if the attempt knows
+ * it.
  */
 const judgeFailure = (
   { findOvertaken, refuse = refuseTaken }: Attempt<unknown>,
@@ -413,7 +438,10 @@ const judgeFailure = (
 ): MaybePromise<string | undefined> =>
   whenReady(findOvertaken?.(failure), (overtaken) => overtaken ?? whenReady(refuse(failure), () => undefined))
 
-/** A value that is taken stays taken. After any other failure a retry may succeed. */
+/**
+ * Throws if a unique value is taken, because it would still be taken in a retry. After any other failure a retry may
+ * succeed.
+ */
 export const refuseTaken = ({ reason, fields = [] }: WriteFailure): void => {
   if (reason === 'unique') throw conflict(fields)
 }

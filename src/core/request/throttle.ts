@@ -2,26 +2,27 @@ import type { Deadline } from './deadline.js'
 import type { Store } from './store.js'
 
 /**
- * Slows down guessing: failed attempts take places per identifier, for one client and in total, in the storage, so that
- * all processes share them (CONTRACT.md §4, "Throttle").
+ * Limits how often secrets can be guessed: each failed attempt takes a place in the ledger of its identifier, which
+ * limits the places of one client and of all clients. Ledgers are stored, so that all processes share them (CONTRACT.md
+ * §4, "Throttle").
  */
 export interface Throttle {
   /**
-   * Runs an attempt when its turn comes. One that rejects with `invalid_credentials` takes a place before it is
-   * answered; one that resolves releases the places of its client. Rejects with `too_many_attempts` if no place is left,
-   * regardless of the attempt's result, and with `overloaded` if too many wait.
+   * Runs an attempt when its turn comes. An attempt that rejects with `invalid_credentials` takes a place before its
+   * response is sent; an attempt that resolves frees the places of its client. Rejects with `too_many_attempts` if no
+   * place is left, regardless of the attempt's result, and with `overloaded` if too many attempts wait.
    */
   run<T>(by: AttemptContext, from: AttemptOrigin, attempt: () => Promise<T>): Promise<T>
 }
 
-/** The account and the client of an attempt; `client` is `undefined` if unknown. */
+/** The identifier that an attempt names, and the address of its client; `client` is `undefined` if it is unknown. */
 export interface AttemptOrigin {
   /** In stored form. */
   readonly identifier: string
   readonly client: string | undefined
 }
 
-/** The call of an attempt. */
+/** The store and the deadline of the request that makes an attempt. */
 export interface AttemptContext {
   readonly store: Store
   readonly deadline: Deadline

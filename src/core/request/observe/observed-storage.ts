@@ -3,7 +3,7 @@ import type { StorageAdapter, WriteStep } from '../../storage.js'
 import type { StorageCall } from '../../types/host.js'
 import type { StorageCalls } from './storage-calls.js'
 
-/** The same storage with its calls recorded. */
+/** Returns an adapter that calls `adapter` and records each call in `calls`. */
 export function observeStorage(adapter: StorageAdapter, calls: StorageCalls): StorageAdapter {
   const { system = 'other' } = adapter
   const note = <T>(operation: StorageCall['operation'], collection: string, work: () => T): T => {

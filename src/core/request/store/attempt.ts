@@ -4,43 +4,49 @@ import type { MaybePromise } from '../../types.js'
 /** The reason why a write did not take effect. */
 export type WriteFailure = Extract<WriteResult, { readonly ok: false }>
 
-/** A condition between a document and another one that must hold once a write has taken effect. */
+/** A condition between two documents that must be true after a write has taken effect. */
 export interface Agreement {
-  /** Identifies the condition; in a batch, a later one with the same key replaces it. */
+  /** Identifies the condition. In a batch, a later condition with the same key replaces this one. */
   readonly key: string
-  /** The key of an agreement that implies this one: in a batch, a later one with that key replaces this one as well. */
+  /**
+   * The key of an agreement that implies this agreement. In a batch, a later agreement with that key replaces this one
+   * as well.
+   */
   readonly impliedBy?: string
-  /** The document that was written: once it is deleted, the condition no longer applies. */
+  /**
+   * The collection and the `_id` of the written document. If it is deleted later in a batch, the condition no longer
+   * applies.
+   */
   readonly in: string
   readonly id: string
-  /** The step that checks it, after all others; absent if the condition no longer applies. */
+  /** The step that checks the condition, after all other steps; absent if the condition no longer applies. */
   readonly step?: WriteStep
-  /** Returns the error if it does not hold. */
+  /** Returns the error to throw if the condition is not met. */
   readonly refuse?: () => unknown
 }
 
 /** One attempt at a write. */
 export interface Attempt<T> {
-  /** All take effect, or none; an empty list writes nothing. */
+  /** The steps of the write: all of them take effect, or none. An empty list writes nothing. */
   readonly steps: readonly WriteStep[]
   /** The result of the write if it takes effect. */
   readonly done: T
-  /** Whether it never changes anything. */
+  /** Whether the attempt never changes anything. */
   readonly isTrial?: boolean
-  /** The conditions on the state after the write. */
+  /** The conditions that must be true after the write. */
   readonly agreements?: readonly Agreement[]
-  /** Called once the write has taken effect. */
+  /** Called after the write has taken effect. */
   readonly after?: (() => void) | undefined
   /**
-   * Runs the operations that hooks add, atomically with this write. Only in a store that keeps its writes pending
-   * (`Hooks.together`).
+   * Runs the operations that hooks add; they take effect together with this write, or not at all. Only used in a store
+   * that keeps its writes pending (`Hooks.together`).
    */
   readonly behind?: (() => Promise<void>) | undefined
-  /** Throws if a retry cannot help. Default: it throws for values that are taken. */
+  /** Throws if a retry cannot help. Default: throws if a unique value is taken. */
   readonly refuse?: (failure: WriteFailure) => MaybePromise<void>
   /**
-   * Finds the document, as `documentOf` names it, that a concurrent write changed before a step on another document
-   * failed. The failure then counts for that document, and `refuse` is not called.
+   * Finds the document that a concurrent write changed first, if that made a step on another document fail. The
+   * document is named as by `documentOf`. The attempt then counts as lost at that document, and `refuse` is not called.
    */
   readonly findOvertaken?: (failure: WriteFailure) => MaybePromise<string | undefined>
 }

@@ -1,28 +1,31 @@
 import { ServiceError } from '../../errors.js'
 import { FairQueue } from '../../fair-queue.js'
 
-/** The timeout of a turn, in attempts of fast writers. */
+/** The timeout of a turn, as a multiple of the time that a fast attempt takes. */
 const PATIENCE = 8
 
-/** The bounds of this timeout, in milliseconds. */
+/** The lower and the upper bound of this timeout, in milliseconds. */
 const MIN_PATIENCE = 100
 export const MAX_PATIENCE = 250
 
-/** After this many slow writers in succession, some waiting writers try without a turn: each time one more. */
+/**
+ * The number of slow writers in succession after which some waiting writers try without a turn: one more of them each
+ * time.
+ */
 const MOST_SLOW = 4
 
-/** The milliseconds of an attempt before any was measured. */
+/** The assumed milliseconds of an attempt before any attempt was measured. */
 const COST = 10
 
 /** The factor by which the cost of an attempt may grow per measurement. */
 const GROWTH = 1.05
 
-/** The weight of the last attempt against all earlier ones. */
+/** The weight of the last attempt in the average of lost attempts. */
 const WEIGHT = 0.25
 
 /**
- * The milliseconds after which a waiting writer checks for progress itself: some runtimes end timers with their
- * request.
+ * The interval, in milliseconds, at which a waiting writer itself checks for progress. The timeout of a turn is not
+ * enough, because some runtimes end a request's timers together with the request.
  */
 const LOOK = 1000
 
@@ -38,17 +41,17 @@ interface WaitingWriter {
 /** The most writers that wait for one document. */
 export const MAX_WAITING = 1000
 
-/** The queue of the writers of one document, served in turn of their callers. */
+/** The queue of the writers of one document, which serves their callers in turn. */
 export class Line {
   #holder: Writer
   readonly #waiting = new FairQueue<WaitingWriter>(MAX_WAITING)
   readonly #onEmpty: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** The number of times that the turn was passed on or used. */
+  /** The number of times that the turn was passed on, or used for an attempt. */
   #moves = 0
-  /** The number of writers in succession that were passed over. */
+  /** The number of slow writers in succession whose turn was taken away. */
   #slow = 0
-  /** The milliseconds of a fast attempt. */
+  /** The milliseconds that a fast attempt takes. */
   #cost = COST
   /** The average number of attempts that the holder of the turn loses to other processes. */
   #losses = 0
@@ -67,14 +70,14 @@ export class Line {
     return this.#holder === writer
   }
 
-  /** The milliseconds of attempts that the holder of the turn has lost to other processes. */
+  /** The time, in milliseconds, of the attempts that the holder of the turn has lost to other processes. */
   get lost(): number {
     return this.#losses * this.#cost
   }
 
   /**
-   * Resolves when it is the turn of a writer, when the writer has left, or when it need not wait for further slow
-   * writers. Rejects with `overloaded` if too many wait.
+   * Resolves when it is the turn of a writer, when the writer has left the queue, or when it should try without a turn
+   * because too many writers before it were slow. Rejects with `overloaded` if too many writers wait.
    */
   enter(writer: Writer, caller: string | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -107,7 +110,10 @@ export class Line {
     }
   }
 
-  /** Records how long an attempt of a writer took, and whether it lost at this document. */
+  /**
+   * Records how long an attempt of a writer took, and whether it failed because another process changed this document
+   * first.
+   */
   tell(writer: Writer, milliseconds: number, isLost: boolean): void {
     this.#cost = Math.min(milliseconds, GROWTH * this.#cost)
     if (this.#holder !== writer) return
@@ -125,7 +131,7 @@ export class Line {
     this.watch()
   }
 
-  /** Starts the timeout of the current turn for the next writer. */
+  /** Starts the timeout after which the turn passes to the next writer. */
   watch(): void {
     never(this.#timer)
     this.#timer = undefined
@@ -145,5 +151,5 @@ export class Line {
   }
 }
 
-// Read at load time: a fake clock of a test must not stop these timers.
+// Read at load time, so that a fake clock in a test does not stop these timers.
 const [later, never, again, stop] = [setTimeout, clearTimeout, setInterval, clearInterval]

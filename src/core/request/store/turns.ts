@@ -1,38 +1,40 @@
 import { type QueueCaller, textOf } from '../../fair-queue.js'
 import { Line, MAX_PATIENCE } from './line.js'
 
-/** The factor of a writer's pause to the time that the previous writers have lost to other processes. */
+/**
+ * The pause of a writer before its turn, as a multiple of the time that previous writers have lost to other processes.
+ */
 const COURTESY = 8
 
-/** The most milliseconds of such a pause, on average. */
+/** The longest such pause, in milliseconds, on average. */
 const MAX_PAUSE = 50
 
 /** The deadline of a waiting writer. */
 export interface TurnLimit {
-  /** The caller, which is served in turn with others. */
+  /** The caller. The queue serves callers in turn. */
   readonly caller?: QueueCaller | undefined
-  /** Calls `listener` on timeout; returns a function that removes it. */
+  /** Calls `listener` on timeout; returns a function that removes the listener. */
   onOver(listener: () => void): () => void
 }
 
 /**
- * Serializes the writers of one document in this process, once some have conflicted. Otherwise all but one of the
- * concurrent attempts would read and evaluate in vain, again and again. Turns do not affect correctness: slow writers
- * are not waited for, and only the storage detects conflicts.
+ * Makes the writers of a document in this process wait for one another once some of them have conflicted. Otherwise all
+ * but one of the concurrent attempts would read and evaluate in vain, again and again. Turns only save work: a slow
+ * writer loses its turn, and the storage alone detects conflicts.
  */
 export class Turns {
-  /** The queues by document. Empty without contention. */
+  /** The queues by document. Empty if no writers have conflicted. */
   readonly lines = new Map<string, Line>()
 
-  /** Those of some documents at which a writer has a turn. */
+  /** Returns the documents for which some writer has the turn. */
   findTaken(documents: readonly string[]): readonly string[] {
     return documents.filter((document) => this.lines.has(document))
   }
 
   /**
-   * Resolves when the writer gets its turn, or on timeout: at the document with the longest queue, and at those others
-   * that are free. So no writer keeps one document while waiting for another. Rejects with `overloaded` if too many
-   * wait.
+   * Resolves when the writer gets its turn, or on timeout. It waits only for the document with the longest queue, and
+   * takes the turn for the other documents if they are free. So no writer blocks one document while it waits for
+   * another. Rejects with `overloaded` if too many writers wait.
    */
   async take(documents: Iterable<string>, ending: TurnLimit): Promise<Turn> {
     const turn = new Turn(this.lines, [...documents].sort())
@@ -46,7 +48,7 @@ export class Turns {
   }
 }
 
-/** The turn of one writer at some documents. */
+/** The turn of one writer for some documents. */
 export class Turn {
   readonly #lines: Map<string, Line>
   readonly #documents: readonly string[]
@@ -59,22 +61,23 @@ export class Turn {
     this.#documents = documents
   }
 
-  /** Whether an attempt has taken so long that other writers would not wait for another one. */
+  /** Whether an attempt took so long that other writers would not wait for a second one. */
   get isSlow(): boolean {
     return this.#isSlow
   }
 
-  /** Whether the writer still has the turn at all of them. */
+  /** Whether the writer still has the turn for all of its documents. */
   get isWhole(): boolean {
     return this.#held().length === this.#documents.length
   }
 
   async begin({ caller }: Pick<TurnLimit, 'caller'>): Promise<void> {
     const [busiest] = this.#known().sort((a, b) => b.length - a.length)
-    // Otherwise it is taken immediately: all writers that lost to the same one come in the same turn of the event loop.
+    // If no queue exists yet, the writer takes the turn without waiting: writers that lost to the same write arrive
+    // in the same iteration of the event loop, and the first of them creates the queue.
     if (busiest) await busiest.enter(this, textOf(caller))
     for (const document of this.#documents) if (!this.#isOver) this.#takeIfFree(document)
-    // A writer that just got its turn has tried least: concurrent writes of other processes are let through first.
+    // If previous attempts were lost to other processes, the writer first lets their concurrent writes pass.
     const lost = Math.max(0, ...this.#held().map((line) => line.lost))
     if (lost > 0) {
       await this.#pause(Math.min(MAX_PAUSE, COURTESY * lost) * (0.5 + Math.random()))
@@ -82,7 +85,7 @@ export class Turn {
     }
   }
 
-  /** Records how long an attempt took, and at which document it was lost, if it was. */
+  /** Records how long an attempt took, and for which document it lost to a concurrent write, if it did. */
   tell(milliseconds: number, lostAt: string | undefined): void {
     this.#isSlow ||= milliseconds > MAX_PATIENCE
     const lost = lostAt === undefined ? undefined : this.#lines.get(lostAt)

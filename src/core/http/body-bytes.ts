@@ -4,11 +4,14 @@ import { ServiceError } from '../errors.js'
 export interface BodyBytes {
   readonly length: number
   add(chunk: Uint8Array): void
-  /** The bytes of all chunks. */
+  /** Returns the bytes of all chunks. */
   join(): Uint8Array
 }
 
-/** Collects a body. It copies all chunks but the first: a kept chunk of a single byte costs a hundred. */
+/**
+ * Creates a collector of a body. It copies all chunks but the first into one buffer, because keeping a chunk of one
+ * byte costs a hundred bytes.
+ */
 export function createBodyBytes(): BodyBytes {
   let bytes: Uint8Array = new Uint8Array()
   const body = {
@@ -29,10 +32,10 @@ export function createBodyBytes(): BodyBytes {
   return body
 }
 
-/** The error for a body beyond `limits.bodyBytes`. */
+/** Creates the error for a body that is larger than `limits.bodyBytes`. */
 export const tooLarge = (limit: number): ServiceError =>
   new ServiceError('body_too_large', `The body has more than ${limit} bytes.`)
 
-/** The error for a body that did not arrive completely. */
+/** Creates the error for a body that did not arrive completely in time. */
 export const tooSlow = (): ServiceError =>
   new ServiceError('request_timeout', 'The body did not arrive in time.')

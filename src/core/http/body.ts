@@ -8,10 +8,12 @@ import type { JsonObject, MaybePromise } from '../types.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The bytes of a body that one step (see `Slice`) covers. */
+/** The number of bytes of a body that count as one step (see `Slice`). */
 const BYTES_A_STEP = 8
 
-/** Parses a body in its turn: when many large bodies arrive together, one is parsed at a time. */
+/**
+ * Parses a body when its turn comes: if many large bodies arrive at the same time, they are parsed one after another.
+ */
 export const parseInTurn = (
   bytes: Uint8Array,
   depth: number,
@@ -27,9 +29,9 @@ function* parseInSlices(bytes: Uint8Array, depth: number, slice: Slice): Sliced<
 }
 
 /**
- * Parses a body to an object. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4).
+ * Parses a body, which must be a JSON object. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4).
  *
- * @param depth how deep in the body documents begin; unless it is 0, `__proto__` is not searched
+ * @param depth the level of the body at which documents begin; unless it is 0, `__proto__` is not searched for
  */
 export function parseBody(bytes: Uint8Array, depth = 0): JsonObject {
   const text = decode(bytes)
@@ -59,14 +61,14 @@ function parse(text: string): unknown {
   }
 }
 
-/** Whether a text may have a number so close to zero that it would become zero. */
+/** Whether JSON text may contain a number so close to zero that parsing would turn it into zero. */
 const mayUnderflow = (text: string): boolean =>
   ((text.includes('e-') || text.includes('E-')) && /[eE]-\d{3}/.test(text)) || text.includes(ZEROS)
 
 const ZEROS = '0'.repeat(200)
 const NUMBER = /-?\d[\d.eE+-]*/y
 
-/** Replaces numbers that would underflow to zero by ones out of range, so that the schema rejects them. */
+/** Replaces numbers that would underflow to zero by numbers out of range, which the schema then rejects. */
 function markUnderflows(text: string): string {
   let marked = ''
   let from = 0
@@ -91,7 +93,10 @@ function markUnderflows(text: string): string {
   return marked + text.slice(from)
 }
 
-/** Counts brackets outside strings, before any recursive code sees the body. */
+/**
+ * Whether brackets are nested too deep. Only brackets outside strings count. Checked before recursive code handles the
+ * body.
+ */
 function isNestedTooDeep(text: string, most: number): boolean {
   if (!hasMany('[', text) && !hasMany('{', text)) return false
   const findEnd = text.includes('\\') ? findEscapedEnd : findPlainEnd
@@ -116,10 +121,10 @@ function isNestedTooDeep(text: string, most: number): boolean {
   return false
 }
 
-/** The end of a JSON string in a text without escapes; negative where it does not end. */
+/** Returns the end of a JSON string in text without escapes; negative if the string does not end. */
 const findPlainEnd = (text: string, start: number): number => text.indexOf('"', start)
 
-/** The same in any text. */
+/** Like `findPlainEnd`, for text that may contain escapes. */
 function findEscapedEnd(text: string, start: number): number {
   for (let i = start; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -129,28 +134,31 @@ function findEscapedEnd(text: string, start: number): number {
   return -1
 }
 
-/** Whether a text has more than half as many of a bracket as may be nested. Few texts do, and the search is fast. */
+/**
+ * Whether a text contains a bracket more than half as often as brackets may be nested. Few texts do, and this search is
+ * fast.
+ */
 function hasMany(bracket: string, text: string): boolean {
   let place = text.indexOf(bracket)
   for (let found = 1; place >= 0 && found <= MAX_DEPTH / 2; found++) place = text.indexOf(bracket, place + 1)
   return place >= 0
 }
 
-/** Rejects a `__proto__` at any depth. Searches only a text that can contain one, escaped or not. */
+/** Rejects a property `__proto__` at any depth. Only text that can contain one, escaped or not, is searched. */
 function refuseProto(body: unknown, text: string): void {
   if (!text.includes('__proto__') && !text.includes('\\u')) return
   const path = findProto(body)
   if (path !== undefined) throw invalid([forbidProto(path)])
 }
 
-/** The validation error for a `__proto__`. */
+/** Creates the validation error for a property `__proto__`. */
 export const forbidProto = (path: string): Fault => ({
   path,
   code: 'forbidden_name',
   message: 'is not a name that a property may have',
 })
 
-/** The path from a value to the first `__proto__` inside it; `undefined` for none. */
+/** Returns the path to the first property `__proto__` inside a value; `undefined` if there is none. */
 export function findProto(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   // An inherited property is not JSON, and is never named `__proto__`.
@@ -163,13 +171,13 @@ export function findProto(value: unknown): string | undefined {
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.+-]{1,100}\+json)$/
 
-/** The longest content type that is parsed: longer ones are rejected. */
+/** The longest `Content-Type` that is parsed, in characters. Longer ones are rejected. */
 const MAX_CONTENT_TYPE = 256
 
 /**
- * Rejects a body that does not count as JSON (CONTRACT.md §4). `text/plain` and a missing type count, unless the host
- * identifies callers: then pages of another origin could send those without a preflight. Throws
- * `unsupported_media_type`.
+ * Rejects a body that does not count as JSON (CONTRACT.md §4). `text/plain` and a missing type count as JSON, unless
+ * the host identifies callers: pages of other origins could then send such a body, with cookies, without a preflight.
+ * Throws `unsupported_media_type`.
  */
 export function checkMediaType(
   contentType: string | undefined,

@@ -4,7 +4,7 @@ import { isPromise } from '../promises.js'
 import type { Deadline, Wait } from '../request/deadline.js'
 import type { MaybePromise } from '../types.js'
 
-/** The error after the deadline, by the wait that the request was in. */
+/** The error after the deadline, by the operation that the request was waiting for. */
 const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
   body: ['request_timeout', 'The body did not arrive in time.'],
   deliver: ['internal_error', 'options.deliver did not finish in time.'],
@@ -22,7 +22,7 @@ function late(wait: Wait): ServiceError {
   return new ServiceError(code, detail)
 }
 
-/** The deadline of one request. Its first wait is that for the host. */
+/** The deadline of one request. A request first waits for the host. */
 export class RequestDeadline implements Deadline {
   caller: QueueCaller | undefined
   #wait: Wait = 'host'
@@ -53,7 +53,7 @@ export class RequestDeadline implements Deadline {
     this.#wait = wait
   }
 
-  /** Ends the time; returns the error to answer with. */
+  /** Ends the request's time; returns the error for the response. */
   end(): ServiceError {
     this.#isOver = true
     const error = late(this.#wait)
@@ -70,14 +70,14 @@ export interface Limit<T> {
   readonly onGone: (listener: () => void) => () => void
   /** Called when the work settles, even after the deadline. */
   readonly onSettled: () => void
-  /** Receives a result that comes after the deadline. */
+  /** Called with a result that comes after the deadline. */
   readonly discard: (result: T) => void
 }
 
 /**
  * Runs `work` until it settles, its time is over or the client disconnects, whichever comes first. The timer starts
- * with the first wait: work that never waits needs none. Work that ignores the signal of its deadline continues in the
- * background.
+ * when the work first waits, so work that never waits needs none. Work that ignores the signal of its deadline
+ * continues in the background.
  */
 export function runWithDeadline<T>(
   work: (deadline: RequestDeadline) => MaybePromise<T>,
@@ -103,7 +103,8 @@ function waitUntilLate<T>(
     const giveUp = (): void => {
       error ??= deadline.end()
       finish()
-      // Storage that reacts to the signal can confirm that nothing was written.
+      // The rejection is delayed, because storage that reacts to the signal can still confirm that nothing was
+      // written.
       if (error.code === 'outcome_unknown') later(reject, 0, error)
       else reject(error)
     }
@@ -126,5 +127,5 @@ function waitUntilLate<T>(
   })
 }
 
-// Read at start: a test's fake clock must not stop this timer.
+// Read at load time, so that a fake clock in a test does not stop this timer.
 const later = setTimeout

@@ -7,25 +7,25 @@ import { type Answer, type IncomingRequest, isRead, isStream, type Respond } fro
 import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
 import { toReadableStream } from './send-stream.js'
 
-/** The parts of Node's response that an answer needs. */
+/** The methods of Node's response object that an answer needs. */
 interface NodeResponse {
   writeHead(status: number, headers: Answer['headers']): unknown
   end(text?: string): unknown
 }
 
-/** Node's response, where Node calls the handler as a listener; `undefined` for a call with a `Request`. */
+/** Returns Node's response object if Node calls the handler as a listener; `undefined` for a call with a `Request`. */
 function findNodeResponse(request: unknown, second: unknown): NodeResponse | undefined {
   const isWebRequest = hasMethods(readHeaders(request), 'get')
   return !isWebRequest && hasMethods<NodeResponse>(second, 'writeHead', 'end') ? second : undefined
 }
 
-/** The error for a host that passes Node's objects. */
+/** Creates the error for a host that calls the handler with Node's request and response. */
 const calledByNode = (): TypeError =>
   new TypeError(
     "the handler takes a web-standard Request and was called with Node's request and response: use toNodeHandler(handler) of collection-service/node instead",
   )
 
-/** The error for a host that passes anything else. */
+/** Creates the error for a host that calls the handler with anything else than a `Request`. */
 const calledWithout = (): TypeError =>
   new TypeError(
     'the handler takes a web-standard Request and was called with something else: in Hono, write handler(c.req.raw)',
@@ -39,7 +39,7 @@ const readHeaders = (request: unknown): unknown => (isHolder(request) ? request.
 const hasMethods = <T>(value: unknown, ...names: readonly (keyof T & string)[]): value is T =>
   isHolder(value) && names.every((name) => typeof value[name] === 'function')
 
-/** Creates a handler of web-standard requests. `fail` answers a call without a valid request. */
+/** Creates a handler of web-standard requests. `fail` creates the response to a call without a valid request. */
 export const createFetchHandler = (
   respond: Respond,
   fail: (cause: unknown) => Answer,
@@ -49,7 +49,7 @@ export const createFetchHandler = (
     try {
       return toResponse(answer, method)
     } catch (cause) {
-      // The runtime rejects the answer.
+      // The runtime rejects the response, for example because of an invalid header.
       return refuse(cause)
     }
   }
@@ -59,7 +59,7 @@ export const createFetchHandler = (
     const response = second === undefined ? undefined : findNodeResponse(request, second)
     if (response) return sendByNode(response, fail(calledByNode()))
     const incoming = readRequest(request)
-    // An incomplete request of a host is rejected before any other work.
+    // An invalid request object of a host is rejected before any other work.
     if (!incoming) return refuse(calledWithout())
     const { method } = incoming
     const answered = respond(incoming)
@@ -71,20 +71,24 @@ export const createFetchHandler = (
     try {
       return Promise.resolve(handle(request, second))
     } catch (cause) {
-      // The request cannot be read.
+      // Reading the request object throws.
       return refuse(cause)
     }
   }
 }
 
-/** Answers through Node's response: otherwise the client would wait forever. */
+/**
+ * Answers through Node's response object, because Node ignores a returned `Response`: the client would wait forever.
+ */
 function sendByNode(response: NodeResponse, { status, headers, body }: Answer): Response {
   response.writeHead(status, headers)
   response.end(String(body))
   return new Response(null, { status })
 }
 
-/** A host's request in plain data; `undefined` if an essential part is missing. Each part is read once. */
+/**
+ * Reads the request object of a host; returns `undefined` if an essential part is missing. Each part is read only once.
+ */
 function readRequest(request: Partial<Request> | null | undefined): FetchRequest | undefined {
   const { method, url, headers } = request ?? {}
   if (typeof method !== 'string' || typeof url !== 'string' || typeof headers?.get !== 'function')
@@ -94,7 +98,7 @@ function readRequest(request: Partial<Request> | null | undefined): FetchRequest
 }
 
 /**
- * A web-standard request in plain data. A class, so that a request does not create a function for each of its methods.
+ * A web-standard request as plain data. It is a class, so that a request does not create a function for each method.
  */
 class FetchRequest implements IncomingRequest {
   readonly #request: Request
@@ -131,7 +135,8 @@ class FetchRequest implements IncomingRequest {
       if (isHeard && (isRead(this.method) || !this.#isWhole)) listener()
     }
     const onAbort = (): void => {
-      // Hosts that abort after handing over the last chunk do so before it can be read.
+      // Some hosts abort directly after they hand over the last chunk, before it can be read. So this waits for one
+      // iteration of the event loop.
       if (this.#body === 'arriving') void nextTurn().then(tell)
       else tell()
     }
@@ -153,23 +158,24 @@ class FetchRequest implements IncomingRequest {
   }
 }
 
-/** The signal of a disconnected client; `undefined` where the host's request has none. */
+/** Returns the signal that aborts when the client disconnects; `undefined` if the host's request has none. */
 function signalOf(request: Request): AbortSignal | undefined {
   try {
     const { signal }: { readonly signal?: Partial<AbortSignal> | null } = request
     return typeof signal?.addEventListener === 'function' ? (signal as AbortSignal) : undefined
   } catch {
-    // An unrelated getter that throws: nothing depends on it.
+    // The getter throws. Nothing depends on it, so the request works without a signal.
     return undefined
   }
 }
 
-/** The start of an absolute URL; Node's requests have only a path. */
+/** Matches the start of an absolute URL; Node's requests have only a path. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
 
-/** The path and query of an absolute URL; `undefined` for any other. */
+/** Returns the path and the query of an absolute URL; `undefined` for any other URL. */
 function targetOf(url: string): string | undefined {
-  // The pattern costs more than two comparisons, and nearly every URL begins with one of these.
+  // The comparisons come first, because they are faster than the pattern and nearly every URL begins with one of
+  // these.
   if (!url.startsWith('http://') && !url.startsWith('https://') && !ORIGIN.test(url)) return undefined
   const end = url.indexOf('#')
   const whole = end < 0 ? url : url.slice(0, end)
@@ -221,9 +227,9 @@ function requireUnread(request: Request): void {
 }
 
 /**
- * Whether a host reads bodies by its own means, as @hono/node-server does: it creates a stream only on access, which
- * costs a tenth of a small write (`real` of test/bench). The body of a request of the runtime's own class is read as a
- * stream, and so is that of another library's class: the length that such a request declares may be wrong.
+ * Whether a host reads bodies in its own way, as @hono/node-server does. Such a host creates a stream only on access,
+ * which costs a tenth of a small write (`real` of test/bench). A request of the runtime's own class, or of another
+ * library's class, is read as a stream, because the length that it declares may be wrong.
  */
 function isReadByHost(request: Request): boolean {
   const { Request: Own } = globalThis as { readonly Request?: typeof Request }
@@ -235,7 +241,7 @@ function isReadByHost(request: Request): boolean {
   )
 }
 
-/** Reads a body whose length the host's HTTP parser enforces. */
+/** Reads a body in the host's way. The host's HTTP parser enforces the declared length. */
 function readByHost(request: Request, limit: number, time: Pick<Deadline, 'onOver'>): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const stopListening = time.onOver(() => reject(tooSlow()))
@@ -247,7 +253,7 @@ function readByHost(request: Request, limit: number, time: Pick<Deadline, 'onOve
       })
       .catch((thrown: unknown) => {
         if (isServiceError(thrown)) throw thrown
-        // The host has created a stream before, and reads that one.
+        // The host has created a stream before and reads the body from it.
         if (!request.bodyUsed) requireUnread(request)
         throw tooSlow()
       })
@@ -278,15 +284,15 @@ async function collectBytes(
   }
 }
 
-/** An answer as a web-standard response. A 204 has no body. */
+/** Converts an answer to a web-standard response. A 204 has no body. */
 const toResponse = ({ status, headers, body }: Answer, method: string): Response =>
   method === 'HEAD' && headers['content-type'] !== undefined
     ? toHead({ status, headers, body })
     : new Response(isStream(body) ? toReadableStream(body) : body, { status, headers })
 
 /**
- * The answer to HEAD, with the length that GET would have sent (RFC 9110 §9.3.2). For a GET that streams, the length is
- * unknown: then an empty stream keeps runtimes from claiming that it is zero.
+ * Returns the response to HEAD, with the length that GET would have sent (RFC 9110 §9.3.2). For a GET that streams, the
+ * length is unknown. The body is then an empty stream, because runtimes would otherwise send a length of zero.
  */
 function toHead({ status, headers, body }: Answer): Response {
   if (body === null || isStream(body)) return new Response(createEmptyStream(), { status, headers })

@@ -13,11 +13,11 @@ import type { Store } from '../request/store.js'
 import type { Caller, MaybePromise, ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
-/** The sender of a request; `session` where a token of the service identifies them. */
+/** The sender of a request. `session` is set if a token of the service identifies the sender. */
 export interface Identity {
   readonly caller: KnownCaller | null
   readonly session: Session | undefined
-  /** Claims that were read together with the session. */
+  /** The claims that were read together with the session. */
   readonly claims?: InSession['claims']
 }
 
@@ -35,8 +35,8 @@ const onHostsWord = (caller: KnownCaller | null): Identity => ({ caller, session
 const BEARER = /^bearer +(\S+) *$/i
 
 /**
- * Creates the identification by the service's own tokens, by the host's `authenticate`, or by both
- * (CONTRACT.md §4, "Own accounts"). `undefined` without either.
+ * Creates the function that identifies senders by the service's own tokens, by the host's `authenticate`, or by both
+ * (CONTRACT.md §4, "Own accounts"). Returns `undefined` if the service has neither.
  */
 export function createIdentify(
   service: Service,
@@ -61,13 +61,15 @@ export function createIdentify(
   }
 }
 
-/** Creates the identification by the host alone. */
+/** Creates the function that identifies senders only by the host's `authenticate`. */
 export const createAskHost = (
   authenticate: ServiceOptions['authenticate'],
 ): ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined =>
   authenticate && ((incoming) => identifyByHost(authenticate, incoming))
 
-/** An error of the host is a 500 to the client, even an error of this package. */
+/**
+ * Asks the host who sends a request. An error of the host becomes a 500 for the client, even if it is a `ServiceError`.
+ */
 async function identifyByHost(
   authenticate: NonNullable<ServiceOptions['authenticate']>,
   incoming: IncomingRequest,
@@ -79,7 +81,7 @@ async function identifyByHost(
   }
 }
 
-/** Identifies every sender as one caller that the host names. */
+/** Creates a function that identifies every sender as the same caller, named by the host. */
 export const identifyAs =
   (caller: Caller | null): Identify =>
   () =>
@@ -88,13 +90,13 @@ export const identifyAs =
 const isStorable = (text: unknown): text is string => typeof text === 'string' && isStorableText(text)
 
 /**
- * Checks a host's caller. Throws for anything else, so that a mistake never makes a caller anonymous; also
- * for an id or a role that some storages cannot store or index, so that all of them behave alike.
+ * Checks a caller that the host returns. Throws for anything else, so that a mistake never makes a caller anonymous.
+ * Also throws for an id or a role that some storages cannot store or index, so that all storages behave alike.
  */
 export function checkCaller(caller: unknown): KnownCaller | null {
   if (caller === null) return null
   if (!isObject(caller)) throw new TypeError('a caller must be an object, or null for an anonymous one')
-  // Each property is read once: a getter could give another value after the check.
+  // Each property is read only once, because a getter could return another value after the check.
   const { id, roles, ...fields } = caller
   if (!isCreator(id)) throw new TypeError(`the "id" of a caller must be ${STORABLE}, of at most 1,024 bytes`)
   if (roles === undefined) return fromHost({ id, ...fields })

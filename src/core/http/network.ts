@@ -1,9 +1,9 @@
-/** An IPv4 address that is written as an IPv6 one. */
+/** Matches an IPv4 address that is written as an IPv6 address. */
 const MAPPED = /^::ffff:([\d.]+)$/i
 
 /**
- * The network of a client's address: the holder of one IPv6 address has all that share its first 64 bits, so these
- * count as one (CONTRACT.md §4, "Throttle"). Any other text is returned as it is.
+ * Returns the network of a client's address. A client with one IPv6 address usually has all addresses with the same
+ * first 64 bits, so these count as one (CONTRACT.md §4, "Throttle"). Any other text is returned unchanged.
  */
 export function networkOf(address: string): string {
   const mapped = MAPPED.exec(address)?.[1]

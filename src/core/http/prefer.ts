@@ -2,20 +2,20 @@ const TOKEN = "[!#$%&'*+.^_`|~\\w-]+"
 const VALUE = `(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`
 
 /**
- * A preference, up to the comma after it, or the end (RFC 7240 §2). White space matches in one way at each point, so
- * that a header that does not match costs only linear time.
+ * Matches one preference, including the comma after it or the end of the header (RFC 7240 §2). At each point, white
+ * space can match in one way only, so that a header that does not match takes only linear time.
  */
 const PREFERENCE = new RegExp(
   `[\\t ,]*(?:$|(${TOKEN})(?:[\\t ]*=(?:[\\t ]*(${VALUE}))?)?(?:[\\t ]*;(?:[\\t ]*${TOKEN}(?:[\\t ]*=(?:[\\t ]*${VALUE})?)?)?)*[\\t ]*(?:,|$))`,
   'y',
 )
 
-/** The header of the response to a write from which nothing was dropped (RFC 7240 §3). */
+/** The header of the response to a strict write, from whose body nothing was dropped (RFC 7240 §3). */
 export const APPLIED = { 'preference-applied': 'handling=strict' } as const
 
 /**
- * Whether a `Prefer` header forbids dropping parts of a body: `handling=strict` (RFC 7240 §4.4). The first
- * `handling` counts. A malformed header has no effect.
+ * Whether a `Prefer` header contains `handling=strict`, which forbids dropping parts of a body (RFC 7240 §4.4). The
+ * first `handling` counts. A malformed header has no effect.
  */
 export function prefersStrict(header: string): boolean {
   let handling: string | undefined

@@ -29,13 +29,13 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   outcome_unknown: [503, 'The storage was lost during a write'],
 }
 
-/** The status and the title of error responses with a code. */
+/** Returns the status and the title of error responses with a code. */
 export const statusOf = (code: ErrorCode): readonly [status: number, title: string] => STATUS[code]
 
-/** The default seconds after which to retry. */
+/** The default number of seconds after which a client should retry. */
 const RETRY_AFTER = 1
 
-/** The headers of an error response, by its code. */
+/** Returns the headers of an error response, which depend on its code. */
 function headersOf({ code, retryAfter = RETRY_AFTER }: ServiceError): { readonly [name: string]: string } {
   switch (code) {
     case 'unauthenticated':
@@ -52,17 +52,17 @@ function headersOf({ code, retryAfter = RETRY_AFTER }: ServiceError): { readonly
   }
 }
 
-/** Replacements for the text of a storage's own error, which may reveal more than a client should know. */
+/** The details that replace the message of a storage's own error, which may reveal more than a client should know. */
 const STORAGE_DETAILS: { readonly [code: string]: string } = {
   storage_unavailable: 'The storage does not answer.',
   outcome_unknown: 'The storage did not confirm the write: it may have happened.',
 }
 
-/** Whether a client may see an error: not `internal_error`, nor a code that this release does not know. */
+/** Whether a client may see an error. Excluded are `internal_error` and codes that this release does not know. */
 export const isAnswerable = ({ code }: ServiceError): boolean =>
   code !== 'internal_error' && Object.hasOwn(STATUS, code)
 
-/** An error as `application/problem+json` (RFC 9457, CONTRACT.md §6). */
+/** Returns an error as a response of type `application/problem+json` (RFC 9457, CONTRACT.md §6). */
 export function toProblem(error: ServiceError, requestId: string): Answer {
   const { code, errors, operation } = error
   const [usual, title] = statusOf(code)
@@ -84,11 +84,11 @@ export function toProblem(error: ServiceError, requestId: string): Answer {
   }
 }
 
-/** The error that replaces an unexpected one for the client; it reveals nothing of the cause. */
+/** Creates the error that a client gets instead of an unexpected error. It reveals nothing about the cause. */
 export const internalError = (): ServiceError =>
   new ServiceError('internal_error', 'The cause is in the log of the service, under this requestId.')
 
-/** The response to a call without a valid request. */
+/** Returns the response to a call of the handler without a valid request. */
 export function internalProblem(requestId: string): Answer {
   const { headers, ...problem } = toProblem(internalError(), requestId)
   const always = { 'x-content-type-options': 'nosniff', vary: 'Authorization', 'cache-control': 'no-store' }

@@ -4,12 +4,13 @@ import type { ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 import { networkOf } from './network.js'
 
-/** The name of a signed-in caller in queues (CONTRACT.md §6, "Scheduling"). */
+/** Returns the name of a signed-in caller in queues (CONTRACT.md §6, "Scheduling"). */
 export const nameUser = (id: string): string => `user ${id}`
 
 /**
- * The name of an anonymous sender in queues: its address. `clientAddress` is called when first needed, because it costs
- * a request object. `undefined` where the address is not known.
+ * Returns the name of an anonymous sender in queues, which is its address. The host's `clientAddress` is called only
+ * when a queue needs the name, because it needs a `Request` object, which is costly to create. `undefined` if the
+ * address is unknown.
  */
 export function nameClient(
   { clientAddress }: ServiceOptions,
@@ -24,7 +25,8 @@ export function nameClient(
 }
 
 /**
- * Calls `clientAddress`; an error counts as unknown here: where the address decides, as in logins, the request fails.
+ * Calls the host's `clientAddress`. If it throws, the address counts as unknown here. Where the address decides
+ * something, as at a login, the request fails instead.
  */
 function askHost(
   clientAddress: NonNullable<ServiceOptions['clientAddress']>,
@@ -39,5 +41,8 @@ function askHost(
   }
 }
 
-/** The name of an address: one customer has all of an IPv6 network of 64 bits. */
+/**
+ * Returns the name of an address in queues. All addresses of an IPv6 network of 64 bits have the same name, because
+ * they usually belong to one customer.
+ */
 export const nameAddress = (address: string): string => `client ${networkOf(address)}`

@@ -42,7 +42,7 @@ const EXPOSED = [
   'Retry-After',
 ].join(', ')
 
-/** The request headers that such pages may send, beside those that the host names. */
+/** The request headers that pages of other origins may send, in addition to those that the host names. */
 const ALLOWED: readonly string[] = [
   'Authorization',
   'Content-Type',
@@ -60,17 +60,17 @@ const ALLOWED: readonly string[] = [
   'baggage',
 ]
 
-/** The headers that let pages of other origins read responses, by `Origin`; never with credentials. */
+/** Creates the headers that let pages of other origins read responses; credentials are never allowed. */
 interface Cors {
-  /** The headers of every response. */
+  /** Returns the headers of a response to a page of `origin`. */
   answer(origin: string | undefined): Headers
-  /** The headers of the response to a preflight (OPTIONS). */
+  /** Returns the headers of the response to a preflight (OPTIONS) request. */
   preflight(origin: string | undefined, allow: string): Headers
-  /** Whether responses depend on the origin. */
+  /** Whether responses differ between origins. */
   readonly varies: boolean
 }
 
-/** Creates the headers of `cors`; `undefined` where no other origin may read responses. */
+/** Compiles the option `cors`; returns `undefined` if no other origin may read responses. */
 function createCors(cors: ServiceOptions['cors']): Cors | undefined {
   const { origins = [], headers = [] } = cors ?? {}
   if (origins.length === 0) return undefined
@@ -98,36 +98,39 @@ function createCors(cors: ServiceOptions['cors']): Cors | undefined {
   }
 }
 
-/** The surroundings of a service: callers, storage, streams and observers. */
+/** The parts that answering needs in addition to the service: callers, storage, streams and observers. */
 export interface RespondOptions {
   readonly routes: Routes
-  /** `undefined` where every caller is anonymous. */
+  /** Identifies the sender of a request; `undefined` if every caller is anonymous. */
   readonly identify: Identify | undefined
   readonly hasAccountRoutes: boolean
-  /** Asks the host alone who sends a request; `undefined` without `authenticate`. */
+  /** Asks only the host who sends a request; `undefined` without `options.authenticate`. */
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
-  /** The streams of changes; `undefined` where no collection has any. */
+  /** The streams of changes; `undefined` if no collection has changes. */
   readonly streams: ChangeStreams | undefined
-  /** Describes the service; `undefined` without `openapi`. */
+  /** Describes the service; `undefined` without `options.openapi`. */
   readonly describe: DescribeService | undefined
-  /** Begins with a slash and does not end in one, or is empty. */
+  /** The base path. It begins with a slash and does not end in one, or it is empty. */
   readonly basePath: string
   readonly host: ServiceOptions
-  /** Opens the storage; `undefined` where it is open. */
+  /** Opens the storage; returns `undefined` if it is already open. */
   readonly open: () => Promise<void> | undefined
-  /** Called for each request that is not rejected. */
+  /** Called for each request whose handling throws no error. */
   readonly onAnswer: () => void
   /** Creates the store of a request; its calls are recorded in `calls`. */
   readonly createStore: (deadline: Deadline, calls?: StorageCalls) => Store
   /** Called for each request that is over; `undefined` without `options.observe`. */
   readonly observe: Observe | undefined
-  /** Counts running work, including work after its deadline, until the returned function is called. */
+  /** Counts work as running, even after its deadline, until the returned function is called. */
   readonly track: () => () => void
-  /** The same for an answer that is being sent. */
+  /** Counts a response as being sent until the returned object ends it. */
   readonly trackAnswer: () => Answering
 }
 
-/** Turns the service into a function of plain requests: routing, order of errors, and common headers. */
+/**
+ * Creates the function that answers requests to a service. It defines the routing, the order of errors and the common
+ * headers.
+ */
 export function createRespond(service: Service, options: RespondOptions): Respond {
   const responder = new Responder(service, options)
   const respond = (incoming: IncomingRequest, observation?: Observation): MaybePromise<Answer> =>
@@ -179,7 +182,7 @@ class Responder {
         this.#options.onAnswer()
         return this.#complete(incoming, answered, observation)
       })
-    // Errors are never cached, so it does not matter whether the caller was signed in.
+    // Error responses are never stored, whether or not the caller is signed in.
     const refuse = (thrown: unknown): Answer =>
       this.#complete(incoming, addHeaders(this.#fail(thrown, isGone, observation), NO_STORE), observation)
     try {
@@ -190,7 +193,7 @@ class Responder {
     }
   }
 
-  /** `noteGone` is called when the client disconnects. */
+  /** Returns the limits of a request. `noteGone` is called when the client disconnects. */
   #limit(incoming: IncomingRequest, noteGone: () => void): Limit<Answer> {
     return {
       seconds: this.#service.plan.limits.requestSeconds,
@@ -266,7 +269,7 @@ class Responder {
       if (isServiceError(thrown) && isAnswerable(thrown)) {
         const problem = toProblem(thrown, requestId)
         observation?.fail(thrown.code)
-        // A client that disconnected is not an error of the storage.
+        // If the client has disconnected, the error is not the storage's, so it is not logged.
         if (isOurs(thrown) && !isGone) logger.warn(`request failed: ${thrown.code}`, { requestId })
         if (thrown.cause !== undefined) {
           logger.error(`request failed: ${thrown.code}`, { requestId, cause: thrown.cause })
@@ -274,7 +277,7 @@ class Responder {
         return problem
       }
     } catch {
-      // Reading the thrown value throws too.
+      // Reading the thrown value throws as well: it is reported as an internal error.
     }
     observation?.fail('internal_error')
     logger.error('request failed', { requestId, cause: thrown })
@@ -297,7 +300,10 @@ class Responder {
     }
   }
 
-  /** A stream continues after the response has begun: it ends with its client, and `close` waits for it. */
+  /**
+   * Follows the body of a response. A stream continues after the response has begun: it ends when its client
+   * disconnects, and `close` waits for it.
+   */
   #follow(
     incoming: IncomingRequest,
     body: Answer['body'],
@@ -321,15 +327,17 @@ class Responder {
   }
 }
 
-/** The id of a request in error responses, in the log and for observers. */
+/** Returns the id of a request, which appears in error responses, in the log and in events for observers. */
 const idOf = (observation: Observation | undefined): string => observation?.requestId ?? crypto.randomUUID()
 
-/** If the storage cannot be opened, any cause counts as an error of the storage. */
+/**
+ * Throws the error for a storage that cannot be opened. Whatever the cause is, it counts as an error of the storage.
+ */
 function unopened(cause: unknown): never {
   throw new ServiceError('storage_unavailable', 'The storage cannot be opened.', { cause })
 }
 
-/** Creates the function that joins mount path and base path; it caches the last result. */
+/** Creates the function that joins the mount path and the base path. It caches the last result. */
 function createPrefix(basePath: string): (mountPath: string) => string {
   let known = ''
   let prefix = joinPrefix(known, basePath)
@@ -347,7 +355,10 @@ const isOurs = ({ code, cause }: ServiceError): boolean =>
   cause === undefined &&
   (code === 'storage_unavailable' || code === 'outcome_unknown' || code === 'overloaded')
 
-/** The network of the client's address, from the host or else from the edge; `undefined` where neither knows it. */
+/**
+ * Returns the network of the client's address. The host names the address if it has `clientAddress`, else the edge;
+ * `undefined` if the address is unknown.
+ */
 function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string | undefined {
   const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
   if (address === undefined || address === null || address === '') return undefined
@@ -356,14 +367,14 @@ function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest
   throw new TypeError('options.clientAddress must return a string')
 }
 
-// Adding properties to the result of a spread costs ten times as much.
+// `Object.assign`, because adding properties to the result of a spread is ten times as slow.
 const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['headers']): Answer => ({
   status,
   headers: Object.assign({}, own, headers),
   body,
 })
 
-/** The answer to a known caller. An answer that already forbids storing stays as it is. */
+/** Forbids storing the response to a known caller. A response that already forbids it is returned unchanged. */
 const forbidStoring = (answer: Answer): Answer =>
   answer.headers['cache-control']?.startsWith(NO_STORE['cache-control'])
     ? answer

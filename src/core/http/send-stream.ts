@@ -4,7 +4,7 @@ import { isEndless, type TextStream } from './answer.js'
 /** The milliseconds after which a stream ends if its client reads nothing (CONTRACT.md §6). */
 export const IDLE_MILLISECONDS = 30_000
 
-/** Splits a text into pieces. */
+/** Splits a long string into pieces. */
 export function* piecesOf(text: string): Generator<string, void, undefined> {
   for (let start = 0; start < text.length; ) {
     const end = endOfPiece(text, start)
@@ -14,8 +14,8 @@ export function* piecesOf(text: string): Generator<string, void, undefined> {
 }
 
 /**
- * The same stream; `onText` is called with each text, `onEnd` once when it ends, fails or is cancelled. `thrown` is the
- * cause.
+ * Returns the same stream, observed. `onText` is called for each chunk. `onEnd` is called once, when the stream ends,
+ * fails or is cancelled; `thrown` is the cause of a failure.
  */
 export function observeStream(
   stream: TextStream,
@@ -49,7 +49,10 @@ export function observeStream(
   }
 }
 
-/** The texts of a stream in pieces. Bytes are copied, so that the reader may change them. */
+/**
+ * Converts the chunks of a stream to pieces of bytes. Chunks that are bytes are copied, so that the reader may change
+ * them.
+ */
 async function* inPieces(stream: TextStream): AsyncGenerator<Uint8Array, void, undefined> {
   const encoder = new TextEncoder()
   for await (const text of stream) {
@@ -58,7 +61,9 @@ async function* inPieces(stream: TextStream): AsyncGenerator<Uint8Array, void, u
   }
 }
 
-/** A stream of text as a web-standard stream of bytes. It ends when its client reads nothing for too long. */
+/**
+ * Converts a stream to a web-standard stream of bytes. It ends with an error if its client reads nothing for too long.
+ */
 export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array> {
   const texts = inPieces(stream)
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -72,13 +77,13 @@ export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array>
       } catch (thrown) {
         return controller.error(thrown)
       }
-      // An endless stream bounds its own backlog.
+      // An endless stream needs no timeout, because it limits its own backlog.
       if (isEndless(stream)) return
       timer = setTimeout(() => {
         controller.error(new Error('the client of this stream reads nothing'))
         stream.cancel()
       }, IDLE_MILLISECONDS)
-      // An unread stream must not keep the process alive.
+      // A stream that is not read must not keep the process alive.
       ;(timer as { unref?: () => void }).unref?.()
     },
     cancel() {

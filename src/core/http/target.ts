@@ -1,4 +1,4 @@
-/** A part of a path, decoded; `undefined` where it cannot be decoded. */
+/** Decodes a part of a path; returns `undefined` if it cannot be decoded. */
 export function decodePart(part: string): string | undefined {
   if (!part.includes('%')) return part
   try {
@@ -9,9 +9,9 @@ export function decodePart(part: string): string | undefined {
 }
 
 /**
- * Splits a target into its path below `prefix` and its query string without the question mark; `undefined`
- * where it is outside `prefix`, which is empty or begins with a slash. Both are compared part by part, decoded
- * once.
+ * Splits a request target into its path below `prefix` and its query string without the question mark. Returns
+ * `undefined` if it is not below `prefix`, which is empty or begins with a slash. Paths are compared part by part, each
+ * decoded once.
  */
 export function splitTarget(
   target: string,
@@ -40,13 +40,12 @@ const isSamePart = (part: string, other: string | undefined): boolean =>
 
 const isDecodable = (part: string): boolean => decodePart(part) !== undefined
 
-/** Joins the mount path of a framework with the rest of the base path that it does not already contain. */
+/** Joins the mount path of a framework and the part of the base path that the mount path does not already contain. */
 export function joinPrefix(mountPath: string, basePath: string): string {
   const [mount, base] = [mountPath.split('/'), basePath.split('/')]
-  // Frameworks match paths case-insensitively; `target` has the client's spelling.
+  // Frameworks match paths case-insensitively, and the mount path has the client's spelling.
   const contains = mount.every((part, i) => isSamePart(part.toLowerCase(), base[i]?.toLowerCase()))
   const rest = base.slice(contains ? mount.length : 1)
-  // The result goes into headers, so the client's spelling must not contain characters that end a value
-  // there.
+  // The result is used in headers, so characters of the client's spelling that would end a header value are encoded.
   return [...mount, ...rest].join('/').replace(/["<>\\^`{|}]|[^\x21-\x7e]/gu, encodeURIComponent)
 }

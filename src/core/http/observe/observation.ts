@@ -4,7 +4,7 @@ import type { Identity } from '../identify.js'
 import type { FoundRoute } from '../routes/find-route.js'
 import { nameOperation } from './operation-name.js'
 
-/** The data of one request, reported when it is over. */
+/** Collects the data of one request, which is reported to `options.observe` when the request is over. */
 export class Observation {
   readonly requestId = crypto.randomUUID()
   readonly calls = new StorageCalls()
@@ -24,7 +24,7 @@ export class Observation {
   locate({ path, route, methods, place }: FoundRoute): void {
     const method = this.#method === 'HEAD' ? 'GET' : this.#method
     this.#route = route
-    // Some paths name no collection, although the type says so.
+    // Some paths have no collection, although the type says that it is always set.
     this.#collection = (place.collection as typeof place.collection | undefined)?.name ?? null
     this.#operation = methods.has(method) ? nameOperation(method, path) : null
   }
@@ -37,7 +37,7 @@ export class Observation {
     this.#code = code
   }
 
-  /** The event of the request, when it is over. */
+  /** Returns the event that is reported when the request is over. */
   end(status: number, aborted: boolean): RequestEvent {
     return {
       operation: this.#operation,

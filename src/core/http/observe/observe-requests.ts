@@ -12,7 +12,7 @@ import {
 import { observeStream } from '../send-stream.js'
 import { Observation } from './observation.js'
 
-/** Answers a request, and records its effects. */
+/** Answers a request and records its data in `observation`. */
 export type RespondObserved = (incoming: IncomingRequest, observation: Observation) => MaybePromise<Answer>
 
 /** Calls `observe` for each request, once, when it is over (CONTRACT.md §8, "Observe"). */
@@ -21,7 +21,7 @@ export const observeRequests =
   (incoming) => {
     const observation = new Observation(incoming.method)
     const { over, follow } = followAnswer(incoming)
-    // Registered here, so that it runs in the async context of the request in all cases.
+    // Registered before the request is answered, so that `observe` always runs in the async context of the request.
     void over.then(async ([status, isWhole]) => {
       try {
         await observe(observation.end(status, !isWhole))
@@ -32,7 +32,10 @@ export const observeRequests =
     return whenReady(respond(incoming, observation), follow)
   }
 
-/** `over` resolves with the status, and whether all was sent, once `follow` has received the answer and it was sent. */
+/**
+ * Observes a response. `over` resolves after `follow` has received the response and it was sent, with the status and
+ * whether all of it was sent.
+ */
 function followAnswer(incoming: IncomingRequest): {
   readonly over: Promise<readonly [status: number, isWhole: boolean]>
   readonly follow: (answer: Answer) => Answer
@@ -51,7 +54,8 @@ function followAnswer(incoming: IncomingRequest): {
     settle()
   }
   if (incoming.onSent) incoming.onSent(end)
-  // A body that is not read does not end by itself.
+  // Without `onSent`, a body that the client does not read never ends, so the disconnect of the client ends the
+  // observation.
   else incoming.onGone(() => end(false))
   return {
     over,
@@ -67,7 +71,7 @@ function followAnswer(incoming: IncomingRequest): {
   }
 }
 
-/** The same stream; `onEnd` receives whether all of it was read. */
+/** Returns the same stream; `onEnd` is called with whether all of it was read. */
 function followStream(stream: TextStream, onEnd: (isWhole: boolean) => void): TextStream {
   let isWhole = false
   const whole: TextStream = {

@@ -1,4 +1,4 @@
-/** The names of operations whose path does not end in one. */
+/** The names of operations that are not the last part of their path. */
 const NAMES: { readonly [route: string]: string } = {
   'GET /': 'collections',
   'POST /_batch': 'batch',
@@ -13,6 +13,6 @@ const NAMES: { readonly [route: string]: string } = {
   'DELETE /:collection/:id': 'delete',
 }
 
-/** The name of the operation of a method at a route; by default the last part of the route. */
+/** Returns the name of the operation of a method at a route; by default the last part of the route's path. */
 export const nameOperation = (method: string, path: string): string =>
   NAMES[`${method} ${path}`] ?? path.slice(path.lastIndexOf('/') + 1)

@@ -5,37 +5,42 @@ import type { Answer } from '../answer.js'
 import { etagOfText } from '../etag.js'
 import type { Exchange } from './route.js'
 
-/** The header of a response that contains a secret, or is for one caller only. */
+/** The header of a response that contains a secret or is meant for one caller only. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
-/** The header of any other response: without it, caches would guess how long it is fresh (RFC 9111 §4.2.2). */
+/**
+ * The header of any other response. Without it, caches would guess how long the response is fresh (RFC 9111 §4.2.2).
+ */
 export const REVALIDATE = { 'cache-control': 'no-cache' } as const
 
-/** An answer of JSON text. A spread after other properties would cost three times as much as an assignment. */
+/**
+ * Returns a response of JSON text. It uses `Object.assign`, because a spread after other properties is three times as
+ * slow.
+ */
 export const answerText = (status: number, body: Text, headers: Answer['headers'] = {}): Answer => ({
   status,
   headers: Object.assign({ 'content-type': 'application/json' }, headers),
   body,
 })
 
-/** An answer of a value as JSON. */
+/** Returns a response whose body is a value as JSON. */
 export const answerJson = (status: number, value: unknown, headers?: Answer['headers']): Answer =>
   answerText(status, JSON.stringify(value), headers)
 
-/** The answer without content. */
+/** The response without a body. */
 export const NOTHING: Answer = { status: 204, headers: {}, body: null }
 
-/** The header that names the properties dropped from a body, as a list of strings (RFC 9651 §3.1). */
+/** Returns the header that names the properties that were dropped from a body, as a list of strings (RFC 9651 §3.1). */
 export const tellIgnored = (names: readonly string[]): Answer['headers'] =>
   names.length > 0 ? { 'ignored-properties': names.map((name) => `"${name}"`).join(', ') } : NO_HEADERS
 
 const NO_HEADERS: Answer['headers'] = {}
 
-/** The answer with a document that was changed. */
+/** Returns the response with a changed document. */
 export const answerWritten = ({ text, ignored }: WrittenDocument): Answer =>
   answerText(200, text, Object.assign({ etag: etagOfText(text) }, tellIgnored(ignored)))
 
-/** The answer with a document that was created. */
+/** Returns the response with a new document. */
 export function answerCreated(
   { prefix }: Exchange,
   { name }: Collection,

@@ -31,11 +31,11 @@ function runList(exchange: Exchange, collection: Collection): MaybePromise<Answe
   )
 }
 
-/** The most bytes of a cursor, and of the value of a `Link`: proxies limit the headers of a response. */
+/** The most bytes of a cursor, and of a `Link` header. Proxies limit the size of response headers. */
 const MAX_CURSOR = 1024
 const MAX_LINK = 2048
 
-/** `X-Total-Count`, and the position of the next page (CONTRACT.md §3.7). */
+/** Returns the headers with the total count and the position of the next page (CONTRACT.md §3.7). */
 function headPage(
   { call, prefix }: Exchange,
   collection: Collection,
@@ -100,7 +100,7 @@ export const bulk: Endpoint<'collection'> = {
   async run(exchange, { collection }) {
     const permit = authorizeCreate(exchange.call, collection)
     const { documents: bodies } = await exchange.readBody()
-    // The envelope has checked that these are objects.
+    // The envelope has already checked that these are objects.
     const written = await createBulk(exchange.call, permit, bodies as readonly JsonObject[])
     const texts = written.documents.map(({ text }) => text).join()
     return answerText(201, `{"documents":[${texts}]}`, tellIgnored(written.ignored))

@@ -14,34 +14,34 @@ import { checkMediaType, parseInTurn } from '../body.js'
 import type { Routes } from './find-route.js'
 import type { Endpoint, Exchange, NamedByPath } from './route.js'
 
-/** The mount point of a service. */
+/** The location at which a service is mounted. */
 export interface MountPoint {
   /** The part of the URL's path before the service's own paths. */
   readonly prefix: string
-  /** Whether the routes of accounts exist there. */
+  /** Whether this mount has the routes of accounts. */
   readonly hasAccountRoutes: boolean
 }
 
-/** Describes a service to the caller of a request: an OpenAPI document, in JSON. */
+/** Returns the OpenAPI document of a service for the caller of a request, as JSON. */
 export type DescribeService = (call: Call, found: MountPoint) => MaybePromise<KeptText>
 
 /** The options that all exchanges of a handler share. */
 export interface ExchangeOptions {
   readonly routes: Routes
   readonly hasAccountRoutes: boolean
-  /** Whether only JSON media types count as JSON. */
+  /** Whether a body must have a JSON media type, so that `text/plain` or no type is rejected. */
   readonly onlyJson: boolean
-  /** The streams of changes; `undefined` where no collection has any. */
+  /** The streams of changes; `undefined` if no collection has changes. */
   readonly streams: ChangeStreams | undefined
   /** Describes the service; `undefined` without `openapi`. */
   readonly describe: DescribeService | undefined
-  /** Asks the host who sends a request; `undefined` without `authenticate`, or where the caller is already known. */
+  /** Asks the host who sends a request; `undefined` without `authenticate`, or if the caller is already known. */
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
-  /** The address of a request's client. */
+  /** Returns the address of a request's client; `undefined` if it is unknown. */
   readonly readClient: (incoming: IncomingRequest) => string | undefined
 }
 
-/** The properties of one exchange that others do not share. */
+/** The properties that belong to one exchange only. */
 type Own = Pick<Exchange, 'call' | 'prefix'> & {
   readonly incoming: IncomingRequest
   /** The query string as it was sent, without the question mark. */
@@ -49,7 +49,7 @@ type Own = Pick<Exchange, 'call' | 'prefix'> & {
   readonly endpoint: Endpoint<keyof NamedByPath>
 }
 
-/** Creates the exchange of a request with its endpoint. */
+/** Creates the exchange of one request with its endpoint. */
 export const createExchange = (own: Own, options: ExchangeOptions): Exchange =>
   new RequestExchange(own, options)
 
@@ -122,7 +122,7 @@ class RequestExchange implements Exchange {
     checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), this.#options)
     deadline.enter('body')
     return whenReady(incoming.readBody(service.plan.limits.bodyBytes, deadline), (bytes) => {
-      // The body has arrived: from here on the request waits for the service.
+      // The body has arrived, so from here on a timeout is the service's fault, not the client's.
       deadline.enter('read')
       return whenReady(
         parseInTurn(bytes, this.#endpoint.depth ?? 0, () => deadline.signal),

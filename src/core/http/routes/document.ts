@@ -27,7 +27,7 @@ export const read: DocumentEndpoint = {
   run(exchange, place) {
     const unclaimed = exchange.call.accessUnclaimed(place.collection)
     const query = unclaimed && exchange.readQuery(unclaimed.access)
-    // Claims matter for the documents that `expand` reads.
+    // With `expand`, claims may decide about the referenced documents, so they are read.
     if (unclaimed && query?.expand.length === 0) {
       return whenReady(readUnclaimed(exchange.call, { ...unclaimed, query }, place), (found) =>
         answerRead(exchange, found ?? absent()),
@@ -102,7 +102,7 @@ function update(
 }
 
 /**
- * Creates a document under the `_id` of the path. Only the right to create counts: the existence of the `_id`
+ * Creates a document with the `_id` of the path. Only the right to create is checked here; whether the `_id` is taken
  * is checked later.
  */
 async function claim(exchange: Exchange, { collection, id }: DocumentPlace): Promise<Answer> {

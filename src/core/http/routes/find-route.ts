@@ -9,34 +9,34 @@ import { decodePart } from '../target.js'
 import type { Endpoint, NamedByPath, Route, Routed } from './route.js'
 import { ROUTES } from './table.js'
 
-/** The route of a path. */
+/** The route that matches a path. */
 export interface FoundRoute {
-  /** The path as the table of routes has it. */
+  /** The path as it is written in the table of routes. */
   readonly path: string
-  /** The path with the name of the collection, for people: `/articles/{id}`. */
+  /** The path with the collection's name, as people read it: `/articles/{id}`. */
   readonly route: string
   /** The value of the `Allow` header. */
   readonly allow: string
-  /** The endpoints by method; the values of the path's placeholders are in `place`. */
+  /** The endpoints by method. They are called with `place`, the values of the path's placeholders. */
   readonly methods: ReadonlyMap<string, Endpoint<keyof NamedByPath>>
   readonly place: NamedByPath
 }
 
-/** The table of routes, for one service. */
+/** The routes of one service. */
 export interface Routes {
-  /** Finds the route of a path below the base path; the empty path is the root. `undefined` for none. */
+  /** Finds the route of a path below the base path; `undefined` if there is none. The empty path is the root. */
   find(path: string, options: { readonly hasAccountRoutes: boolean }): FoundRoute | undefined
-  /** The validation errors of a body against its endpoint's envelope. */
+  /** Returns the validation errors of a body against the envelope of its endpoint. */
   judgeBody(endpoint: Endpoint<keyof NamedByPath>, body: JsonObject): readonly Fault[]
   /** The public paths below `/auth`. */
   readonly accountPaths: readonly string[]
 }
 
-/** A node of the tree of paths. */
+/** A node of the tree that finds the route of a path part by part. */
 interface RouteNode {
-  /** The nodes after a fixed name. */
+  /** The next nodes, by the part of the path that leads to them. */
   readonly names: Map<string, RouteNode>
-  /** The node after the document's `_id`. */
+  /** The next node for a part that is the `_id` of a document. */
   rest?: RouteNode
   /** The route that ends here. */
   found?: FoundRoute
@@ -48,7 +48,7 @@ const createBranch = (): RouteNode => ({ names: new Map() })
 export function createRoutes(service: Service, { isDescribed }: Pick<Routed, 'isDescribed'>): Routes {
   const { accounts } = service
   const open = ROUTES.filter((one) => isIn(one, { ...service, isDescribed }))
-  // Compiled here, because some runtimes forbid compilation after a module is loaded.
+  // Compiled here, when the service is created, because some runtimes forbid compilation after modules are loaded.
   const validators = new Map(
     open
       .flatMap(({ methods }) => Object.values(methods))
@@ -78,7 +78,10 @@ export function createRoutes(service: Service, { isDescribed }: Pick<Routed, 'is
 
 type JudgeBody = (body: JsonObject) => readonly Fault[]
 
-/** Compiles the check of a body that is not a document: its schema, then the rules that the schema cannot express. */
+/**
+ * Compiles the validation of a body that is not a document: first against its schema, then by the rules that a schema
+ * cannot express.
+ */
 function compileJudge(
   { envelope, judge }: Endpoint<keyof NamedByPath>,
   service: Service,
@@ -98,7 +101,7 @@ export const isIn = ({ path, isThere }: Route, service: Routed): boolean =>
 
 const isAccountPath = (path: string): boolean => path.startsWith('/auth/')
 
-/** The paths of a route, with each collection in place of `:collection`. */
+/** Returns the paths of a route, one for each collection if the route has the placeholder `:collection`. */
 function expandRoute(
   route: Route,
   { accounts, plan }: Service,
@@ -110,7 +113,7 @@ function expandRoute(
     methods: new Map(Object.entries(route.methods)),
   }
   if (!route.path.startsWith('/:collection')) {
-    // The endpoints of a route receive only the values of its placeholders.
+    // The endpoints of such a route use only the placeholders of its path, so `place` need not have the others.
     const shown = showPath(route.path)
     return [[route.path, { ...common, route: shown, place: { auth: accounts } as NamedByPath }]]
   }
@@ -126,7 +129,7 @@ function expandRoute(
 
 const showPath = (path: string): string => path.replace(':id', '{id}')
 
-/** The tree of some routes. If two have the same path, the first is taken. */
+/** Creates the tree of routes. If two routes have the same path, the first one is used. */
 function plant(routes: readonly Route[], service: Service): RouteNode {
   const root = createBranch()
   for (const [path, found] of routes.flatMap((route) => expandRoute(route, service))) {
@@ -146,7 +149,7 @@ function grow(branch: RouteNode, part: string): RouteNode {
   return next
 }
 
-/** Finds the route of a path with decoded parts. A slash at its end is ignored. */
+/** Finds the route of a path whose parts are still encoded. A slash at the end of the path is ignored. */
 function findIn(root: RouteNode, path: string): FoundRoute | undefined {
   let branch: RouteNode | undefined = root
   let id: string | undefined

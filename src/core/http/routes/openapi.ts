@@ -4,7 +4,7 @@ import { etagOfText, isKnown, isMatched } from '../etag.js'
 import { answerText } from './answers.js'
 import type { Endpoint } from './route.js'
 
-/** `GET /_openapi.json`: what this caller may do (CONTRACT.md §8, "OpenAPI"). */
+/** `GET /_openapi.json`: describes the operations that the caller may use (CONTRACT.md §8, "OpenAPI"). */
 export const openapi: Endpoint = {
   run(exchange) {
     exchange.refuseQuery()

@@ -5,7 +5,7 @@ import { isKnown } from '../etag.js'
 import { answerJson } from './answers.js'
 import type { Endpoint } from './route.js'
 
-/** `GET /`: what exists for this caller (CONTRACT.md §7). */
+/** `GET /`: lists the collections, operations and account paths that the caller may use (CONTRACT.md §7). */
 export const root: Endpoint = {
   run(exchange) {
     exchange.refuseQuery()
@@ -23,7 +23,7 @@ export const root: Endpoint = {
 /** Whether a service serves the admin UI. */
 export const hasPage = ({ page }: Pick<Service, 'page'>): boolean => page !== undefined
 
-/** `GET /_page`: the admin UI, the same for everyone (CONTRACT.md §11). */
+/** `GET /_page`: serves the admin UI, which is the same for everyone (CONTRACT.md §11). */
 export const page: Endpoint = {
   run(exchange) {
     exchange.refuseQuery()

@@ -12,20 +12,20 @@ import type { Call, Service } from '../../request/call.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Answer } from '../answer.js'
 
-/** The methods that the service answers, beside HEAD and OPTIONS. */
+/** The methods that the service answers, in addition to HEAD and OPTIONS. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
-/** The values that the placeholders of a path stand for. */
+/** The values of a path's placeholders. */
 export interface NamedByPath {
-  /** The collection of `:collection`. */
+  /** The collection that `:collection` names. */
   readonly collection: Collection
-  /** The id of `:id`. */
+  /** The value of `:id`. */
   readonly id: string
-  /** The accounts of the service; for paths below `/auth`. */
+  /** The accounts of the service. Only used for paths below `/auth`. */
   readonly auth: AuthPlan
 }
 
-/** The values of the placeholders in a path of this form. */
+/** The names of the values that a path of this form needs. */
 type NamedBy<Path extends string> =
   | (Path extends `${string}:collection${string}` ? 'collection' : never)
   | (Path extends `${string}:id` ? 'id' : never)
@@ -36,52 +36,57 @@ export interface Exchange {
   readonly call: Call
   /** The part of the URL's path before the service's own paths. */
   readonly prefix: string
-  /** The paths that this handler answers below `/auth`. */
+  /** The public paths below `/auth` that this handler answers. */
   readonly accountPaths: readonly string[]
-  /** A header of the request, by its name in lower case. */
+  /** Returns a header of the request by its name in lower case. */
   header(name: string): string | undefined
-  /** The client's address; `undefined` if it is unknown. */
+  /** Returns the client's address; `undefined` if it is unknown. */
   client(): string | undefined
-  /** The streams of changes; absent where no collection has any. */
+  /** The streams of changes; absent if no collection has changes. */
   readonly streams?: ChangeStreams | undefined
-  /** Describes the service to the caller, in JSON; absent without `openapi`. */
+  /** Returns the OpenAPI document of the service for the caller, as JSON; absent without `options.openapi`. */
   readonly describe?: (() => MaybePromise<KeptText>) | undefined
-  /** Asks the host again who sends the request; absent without `authenticate`. */
+  /** Asks the host again who sends the request; absent without `options.authenticate`. */
   readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
-  /** Reads the query of a caller. Throws `invalid_query`, also for a parameter that the endpoint does not have. */
+  /**
+   * Reads the query string for a caller with this access. Throws `invalid_query`, also for a parameter that the
+   * endpoint does not have.
+   */
   readQuery(access: ReadAccess): LinkedQuery
-  /** The query, parsed but not compiled. Throws `invalid_query`, as `readQuery` does. */
+  /** Parses the query string without compiling it. Throws `invalid_query`, as `readQuery` does. */
   readRaw(): RawQuery
-  /** Throws `invalid_query` for any parameter. */
+  /** Throws `invalid_query` if the request has any query parameter. */
   refuseQuery(): void
   /**
-   * Reads the body, after every other check of the request: query 400 · media type 415 · size 413 · JSON 400.
-   * If the endpoint has an envelope, the body is valid against it.
+   * Reads the body. It is called after every other check of the request and checks in this order: query 400 · media
+   * type 415 · size 413 · JSON 400. If the endpoint has an envelope, the body is also validated against it.
    */
   readBody(): MaybePromise<JsonObject>
 }
 
 /** The handler of one method of a route. */
 export interface Endpoint<Named extends keyof NamedByPath = never> {
-  /** The query parameters that it accepts. Default: none. */
+  /** The query parameters that the endpoint accepts. Default: none. */
   readonly parameters?: readonly ParameterName[]
-  /** The JSON Schema of the body, where the body is not a document. */
+  /** Returns the JSON Schema of the body. Absent if the body is a document. */
   readonly envelope?: (service: Pick<Service, 'plan' | 'accounts'>) => EnvelopeSchema
-  /** The validation errors of a body that its schema cannot express. */
+  /** Returns the validation errors of a body that its schema cannot express. */
   readonly judge?: (body: JsonObject, service: Service) => readonly Fault[]
-  /** Whether properties of its bodies may be dropped: then `Prefer: handling=strict` applies. */
+  /** Whether properties of its bodies may be dropped, so that `Prefer: handling=strict` has an effect. */
   readonly mayIgnore?: boolean
-  /** The parts of its collection that it reads: claims that decide about them are read with the session. */
+  /**
+   * The kind of its reads from the collection. The claims that decide about them are read together with the session.
+   */
   readonly reads?: Reads
-  /** The depth in the body at which documents begin. Default: the body is one. */
+  /** The level of the body at which documents begin. Default: the body itself is a document. */
   readonly depth?: number
-  /** Answers the request, in the order of errors of CONTRACT.md §2. */
+  /** Answers the request. Errors come in the order of CONTRACT.md §2. */
   run(exchange: Exchange, place: Pick<NamedByPath, Named>): MaybePromise<Answer>
 }
 
-/** The properties of a service on which its routes depend. */
+/** The properties of a service that its routes depend on. */
 export interface Routed extends Pick<Service, 'accounts' | 'deliver' | 'page'> {
-  /** Whether it serves an OpenAPI description. */
+  /** Whether the service has an OpenAPI document. */
   readonly isDescribed: boolean
 }
 
@@ -92,17 +97,17 @@ export interface Route {
   /** The path, with `:collection` and `:id` as placeholders. */
   readonly path: string
   readonly methods: Endpoints<keyof NamedByPath>
-  /** Whether a collection has this route. Default: each has it. */
+  /** Whether a collection has this route. Default: every collection has it. */
   readonly isIn?: (collection: Collection) => boolean
-  /** Whether a service has this route. Default: yes; without accounts, none below `/auth`. */
+  /** Whether a service has this route. Default: every service has it, but routes below `/auth` require accounts. */
   readonly isThere?: (service: Routed) => boolean
-  /** Whether its path stays unused where a collection does not have the route. */
+  /** Whether the path is reserved in collections that do not have this route: no other route answers it there. */
   readonly isReserved?: boolean
-  /** Whether `GET /` names the route: it is public with these accounts. Default: yes. */
+  /** Whether `GET /` lists the route, because it is public with these accounts. Default: yes. */
   readonly isOpen?: (auth: AuthPlan) => boolean
 }
 
-/** Creates a route of the table: its endpoints receive only the values of the path's placeholders. */
+/** Creates a route of the table. Its endpoints receive only the values of the path's placeholders. */
 export const route = <Path extends string>(
   path: Path,
   methods: Endpoints<NamedBy<Path>>,

@@ -25,7 +25,9 @@ import { openapi } from './openapi.js'
 import { hasPage, page, root } from './root.js'
 import { type Route, route } from './route.js'
 
-/** All routes. The first path that matches is taken. HEAD is handled like GET, and OPTIONS for every path. */
+/**
+ * All routes. The first route whose path matches is used. HEAD is handled like GET; OPTIONS is answered for every path.
+ */
 export const ROUTES: readonly Route[] = [
   route('/', { GET: root }),
   route('/_batch', { POST: batch }),
@@ -47,7 +49,7 @@ export const ROUTES: readonly Route[] = [
   route('/:collection', { GET: list, POST: create }),
   route('/:collection/count', { GET: count }),
   route('/:collection/changes', { GET: changes }, { isIn: ({ hasChanges }) => hasChanges, isReserved: true }),
-  // Secrets are hashed one by one, so a collection with secrets has no bulk create.
+  // Secrets are hashed one after another, so a collection with a secret has no bulk create.
   route('/:collection/bulk', { POST: bulk }, { isIn: ({ hashes }) => hashes.length === 0 }),
   route('/:collection/:id', { GET: read, PATCH: patch, PUT: put, DELETE: remove }),
 ]

@@ -55,10 +55,7 @@ export async function listSessions(
 /** The sessions after a position. */
 interface FoundSessions {
   readonly found: readonly StoredDocument[]
-  /**
-   * The number of sessions up to that position that began at the same time as the last of them: the offset at which to
-   * resume.
-   */
+  /** The number of sessions already passed that began at the same time as the last session before `found`. */
   readonly passed: number
 }
 

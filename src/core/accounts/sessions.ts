@@ -34,7 +34,7 @@ export function findSession(
   return findHeld({ by: service, store, auth, id: digestToken(token), along })
 }
 
-/** Like `findSession`, for the session with an id (the digest of its token). */
+/** Finds a session like `findSession`, but by its id (the digest of its token). */
 export const resumeSession = (
   by: SessionSources,
   store: Store,

@@ -47,7 +47,7 @@ export interface Answer {
 /** Answers a request; synchronously if it need not wait for anything. It neither throws nor rejects. */
 export type Respond = (incoming: IncomingRequest) => MaybePromise<Answer>
 
-/** Whether a body is written in parts. */
+/** Whether a body is a stream, which is written in parts. */
 export const isStream = (body: Answer['body']): body is TextStream =>
   typeof body === 'object' && body !== null && !(body instanceof Uint8Array)
 

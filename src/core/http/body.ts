@@ -19,7 +19,8 @@ export const parseInTurn = (
   depth: number,
   signal: () => AbortSignal,
 ): MaybePromise<JsonObject> =>
-  // A generator function written here would be created for each body, which is slow.
+  // The generator function is declared outside, because an inline one would be created again for each body, which is
+  // slow.
   runSliced((slice) => parseInSlices(bytes, depth, slice), signal)
 
 function* parseInSlices(bytes: Uint8Array, depth: number, slice: Slice): Sliced<JsonObject> {
@@ -78,7 +79,7 @@ function markUnderflows(text: string): string {
       if (i < 0) break
       continue
     }
-    // A number can begin only here.
+    // A number can begin only with a minus sign or a digit.
     const code = text.charCodeAt(i)
     if (code !== 0x2d && (code < 0x30 || code > 0x39)) continue
     NUMBER.lastIndex = i
@@ -161,7 +162,7 @@ export const forbidProto = (path: string): Fault => ({
 /** Returns the path to the first property `__proto__` inside a value; `undefined` if there is none. */
 export function findProto(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  // An inherited property is not JSON, and is never named `__proto__`.
+  // The loop may include inherited properties, but none of them is named `__proto__`.
   for (const name in value) {
     const found = name === '__proto__' ? '' : findProto((value as JsonObject)[name])
     if (found !== undefined) return toPointerPart(name) + found

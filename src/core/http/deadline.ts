@@ -63,7 +63,7 @@ export class RequestDeadline implements Deadline {
   }
 }
 
-/** The limits of some work. */
+/** The limits of work that runs with a deadline. */
 export interface Limit<T> {
   readonly seconds: number
   /** Calls `listener` when the client disconnects; returns a function that stops listening. */

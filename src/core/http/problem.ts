@@ -88,7 +88,7 @@ export function toProblem(error: ServiceError, requestId: string): Answer {
 export const internalError = (): ServiceError =>
   new ServiceError('internal_error', 'The cause is in the log of the service, under this requestId.')
 
-/** Returns the response to a call of the handler without a valid request. */
+/** Returns the response to a caller of the handler that passed no valid request. */
 export function internalProblem(requestId: string): Answer {
   const { headers, ...problem } = toProblem(internalError(), requestId)
   const always = { 'x-content-type-options': 'nosniff', vary: 'Authorization', 'cache-control': 'no-store' }

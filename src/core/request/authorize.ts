@@ -47,8 +47,8 @@ export function authorizeRead(call: Call, collection: Collection): ReadAccess {
 }
 
 /**
- * Whether registration is closed and a create in this collection would be a registration (CONTRACT.md §4), regardless
- * of the rules.
+ * Whether a create is rejected because registration is closed (regardless of the rules): an anonymous create in the
+ * collection of accounts is a registration (CONTRACT.md §4).
  */
 export const isClosedTo = ({ caller, service: { accounts } }: Enquiry, collection: Collection): boolean =>
   caller === null && accounts?.users === collection && !accounts.register
@@ -91,7 +91,7 @@ export const authorizeCreate = (call: Call, collection: Collection): Permit =>
 export const authorizeClaim = (call: Call, collection: Collection): Permit =>
   permitToCreate(call, collection, collection.name === USERS)
 
-/** `isBarred`: the create is forbidden whatever the rules say. */
+/** `isBarred`: the create is forbidden, regardless of the rules. */
 function permitToCreate(call: Call, collection: Collection, isBarred: boolean): Permit {
   const isClosed = isClosedTo(call, collection)
   const rules = isClosed ? NO_RULES : rulesToCreate(call, collection)

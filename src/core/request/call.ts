@@ -113,7 +113,7 @@ interface CallParts {
   readonly deadline: Deadline
   readonly store: Store
   readonly caller: KnownCaller | null
-  /** The session of a caller who signed in by a token of the service. */
+  /** The session of a caller who signed in with a token of the service. */
   readonly session: Session | undefined
   /** Claims that were already read with the session. */
   readonly claims?: InSession['claims'] | undefined

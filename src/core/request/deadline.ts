@@ -6,8 +6,8 @@ export type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 
 /** The deadline of work. */
 export interface Deadline {
   /**
-   * Aborts on timeout, or when the client disconnects; a write aborts on disconnect only while its body arrives.
-   * Created when first needed.
+   * The signal aborts on timeout or when the client disconnects; for a write, a disconnect only counts while its body
+   * arrives. It is created when first needed.
    */
   readonly signal: AbortSignal
   /**

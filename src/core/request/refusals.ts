@@ -99,7 +99,7 @@ export const relocate = (
     cause,
   })
 
-/** Creates the error for a write in whose every attempt concurrent writes came first. */
+/** Creates the error for a write that lost all its attempts to concurrent writes. */
 export const overtaken = (): ServiceError =>
   new ServiceError('overloaded', 'Too many concurrent writes. Try again.')
 

@@ -281,8 +281,8 @@ class DeadlineStore implements Store {
             return done
           }
           const broken = judging[result.step - steps.length]
-          // The next attempt checks its references again and can then report the one that is broken by its path in
-          // the body.
+          // Usually the write is retried first: the next attempt checks the references again, and can report a broken
+          // one with its path in the body.
           if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
           return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
             this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),

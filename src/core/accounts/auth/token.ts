@@ -36,5 +36,5 @@ const { process } = globalThis as {
 }
 const builtIn = process?.getBuiltinModule?.('node:crypto')?.hash
 
-/** The digest that is stored instead of a token. */
+/** Returns the digest that is stored instead of a token. */
 export const digestToken = (token: string): string => digest(token)

@@ -44,7 +44,7 @@ interface Lane {
   waiting: number
 }
 
-/** Creates the turns of a process. `now` returns milliseconds since 1970. */
+/** Creates the object that limits the sign-in attempts of a process. `now` returns milliseconds since 1970. */
 export const createTurns = (now: () => number): Turns => new LedgerTurns(now)
 
 class LedgerTurns implements Turns {

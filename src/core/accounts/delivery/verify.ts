@@ -45,7 +45,7 @@ interface Reset {
  */
 export async function resetSecret(call: Call, auth: AuthPlan, { token, next }: Reset): Promise<SignedIn> {
   const { users, secret } = auth
-  // An invalid token must not cost a hash.
+  // The token is checked before the hashing, so that an invalid token does not cost a hash.
   await findDelivered(call, auth, token, ['reset'])
   const hashes = await hashSecrets(call, [[secret.name, next]])
   const run = (own: Call) => own.store.write(() => planReset(own, auth, token, hashes))
@@ -146,8 +146,8 @@ export async function verify(
 }
 
 /**
- * Whether the secret may have changed between two reads of the account. A renewed hash of the same secret keeps its
- * stamp.
+ * Whether the secret may have changed between two reads of the account. If only its hash was renewed, the stamp is the
+ * same.
  */
 const hasOtherSecret = ({ secret }: AuthPlan, now: StoredDocument, before: StoredDocument): boolean =>
   readStamp(now) !== readStamp(before) && readHash(now, secret.name) !== readHash(before, secret.name)

@@ -15,7 +15,7 @@ import { Observation } from './observation.js'
 /** Answers a request and records its data in `observation`. */
 export type RespondObserved = (incoming: IncomingRequest, observation: Observation) => MaybePromise<Answer>
 
-/** Calls `observe` for each request, once, when it is over (CONTRACT.md §8, "Observe"). */
+/** Calls `observe` once for each request, when the request is over (CONTRACT.md §8, "Observe"). */
 export const observeRequests =
   (respond: RespondObserved, observe: Observe, logger: Logger): Respond =>
   (incoming) => {

@@ -38,7 +38,7 @@ interface RouteNode {
   readonly names: Map<string, RouteNode>
   /** The next node for a part that is the `_id` of a document. */
   rest?: RouteNode
-  /** The route that ends here. */
+  /** The route whose path ends at this node. */
   found?: FoundRoute
 }
 

@@ -9,8 +9,8 @@ const MIN_PATIENCE = 100
 export const MAX_PATIENCE = 250
 
 /**
- * The number of slow writers in succession after which some waiting writers try without a turn: one more of them each
- * time.
+ * The number of slow writers in succession after which waiting writers are let in without a turn: one more for each
+ * further slow writer.
  */
 const MOST_SLOW = 4
 

@@ -9,7 +9,7 @@ const COURTESY = 8
 /** The longest such pause, in milliseconds, on average. */
 const MAX_PAUSE = 50
 
-/** The deadline of a waiting writer. */
+/** The caller and the deadline of a waiting writer. */
 export interface TurnLimit {
   /** The caller. The queue serves callers in turn. */
   readonly caller?: QueueCaller | undefined
@@ -122,5 +122,5 @@ export class Turn {
   }
 }
 
-// Read at load time: a fake clock of a test must not stop these timers.
+// Read at load time, so that a fake clock in a test does not stop these timers.
 const [later, never] = [setTimeout, clearTimeout]

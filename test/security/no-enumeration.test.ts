@@ -269,7 +269,7 @@ describe.each(useStorages())('in %s, an account', (_, create) => {
       expect(seen.before.filter((call) => call === 'hash')).toHaveLength(1)
     }
     const refused = ({ logged }: World) =>
-      logged.filter(([message]) => message === 'a registration was refused')
+      logged.filter(([message]) => message === 'a registration failed, but its client got the usual response')
     expect([refused(known).length, refused(unknown).length]).toEqual([1, 2])
     const admin = { caller: { id: 'an admin', roles: ['admin'] } }
     expect((await unknown.send('GET /users/count', admin)).body.total).toBe(2)

@@ -29,7 +29,7 @@ export function findRoles(plan: ServicePlan): RolePlan {
     ])
   const field = auth.users.fields.find(({ name }) => name === auth.users.roleField)
   if (!field)
-    throw new ConfigError([{ path: '/auth/roleField', message: 'does not name a field that holds roles' }])
+    throw new ConfigError([{ path: '/auth/roleField', message: 'must name the field that holds roles' }])
   return { auth, field, plan }
 }
 
@@ -118,7 +118,7 @@ export function findVerifiable({ auth }: ServicePlan): AuthPlan {
   throw new ConfigError([
     {
       path: '/auth/verifiedField',
-      message: 'is required: it names the field that holds the time since which an account is verified',
+      message: 'is required: it names the field that holds the time at which an account was verified',
     },
   ])
 }

@@ -85,7 +85,10 @@ async function registerQuietly(
     // The configuration allows no other unique field here, but a hook may set one.
     const at = toPointerPart(auth.identifier.name)
     const isTaken = isRefusal(thrown) && !isBeside(thrown) && thrown.errors.some(({ path }) => path === at)
-    if (!isTaken) call.service.logger.error('a registration was refused', { cause: thrown })
+    if (!isTaken)
+      call.service.logger.error('a registration failed, but its client got the usual response', {
+        cause: thrown,
+      })
     return { ...planned, isTaken: true }
   }
 }

@@ -145,7 +145,9 @@ export function refuseFull(ledger: Ledger, stored: StoredDocument | undefined, n
 
 /** Creates the error for a ledger without a free place. `wait` is in milliseconds. */
 export const tooMany = (wait: number): ServiceError =>
-  new ServiceError('too_many_attempts', 'Too many attempts. Wait.', { retryAfter: Math.ceil(wait / 1000) })
+  new ServiceError('too_many_attempts', 'Too many attempts. Try again later.', {
+    retryAfter: Math.ceil(wait / 1000),
+  })
 
 const overloaded = (): ServiceError =>
   new ServiceError('overloaded', 'Too many sign-in attempts are running. Try again in a moment.')

@@ -37,18 +37,18 @@ function findVerifiedField(
   }
   if (field.definition === UNSURE) return null
   if (field.type !== 'timestamp') {
-    place.fault(`must name a timestamp, and ${JSON.stringify(verifiedField)} is ${describeType(field)}`)
+    place.fault(`must name a timestamp field, but ${JSON.stringify(verifiedField)} is ${describeType(field)}`)
     return null
   }
   for (const attribute of FOREIGN_ATTRIBUTES) {
     const written = new Map<string, unknown>(Object.entries(field.definition)).get(attribute)
     if (written === undefined || written === false) continue
     place.fault(
-      `must name a field without "${attribute}", and ${JSON.stringify(verifiedField)} has ${JSON.stringify(written)}: only the service sets and removes it`,
+      `must name a field without "${attribute}", because only the service sets and removes its value, but ${JSON.stringify(verifiedField)} has "${attribute}": ${JSON.stringify(written)}`,
     )
   }
   if (users && isInUniqueIndex(users, field) && !('unique' in field.definition && field.definition.unique))
-    place.fault(`must name a field without a unique index, and ${JSON.stringify(verifiedField)} is in one`)
+    place.fault(`must name a field without a unique index, but ${JSON.stringify(verifiedField)} is in one`)
   return field
 }
 
@@ -82,12 +82,15 @@ export function checkRequireVerified(
   if ((config.verifiedField ?? null) === null && !isUnsure('/auth/verifiedField'))
     place.fault('needs auth.verifiedField')
   if (!hasDeliver)
-    place.fault('needs options.deliver (the command: --deliver): otherwise no account can be verified')
+    place.fault(
+      'needs options.deliver (on the command line: --deliver): without it, no account can be verified',
+    )
   const isFaulty = (at: string): boolean =>
     faults.some(({ path }) => path === at || path.startsWith(`${at}/`))
   const at = `/collections/${USERS}`
   if (!auth) {
-    if (!isFaulty('/auth') && !isFaulty(at) && !isUnsure(at)) place.fault(`"${USERS}" keeps no accounts`)
+    if (!isFaulty('/auth') && !isFaulty(at) && !isUnsure(at))
+      place.fault(`needs accounts: "${USERS}" must have a hash field`)
     return
   }
   if (isFaulty(`${at}/schema`) || isFaulty(`${at}/indexes`)) return
@@ -104,7 +107,7 @@ export function checkRequireVerified(
   for (const { field, what } of telling) {
     const { name, definition } = field
     if (!('default' in definition) || definition.default === undefined) continue
-    const message = `with auth.requireVerified, a default would tell ${what}`
+    const message = `with auth.requireVerified, a default is not allowed here, because it would reveal ${what}`
     report.at('collections').at(USERS).at('schema').at(name).at('default').fault(message)
   }
 }
@@ -113,13 +116,13 @@ const writes = (rule: Rule, name: string, { users }: AuthPlan): boolean =>
   rule.set.has(name) || acceptsProperty(rule, name, users)
 
 const judgeCreate = ({ users }: AuthPlan): readonly string[] =>
-  users.permissions.create.get(SIGNED_IN) ? ['accounts come from registration and from roles alone'] : []
+  users.permissions.create.get(SIGNED_IN) ? ['only registration and roles may create accounts'] : []
 
 function judgeIdentifier(auth: AuthPlan, subject: string): readonly string[] {
   const { users, identifier } = auth
   const rule = users.permissions.update.get(subject)
   return rule && writes(rule, identifier.name, auth)
-    ? [`only roles may write ${identifier.name}: it would tell whether a value is taken`]
+    ? [`only roles may write ${identifier.name}, because a write reveals whether a value is taken`]
     : []
 }
 
@@ -148,7 +151,9 @@ function findTelling(
   )
   return users.fields.flatMap((field) => {
     if (holding.has(field.name))
-      return [{ field, what: `whether there is an account, for what it refers to is held` }]
+      return [
+        { field, what: 'that an account refers to a document, which then cannot be deleted or changed' },
+      ]
     const isTelling = field.name !== identifier.name && isInUniqueIndex(users, field)
     return isTelling ? [{ field, what: 'whether its value is taken' }] : []
   })
@@ -158,7 +163,7 @@ function judgeRegistration(auth: AuthPlan, telling: readonly RevealingField[]): 
   const rule = auth.users.permissions.create.get(EVERYONE)
   return telling
     .filter(({ field }) => rule && writes(rule, field.name, auth))
-    .map(({ field, what }) => `registration may not give ${field.name}: it would tell ${what}`)
+    .map(({ field, what }) => `registration may not accept ${field.name}, because it would reveal ${what}`)
 }
 
 const MINUTE = 60 * 1000
@@ -210,7 +215,9 @@ export function compileAuth(
   if (identifier && identifier.name === auth.roleField) {
     report
       .at('roleField')
-      .fault(`${JSON.stringify(identifier.name)} is the identifier: anyone who registers could choose a role`)
+      .fault(
+        `must not name ${JSON.stringify(identifier.name)}, which is the identifier: anyone who registers could choose a role`,
+      )
   }
   const verified = findVerifiedField(auth, users, isUnsure, report)
   if (!users || !identifier || !secret) return null
@@ -244,10 +251,10 @@ function findField(
   if (name !== undefined) {
     const found = candidates.find((field) => field.name === name)
     if (!found && !unsure.some((field) => field.name === name)) {
-      const allowed = names.length > 0 ? `one of ${names.join(', ')}` : `a ${kind}, but there is none`
+      const allowed = names.length > 0 ? `it may be ${names.join(' or ')}` : `there is no such field`
       const field = fields.find((one) => one.name === name)
       place.fault(
-        `must name a ${kind} of "${USERS}", and ${JSON.stringify(name)} is ${field ? describeField(field) : 'none'}: ${allowed}${suggest(name, names)}`,
+        `must name a ${kind} of "${USERS}", but ${JSON.stringify(name)} is ${field ? describeField(field) : 'not a field'}: ${allowed}${suggest(name, names)}`,
       )
     }
     return found
@@ -257,7 +264,7 @@ function findField(
   place.fault(
     candidates.length === 0
       ? `"${USERS}" has no ${kind}, which accounts need`
-      : `"${USERS}" has several: name one of ${names.join(', ')} as auth.${attribute}`,
+      : `"${USERS}" has several ${kind}s: choose one of ${names.join(', ')} as auth.${attribute}`,
   )
   return undefined
 }
@@ -288,7 +295,7 @@ export function checkRoleField(
     return
   } else if (definition.type !== 'string') {
     place.fault(
-      `must name a field of type string, or an array of strings, and ${JSON.stringify(roleField)} is ${definition.type === 'array' ? `an array of ${definition.items.type}` : `of type ${definition.type}`}`,
+      `must name a field of type string or an array of strings, but ${JSON.stringify(roleField)} is ${definition.type === 'array' ? `an array of ${definition.items.type}` : `of type ${definition.type}`}`,
     )
   }
 }

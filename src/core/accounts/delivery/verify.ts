@@ -108,7 +108,7 @@ export async function findDelivered(
 const invalidDelivered = (): ServiceError =>
   new ServiceError(
     'invalid_delivered_token',
-    'The token is wrong, used, expired or belongs to another account.',
+    'The token is wrong, expired or already used, or it belongs to another account.',
   )
 
 /** A delivered token, and the current secret of its account. */

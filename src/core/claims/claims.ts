@@ -39,7 +39,7 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     const key = JSON.stringify([claim, caller])
     if (heard.get(key)) return
     heard.set(key, true)
-    const message = `the claim ${claim} has more than ${MAX_CLAIMED} documents: the oldest count`
+    const message = `the claim ${claim} has more than ${MAX_CLAIMED} documents, so only the oldest of them are used`
     logger.warn(message, { caller })
   }
   const read = (claim: Claim, binding: Binding, store: Store): MaybePromise<ClaimValues | undefined> => {
@@ -190,7 +190,7 @@ export class ReadClaims implements HeldClaims {
   }
 
   get(name: string): ClaimValues | undefined {
-    if (!this.#read.has(name)) throw new Error(`the claim ${name} is used, but was not read`)
+    if (!this.#read.has(name)) throw new Error(`the claim ${name} is used before it was read`)
     return this.#read.get(name)
   }
 

@@ -90,7 +90,7 @@ function compileTake(take: string, { fields }: Collection, place: ConfigReport):
     return { taken: { ...field.ref, type }, take: compileField(field.ref) }
   }
   place.fault(
-    `${JSON.stringify(take)} ${field ? `is ${describeType(field)}, not a field of single values` : unknown(take, fields)}`,
+    `${JSON.stringify(take)} ${field ? `is ${describeType(field)}, but must be a field with a single value` : unknown(take, fields)}`,
   )
   return undefined
 }

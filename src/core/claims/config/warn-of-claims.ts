@@ -69,8 +69,8 @@ function findLoose(
     const one = holdsIds(field)
     const other = holdsIdsOf(claim, written[claim.name]?.take, collections)
     if (one === other) return []
-    const text = one ? `what ${variable} holds` : path
-    return [`${text} is text, not a reference: once a document is deleted, anyone may choose its _id again`]
+    const text = one ? `${variable} contains strings, not references` : `${path} is a string, not a reference`
+    return [`${text}: after a document is deleted, anyone may create one with the same _id`]
   })
 }
 
@@ -124,12 +124,12 @@ export function warnOfClaims(
     for (const subject of subjectsOf(judged, givesItself))
       place.fault(
         'self_given_claim',
-        `${subject} may give itself this claim in ${claim.from}; prevent it by a check of ${take} with a claim, or by a reference with a match`,
+        `${subject} may write documents in ${claim.from} that give this claim to the writer; prevent it by a check that compares ${take} with a claim, or by a reference with a match`,
       )
     for (const subject of subjectsOf(judged, givesOthers))
       place.fault(
         'unbounded_claim',
-        `${subject} may create any number of these documents in ${claim.from} for another user, and only the oldest count`,
+        `${subject} may create any number of these documents in ${claim.from} for another user, although only the oldest are used`,
       )
   }
 }
@@ -158,8 +158,8 @@ function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): v
   ].filter((path) => !path.includes('.'))
   const mend =
     names.length > 0
-      ? `${claim.from} could have "indexes": [{ "fields": ${JSON.stringify(names)} }]`
-      : `it could ask for one value of an indexed field of ${claim.from}`
+      ? `add "indexes": [{ "fields": ${JSON.stringify(names)} }] to ${claim.from}`
+      : `let it require one value of an indexed field of ${claim.from}`
   place
     .at('where')
     .fault(

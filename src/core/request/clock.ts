@@ -12,7 +12,7 @@ export const readClock =
     const present = now()
     if (typeof present === 'number') return present
     ignoreFailure(present)
-    throw new TypeError('options.now must return milliseconds')
+    throw new TypeError('options.now must return a number of milliseconds')
   }
 
 /** Creates a clock that returns the time of `now` (milliseconds since 1970) in stored form. */

@@ -112,11 +112,14 @@ export const inUse = (): ServiceError =>
 
 /** Creates the error for a change after which documents that refer to the changed document would no longer match it. */
 export const disagreeing = (): ServiceError =>
-  new ServiceError('reference_in_use', 'Documents that refer to this one must match it.')
+  new ServiceError('reference_in_use', 'Documents that refer to this one would no longer match it.')
 
 /** Creates the error for a token that has no valid session. */
 export const invalidToken = (): ServiceError =>
-  new ServiceError('invalid_token', 'The token is malformed, expired or ended. Sign in again.')
+  new ServiceError(
+    'invalid_token',
+    'The token is malformed or expired, or its session has ended. Sign in again.',
+  )
 
 /** The codes of errors that report a failure of the service. All other errors are decisions about the request. */
 const FAILURES: readonly string[] = ['internal_error', 'overloaded', 'storage_unavailable', 'outcome_unknown']

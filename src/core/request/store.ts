@@ -201,7 +201,7 @@ export const createLog =
   (adapter: StorageAdapter): ReadLog =>
   async (after, query) => {
     const page = await adapter.changes?.(after, query)
-    if (!page) throw new Error('the storage keeps no changes')
+    if (!page) throw new Error('the storage keeps no log of changes')
     return page
   }
 

@@ -92,7 +92,7 @@ export class Line {
       }
       const refuse = (): void => {
         stop(looking)
-        reject(new ServiceError('overloaded', 'Too many writes of one document wait. Try again.'))
+        reject(new ServiceError('overloaded', 'Too many writes of the same document are waiting. Try again.'))
       }
       this.#waiting.add({ writer, letIn, refuse }, caller)?.refuse()
       if (this.#timer === undefined) this.watch()

@@ -306,7 +306,7 @@ describe('the end of a request', () => {
     await until(() => events.length > 0)
     expect(events).toMatchObject([{ status: 200, aborted: true }])
     const requestId = events[0]?.requestId
-    expect(logged).toContainEqual(['a stream broke', expect.objectContaining({ requestId })])
+    expect(logged).toContainEqual(['a response stream failed', expect.objectContaining({ requestId })])
   })
 
   test('comes when a stream is given up', async () => {

@@ -43,7 +43,7 @@ const CODING = /--?(?:gzip|br|zstd|deflate)"$/
 function isListed(header: string, etag: string): boolean {
   if (header.trim() === '*') return true
   if (!isTagList(header)) {
-    throw new ServiceError('precondition_failed', 'If-Match and If-None-Match take entity tags, or *.')
+    throw new ServiceError('precondition_failed', 'If-Match and If-None-Match must contain entity tags or *.')
   }
   // Matches the tags without `W/`, which is outside the quotes.
   const tags = header.match(/"[^"]*"/g) ?? []

@@ -22,13 +22,13 @@ function findNodeResponse(request: unknown, second: unknown): NodeResponse | und
 /** Creates the error for a host that calls the handler with Node's request and response. */
 const calledByNode = (): TypeError =>
   new TypeError(
-    "the handler takes a web-standard Request and was called with Node's request and response: use toNodeHandler(handler) of collection-service/node instead",
+    "the handler must be called with a web-standard Request, but was called with Node's request and response: use toNodeHandler(handler) of collection-service/node instead",
   )
 
 /** Creates the error for a host that calls the handler with anything else than a `Request`. */
 const calledWithout = (): TypeError =>
   new TypeError(
-    'the handler takes a web-standard Request and was called with something else: in Hono, write handler(c.req.raw)',
+    'the handler must be called with a web-standard Request, but was called with something else: in Hono, write handler(c.req.raw)',
   )
 
 const isHolder = (value: unknown): value is { readonly [name: string]: unknown } =>
@@ -221,7 +221,7 @@ async function readRequestBody(
 function requireUnread(request: Request): void {
   if (request.bodyUsed || request.body?.locked) {
     throw new TypeError(
-      'the host has read the body of this request: pass new Request(request, { body: JSON.stringify(body) })',
+      'the host has already read the body of this request: pass new Request(request, { body: JSON.stringify(body) })',
     )
   }
 }

@@ -95,15 +95,15 @@ const isStorable = (text: unknown): text is string => typeof text === 'string' &
  */
 export function checkCaller(caller: unknown): KnownCaller | null {
   if (caller === null) return null
-  if (!isObject(caller)) throw new TypeError('a caller must be an object, or null for an anonymous one')
+  if (!isObject(caller)) throw new TypeError('a caller must be an object, or null for an anonymous caller')
   // Each property is read only once, because a getter could return another value after the check.
   const { id, roles, ...fields } = caller
   if (!isCreator(id)) throw new TypeError(`the "id" of a caller must be ${STORABLE}, of at most 1,024 bytes`)
   if (roles === undefined) return fromHost({ id, ...fields })
   if (!Array.isArray(roles) || !Array.from(roles).every(isStorable)) {
-    throw new TypeError(`the "roles" of a caller must be an array, each of them ${STORABLE}`)
+    throw new TypeError(`the "roles" of a caller must be an array in which each element is ${STORABLE}`)
   }
   return fromHost({ id, roles: [...roles], ...fields })
 }
 
-const STORABLE = 'a string without NUL and lone surrogates'
+const STORABLE = 'a string without NUL or lone surrogates'

@@ -14,9 +14,9 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   method_not_allowed: [405, 'The method is not allowed here'],
   request_timeout: [408, 'The request took too long to arrive'],
   unique_violation: [409, 'The value is taken'],
-  reference_in_use: [409, 'The document is referred to'],
-  cascade_too_large: [409, 'Too many documents refer to it'],
-  refused: [409, 'Refused'],
+  reference_in_use: [409, 'Other documents refer to the document'],
+  cascade_too_large: [409, 'Too many documents refer to the document'],
+  refused: [409, 'The application rejected the write'],
   precondition_failed: [412, 'The document is not as expected'],
   body_too_large: [413, 'The body is too large'],
   document_too_large: [413, 'The document is too large'],
@@ -26,7 +26,7 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   internal_error: [500, 'Something went wrong'],
   overloaded: [503, 'Too busy'],
   storage_unavailable: [503, 'The storage cannot be reached'],
-  outcome_unknown: [503, 'The storage was lost during a write'],
+  outcome_unknown: [503, 'The outcome of the write is unknown'],
 }
 
 /** Returns the status and the title of error responses with a code. */
@@ -55,7 +55,7 @@ function headersOf({ code, retryAfter = RETRY_AFTER }: ServiceError): { readonly
 /** The details that replace the message of a storage's own error, which may reveal more than a client should know. */
 const STORAGE_DETAILS: { readonly [code: string]: string } = {
   storage_unavailable: 'The storage does not answer.',
-  outcome_unknown: 'The storage did not confirm the write: it may have happened.',
+  outcome_unknown: 'The storage did not confirm the write. It may have taken effect.',
 }
 
 /** Whether a client may see an error. Excluded are `internal_error` and codes that this release does not know. */

@@ -320,7 +320,10 @@ class Responder {
       stopListening()
       answering?.end()
       if (thrown !== undefined)
-        this.#service.logger.error('a stream broke', { requestId: idOf(observation), cause: thrown })
+        this.#service.logger.error('a response stream failed', {
+          requestId: idOf(observation),
+          cause: thrown,
+        })
     })
     stopListening = incoming.onGone(() => observed.cancel())
     return observed
@@ -381,7 +384,7 @@ const forbidStoring = (answer: Answer): Answer =>
     : addHeaders(answer, NO_STORE)
 
 function refuseMethod(allow: string, observation: Observation | undefined): Answer {
-  const error = new ServiceError('method_not_allowed', `Allowed here: ${allow || 'nothing'}.`)
+  const error = new ServiceError('method_not_allowed', `Allowed methods: ${allow || 'none'}.`)
   observation?.fail(error.code)
   return addHeaders(toProblem(error, idOf(observation)), { allow, ...NO_STORE })
 }

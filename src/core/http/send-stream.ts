@@ -80,7 +80,7 @@ export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array>
       // An endless stream needs no timeout, because it limits its own backlog.
       if (isEndless(stream)) return
       timer = setTimeout(() => {
-        controller.error(new Error('the client of this stream reads nothing'))
+        controller.error(new Error('the client of this stream has stopped reading'))
         stream.cancel()
       }, IDLE_MILLISECONDS)
       // A stream that is not read must not keep the process alive.

@@ -76,7 +76,7 @@ test('sends a header that is named twice as a list', async () => {
     'if-match: "x"',
   ]
   // Each alone is one.
-  expect(await run(...PATCH, ...sent)).toContain('take entity tags, or *.')
+  expect(await run(...PATCH, ...sent)).toContain('must contain entity tags or *.')
 })
 
 test.each<

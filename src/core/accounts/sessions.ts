@@ -145,7 +145,10 @@ export async function resumeSessions(
   return found
 }
 
-/** Finds a session again whose stamp was not that of its user: perhaps it was read just before its stamp changed. */
+/**
+ * Reads a session again if its stamp was not that of its user, because it may have been read just before its stamp
+ * changed.
+ */
 async function findAlone(sought: SoughtSession): Promise<Session | undefined> {
   try {
     return (await findHeld(sought)).session

@@ -25,7 +25,7 @@ const calledByNode = (): TypeError =>
     "the handler must be called with a web-standard Request, but was called with Node's request and response: use toNodeHandler(handler) of collection-service/node instead",
   )
 
-/** Creates the error for a host that calls the handler with anything else than a `Request`. */
+/** Creates the error for a host that calls the handler with anything other than a `Request`. */
 const calledWithout = (): TypeError =>
   new TypeError(
     'the handler must be called with a web-standard Request, but was called with something else: in Hono, write handler(c.req.raw)',

@@ -106,8 +106,8 @@ function permitToCreate(call: Call, collection: Collection, isBarred: boolean): 
 const NO_RULES: readonly Rule[] = []
 
 /**
- * Returns the permit to change or delete a document. It may have no rules: the document then decides between 404 and
- * 403. Throws `unauthenticated` for an anonymous caller if `*` is not granted the operation.
+ * Returns the permit to change or delete a document. If the permit has no rules, the response is 404 or 403, depending
+ * on the document. Throws `unauthenticated` for an anonymous caller if `*` is not granted the operation.
  */
 export function authorizeWrite(call: Call, collection: Collection, operation: 'update' | 'delete'): Permit {
   const { caller } = call
@@ -140,7 +140,7 @@ export function attempt<P extends Permit, T>(
   return steadily(call, judge)
 }
 
-/** The most times that one request is evaluated because the caller's account has changed. */
+/** The most evaluations of one request whose caller's account keeps changing. */
 const MAX_ACCOUNTS = 10
 
 /**

@@ -26,7 +26,9 @@ export interface KeptSession {
 /** The cached sessions by id. */
 export type KeptSessions = BoundedMap<string, KeptSession>
 
-/** The parts that finding a session needs: a clock, the cache, and the claims that are read together with it. */
+/**
+ * The parts that finding a session needs: a clock, the cache of sessions, and the claims that are read with a session.
+ */
 export interface SessionSources {
   now(): number
   readonly sessions: KeptSessions

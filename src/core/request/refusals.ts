@@ -67,8 +67,8 @@ export const brokenReference = (reference: Reference | undefined, at = ''): Serv
   invalid(reference ? [unknownReference({ ...reference, path: at + reference.path })] : [])
 
 /**
- * Creates the error for unique values that are taken. `at` is the path of the document in the body; `others` describes,
- * in words, further taken fields that the caller may not see.
+ * Creates the error for unique values that are taken. `at` is the path of the document in the body; `others` names, in
+ * general words, further taken fields, whose names the caller may not know.
  */
 export const conflict = (fields: readonly string[], at = '', others?: string): ServiceError => {
   const paths = fields.map((field) => `${at}/${field}`)

@@ -63,7 +63,7 @@ export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptE
   }
 }
 
-/** Runs a task in a thread, and keeps the process alive until it is done. Rejects when the thread exits. */
+/** Runs a task in a thread, and keeps the process alive until the task is done. Rejects when the thread exits. */
 function ask(worker: Thread, task: Task): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const finish = (): void => {

@@ -48,7 +48,7 @@ export async function changeIdentifier(
   const to = String(normalise(auth.identifier, next))
   behind(call, async (own) => {
     // The notice takes its place first, because whether it gets one must not depend on who owns the new identifier.
-    // Notice and token take their places at the same time `at`. Otherwise, once the older place expires, the next
+    // The places of notice and token count from the same time `at`. Otherwise, once the older place expires, the next
     // deliveries would reveal whether the new identifier has an owner.
     const at = own.service.now()
     const notice = { kind: 'identifier-changing', to: present, user } as const

@@ -88,7 +88,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
     return { _id: nameLedger('attempts', identifier), window: WINDOW, most: MAX_FROM_ANYWHERE, taker }
   }
 
-  /** Waits until an attempt may begin; returns the ledger as it was before. */
+  /** Waits until an attempt may begin; returns the ledger as it was stored before the attempt. */
   const begin = async (
     { store, deadline }: AttemptContext,
     ledger: Ledger,

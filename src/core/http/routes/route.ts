@@ -72,10 +72,11 @@ export interface Endpoint<Named extends keyof NamedByPath = never> {
   readonly envelope?: (service: Pick<Service, 'plan' | 'accounts'>) => EnvelopeSchema
   /** Returns the validation errors of a body that its schema cannot express. */
   readonly judge?: (body: JsonObject, service: Service) => readonly Fault[]
-  /** Whether properties of its bodies may be dropped, so that `Prefer: handling=strict` has an effect. */
+  /** Whether properties of a request body may be dropped, so that `Prefer: handling=strict` has an effect. */
   readonly mayIgnore?: boolean
   /**
-   * The kind of its reads from the collection. The claims that decide about them are read together with the session.
+   * Whether the endpoint reads a list or one document of its collection. The claims that decide about that read are
+   * read together with the session.
    */
   readonly reads?: Reads
   /** The level of the body at which documents begin. Default: the body itself is a document. */

@@ -24,8 +24,8 @@ const GROWTH = 1.05
 const WEIGHT = 0.25
 
 /**
- * The interval, in milliseconds, at which a waiting writer itself checks for progress. The timeout of a turn is not
- * enough, because some runtimes end a request's timers together with the request.
+ * The interval, in milliseconds, at which each waiting writer checks for progress with a timer of its own. The timeout
+ * of a turn is not enough, because some runtimes end a request's timers together with the request.
  */
 const LOOK = 1000
 

@@ -23,7 +23,7 @@ export interface TurnLimit {
  * writer loses its turn, and the storage alone detects conflicts.
  */
 export class Turns {
-  /** The queues by document. Empty if no writers have conflicted. */
+  /** The queues by document. Empty while no writers conflict. */
   readonly lines = new Map<string, Line>()
 
   /** Returns the documents for which some writer has the turn. */

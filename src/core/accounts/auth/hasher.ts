@@ -37,7 +37,7 @@ export interface BcryptEngine {
 /** bcrypt in the calling thread. It blocks the thread for 100 ms at a time. */
 export const inProcess: BcryptEngine = bcrypt
 
-/** A hasher that has a decoy without computing a hash. */
+/** A hasher with a decoy that is known without computing a hash. */
 export interface BuiltInHasher extends Hasher {
   /** A hash that matches no secret, with this hasher's cost. */
   readonly decoy: string

@@ -4,16 +4,19 @@ import type { Slice, Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import type { ComparableType, FieldRef, Scalar, ValueType } from './filter.js'
 
-/** One key of an order. */
+/** One sort key. */
 export interface OrderKey {
   readonly field: FieldRef
   readonly descending: boolean
 }
 
-/** Compares two items: negative, zero or positive. It takes its steps from the slice. */
+/**
+ * Compares two items; returns a negative number, zero or a positive number. It subtracts its steps from the
+ * slice.
+ */
 export type CompareItems<T> = (a: T, b: T, slice: Slice) => number
 
-/** Compiles an order (CONTRACT.md §3.6); `readers[i]` gives an item's value for the `i`th key. */
+/** Compiles an order (CONTRACT.md §3.6). `readers[i]` returns an item's value for the `i`th sort key. */
 export function compileOrder<T>(
   sort: readonly { readonly descending: boolean }[],
   readers: readonly ((item: T) => Ordered)[],
@@ -32,28 +35,28 @@ export function compileOrder<T>(
   }
 }
 
-/** Compiles the order of documents. A value that is not of its field's type counts as missing. */
+/** Compiles the order of documents. A stored value that is not of its field's type counts as missing. */
 export const compileDocumentOrder = (sort: readonly OrderKey[]): CompareItems<JsonObject> =>
   compileOrder(
     sort,
     sort.map(({ field }) => compileField(field)),
   )
 
-/** The comparison of two long texts may have to read all of them. */
+/** Returns the steps of a comparison. Comparing two long strings may have to read both to the end. */
 const costOf = (a: Ordered, b: Ordered): number =>
   typeof a === 'string' && typeof b === 'string' ? 2 + (Math.min(a.length, b.length) >> 5) : 2
 
-/** Up to this many items are kept sorted during the walk; more are sorted at the end. */
+/** Up to this many items are kept sorted while they are added. A longer list is sorted at the end. */
 const MAX_KEPT = 1000
 
-/** Takes items one by one and gives the first `count` of them in an order. */
+/** Accepts items one by one and returns the first `count` of them in sorted order. */
 interface Sorter<T> {
   add(item: T, slice: Slice): void
-  /** The items in their order; sorted in slices. */
+  /** Returns the items in sorted order. It sorts in slices. */
   finish(slice: Slice): Sliced<readonly T[]>
 }
 
-/** Creates a sorter. */
+/** Creates a sorter that returns the first `count` items. */
 export function createSorter<T>(order: CompareItems<T>, count: number): Sorter<T> {
   const kept: T[] = []
   if (count > MAX_KEPT) {
@@ -74,8 +77,8 @@ export function createSorter<T>(order: CompareItems<T>, count: number): Sorter<T
   }
 }
 
-// These are top-level because creating a generator function for each list costs as much as a short list: see
-// CONTRIBUTING.md.
+// These functions are top-level because creating a generator function for each list takes as long as a short
+// list itself: see CONTRIBUTING.md.
 
 function* sortFirst<T>(
   items: T[],
@@ -87,12 +90,12 @@ function* sortFirst<T>(
   return count < sorted.length ? sorted.slice(0, count) : sorted
 }
 
-// biome-ignore lint/correctness/useYield: sorted items need no steps
+// biome-ignore lint/correctness/useYield: the items are already sorted, so there is nothing to pause for
 function* giveAll<T>(items: readonly T[]): Sliced<readonly T[]> {
   return items
 }
 
-/** The index at which an item belongs among sorted ones. */
+/** Returns the index at which to insert an item into a sorted list. */
 function findPlace<T>(sorted: readonly T[], item: T, order: CompareItems<T>, slice: Slice): number {
   let low = 0
   let high = sorted.length
@@ -104,7 +107,7 @@ function findPlace<T>(sorted: readonly T[], item: T, order: CompareItems<T>, sli
   return low
 }
 
-/** Sorts from the bottom up, so that it can pause between any two comparisons. */
+/** Sorts by a merge sort from the bottom up, so that it can pause between any two comparisons. */
 export function* mergeSort<T>(all: T[], order: CompareItems<T>, slice: Slice): Sliced<readonly T[]> {
   let from = all
   let into: T[] = new Array(all.length)
@@ -125,7 +128,7 @@ export function* mergeSort<T>(all: T[], order: CompareItems<T>, slice: Slice): S
   return from
 }
 
-/** A value that has an order; `undefined` is a missing one. */
+/** A value that has an order; `undefined` represents a missing value. */
 export type Ordered = string | number | boolean | undefined
 
 const CANONICAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -141,11 +144,14 @@ const HOLDS: { readonly [type in ValueType]: (value: unknown) => boolean } = {
   json: (value) => value !== undefined && value !== null,
 }
 
-/** The test of whether a stored value is of a declared type; a value that is not counts as missing. */
+/**
+ * Returns the test whether a stored value is of a declared type. A value that fails the test counts as
+ * missing.
+ */
 export const holdsType = (type: ValueType): ((value: unknown) => boolean) => HOLDS[type]
 
 /**
- * Compiles a field to a getter of its value; `undefined` for a missing value and for one of another type.
+ * Compiles a field to a getter. It returns `undefined` if the value is missing or not of the field's type.
  *
  * @example
  * ```ts
@@ -178,7 +184,7 @@ const JS_TYPES: {
 /** Whether values of a type can be compared and ordered. */
 export const isComparable = (type: ValueType): type is ComparableType => JS_TYPES[type] !== null
 
-/** Whether values of a declared type can be compared with this one. */
+/** Whether values of a declared type can be compared with this value. */
 export const canHold = (type: ValueType, value: Scalar): boolean => JS_TYPES[type] === typeof value
 
 const rank = (value: Ordered): number => {
@@ -195,8 +201,8 @@ const rank = (value: Ordered): number => {
 }
 
 /**
- * Compares two values in their total order: missing, false, true, numbers, strings by code point. Negative,
- * zero or positive.
+ * Compares two values in a total order: missing, false, true, numbers, then strings by code point. Returns a
+ * negative number, zero or a positive number.
  *
  * @example
  * ```ts

@@ -3,14 +3,20 @@ import { type FieldRef, type Filter, type Leaf, not, nothing, or, type Scalar } 
 import { LAST } from './pattern/syntax/code-points.js'
 import type { Pattern } from './pattern/syntax/pattern.js'
 
-/** The range of texts that begin with a prefix: from the prefix to below another text; `isAll`: all of them match. */
+/**
+ * The strings that begin with a prefix: from `from` to below `below` (`undefined`: no limit). `isAll`: all of
+ * them match.
+ */
 interface Prefix {
   readonly from: string
   readonly below: string | undefined
   readonly isAll: boolean
 }
 
-/** The prefix that all matches of a pattern begin with; `undefined` if it names none. */
+/**
+ * Returns the strings with the literal prefix that a pattern requires; `undefined` if it does not begin with
+ * `^` and text.
+ */
 function prefixOf(pattern: Pattern): Prefix | undefined {
   if (pattern.kind !== 'sequence') return undefined
   const [start, text, ...more] = pattern.parts
@@ -20,7 +26,9 @@ function prefixOf(pattern: Pattern): Prefix | undefined {
 
 const [FIRST_SURROGATE, LAST_SURROGATE] = [0xd800, 0xdfff]
 
-/** The least text, by code points, that is above all texts with a prefix; `undefined` if there is none. */
+/**
+ * Returns the first string, by code points, after all strings with a prefix; `undefined` if there is none.
+ */
 function findSuccessor(prefix: string): string | undefined {
   const points = [...prefix].map((character) => character.codePointAt(0) ?? 0)
   while (points.at(-1) === LAST) points.pop()
@@ -30,17 +38,17 @@ function findSuccessor(prefix: string): string | undefined {
   return String.fromCodePoint(...points, next)
 }
 
-/** A comparison that bounds a field on one side. */
+/** A comparison that limits a field from below or from above. */
 interface ComparisonBound {
   readonly kind: 'lt' | 'lte' | 'gt' | 'gte'
   readonly field: FieldRef
   readonly value: Scalar
 }
 
-/** The combined constraint of conditions on one field. */
+/** The combined constraint of all conditions on one field. */
 export interface Constraint {
   readonly field: FieldRef
-  /** The allowed values; `undefined` for all. */
+  /** The allowed values; `undefined` if any value is allowed. */
   readonly values: ReadonlySet<Scalar> | undefined
   readonly excluded: ReadonlySet<Scalar>
   readonly lower: ComparisonBound | undefined
@@ -49,7 +57,10 @@ export interface Constraint {
   readonly isMissing: boolean
 }
 
-/** The constraint of a condition on one field; `isWhole`: the condition is equivalent to it. */
+/**
+ * The constraint of a condition on one field. `isWhole`: the condition says nothing more than this
+ * constraint.
+ */
 export interface FieldConstraint {
   readonly constraint: Constraint
   readonly isWhole: boolean
@@ -67,10 +78,13 @@ const nothingSaid = (field: FieldRef): Constraint => ({
   isMissing: false,
 })
 
-/** A unique name of a field. */
+/** Returns a name that is unique for the path and type of a field. */
 export const nameOf = ({ path, type }: FieldRef): string => `${type} ${path}`
 
-/** Reads the constraint of a condition; `undefined` for several fields, array elements, or values without an order. */
+/**
+ * Reads the constraint of a condition. Returns `undefined` for a condition on several fields, on array
+ * elements, or on values without an order.
+ */
 export function readConstraint(filter: Filter): FieldConstraint | undefined {
   switch (filter.kind) {
     case 'and':
@@ -127,10 +141,13 @@ function readLeaf(leaf: Leaf): FieldConstraint | undefined {
   }
 }
 
-/** Whether a field has a single value with an order. */
+/** Whether a field has a single value (not array elements) of a type that has an order. */
 const isPlain = ({ each, type }: FieldRef): boolean => !each && isComparable(type)
 
-/** The field and the values of alternative equalities, if all are on one field. */
+/**
+ * Returns the field and the values of an equality, or of an `or` of equalities on one field; otherwise
+ * `undefined`.
+ */
 function readEqualities(
   filter: Filter,
 ): { readonly field: FieldRef; readonly values: ReadonlySet<Scalar> } | undefined {
@@ -149,7 +166,7 @@ function readEqualities(
 const isSame = (a: FieldRef, b: FieldRef): boolean =>
   a.path === b.path && a.type === b.type && a.each === b.each
 
-/** The conjunction of two constraints. */
+/** Combines two constraints on one field: a value must satisfy both. */
 export function join(a: Constraint, b: Constraint): Constraint {
   const joined: Constraint = {
     field: a.field,
@@ -176,7 +193,7 @@ function intersect(a: ReadonlySet<Scalar>, b: ReadonlySet<Scalar>): ReadonlySet<
   return new Set([...fewer].filter((value) => more.has(value)))
 }
 
-/** The stricter bound. `direction`: 1 for lower bounds, -1 for upper ones. */
+/** Returns the stricter of two bounds. `direction` is 1 for lower bounds and -1 for upper bounds. */
 function stronger(
   a: ComparisonBound | undefined,
   b: ComparisonBound | undefined,
@@ -190,7 +207,7 @@ function stronger(
 
 const isStrict = ({ kind }: ComparisonBound): boolean => kind === 'gt' || kind === 'lt'
 
-/** Whether bounds and excluded values allow a value. */
+/** Whether a value is within the bounds and not excluded. */
 function allows({ excluded, lower, upper }: Constraint, value: Scalar): boolean {
   if (excluded.has(value)) return false
   if (lower) {
@@ -204,7 +221,7 @@ function allows({ excluded, lower, upper }: Constraint, value: Scalar): boolean 
   return true
 }
 
-/** Whether no value of the field meets a constraint. */
+/** Whether no value of the field can satisfy a constraint. */
 export function isImpossible({ values, lower, upper, isPresent, isMissing }: Constraint): boolean {
   if (values?.size === 0) return true
   if (isMissing) return values !== undefined || lower !== undefined || upper !== undefined || isPresent
@@ -213,7 +230,7 @@ export function isImpossible({ values, lower, upper, isPresent, isMissing }: Con
   return order > 0 || (order === 0 && (isStrict(lower) || isStrict(upper)))
 }
 
-/** The conditions of `constraint` that `given` does not imply. */
+/** Writes a constraint as conditions, and omits those that `given` already implies. */
 export function writeConditions(constraint: Constraint, given: Constraint | undefined): readonly Filter[] {
   const { field, values, excluded, lower, upper } = constraint
   if (isImpossible(constraint)) return [nothing]

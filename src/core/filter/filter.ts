@@ -1,6 +1,8 @@
 import type { Pattern } from './pattern/syntax/pattern.js'
 
-/** A value that a stored value is compared with. `null` is not one: `present` tests for a missing value. */
+/**
+ * A value with which a stored value is compared. It cannot be `null`; `present` tests for a missing value.
+ */
 export type Scalar = string | number | boolean
 
 /** The types whose values can be compared and ordered. */
@@ -10,10 +12,10 @@ export type ComparableType = 'string' | 'timestamp' | 'number' | 'integer' | 'bo
 export type ValueType = ComparableType | 'object' | 'array' | 'json'
 
 /**
- * A declared place in a document. `path` is dotted and reaches into objects, never into arrays. With `each`,
- * the place is an array, and a comparison holds when it holds for any element of `type`; with `inside`, when
- * it holds for the value at that path inside any element. A stored value that is not of `type` counts as
- * missing.
+ * A declared field of a document. `path` is dotted and leads through objects, never through arrays. With
+ * `each`, the field is an array, and a comparison is true if it is true for at least one element of `type`.
+ * With `inside`, the value at that path inside the element is compared. A stored value that is not of `type`
+ * counts as missing.
  */
 export interface FieldRef {
   readonly path: string
@@ -22,13 +24,13 @@ export interface FieldRef {
   readonly inside?: string
 }
 
-/** The kinds of leaves that compare with a value. */
+/** The kinds of leaves that compare a field with a value. */
 export type ComparisonKind = 'eq' | 'lt' | 'lte' | 'gt' | 'gte'
 
 /**
- * Selects documents: a closed tree of plain JSON. Every leaf is false for a missing value, so `not(leaf)`
- * also holds for documents without the field. An empty `and` matches everything, an empty `or` nothing.
- * `matches` defines its meaning.
+ * A condition that selects documents: a tree of plain JSON with no other nodes than these. Every leaf is
+ * false for a missing value, so `not(leaf)` is true for documents without the field. An empty `and` matches
+ * every document, an empty `or` matches none. The function `matches` defines the meaning.
  */
 export type Filter =
   | { readonly kind: 'and' | 'or'; readonly filters: readonly Filter[] }
@@ -37,7 +39,7 @@ export type Filter =
   | { readonly kind: 'match'; readonly field: FieldRef; readonly pattern: Pattern }
   | { readonly kind: 'present'; readonly field: FieldRef }
 
-/** The `_id` of a document. */
+/** The field `_id`. */
 export const ID: FieldRef = Object.freeze({ path: '_id', type: 'string', each: false })
 
 /** Matches the document with an `_id`. */
@@ -55,7 +57,10 @@ export const isEverything = (filter: Filter): boolean => filter.kind === 'and' &
 /** Whether a filter is `nothing`, in its simplest form. */
 export const isNothing = (filter: Filter): boolean => filter.kind === 'or' && filter.filters.length === 0
 
-/** Matches if all of `filters` match. Flattened; `everything` is left out, one `nothing` makes it `nothing`. */
+/**
+ * Matches if all of `filters` match. Nested `and`s are flattened, `everything` is omitted, and one `nothing`
+ * makes the whole filter `nothing`.
+ */
 export function and(filters: readonly Filter[]): Filter {
   const parts = filters.flatMap((filter) => (filter.kind === 'and' ? filter.filters : [filter]))
   if (parts.some(isNothing)) return nothing
@@ -63,7 +68,10 @@ export function and(filters: readonly Filter[]): Filter {
   return (parts.length === 1 && parts[0]) || { kind: 'and', filters: parts }
 }
 
-/** Matches if any of `filters` matches. Flattened; `nothing` is left out, one `everything` makes it `everything`. */
+/**
+ * Matches if any of `filters` matches. Nested `or`s are flattened, `nothing` is omitted, and one `everything`
+ * makes the whole filter `everything`.
+ */
 export function or(filters: readonly Filter[]): Filter {
   const parts = filters.flatMap((filter) => (filter.kind === 'or' ? filter.filters : [filter]))
   if (parts.some(isEverything)) return everything
@@ -71,11 +79,11 @@ export function or(filters: readonly Filter[]): Filter {
   return (parts.length === 1 && parts[0]) || { kind: 'or', filters: parts }
 }
 
-/** The conditions of a filter that must all hold. */
+/** Returns the conditions of a filter that must all be true. */
 export const conditionsOf = (filter: Filter): readonly Filter[] =>
   filter.kind === 'and' ? filter.filters : [filter]
 
-/** Matches if `filter` does not. */
+/** Matches if `filter` does not match. */
 export function not(filter: Filter): Filter {
   if (isEverything(filter)) return nothing
   if (isNothing(filter)) return everything
@@ -85,12 +93,12 @@ export function not(filter: Filter): Filter {
 /** A leaf of a filter: a condition on one field. */
 export type Leaf = Exclude<Filter, { readonly kind: 'and' | 'or' | 'not' }>
 
-/** Replaces a leaf, or an `or` of equalities on its field. */
+/** Returns the replacement of a leaf, or of an `or` of equalities on its field. */
 type Replace = (filter: Filter, field: FieldRef) => Filter
 
 /**
- * The filter with every leaf replaced. Adjacent equalities on one field in an `or` are replaced as one, since they may
- * be many.
+ * Returns the filter with every leaf replaced. Adjacent equalities on one field in an `or` are replaced
+ * together, because there may be many of them.
  */
 export function mapLeaves(filter: Filter, replace: Replace): Filter {
   switch (filter.kind) {
@@ -124,7 +132,10 @@ function mapAlternatives(filters: readonly Filter[], replace: Replace): Filter {
   return or(parts)
 }
 
-/** The adjacent equalities on one field from an index on. Those of a list share one `FieldRef` object. */
+/**
+ * Returns the adjacent equalities on one field that begin at index `from`. Equalities from one list have the
+ * same `FieldRef` object, by which they are found.
+ */
 function takeEqualities(filters: readonly Filter[], from: number): readonly Leaf[] {
   const run: Leaf[] = []
   for (let i = from; i < filters.length; i++) {

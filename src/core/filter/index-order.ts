@@ -2,25 +2,33 @@ import { canHold, type OrderKey } from './compare.js'
 import { conditionsOf, type FieldRef, type Filter, ID } from './filter.js'
 import { groupEqualities } from './join-equalities.js'
 
-/** How an index, sorted by its columns, serves a read. */
+/** How a query can use an index. The entries of an index are sorted by its columns. */
 export interface IndexUse {
-  /** For each of the first columns, a condition that allows one value, a few, or only a missing one. */
+  /**
+   * For each of the first columns, the condition that allows one value, a few values, or only a missing
+   * value.
+   */
   readonly fixing: readonly Filter[]
-  /** For the next column, the first condition that bounds it on each side; further bounds are ignored. */
+  /** For the next column, one condition that bounds it on each side. Further bounds are ignored. */
   readonly lower: Filter | undefined
   readonly upper: Filter | undefined
-  /** The sort keys that the index provides, all in one direction; `undefined` if it does not provide the order. */
+  /**
+   * The sort keys by which the index sorts all matches, all in one direction; `undefined` if it does not sort
+   * them.
+   */
   readonly order: readonly OrderKey[] | undefined
   /**
-   * The sort keys that the index provides for one value of each column of `fixing`: those of `order`, or those of each
-   * range of `splitRanges`, so that the ranges can be merged.
+   * The sort keys by which the index sorts each range of `splitRanges`, so that the ranges can be merged. In
+   * a range, each column of `fixing` has one value. `undefined` if the index does not sort the ranges.
    */
   readonly rangeOrder: readonly OrderKey[] | undefined
-  /** Whether a document may be in several ranges: a list of values fixes the column of array elements. */
+  /**
+   * Whether a document may be in several ranges, because a list of values fixes a column of array elements.
+   */
   readonly overlaps: boolean
 }
 
-/** Whether a field is the one of a column. */
+/** Whether a column indexes this field. */
 export const isOn = (field: FieldRef, column: FieldRef): boolean =>
   field.path === column.path &&
   field.type === column.type &&
@@ -28,8 +36,9 @@ export const isOn = (field: FieldRef, column: FieldRef): boolean =>
   field.inside === column.inside
 
 /**
- * Finds the range of an index that contains all matches, and whether it provides the order. `undefined` for an index of
- * array elements if no condition fixes the element: it lacks some documents, and contains others several times.
+ * Finds the range of an index that contains all matches, and whether the index sorts them. Returns
+ * `undefined` for an index of array elements if no condition fixes the element, because such an index lacks
+ * documents without elements and contains others several times.
  */
 export function useIndex(
   columns: readonly FieldRef[],
@@ -69,12 +78,13 @@ export function useIndex(
   }
 }
 
-/** The most ranges that are merged: each further one costs more than it saves. */
+/** The most ranges that are merged. Each further range would cost more than it saves. */
 export const MAX_RANGES = 64
 
 /**
- * The ranges of a use, each with one value of every column of `fixing`, unordered; `undefined` if there are more than
- * `most`. A document is in two of them only if the use `overlaps`.
+ * Splits the use of an index into unordered ranges, each with one value for every column of `fixing`. Returns
+ * `undefined` if there are more than `most` ranges. A document can be in two ranges only if the use
+ * `overlaps`.
  */
 export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse[] | undefined {
   const lists = use.fixing.map((fix) => (fix.kind === 'or' ? distinctOf(fix.filters) : [fix]))
@@ -82,25 +92,28 @@ export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse
   return combine(lists).map((fixing) => ({ ...use, fixing, order: use.rangeOrder }))
 }
 
-/** The Cartesian product of lists. */
+/** Returns the Cartesian product of lists. */
 export function combine<T>(lists: readonly (readonly T[])[]): readonly (readonly T[])[] {
   let known: readonly (readonly T[])[] = [[]]
   for (const list of lists) known = known.flatMap((prefix) => list.map((one) => [...prefix, one]))
   return known
 }
 
-/** Equalities on one field, each value once. */
+/** Removes repeated values from equalities on one field. */
 const distinctOf = (filters: readonly Filter[]): readonly Filter[] => [
   ...new Map(filters.map((one) => ['value' in one && one.value, one])).values(),
 ]
 
-/** The keys that decide an order among the matches of conditions: a field with one value does not. */
+/**
+ * Returns the sort keys that decide the order of the matches. A field that a condition fixes to one value
+ * decides nothing.
+ */
 export const keysOf = (conditions: readonly Filter[], sort: readonly OrderKey[]): readonly OrderKey[] =>
   sort.filter(({ field }) => field.each || !conditions.some((condition) => fixes(condition, field)))
 
 /**
- * Whether a range of an index is in the order of keys. A column with one value is skipped if it is not a key; a column
- * with a list of values must be a key.
+ * Whether a range of an index is sorted by these keys. A column with one value is skipped if it is not a key.
+ * A column with a list of values must be a key.
  */
 export function isInOrder(
   columns: readonly FieldRef[],
@@ -130,15 +143,19 @@ const replaceIn = (
   others: readonly Filter[],
 ): readonly Filter[] => conditions.flatMap((condition) => (condition === one ? others : condition))
 
-/** The whole filter for one alternative of a condition, and the conditions of the alternative itself. */
+/**
+ * One alternative of an `or`: its own conditions, and those of the whole filter with the `or` replaced by
+ * them.
+ */
 export interface Alternative {
   readonly all: readonly Filter[]
   readonly own: readonly Filter[]
 }
 
 /**
- * The ways to split a filter: for each condition with alternatives on several fields, the whole filter for each of
- * them. A document may match several. Equalities on one field are one alternative.
+ * Returns the ways to split a filter. For each `or` with alternatives on several fields, there is a list that
+ * contains the whole filter once per alternative. A document may match several alternatives. Equalities on
+ * one field are one alternative.
  *
  * @example
  * ```ts
@@ -154,7 +171,8 @@ export const splitAlternatives = (conditions: readonly Filter[]): readonly (read
     return [
       parts.map((part) => {
         const own = conditionsOf(part)
-        // Each alternative replaces the condition in place: conditions of a rule stay before those of a query.
+        // Each alternative takes the position of the `or`, so that conditions of a rule stay before those of
+        // a query.
         return { own, all: replaceIn(conditions, condition, own) }
       }),
     ]
@@ -165,11 +183,13 @@ interface Indexed {
 }
 
 /**
- * Whether indexes provide an order, also after fields that the filter fixes, by merging at most `MAX_RANGES` ranges.
+ * Whether indexes can return the matches in sorted order by merging at most `MAX_RANGES` ranges. In an index,
+ * fields that the filter fixes may come before the sort keys.
  */
 export function isOrderIndexed(some: readonly Indexed[], filter: Filter, sort: readonly OrderKey[]): boolean {
   const indexes = [{ fields: [] }, ...some]
-  // PostgreSQL sorts the rows after a condition on a missing value, so only equalities count.
+  // PostgreSQL does not use the order of an index for a condition on a missing value, so only equalities
+  // count.
   const equal = (conditions: readonly Filter[]): readonly Filter[] =>
     conditions.filter(({ kind }) => kind === 'eq' || kind === 'or')
   const conditions = equal(conditionsOf(filter))
@@ -181,7 +201,10 @@ export function isOrderIndexed(some: readonly Indexed[], filter: Filter, sort: r
   )
 }
 
-/** The number of ranges of an index that have all matches in order. */
+/**
+ * Returns the number of ranges of an index to merge for all matches in order; infinite if the index does not
+ * sort them.
+ */
 function countRanges(
   columns: readonly FieldRef[],
   conditions: readonly Filter[],
@@ -196,12 +219,12 @@ function countRanges(
 
 /** Whether the matches of a condition are adjacent in an index whose next column this is. */
 export const isRange = (condition: Filter, column: FieldRef): boolean =>
-  // An equality on an element leaves the other elements of the array open.
+  // An equality on one element says nothing about the other elements of the array.
   !column.each && (fixes(condition, column) || bounds(condition, column))
 
 /**
- * Whether a condition allows only one value of a column, or only a missing one. An `_id` is never missing, nor is an
- * element in an index.
+ * Whether a condition allows only one value of a column, or only a missing value. The latter does not apply
+ * to `_id` and to array elements, because they are never missing in an index.
  */
 export function fixes(condition: Filter, column: FieldRef): boolean {
   if (condition.kind === 'eq') return isOn(condition.field, column) && canHold(column.type, condition.value)

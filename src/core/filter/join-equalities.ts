@@ -1,6 +1,6 @@
 import { type FieldRef, type Filter, or, type Scalar } from './filter.js'
 
-/** Alternative equalities on one field. */
+/** An `or` of equalities on one field. */
 export interface Equalities {
   readonly kind: 'one of'
   readonly field: FieldRef
@@ -9,7 +9,10 @@ export interface Equalities {
 
 type Equality = Extract<Filter, { readonly value: Scalar }>
 
-/** Joins the equalities of an `or` by field: a thousand ids then take one lookup, not a thousand comparisons. */
+/**
+ * Joins the equalities of an `or` by field, so that a thousand ids take one lookup instead of a thousand
+ * comparisons.
+ */
 export function joinEqualities(filters: readonly Filter[]): readonly (Filter | Equalities)[] {
   const { lists, others } = gather(filters)
   const joined = lists.map((list): Filter | Equalities => {
@@ -21,13 +24,13 @@ export function joinEqualities(filters: readonly Filter[]): readonly (Filter | E
   return [...joined, ...others]
 }
 
-/** The alternatives of an `or`, with the equalities on one field as one alternative. */
+/** Returns the alternatives of an `or`. All equalities on one field become one alternative. */
 export function groupEqualities(filters: readonly Filter[]): readonly Filter[] {
   const { lists, others } = gather(filters)
   return [...lists.map(or), ...others]
 }
 
-/** The equalities on each field, and the other filters. */
+/** Separates the equalities on each field from the other filters. */
 function gather(filters: readonly Filter[]) {
   const byField = new Map<string, Equality[]>()
   const others: Filter[] = []

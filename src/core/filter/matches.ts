@@ -9,12 +9,12 @@ import { isCheap, stepsToSearch } from './pattern/machine/sieve.js'
 import type { Pattern } from './pattern/syntax/pattern.js'
 
 /**
- * A filter as a function of a stored document that can pause. It takes its steps from a slice and returns
- * `undefined` when the slice is used up. Called again with the same document and a new slice, it continues.
+ * Evaluates a filter on a stored document. It subtracts its steps from a slice, and returns `undefined` when
+ * the slice is used up. When it is called again with the same document and a new slice, it continues.
  */
 export type Judge = (document: JsonObject, slice: Slice) => boolean | undefined
 
-/** A filter as a function of a stored document. */
+/** Evaluates a filter on a stored document, without pauses. */
 export type Predicate = (document: JsonObject) => boolean
 
 const HOLDS: { readonly [kind in ComparisonKind]: (order: number) => boolean } = {
@@ -25,7 +25,10 @@ const HOLDS: { readonly [kind in ComparisonKind]: (order: number) => boolean } =
   gte: (order) => order >= 0,
 }
 
-/** Compiles `filter` for one walk through documents: the closures remember where they paused. */
+/**
+ * Compiles `filter` for one walk through documents. The compiled functions remember the document at which
+ * they paused.
+ */
 export function compileJudge(filter: Filter): Judge {
   switch (filter.kind) {
     case 'and':
@@ -69,7 +72,7 @@ export function compileJudge(filter: Filter): Judge {
 }
 
 /**
- * Compiles `filter` to a predicate that never pauses: compile once per query, then call it per document.
+ * Compiles `filter` to a predicate that never pauses. Compile once per query, then call it for each document.
  *
  * @example
  * ```ts
@@ -84,7 +87,7 @@ export function compileFilter(filter: Filter): Predicate {
 }
 
 /**
- * Whether `document` satisfies `filter`: the one meaning that every storage adapter must reproduce.
+ * Whether `document` satisfies `filter`. This defines the meaning that every storage adapter must reproduce.
  *
  * @example
  * ```ts
@@ -133,17 +136,20 @@ function compileOneOf({ field, values }: Equalities): Judge {
   return compileLeaf(field, { test: (value) => wanted.has(value) })
 }
 
-/** The test that a leaf applies to a value of its field's type. */
+/** The test that a leaf applies to a value of its field's type: a plain function, or work that can pause. */
 type ValueTest =
   | { readonly test: (value: unknown) => boolean; readonly steps?: number }
   | { readonly begin: (value: unknown) => Pausing | boolean }
 
-/** Work on one value that can pause: `undefined` when the slice is used up. */
+/** Work on one value that can pause. `goOn` returns `undefined` when the slice is used up. */
 interface Pausing {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** Most patterns are plain text, and most texts are short: these need no search that can pause. */
+/**
+ * Compiles a `match`. Most patterns are plain text and most stored strings are short, which needs no search
+ * with pauses.
+ */
 function compileMatch(field: FieldRef, pattern: Pattern): Judge {
   const matcher = compilePattern(pattern)
   const search = compileLeaf(field, { begin: (value) => matcher.search(value as string) })
@@ -177,7 +183,7 @@ function compileLeaf(field: FieldRef, asked: ValueTest): Judge {
   }
 }
 
-/** A leaf that holds when it holds for any element of an array. */
+/** Compiles a leaf condition on an array: true if at least one element satisfies the test. */
 function compileEach({ path, type, inside }: FieldRef, asked: ValueTest): Judge {
   const read = compilePath(path)
   const readInside = compileInside(inside)
@@ -215,12 +221,14 @@ function walkElements(
   }
 }
 
-/** The steps above which a result is remembered, in case another leaf pauses at the same document. */
+/**
+ * The number of steps above which a result is remembered, in case another leaf pauses at the same document.
+ */
 const DEAR = 1000
 
 /**
- * Compiles a leaf that can pause. It remembers its progress or its answer for the last document at which it,
- * or a later leaf, may pause.
+ * Compiles a leaf that can pause. It remembers its progress or its answer for the last document at which this
+ * leaf paused or a later leaf may pause.
  */
 function canPause(begin: (document: JsonObject) => Pausing | boolean): Judge {
   let last:
@@ -239,7 +247,10 @@ function canPause(begin: (document: JsonObject) => Pausing | boolean): Judge {
   }
 }
 
-/** Compiles the getter of the compared value of an element: the element itself, or the value at a path inside it. */
+/**
+ * Compiles a getter of the value to compare in an element: the element itself, or the value at a path inside
+ * it.
+ */
 function compileInside(path: string | undefined): (element: unknown) => unknown {
   if (path === undefined) return (element) => element
   const read = compilePath(path)

@@ -21,10 +21,10 @@ import {
 import { groupEqualities } from './join-equalities.js'
 
 /**
- * Simplifies a filter: the result matches the same documents (`matches`). Equalities, lists and bounds on one field
- * become one condition; an alternative that other conditions imply or exclude disappears; a pattern that begins with
- * literal text gets the range of texts with that prefix. Conditions keep their order, so those of a rule stay before
- * those of a query.
+ * Simplifies a filter. The result matches the same documents (`matches`). Equalities, lists and bounds on one
+ * field become one condition. An alternative disappears if other conditions imply or exclude it. A pattern
+ * that begins with literal text also gets the range of strings with that prefix. Conditions keep their order,
+ * so that those of a rule stay before those of a query.
  *
  * @example
  * ```ts
@@ -35,12 +35,12 @@ import { groupEqualities } from './join-equalities.js'
  */
 export const simplify = (filter: Filter): Filter => within(filter, NONE)
 
-/** The constraints that hold already, by the name of the field. */
+/** The constraints that are already known to be true, by the name of the field. */
 type Context = ReadonlyMap<string, Constraint>
 
 const NONE: Context = new Map()
 
-/** Simplifies a filter under the assumption that `given` holds. */
+/** Simplifies a filter under the assumption that the constraints of `given` are true. */
 function within(filter: Filter, given: Context): Filter {
   const flat =
     filter.kind === 'and' && filter.filters.some(({ kind }) => kind === 'and') ? and(filter.filters) : filter
@@ -49,14 +49,14 @@ function within(filter: Filter, given: Context): Filter {
   return simplified === parts ? flat : and(simplified)
 }
 
-/** The joint constraint of several conditions on one field, and whether there is more than one. */
+/** The combined constraint of conditions on one field, and the number of these conditions. */
 interface Gathered {
   readonly name: string
   readonly constraint: Constraint
   readonly count: number
 }
 
-/** Simplifies conditions that must all hold; returns the same list if nothing can be simplified. */
+/** Simplifies conditions that must all be true. Returns the same list if nothing can be simplified. */
 function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[] {
   const readings = parts.map(readConstraint)
   const own = gather(readings)
@@ -73,7 +73,7 @@ function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[
     const reading = readings[i]
     if (!reading) {
       const other = simplifyOther(part, context)
-      // A single remaining alternative is an ordinary condition.
+      // A single remaining alternative is an ordinary condition, so the whole list is simplified again.
       hasNew ||= part.kind === 'or' && other.kind !== 'or'
       return other
     }
@@ -91,7 +91,7 @@ function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[
   return isSame ? parts : simplified
 }
 
-/** Keeps a single condition as it is; a list with a repeated or impossible value is rewritten. */
+/** Keeps a single condition as it is, but rewrites a list that contains a repeated or impossible value. */
 function keepWhole(part: Filter, { constraint }: FieldConstraint): Filter {
   const isShorter = part.kind === 'or' && constraint.values && constraint.values.size < part.filters.length
   return isShorter ? and(writeConditions(constraint, undefined)) : part
@@ -137,7 +137,10 @@ function simplifyAny(filters: readonly Filter[], context: Context, filter: Filte
   return isSame && parts.length > 0 ? filter : or(parts)
 }
 
-/** Whether alternatives begin with an equality on array elements, which no other condition constrains. */
+/**
+ * Whether alternatives begin with an equality on array elements. Constraints of other conditions do not apply
+ * to it.
+ */
 function isOfElements(filter: Filter): boolean {
   const [first] = filter.kind === 'or' ? filter.filters : []
   return first?.kind === 'eq' && first.field.each

@@ -4,27 +4,33 @@ import { createSieve } from './machine/sieve.js'
 import type { Pattern } from './syntax/pattern.js'
 import { createValueCache, type ValueCache } from './value-cache.js'
 
-/** Tests whether a text contains a match. */
+/** Tests whether a text contains a match of a pattern. */
 export interface Matcher {
   readonly test: (text: string) => boolean
   /** Starts a search that can pause. */
   search(text: string): TextSearch
 }
 
-/** A search through one text: its answer, or `undefined` when the slice is used up. */
+/** A search through one text. `goOn` returns the answer, or `undefined` when the slice is used up. */
 export interface TextSearch {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** The key of a pattern's matcher. A symbol is not part of JSON, so copies and serialized patterns have none. */
+/**
+ * The property that holds a pattern's matcher. JSON has no symbols, so copies and serialized patterns have no
+ * matcher.
+ */
 const MATCHER = Symbol('matcher')
 
-/** Attaches a matcher to a pattern. `machines` keeps the states that searches compute. */
+/** Attaches a matcher to a pattern. `machines` caches the states that searches compute. */
 export function attachMatcher(pattern: Pattern, machines: ValueCache): void {
   Object.defineProperty(pattern, MATCHER, { value: createMatcher(pattern, machines) })
 }
 
-/** The matcher that a pattern carries, or a new one. Its time is linear in the text, for every pattern. */
+/**
+ * Returns the matcher of a pattern, or a new one. Its time is linear in the length of the text, for every
+ * pattern.
+ */
 export const compilePattern = (pattern: Pattern): Matcher =>
   (pattern as { readonly [MATCHER]?: Matcher })[MATCHER] ??
   createMatcher(pattern, createValueCache(Number.POSITIVE_INFINITY))
@@ -54,7 +60,8 @@ function createMatcher(pattern: Pattern, machines: ValueCache): Matcher {
 const forever = endless()
 
 /**
- * The progress of a search: first for a literal that every match contains, which is cheap, then for a match.
+ * The progress of a search. At first (`isSifting`) it looks for a literal that every match contains, which is
+ * cheap. Then it looks for a match.
  */
 interface Search extends SearchState {
   isSifting: boolean

@@ -7,13 +7,13 @@ import { PatternFault, readSyntax } from './syntax/read-syntax.js'
 const MAX_CHARACTERS = 512
 /** The most nodes of a pattern after its repeats are written out (CONTRACT.md §3.5). */
 const MAX_NODES = 1000
-/** The most pairs of nodes that can follow each other (CONTRACT.md §3.5). */
+/** The most pairs of nodes that can directly follow each other (CONTRACT.md §3.5). */
 const MAX_PAIRS = 20_000
 
-/** Reads a portable pattern. Throws `PatternFault` for anything outside the portable core. */
+/** Parses a portable pattern. Throws `PatternFault` for anything outside the portable core. */
 export type ParsePattern = (source: string, options: { readonly ignoreCase: boolean }) => Pattern
 
-/** Reads a portable pattern (CONTRACT.md §3.5), without a cache. */
+/** Parses a portable pattern (CONTRACT.md §3.5), without a cache. */
 export const parsePattern: ParsePattern = (source, options) => {
   if (source.length > 2 * MAX_CHARACTERS || [...source].length > MAX_CHARACTERS)
     throw new PatternFault(`is longer than ${MAX_CHARACTERS} characters`)
@@ -22,7 +22,9 @@ export const parsePattern: ParsePattern = (source, options) => {
   return pattern
 }
 
-/** Rejects a pattern that would be large once its repeats are written out, before building it. */
+/**
+ * Rejects a pattern that becomes too large when its repeats are written out, before its automaton is built.
+ */
 function refuseLarge(pattern: Pattern): void {
   if (countNodes(pattern) > MAX_NODES)
     throw new PatternFault(`has more than ${MAX_NODES} nodes once its repeats are written out`)

@@ -5,10 +5,10 @@ import { type ParsePattern, parsePattern } from './parse-pattern.js'
 import type { Pattern } from './syntax/pattern.js'
 import { createValueCache } from './value-cache.js'
 
-/** The patterns of one service: the latest ones, and the states that their searches computed. */
+/** The patterns of one service: the most recent patterns, and the states that their searches computed. */
 export interface PatternStore {
   readonly parse: ParsePattern
-  /** The bytes of both. */
+  /** The bytes of patterns and states together. */
   readonly bytes: number
 }
 
@@ -17,7 +17,7 @@ const PATTERN_BYTES = 2 * 1024 * 1024
 /** The most bytes of the states that searches computed. */
 const MACHINES_BYTES = 16 * 1024 * 1024
 
-/** The bytes of a matcher, and of its entries in stores. */
+/** The bytes of a matcher and of its cache entries. */
 const EACH = 1500
 
 interface CachedPattern {
@@ -25,7 +25,10 @@ interface CachedPattern {
   readonly bytes: number
 }
 
-/** Creates a store of patterns. Each pattern carries its matcher to the code that filters by it. */
+/**
+ * Creates a store of patterns. Each pattern carries its matcher, so that the code that filters by it finds
+ * the matcher.
+ */
 export function createPatternStore(): PatternStore {
   const patterns = createBoundedMap<string, CachedPattern>(
     CACHES.patterns,
@@ -49,7 +52,7 @@ export function createPatternStore(): PatternStore {
   }
 }
 
-/** The approximate bytes of a pattern: those of objects and arrays in V8, and of the texts that its matcher holds. */
+/** Estimates the bytes of a pattern: its objects and arrays in V8, and the strings that its matcher keeps. */
 function countBytes(pattern: Pattern): number {
   switch (pattern.kind) {
     case 'text':

@@ -1,28 +1,28 @@
-/** A cache of values that can be created again, up to a number of bytes in total. */
+/** A cache of values that can be created again. The total of their bytes is limited. */
 export interface ValueCache {
   /**
-   * Returns a getter of a value that is cached, or created again. `make` reports the bytes that it takes, at first and
-   * whenever it grows.
+   * Returns a getter of a value. The getter returns the cached value, or creates it again if it was evicted.
+   * `make` reports the bytes of the value when it creates it and whenever the value grows.
    */
   keep<T extends object>(make: (onGrow: (bytes: number) => void) => T): () => T
   readonly bytes: number
 }
 
-/** A cached value. It does not reference its creator, which may be garbage collected before it. */
+/** A cached value. It has no reference to its getter, so that an unused getter can be garbage collected. */
 interface Entry {
   value: object | undefined
   bytes: number
-  /** Whether it was used since the cache last passed over it. */
+  /** Whether the value was used since the cache last looked for entries to evict. */
   isUsed: boolean
 }
 
-/** Creates a cache. When it is full, it evicts entries that were not used for some time (second chance). */
+/** Creates a cache. When it is full, it evicts entries that were not used recently (second chance). */
 export function createValueCache(maxBytes: number): ValueCache {
   const entries = new Set<Entry>()
   let total = 0
 
   const makeRoom = (): void => {
-    // An entry that is put back comes last, so the loop reaches it again.
+    // An entry that is added again comes last, so the loop reaches it a second time.
     for (const entry of entries) {
       if (total <= maxBytes) return
       entries.delete(entry)
@@ -36,13 +36,13 @@ export function createValueCache(maxBytes: number): ValueCache {
     }
   }
   /**
-   * Not a closure of `keep`: the value references this function, and would then retain everything that `keep`
-   * references.
+   * Not a closure of `keep`, because the value references this function: a closure would prevent the garbage
+   * collection of everything that `keep` references.
    */
   const growing =
     (entry: Entry) =>
     (bytes: number): void => {
-      // An evicted value may still be in use.
+      // An evicted value may still be in use and grow. Its bytes no longer count.
       if (!entries.has(entry)) return
       entry.bytes += bytes
       total += bytes

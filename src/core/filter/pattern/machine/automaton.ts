@@ -2,10 +2,10 @@ import { type Range, WORD_RANGES } from '../syntax/code-points.js'
 import type { Pattern } from '../syntax/pattern.js'
 import { type CharacterClasses, divide } from './character-classes.js'
 
-/** The bits of a word. */
+/** The number of bits of a word. */
 const BITS = 32
 
-/** A set of small numbers as words of bits. */
+/** Converts a set of small numbers to words, with one bit for each number. */
 function toWords(members: Iterable<number>, width: number): Int32Array {
   const words = new Int32Array(width)
   for (const member of members) {
@@ -15,26 +15,28 @@ function toWords(members: Iterable<number>, width: number): Int32Array {
   return words
 }
 
-/** The words of a set that are not empty: `[word, bits, word, bits…]`. */
+/** Returns the words of a set that are not zero, each after its index: `[index, bits, index, bits…]`. */
 const toSparse = (members: Iterable<number>, width: number): readonly number[] =>
   [...toWords(members, width)].flatMap((bits, word) => (bits === 0 ? [] : [word, bits]))
 
-/** The sides of a place in a text: no character, a character of an ASCII word (`WORD`), or an `OTHER`. */
+/**
+ * One side of an index in a text: no character (`EDGE`), a character of an ASCII word (`WORD`), or `OTHER`.
+ */
 const EDGE = 0
 /** See `EDGE`. */
 const OTHER = 1
 /** See `EDGE`. */
 const WORD = 2
-/** One side of a place. */
+/** The kind of the character before or after an index in a text. */
 type Side = typeof EDGE | typeof OTHER | typeof WORD
 
-/** A set of contexts, as bits. The context of a place is the pair of its sides. */
+/** A set of contexts, as bits. The context of an index in a text is the pair of its sides. */
 type Contexts = number
 
-/** The bit of a context. */
+/** Returns the number of the bit that represents a context. */
 const bitOf = (before: Side, after: Side): number => 3 * before + after
 
-/** All sides, in the order of their bits. */
+/** All sides, in the order of their numbers. */
 const SIDES = [EDGE, OTHER, WORD] as const
 
 const gather = (holds: (before: Side, after: Side) => boolean): Contexts => {
@@ -48,42 +50,42 @@ const gather = (holds: (before: Side, after: Side) => boolean): Contexts => {
 const NOWHERE: Contexts = 0
 /** Every context. */
 const ANYWHERE = gather(() => true)
-/** The start of the text. */
+/** The contexts at the start of the text. */
 const AT_START = gather((before) => before === EDGE)
-/** The end of the text. */
+/** The contexts at the end of the text. */
 const AT_END = gather((_, after) => after === EDGE)
-/** The boundary of an ASCII word. */
+/** The contexts at the boundary of an ASCII word. */
 const AT_BOUNDARY = gather((before, after) => (before === WORD) !== (after === WORD))
-/** Every place before a character. */
+/** The contexts before a character. */
 const BEFORE_CHARACTER = ANYWHERE & ~AT_END
-/** Every place after a character. */
+/** The contexts after a character. */
 const BEHIND_CHARACTER = ANYWHERE & ~AT_START
 
 /**
- * A pattern as its positions (Glushkov): one for each character that it may match once its repeats are
- * written out, and position 0 before all of them. Each step between positions carries the contexts that
- * anchors and word boundaries allow for it.
+ * A pattern as the positions of a Glushkov automaton. There is one position for each character that the
+ * pattern may match after its repeats are written out, and position 0 before all of them. Each step between
+ * positions has the contexts in which the anchors and word boundaries between them allow it.
  */
 interface Positions {
   /** The code points that each position accepts. Position 0 accepts none. */
   readonly takes: readonly (readonly Range[])[]
-  /** For each position, those that can come next, and in which contexts. */
+  /** For each position, the positions that can come next, each with the contexts in which it can come next. */
   readonly follow: readonly ReadonlyMap<number, Contexts>[]
   /** For each position, the contexts in which a match may end there. */
   readonly ends: readonly Contexts[]
-  /** Whether a word boundary occurs in the pattern. */
+  /** Whether the pattern contains a word boundary. */
   readonly asksForWords: boolean
 }
 
-/** A position, and the contexts in which it can be the first or the last of a part. */
+/** A position, and the contexts in which it can be the first or the last position of a part. */
 type Reach = readonly [position: number, contexts: Contexts]
 
 interface PatternFragment {
   readonly first: readonly Reach[]
   readonly last: readonly Reach[]
-  /** The contexts in which it matches the empty text. */
+  /** The contexts in which the part matches the empty string. */
   readonly empty: Contexts
-  /** Whether each last position already leads to each first one, so that a loop adds nothing. */
+  /** Whether each last position already leads to each first position, so that a loop adds no steps. */
   readonly isLoop: boolean
 }
 
@@ -91,7 +93,10 @@ const nothing = (empty: Contexts): PatternFragment => ({ first: [], last: [], em
 
 const hasPositions = ({ first }: PatternFragment): boolean => first.length > 0
 
-/** Finds the positions of a pattern. `onPair` is called for each successive pair, and may throw. */
+/**
+ * Finds the positions of a pattern. It calls `onPair` for each pair of successive positions; `onPair` may
+ * throw.
+ */
 export const findPositions = (pattern: Pattern, onPair: () => void = () => {}): Positions =>
   new PositionFinder(onPair).find(pattern)
 
@@ -197,7 +202,8 @@ class PositionFinder {
   #repeat(part: Pattern, min: number, max: number | null): PatternFragment {
     if (max === 0) return nothing(ANYWHERE)
     const copies = [this.#build(part)]
-    // A part that may be empty everywhere can be empty in each repeat: its copies are optional.
+    // If a part can be empty in every context, it can be empty in each repeat, so all its copies are
+    // optional.
     const required = copies[0]?.empty === ANYWHERE ? 0 : min
     const count = max ?? Math.max(required, 1)
     while (copies.length < count) copies.push(this.#build(part))
@@ -208,7 +214,10 @@ class PositionFinder {
     return this.#joinOptional(whole, copies.slice(required))
   }
 
-  /** `a(b(b(b)?)?)?`: each copy is entered only from the one before it, which keeps the pairs few. */
+  /**
+   * Joins copies as in `a(b(b(b)?)?)?`. Only the copy before a copy leads into it, which keeps the number of
+   * pairs small.
+   */
   #joinOptional(a: PatternFragment, copies: readonly PatternFragment[]): PatternFragment {
     if (copies.length === 0) return a
     const first = [...a.first]
@@ -237,14 +246,17 @@ const restrict = (reaches: readonly Reach[], contexts: Contexts): readonly Reach
         return both === NOWHERE ? [] : [[position, both]]
       })
 
-/** The steps between positions, in a form that takes many at once. */
+/** The steps between positions, in a form that makes many steps in one operation. */
 interface Steps {
-  /** Positions that can be followed by themselves (`stay`) and by the next one (`shift`) in every context. */
+  /**
+   * The positions that can be followed by themselves (`stay`) or by the next position (`shift`) in every
+   * context.
+   */
   readonly stay: Int32Array
   readonly shift: Int32Array
   /**
-   * All other steps, grouped by their targets: `[contexts, end of the sources, end of the targets, (word,
-   * bits) of the sources…, (word, bits) of the targets…]`.
+   * All other steps, grouped by their targets. A group is `[contexts, end of the sources, end of the targets,
+   * (word, bits) of the sources…, (word, bits) of the targets…]`. Both ends are indexes in this array.
    */
   readonly jumps: Int32Array
 }
@@ -281,7 +293,8 @@ function sortSteps(follow: readonly ReadonlyMap<number, Contexts>[], width: numb
     jumps.set(key, jump)
   }
   for (const { from, all, far, some } of steps) {
-    // The targets with or without the near ones, whichever more positions share.
+    // Adds the targets with or without the near targets: the set that more positions share, so that there are
+    // few jumps.
     const isWholeShared = (shared.get(all.name) ?? 0) > (shared.get(far.name) ?? 0)
     if (far.targets.length > 0) addJump(from, isWholeShared ? all : far, ANYWHERE)
     for (const [contexts, targets] of some) addJump(from, nameTargets(targets), contexts)
@@ -294,7 +307,7 @@ function sortSteps(follow: readonly ReadonlyMap<number, Contexts>[], width: numb
   return { stay: near(0), shift: near(1), jumps: Int32Array.from(writeJumps([...jumps.values()], width)) }
 }
 
-/** The targets of steps, with a name that is the same for equal sets. */
+/** The targets of steps. Equal sets of targets have the same name. */
 interface Targets {
   readonly targets: readonly number[]
   readonly name: string
@@ -317,34 +330,40 @@ function writeJumps(jumps: readonly Jump[], width: number): readonly number[] {
 }
 
 /**
- * A pattern as bit sets over its positions. A search holds the set of its possible positions, with the kind
- * of the last character as the last word.
+ * A pattern as bit sets over its positions. A search keeps the set of positions that it may have reached. An
+ * additional last word of the set holds the kind of the last character.
  */
 export interface Automaton {
-  /** The words of a set. */
+  /** The number of words of a set, including the last. */
   readonly size: number
   /** The set at the start of every search. */
   readonly start: Int32Array
   readonly classes: CharacterClasses
-  /** Whether a match may end at `set`, before a character of a class or, without one, at the text's end. */
+  /**
+   * Whether a match may end at `set` before a character of this class; without a class, at the end of the
+   * text.
+   */
   isEnd(set: Int32Array, characterClass?: number): boolean
-  /** Writes to `to` the set after `from` and a character of a class. False if nothing can follow. */
+  /**
+   * Writes to `to` the positions after a character of this class, starting from `from`. False if no match can
+   * follow.
+   */
   step(from: Int32Array, to: Int32Array, characterClass: number): boolean
-  /** The cost of `isEnd` and `step` together, in operations on a word. */
+  /** The cost of one `isEnd` and one `step` together, in operations on a word. */
   readonly cost: number
-  /** The cost of building it, in the same unit. */
+  /** The cost of building the automaton, in the same unit. */
   readonly effort: number
   readonly bytes: number
 }
 
-/** Compiles a pattern. */
+/** Compiles a pattern to its automaton. */
 export function compileAutomaton(pattern: Pattern): Automaton {
   const { takes, follow, ends, asksForWords } = findPositions(pattern)
   const width = Math.ceil(takes.length / 32)
   const { classes, masks, sides } = maskClasses(takes, width, asksForWords)
   const { stay, shift, jumps } = sortSteps(follow, width)
   const finals = findFinals(ends, width)
-  // A match can begin at every place in the text.
+  // If a match can begin after the start of the text too, position 0 stays in every set.
   const begins = [ends[0] ?? NOWHERE, ...(follow[0]?.values() ?? [])]
   const restart = begins.some((contexts) => (contexts & ~AT_START) !== 0) ? 1 : 0
 
@@ -403,10 +422,10 @@ export function compileAutomaton(pattern: Pattern): Automaton {
   }
 }
 
-/** The cost of building the step from one position to another. */
+/** The cost of building one step between two positions. */
 const EFFORT_PER_PAIR = 600
 
-/** For each context, by its bit: the positions at which a match may end there, if any. */
+/** Returns, for each context, the positions at which a match may end; `undefined` if there are none. */
 const findFinals = (ends: readonly Contexts[], width: number): readonly (Int32Array | undefined)[] =>
   SIDES.flatMap((before) =>
     SIDES.map((after) => {
@@ -419,7 +438,7 @@ const findFinals = (ends: readonly Contexts[], width: number): readonly (Int32Ar
 const findEnds = (ends: readonly Contexts[], context: Contexts): readonly number[] =>
   [...ends.keys()].filter((position) => ((ends[position] ?? NOWHERE) & context) !== 0)
 
-/** Divides characters into classes, and finds for each class the positions that accept it. */
+/** Divides all characters into classes, and finds the positions that accept each class. */
 function maskClasses(takes: readonly (readonly Range[])[], width: number, withWords: boolean) {
   const bySet = new Map<readonly Range[], number[]>()
   takes.forEach((ranges, position) => {

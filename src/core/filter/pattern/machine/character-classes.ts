@@ -1,21 +1,23 @@
 import { LAST, type Range } from '../syntax/code-points.js'
 
-/** Code points in classes; the members of a class belong to the same sets. */
+/** All code points, divided into classes. The members of a class belong to the same sets. */
 export interface CharacterClasses {
   readonly count: number
-  /** The class of a code point. */
+  /** Returns the class of a code point. */
   classOf(point: number): number
-  /** The same for code points of one unit, as a table: `cells[pages[point >> 8] + (point & 0xff)]`. */
+  /**
+   * The classes of code points of one UTF-16 unit, as a table: `cells[pages[point >> 8] + (point & 0xff)]`.
+   */
   readonly pages: Uint16Array
   readonly cells: Uint16Array
   readonly bytes: number
 }
 
-/** The code points of a page, and the pages of all code points of one unit. */
+/** The number of code points in a page, and the number of pages for all code points of one UTF-16 unit. */
 const PAGE = 0x100
 const PAGES = 0x100
 
-/** Classes, and how they make up the sets that were divided. */
+/** The classes, and the classes of which each of the divided sets consists. */
 export interface Division {
   readonly classes: CharacterClasses
   /** The classes of each set, in the order of the sets. */
@@ -29,7 +31,9 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
   )
     .filter((start) => start <= LAST)
     .sort()
-  /** The index of the range that contains a code point. */
+  /**
+   * Returns the index of the stretch (the code points from one start to the next) that contains a code point.
+   */
   const stretchOf = (point: number): number => {
     let low = 0
     let high = starts.length - 1
@@ -43,7 +47,7 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
   const stretchesOf = (ranges: readonly Range[]): readonly number[] =>
     ranges.flatMap(([first, last]) => numbersFrom(stretchOf(first), stretchOf(last)))
 
-  // Each set divides every class into a part inside it and a part outside.
+  // Each set divides every class into the part inside the set and the part outside.
   const divided = new Int32Array(starts.length)
   let names = 1
   for (const ranges of sets) {
@@ -69,19 +73,21 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
   }
 }
 
-/** Numbers the names of classes from 0, in the order in which they occur. */
+/** Numbers the classes from 0, in the order in which their names occur. */
 function number(names: Int32Array): Uint16Array {
   const numbers = new Map([...new Set(names)].map((name, number) => [name, number]))
   return Uint16Array.from(names, (name) => numbers.get(name) ?? 0)
 }
 
-/** Builds the table of code points of one unit. Pages with the same single class share their cells. */
+/**
+ * Builds the table for code points of one UTF-16 unit. Pages with the same single class share their cells.
+ */
 function tabulate(starts: Int32Array, classes: Uint16Array): Pick<CharacterClasses, 'pages' | 'cells'> {
   const pages = new Uint16Array(PAGES)
   const tables: Uint16Array[] = []
   const uniform = new Map<number, number>()
   let stretch = 0
-  /** Advances to the stretch that contains a code point; returns its end. */
+  /** Advances to the stretch that contains a code point, and returns the end of the stretch. */
   const goTo = (point: number): number => {
     while ((starts[stretch + 1] ?? LAST) <= point) stretch++
     return starts[stretch + 1] ?? LAST

@@ -3,7 +3,8 @@ import type { Pattern } from '../syntax/pattern.js'
 import { type Automaton, compileAutomaton } from './automaton.js'
 
 /**
- * The numbers of states without a set: no room for the set (this), a match is found, or a match is impossible.
+ * The numbers of special states, which have no set of positions: not computed or not stored (`UNKNOWN`), a
+ * match was found (`FOUND`), or no match is possible (`DEAD`).
  */
 const UNKNOWN = 0
 /** See `UNKNOWN`. */
@@ -11,40 +12,42 @@ const FOUND = 1
 /** See `UNKNOWN`. */
 const DEAD = 2
 
-/** The first number of a state with a set. */
+/** The first number of a state that has a set. */
 const FIRST = 3
 
 /**
- * The sets of positions that searches have reached, as states of a deterministic automaton that grows during
- * use, up to a number of bytes. The numbers of states are valid only for this object.
+ * The sets of positions that searches have reached, as states of a deterministic automaton. States are added
+ * during use, up to a number of bytes. The numbers of states are valid only for this object.
  */
 interface States {
-  /** The state of a set. */
+  /** Returns the state of a set; `UNKNOWN` if the set is new and there is no room for it. */
   enter(set: Int32Array): number
-  /** Copies the set of a state to `set`. */
+  /** Copies the set of a state into `set`. */
   leave(state: number, set: Int32Array): void
-  /** The state after a character of a class. */
+  /** Returns the state after a character of this class. */
   follow(state: number, characterClass: number): number
-  /** Whether a match ends at the end of the text. */
+  /** Whether a match ends at the end of the text, if the text ends in this state. */
   isEnd(state: number): boolean
-  /** The results of `follow` so far, by state times `columns` plus class. New after states were added. */
+  /**
+   * Returns the cached results of `follow`, at `state * columns + class`. Adding states replaces the array.
+   */
   known(): Uint16Array
   readonly columns: number
-  /** The number of states, and the number that there is room for. */
+  /** The number of states, and the number of states that fit before the arrays must grow. */
   count(): number
   capacity(): number
 }
 
-/** The number of states that there is room for at first. */
+/** The number of states that fit at first. */
 const FEW = 8
 
-/** The most states whose numbers fit. */
+/** The most states. Their numbers must fit in 16 bits. */
 const MOST = 0xffff - FIRST
 
-/** Creates the states of an automaton. It calls `onGrow` with the number of additional bytes. */
+/** Creates the states of an automaton. It calls `onGrow` with the number of bytes that it adds. */
 function createStates(automaton: Automaton, maxBytes: number, onGrow: (bytes: number) => void): States {
   const { size } = automaton
-  // The last column is the end of the text.
+  // The last column represents the end of the text.
   const end = automaton.classes.count
   const columns = end + 1
   const bytesEach = 4 * size + 2 * columns + 2 * SLOTS_EACH
@@ -55,7 +58,7 @@ function createStates(automaton: Automaton, maxBytes: number, onGrow: (bytes: nu
   let count = 0
   let sets = new Int32Array(0)
   let known = new Uint16Array(0)
-  /** The numbers of states by the hash of their sets; a collision takes the next free slot. */
+  /** The numbers of states by the hash of their sets. After a collision, the next free slot is used. */
   let slots = new Uint16Array(0)
 
   const slotOf = (set: Int32Array): number => {
@@ -124,10 +127,13 @@ function createStates(automaton: Automaton, maxBytes: number, onGrow: (bytes: nu
   }
 }
 
-/** The slots per state, so that collisions are rare. */
+/** The hash slots per state; enough to keep collisions rare. */
 const SLOTS_EACH = 2
 
-/** The progress of a search: its text, the next unit, and the set of positions, which is absent at first. */
+/**
+ * The progress of a search: its text, the index of the next unit, and the set of positions (`undefined` at
+ * first).
+ */
 export interface SearchState {
   readonly text: string
   at: number
@@ -136,24 +142,24 @@ export interface SearchState {
 
 /** Runs searches for a pattern. */
 export interface Machine {
-  /** Continues from a place until there is an answer; `undefined` when the slice is used up first. */
+  /** Continues a search until there is an answer. Returns `undefined` if the slice is used up first. */
   run(place: SearchState, slice: Slice): boolean | undefined
 }
 
-/** The most bytes of a machine, unless its automaton alone is larger. */
+/** The most bytes of a machine. Only a machine whose automaton alone is larger exceeds them. */
 export const MACHINE_BYTES = 256 * 1024
 
-/** The bytes of a machine besides its tables: some twenty typed arrays, and the functions that use them. */
+/** The bytes of a machine besides its tables: about twenty typed arrays, and the functions that use them. */
 const FIXED_BYTES = 6000
 
-/** The units of text per step where the next state is known. */
+/** The number of UTF-16 units that count as one step if the next state is known. */
 const UNITS_PER_STEP = 10
-/** The operations on words per step. */
+/** The number of operations on words that count as one step. */
 const OPERATIONS_PER_STEP = 50
-/** The steps that adding a state costs, in addition to those of its automaton. */
+/** The number of steps that adding a state takes, in addition to those of the automaton. */
 const STEPS_PER_STATE = 4
 
-/** Creates the machine of a pattern. It calls `onGrow` with the number of additional bytes that it takes. */
+/** Creates the machine of a pattern. It calls `onGrow` with the number of bytes that it adds. */
 export function createMachine(
   pattern: Pattern,
   onGrow: (bytes: number) => void,
@@ -180,7 +186,10 @@ export function createMachine(
   }
 }
 
-/** Follows states until no room is left for another. */
+/**
+ * Creates a search that follows stored states. When there is no room for a new state, it continues with
+ * `runSets`.
+ */
 function createStateRun(automaton: Automaton, states: States, runSets: Machine['run']) {
   const { classes, size } = automaton
   const { columns } = states
@@ -213,7 +222,7 @@ function createStateRun(automaton: Automaton, states: States, runSets: Machine['
             slice.left -= stepsPerState
             next = states.follow(state, characterClass)
             known = states.known()
-            // The next one may cost as much.
+            // The slice is used up, so the loop stops: computing the next state may cost as much.
             if (slice.left <= 0) stop = at
           }
           if (next === UNKNOWN) {
@@ -239,7 +248,7 @@ function createStateRun(automaton: Automaton, states: States, runSets: Machine['
   }
 }
 
-/** Follows sets without keeping them. */
+/** Creates a search that computes each set of positions and does not store it. */
 function createSetRun(automaton: Automaton): Machine['run'] {
   const { classes, size } = automaton
   const unitsPerStep = OPERATIONS_PER_STEP / automaton.cost
@@ -281,5 +290,5 @@ function createSetRun(automaton: Automaton): Machine['run'] {
   }
 }
 
-/** Whether a character of two units begins here. */
+/** Whether a character of two UTF-16 units begins at this index. */
 const isPairAt = (text: string, at: number): boolean => (text.codePointAt(at) ?? 0) > 0xffff

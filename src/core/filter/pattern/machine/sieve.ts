@@ -2,11 +2,11 @@ import type { Slice } from '../../../slices.js'
 import type { Pattern } from '../syntax/pattern.js'
 import type { SearchState } from './machine.js'
 
-/** The literal text in a part of a pattern. */
+/** The literal text that a part of a pattern contains. */
 interface Literals {
-  /** The one text that the part matches; `undefined` if it matches several. */
+  /** The only string that the part matches; `undefined` if it matches several. */
   readonly exact: string | undefined
-  /** The longest text that every match of the part contains. */
+  /** The longest string that every match of the part contains. */
   readonly longest: string
 }
 
@@ -14,7 +14,9 @@ const NONE: Literals = { exact: undefined, longest: '' }
 
 const only = (text: string): Literals => ({ exact: text, longest: text })
 
-/** The longest text that every match of a pattern contains: a text without it has no match. */
+/**
+ * Returns the longest string that every match of a pattern contains. A text without this string has no match.
+ */
 const findLiteral = (pattern: Pattern): string => find(pattern).longest
 
 function find(pattern: Pattern): Literals {
@@ -59,25 +61,34 @@ function joinAll(parts: readonly Literals[]): Literals {
   return { exact: parts.every(({ exact }) => exact !== undefined) ? run : undefined, longest }
 }
 
-/** Decides by a plain search whether a text matches, or returns `perhaps`. It advances the place. */
+/**
+ * Searches a text for a literal. Returns `perhaps` if the literal alone does not decide whether the text
+ * matches, and `undefined` if the slice is used up. It records its progress in `place`.
+ */
 export type PlainSearch = (place: SearchState, slice: Slice) => boolean | 'perhaps' | undefined
 
-/** The most units of a search literal: a runtime's own search may compare all of them at each place. */
+/**
+ * The most UTF-16 units of a literal to search for. A runtime's own search may compare all of them at each
+ * index.
+ */
 const MAX_SOUGHT = 6
-/** The units of a text that are searched at once. */
+/** The number of UTF-16 units that one call of the runtime's search covers. Between calls, the search can pause. */
 const WINDOW = 0x4000
-/** The units of text per step: the worst case of some runtimes takes four times as long. */
+/** The number of UTF-16 units that count as one step. In their worst case, some runtimes take four times as long. */
 const UNITS_PER_STEP = 16
-/** Up to this many comparisons, one search by the runtime is cheap in any case. */
+/** Up to this many comparisons, one search by the runtime is cheap even in the worst case. */
 const FEW = 0x1000
 
-/** Whether the runtime's own search for a literal is cheap in any case. */
+/** Whether the runtime's own search for a literal is cheap even in the worst case. */
 export const isCheap = (text: string, literal: string): boolean => text.length * literal.length <= FEW
 
-/** The steps of such a search. */
+/** Returns the steps of a search that `isCheap`. */
 export const stepsToSearch = (text: string): number => 1 + text.length / UNITS_PER_STEP
 
-/** Creates the sieve of a pattern, if it has one: a text without the pattern's literal has no match. */
+/**
+ * Creates the literal search that rejects most texts without a match; `undefined` if the pattern requires no
+ * literal.
+ */
 export function createSieve(pattern: Pattern): PlainSearch | undefined {
   const literal = isAnchored(pattern) ? '' : findLiteral(pattern)
   const isAll = pattern.kind === 'text'
@@ -103,6 +114,6 @@ export function createSieve(pattern: Pattern): PlainSearch | undefined {
   }
 }
 
-/** Whether a pattern is bound to the start of the text, so that its search ends soon anyway. */
+/** Whether a pattern only matches at the start of the text. Its search ends soon anyway. */
 const isAnchored = (pattern: Pattern): boolean =>
   pattern.kind === 'start' || (pattern.kind === 'sequence' && pattern.parts[0]?.kind === 'start')

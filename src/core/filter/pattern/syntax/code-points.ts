@@ -1,10 +1,10 @@
-/** The code points from the first to the last, both included. */
+/** A range of code points from the first to the last, both included. */
 export type Range = readonly [first: number, last: number]
 
 /** The last code point of Unicode. */
 export const LAST = 0x10ffff
 
-/** The characters of words: ASCII letters, digits and the underscore. */
+/** The characters of ASCII words: letters, digits and the underscore. */
 export const WORD_RANGES: readonly Range[] = [
   [0x30, 0x39],
   [0x41, 0x5a],
@@ -12,7 +12,7 @@ export const WORD_RANGES: readonly Range[] = [
   [0x61, 0x7a],
 ]
 
-/** Sorts ranges and joins those that touch. */
+/** Sorts ranges and joins those that overlap or touch. */
 export function normaliseRanges(ranges: readonly Range[]): readonly Range[] {
   const joined: [number, number][] = []
   for (const [first, last] of [...ranges].sort((a, b) => a[0] - b[0])) {
@@ -23,7 +23,7 @@ export function normaliseRanges(ranges: readonly Range[]): readonly Range[] {
   return joined
 }
 
-/** All code points outside `ranges`. */
+/** Returns all code points outside `ranges`. */
 export function invertRanges(ranges: readonly Range[]): readonly Range[] {
   const outside: Range[] = []
   let next = 0

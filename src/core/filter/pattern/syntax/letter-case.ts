@@ -6,8 +6,8 @@ const single = (text: string): number | undefined => {
 }
 
 /**
- * The differences between the rule below and CaseFolding.txt: the dotless i, and three letters whose upper case has
- * several code points.
+ * The code points for which the rule below differs from CaseFolding.txt: the dotless i, and three letters
+ * whose upper case has several code points.
  */
 const EXCEPTIONS: ReadonlyMap<number, number> = new Map([
   [0x131, 0x131],
@@ -17,8 +17,8 @@ const EXCEPTIONS: ReadonlyMap<number, number> = new Map([
 ])
 
 /**
- * Unicode simple case folding, from the runtime's own full case mappings: the lower case of the upper case,
- * wherever each is a single code point.
+ * Returns the Unicode simple case folding of a code point, based on the runtime's full case mappings: the
+ * lower case of the upper case. It ignores a mapping that has several code points as its result.
  */
 function foldCodePoint(point: number): number {
   const exception = EXCEPTIONS.get(point)
@@ -30,20 +30,20 @@ function foldCodePoint(point: number): number {
 /** No script has letter case beyond this code point. */
 const LAST_CASED = 0x1ffff
 
-/** Characters that a case mapping changes. This test is cheaper than the mappings. */
+/** Matches characters that a case mapping changes. This test is cheaper than the mappings. */
 const HAS_CASE = /\p{Changes_When_Casemapped}/u
 
-/** The code points that have other cases. */
+/** The code points that have another letter case. */
 interface Cased {
-  /** In ascending order. */
+  /** The code points in ascending order. */
   readonly points: readonly number[]
-  /** For each of them, all code points with the same folding. */
+  /** For each of `points`, all code points with the same case folding. */
   readonly variants: readonly (readonly number[])[]
 }
 
 let known: Cased | undefined
 
-/** Finds every code point that has other cases. Computed once, when first needed. */
+/** Finds every code point that has another letter case. The result is computed when it is first needed. */
 function findCased(): Cased {
   if (known) return known
   const byFold = new Map<number, number[]>()
@@ -61,7 +61,7 @@ function findCased(): Cased {
   return known
 }
 
-/** Adds every other case of the code points in `ranges`. */
+/** Adds every other letter case of the code points in `ranges`. */
 export function foldRanges(ranges: readonly Range[]): readonly Range[] {
   const { points, variants } = findCased()
   const folded: Range[] = [...normaliseRanges(ranges)]
@@ -73,7 +73,7 @@ export function foldRanges(ranges: readonly Range[]): readonly Range[] {
   return normaliseRanges(folded)
 }
 
-/** The code points whose lower case lies in `ranges`, wherever it is one code point in every text. */
+/** Returns the code points whose lower case is in `ranges`. A lower case of several code points is ignored. */
 export function unlowerRanges(ranges: readonly Range[]): readonly Range[] {
   const isIn = (point: number): boolean => ranges.some(([first, last]) => first <= point && point <= last)
   const lowerOf = (point: number): number => single(String.fromCodePoint(point).toLowerCase()) ?? point
@@ -83,7 +83,7 @@ export function unlowerRanges(ranges: readonly Range[]): readonly Range[] {
   return normaliseRanges([...others, ...changed.filter((point) => isIn(lowerOf(point))).map(toRange)])
 }
 
-/** The index of the first number in a sorted list that is not below `wanted`. */
+/** Returns the index of the first number in a sorted list that is at least `wanted`. */
 function findPlace(sorted: readonly number[], wanted: number): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {

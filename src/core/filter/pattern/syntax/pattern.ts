@@ -1,9 +1,9 @@
 import type { Range } from './code-points.js'
 
 /**
- * A portable pattern as plain JSON, already expanded for letter case. It only tells whether a text contains a
- * match, so it has no greed and no captures. A `set` holds sorted, disjoint ranges of code points; `max:
- * null` is unbounded; `boundary` is that of ASCII words.
+ * A portable pattern as plain JSON, with letter case already expanded. It can only decide whether a text
+ * contains a match, so it has no greedy or lazy repeats and no captures. A `set` holds sorted, disjoint
+ * ranges of code points. `max: null` means no maximum. `boundary` is the boundary of an ASCII word.
  */
 export type Pattern =
   | { readonly kind: 'text'; readonly text: string }

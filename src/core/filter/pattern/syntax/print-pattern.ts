@@ -1,10 +1,10 @@
 import type { Range } from './code-points.js'
 import type { Pattern } from './pattern.js'
 
-/** The parts of the syntax that differ between engines. */
+/** The parts of the pattern syntax that differ between regular expression engines. */
 export interface PatternDialect {
   readonly codePoint: (point: number) => string
-  /** Prints a set. Default: its ranges, each with both ends, by `codePoint`. */
+  /** Prints a set. By default, `codePoint` prints both ends of each range. */
   readonly set?: (ranges: readonly Range[]) => string
   readonly start: string
   readonly end: string
@@ -12,7 +12,7 @@ export interface PatternDialect {
   readonly noBoundary: string
 }
 
-/** Prints a pattern in the syntax of an engine. */
+/** Prints a pattern in the syntax of a regular expression engine. */
 export function printPattern(pattern: Pattern, dialect: PatternDialect): string {
   switch (pattern.kind) {
     case 'text':

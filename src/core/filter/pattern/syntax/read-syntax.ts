@@ -2,22 +2,22 @@ import { type AST, RegExpParser } from '@eslint-community/regexpp'
 import { invertRanges, normaliseRanges, type Range, WORD_RANGES } from './code-points.js'
 import type { Pattern } from './pattern.js'
 
-/** Why a text is not a portable pattern. */
+/** The reason why a string is not a portable pattern. */
 export class PatternFault extends Error {}
 
 /**
- * Reads a portable pattern (CONTRACT.md §3.5). Throws `PatternFault` for syntax outside the portable core.
+ * Parses a portable pattern (CONTRACT.md §3.5). Throws `PatternFault` for syntax outside the portable core.
  */
 export const readSyntax = (source: string, change?: ChangeRanges): Pattern =>
   convertAlternatives(parseSyntax(source).alternatives, change)
 
-/** Changes the characters that a pattern names: to all their cases, for example. */
+/** Changes the characters that a pattern names, for example to all their letter cases. */
 type ChangeRanges = (ranges: readonly Range[]) => readonly Range[]
 
 function parseSyntax(source: string): AST.Pattern {
   const escaped = source.replace(/\\(.?)/gsu, (sequence, character: string) => {
     if (/^[tnrdDwWsSbB]$/.test(character) || /^[$()*+./?[\\\]^{|}]$/.test(character)) return sequence
-    // The strict parser accepts a backslash before syntax characters only.
+    // The strict parser accepts a backslash only before syntax characters.
     if (/^[!-/:-@[-`{-~]$/.test(character)) return `\\x${character.charCodeAt(0).toString(16)}`
     throw new PatternFault(`uses the escape ${JSON.stringify(sequence)}, which is not in the portable core`)
   })
@@ -90,7 +90,7 @@ function convertClass(node: AST.CharacterClass, change: ChangeRanges | undefined
   for (const element of node.elements) {
     switch (element.type) {
       case 'Character':
-        // Inside a class, only the escape \b stands for this character.
+        // Inside a class, the backspace character can only come from the escape \b.
         if (element.value === 8) return refuse(node)
         refuseUnstored(element.value)
         named.push([element.value, element.value])

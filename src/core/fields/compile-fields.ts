@@ -4,7 +4,7 @@ import type { Definitions, Field, FieldType } from './field-type.js'
 import { fieldTypeOf } from './field-types.js'
 import { normaliseId } from './types/reference.js'
 
-/** Compiles the definitions of a schema, or of an object's properties. */
+/** Compiles the definitions of a schema, or of the properties of an object. */
 export const compileFields = (definitions: Definitions, parent = ''): readonly Field[] =>
   Object.entries(definitions).map(([name, definition]) => compileField(name, `${parent}${name}`, definition))
 
@@ -34,7 +34,7 @@ function compileField(name: string, path: string, definition: FieldDefinition): 
   }
 }
 
-/** A filter on an array of scalars holds if any element matches. */
+/** Returns the field as filters see it. A filter on an array of scalars matches if any element matches. */
 function compileRef(path: string, { valueType }: FieldType, items: Field | null): FieldRef | null {
   if (items?.ref && items.fieldType.isScalar) return { ...items.ref, each: true }
   return valueType && { path, type: valueType, each: false }
@@ -53,6 +53,9 @@ export const SYSTEM_FIELD_PLANS: readonly Field[] = Object.entries(SYSTEM_TYPES)
   return name === '_id' ? { ...field, normalise: normaliseId } : field
 })
 
-/** Every path that a query may name: fields and the properties of objects. Not inside arrays, not secrets. */
+/**
+ * Returns all fields that a query may name, with the properties of objects; without secrets and the inside of
+ * arrays.
+ */
 export const collectPaths = (fields: readonly Field[]): readonly Field[] =>
   fields.flatMap((field) => (field.ref ? [field, ...collectPaths(field.properties)] : []))

@@ -6,10 +6,10 @@ import type { FieldDefinition, FieldTypeName } from '../types.js'
 /** The definition of a field of one type. */
 export type DefinitionOf<T extends FieldTypeName> = FieldDefinition & { readonly type: T }
 
-/** Definitions by name: those of a schema, or of an object's properties. */
+/** Definitions by name, in a schema or in the properties of an object. */
 export type Definitions = { readonly [name: string]: FieldDefinition }
 
-/** Attributes that several types share, with the same meaning. */
+/** Attributes that several types share with the same meaning. */
 type SharedAttribute =
   | 'type'
   | '$comment'
@@ -23,37 +23,47 @@ type SharedAttribute =
 /** A compiled field: its path, its type, and the fields inside it. */
 export interface Field<T extends FieldTypeName = FieldTypeName> {
   readonly name: string
-  /** Dotted; an array's items have the path of the array. */
+  /** The dotted path. The items of an array have the path of the array. */
   readonly path: string
   readonly type: T
   readonly fieldType: FieldType<T>
   readonly definition: DefinitionOf<T>
-  /** The field as filters and sorts see it; `null` for a secret, which they never see. */
+  /** The field as filters and sorts see it; `null` for a secret, which they cannot use. */
   readonly ref: FieldRef | null
-  /** The fields of an object. */
+  /** The fields inside an object. */
   readonly properties: readonly Field[]
-  /** The elements of an array. */
+  /** The field that describes the elements of an array. */
   readonly items: Field | null
-  /** The stored form of a value, without the fields inside it; `undefined` if nothing is stored. */
+  /**
+   * Returns the stored form of a value, without normalising fields inside it; `undefined` if nothing is
+   * stored.
+   */
   readonly normalise: (value: unknown) => unknown
-  /** The default of a missing field. With `now` as `null`, only a default independent of the time. */
+  /**
+   * Returns the default of a missing field. If `now` is `null`, it returns only a default that does not
+   * depend on the time.
+   */
   readonly defaultAt: (now: string | null) => unknown
-  /** Whether a field inside it has a default. */
+  /** Whether any field inside this field has a default. */
   readonly fillsInside: boolean
 }
 
-/** A type with scalar values: they can be compared, sorted, unique and indexed. */
+/** The traits of a type with scalar values, which can be compared, sorted, unique and indexed. */
 interface ScalarTraits {
   readonly isScalar: true
-  /** Whether unquoted text in a query is text, and patterns apply. */
+  /** Whether values are strings: a query need not quote them, and patterns apply. */
   readonly holdsText: boolean
-  /** Whether the ordering operators apply. */
+  /** Whether the operators for order, such as `$gt`, apply. */
   readonly isOrdered: boolean
-  /** Whether values may have any length. An indexed value is limited to what every index can take. */
+  /**
+   * Whether values may have any length. An indexed value is limited to the length that every index supports.
+   */
   readonly isUnbounded: boolean
-  /** The type that filters see. */
+  /** The type as filters see it. */
   readonly valueType: ComparableType
-  /** The reason why a query cannot compare values of the type with this operand; `undefined` if it can. */
+  /**
+   * Returns the reason why a query cannot compare values of this type with an operand; `undefined` if it can.
+   */
   judgeOperand(operand: Scalar): OperandFault | undefined
 }
 
@@ -61,30 +71,33 @@ interface OpaqueTraits {
   readonly isScalar: false
   readonly holdsText: false
   readonly isOrdered: false
-  /** `null` for a secret: it is only allowed at the top level, and never compared or shown. */
+  /** `null` for a secret, which is only allowed at the top level, and is never compared or shown. */
   readonly valueType: Exclude<ValueType, ComparableType> | null
 }
 
 /** The traits of all types whose values cannot be compared. */
 export const OPAQUE = { isScalar: false, holdsText: false, isOrdered: false } as const
 
-/** The error of an operand of a query; `'type'` if its type is wrong. */
+/** The error of an operand in a query; `'type'` if the operand has the wrong type. */
 export type OperandFault = 'type' | readonly [code: string, message: string]
 
-/** Checks what a JSON Schema cannot express about a definition. */
+/** Checks of a definition that a JSON Schema cannot express. */
 export interface DefinitionCheck {
-  /** Notes a fault of an attribute, which then counts as absent. `part` points to the fault inside it. */
+  /**
+   * Reports a fault of an attribute, which is then ignored. `part` is a JSON pointer to the fault inside the
+   * attribute.
+   */
   refuse(attribute: string, message: string, part?: string): void
-  /** The place of the definition. A fault noted here does not change the definition. */
+  /** The report for the definition. A fault reported here does not change the definition. */
   readonly report: ConfigReport
-  /** Checks a definition inside this one. */
+  /** Checks a definition that is inside this definition. */
   settle(definition: FieldDefinition, place: ConfigReport): FieldDefinition
 }
 
-/** The purpose of a printed type: a stored document, the body of a create, or a merge patch. */
+/** The purpose of a printed type: a stored document, the body that creates a document, or a merge patch. */
 export type Purpose = 'document' | 'create' | 'update'
 
-/** Prints the TypeScript types inside a type. */
+/** Prints the TypeScript types that occur inside a type. */
 export interface TypePrinter {
   readonly purpose: Purpose
   print(definition: FieldDefinition, purpose: Purpose): string
@@ -94,35 +107,47 @@ export interface TypePrinter {
 }
 
 /**
- * All that the service needs of a field type. Its functions are methods because TypeScript compares the
- * parameters of methods bivariantly: each type in the table is then also a plain `FieldType`.
+ * All that the service needs to know about a field type. Its functions are methods because TypeScript
+ * compares the parameters of methods bivariantly, so that each type in the table is also a plain `FieldType`.
  */
 export type FieldType<T extends FieldTypeName = FieldTypeName> = (ScalarTraits | OpaqueTraits) & {
   /** A description of the values, for authors of configurations. */
   readonly description: string
-  /** The attributes of a definition besides the shared ones; with `default`, whose type is the field's. */
+  /**
+   * The attributes of a definition besides the shared attributes, and `default`, which has the type of the
+   * field.
+   */
   readonly attributes: { readonly [name in Exclude<keyof DefinitionOf<T>, SharedAttribute>]-?: JsonSchema }
-  /** The required attributes. */
+  /** The attributes that a definition must have. */
   readonly needed?: readonly string[]
   /** Two attributes, of which the first must not be greater than the second. */
   readonly bounds?: readonly [lower: string, upper: string]
-  /** Checks what a JSON Schema cannot express; returns the definition as the other members take it. */
+  /**
+   * Checks what a JSON Schema cannot express. Returns the definition in the form that the other members
+   * expect.
+   */
   settle?(definition: DefinitionOf<T>, check: DefinitionCheck): DefinitionOf<T>
-  /** The definitions of the fields inside a value. */
+  /** Returns the definitions of the fields inside a value. */
   inside?(definition: DefinitionOf<T>): {
     readonly properties?: Definitions
     readonly items?: FieldDefinition
   }
   /**
-   * The JSON Schema of a normalised value; a secret is still in clear. Without the pattern and the elements
-   * of an array, which are checked separately.
+   * Returns the JSON Schema of a normalised value, in which a secret is not hashed yet. The pattern and the
+   * elements of an array are not included, because they are checked separately.
    */
   bodySchema(field: Field<T>): JsonSchema
-  /** The regular expression that must match somewhere in a value. */
+  /** Returns the regular expression that must match somewhere in a value. */
   patternOf?(definition: DefinitionOf<T>): string | undefined
-  /** Compiles the conversion of a value into stored form. It leaves values of another type to the validator. */
+  /**
+   * Compiles the conversion of a value to stored form. It does not change values of another type; the
+   * validator rejects them.
+   */
   compileNormalise?(definition: DefinitionOf<T>): (value: unknown) => unknown
-  /** The value of a `default` at a time; at `null`, `undefined` if the value depends on the time. */
+  /**
+   * Returns the value of a `default` at a time. If `now` is `null`, returns `undefined` for a value that
+   * depends on the time.
+   */
   readDefault?(written: unknown, now: string | null): unknown
   /** Prints the TypeScript type. */
   print(definition: DefinitionOf<T>, printer: TypePrinter): string

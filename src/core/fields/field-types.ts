@@ -26,5 +26,5 @@ const FIELD_TYPES = {
 /** The names of all field types. */
 export const FIELD_TYPE_NAMES = Object.keys(FIELD_TYPES) as readonly FieldTypeName[]
 
-/** The traits of a field type. */
+/** Returns the traits of a field type. */
 export const fieldTypeOf = (type: FieldTypeName): FieldType => FIELD_TYPES[type]

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../json/json-schema.js'
 import type { ConfigReport } from '../json/report.js'
 
-/** CONTRACT.md §1: names of fields. */
+/** The pattern of field names (CONTRACT.md §1). */
 export const FIELD_NAME = '^[a-zA-Z][a-zA-Z0-9_]{0,62}$'
 
 /** Names that match `FIELD_NAME` but are reserved. */
@@ -13,15 +13,21 @@ export const RESERVED_FIELD_NAMES: readonly string[] = [
   'prototype',
 ]
 
-/** The JSON Schema of a field's name. */
+/** The JSON Schema of field names. */
 export const FIELD_NAMES: JsonSchema = { pattern: FIELD_NAME, not: { enum: RESERVED_FIELD_NAMES } }
 
-/** Checks that no two names, and no name and a reserved one, differ only in letter case (CONTRACT.md §1). */
+/**
+ * Reports each name that differs from another name or from a reserved name only in letter case (CONTRACT.md
+ * §1).
+ */
 export function checkCase(names: readonly string[], reserved: readonly string[], report: ConfigReport): void {
   for (const [name, message] of findTwins(names, reserved)) report.at(name).fault(message)
 }
 
-/** The error of each name that differs from a reserved name, or from an earlier one, only in letter case. */
+/**
+ * Returns the error of each name that differs from a reserved name, or from an earlier name, only in letter
+ * case.
+ */
 export function findTwins(
   names: readonly string[],
   reserved: readonly string[],

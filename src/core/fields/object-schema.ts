@@ -4,14 +4,16 @@ import type { Field } from './field-type.js'
 /** The most bytes of a unique or indexed string, or of an element of an indexed array (CONTRACT.md §1). */
 export const MAX_INDEXED_BYTES = 1024
 
-/** The JSON Schema of a normalised value, with the limit of an indexed one. */
+/**
+ * Returns the JSON Schema of a normalised value. If an index covers a string, the schema limits its length.
+ */
 export const toValueSchema = (field: Field, indexed: ReadonlySet<string>): JsonSchema => {
   const { fieldType, path } = field
   const isHeld = fieldType.isScalar && fieldType.isUnbounded && indexed.has(path)
   return { ...fieldType.bodySchema(field), ...(isHeld ? { maxBytes: MAX_INDEXED_BYTES } : {}) }
 }
 
-/** The JSON Schema of an object with these fields, some of them indexed; it allows undeclared properties. */
+/** Returns the JSON Schema of an object with these fields. It allows undeclared properties. */
 export const toObjectSchema = (
   fields: readonly Field[],
   indexed: ReadonlySet<string> = new Set(),

@@ -1,28 +1,31 @@
 import type { JsonSchema } from '../json/json-schema.js'
 import type { FieldDefinition } from '../types.js'
 
-/** Example values of a key, for editors. */
+/** Returns the keyword with example values of a key, which editors show. */
 export const examples = (...values: readonly unknown[]): JsonSchema => ({ examples: values })
 
-/** The default of a key. The description repeats it, because not every editor shows defaults. */
+/**
+ * Adds the default of a key to its schema. The description repeats the default, because not every editor
+ * shows defaults.
+ */
 export const withDefault = (value: unknown, schema: JsonSchema): JsonSchema => ({
   ...schema,
   default: value,
   description: `${schema.description} Default: ${JSON.stringify(value)}.`,
 })
 
-/** A boolean attribute. */
+/** Describes a boolean attribute. */
 export const flag = (description: string, byDefault = false): JsonSchema =>
   withDefault(byDefault, { type: 'boolean', description })
 
-/** An attribute that is text. */
+/** Describes an attribute whose value is a string. */
 export const text = (description: string, ...values: readonly string[]): JsonSchema => ({
   type: 'string',
   description,
   ...examples(...values),
 })
 
-/** An attribute that is a whole number. */
+/** Describes an attribute whose value is a whole number. */
 export const count = (description: string, ...values: readonly number[]): JsonSchema => ({
   type: 'integer',
   minimum: 0,
@@ -30,7 +33,7 @@ export const count = (description: string, ...values: readonly number[]): JsonSc
   ...examples(...values),
 })
 
-/** A list of at least one element, without duplicates. */
+/** Describes an attribute whose value is a list of at least one element, without duplicates. */
 export const listOf = (type: string, description: string, ...values: readonly unknown[]): JsonSchema => ({
   type: 'array',
   items: { type },
@@ -40,12 +43,12 @@ export const listOf = (type: string, description: string, ...values: readonly un
   ...examples(...values),
 })
 
-/** The comment attribute of every object but literals and filters: the two functions below add it. */
+/** The attribute `$comment`. `object` and `mapOf` add it to every object except literals and filters. */
 export const COMMENT: JsonSchema = {
   $comment: text('A comment; the service ignores it.', 'Drafts are for their authors alone.'),
 }
 
-/** A closed object with a comment. */
+/** Describes an object with these properties and a comment, and no others. */
 export const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchema => ({
   type: 'object',
   properties: { ...properties, ...COMMENT },
@@ -53,7 +56,9 @@ export const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchem
   ...more,
 })
 
-/** An object whose names the configuration chooses, except the `known` ones. */
+/**
+ * Describes an object whose property names the author of the configuration chooses, except the `known` names.
+ */
 export const mapOf = (
   values: JsonSchema,
   { names, known = {}, ...more }: JsonSchema & { readonly names: JsonSchema; readonly known?: JsonSchema },
@@ -65,7 +70,7 @@ export const mapOf = (
   ...more,
 })
 
-/** The attribute `default`, which has the field's own type. */
+/** Describes the attribute `default`, which has the type of the field. */
 export const filled = (schema: JsonSchema, more = '') => ({
   default: {
     ...schema,
@@ -73,17 +78,17 @@ export const filled = (schema: JsonSchema, more = '') => ({
   },
 })
 
-/** The attributes `minLength` and `maxLength`. */
+/** Describes the attributes `minLength` and `maxLength`. */
 export const lengths = (least: number, most: number) => ({
   minLength: count('The text must have at least so many characters (code points).', least),
   maxLength: count('The text may have at most so many characters (code points).', most),
 })
 
-/** The attribute `enum`, with values of a type. */
+/** Describes the attribute `enum`, whose values have the type `type`. */
 export const choice = (type: string, example: readonly unknown[]) => ({
   enum: listOf(type, 'The only values allowed.', example),
 })
 
-/** The attributes of a definition that are JSON Schema keywords with the same meaning. */
+/** Picks the attributes of a definition that are JSON Schema keywords with the same meaning. */
 export const pickKeywords = (definition: FieldDefinition, keywords: readonly string[]): JsonSchema =>
   Object.fromEntries(Object.entries(definition).filter(([keyword]) => keywords.includes(keyword)))

@@ -2,14 +2,17 @@
 const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d)))?$/
 
-/** A time in stored form on a day that every month has. */
+/**
+ * Matches a time in stored form. Days after the 28th need a check of the month, so this pattern excludes
+ * them.
+ */
 const STORED =
   /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
 /**
- * The stored form, `2026-11-20T08:00:00.000Z`, of an RFC 3339 date-time or date: in UTC, the fraction cut to
- * milliseconds, a date as its midnight. `undefined` for anything else, also for a day that does not exist, a
- * leap second, or a year outside 0001 to 9999 (CONTRACT.md §1).
+ * Returns the stored form, as in `2026-11-20T08:00:00.000Z`, of an RFC 3339 date-time or date. It is in UTC,
+ * with the fraction cut to milliseconds; a date means midnight. Returns `undefined` for anything else, and
+ * for a day that does not exist, a leap second, or a year outside 0001 to 9999 (CONTRACT.md §1).
  */
 export function parseTimestamp(text: string): string | undefined {
   if (STORED.test(text)) return text
@@ -39,7 +42,7 @@ export function parseTimestamp(text: string): string | undefined {
 const FIRST = Date.parse('0001-01-01T00:00:00.000Z')
 const LAST = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** Milliseconds since 1970 in the stored form; `undefined` outside the years 0001 to 9999. */
+/** Formats milliseconds since 1970 in stored form; returns `undefined` outside the years 0001 to 9999. */
 export function formatTimestamp(milliseconds: number): string | undefined {
   return milliseconds >= FIRST && milliseconds <= LAST ? new Date(milliseconds).toISOString() : undefined
 }

@@ -6,8 +6,9 @@ import type { JsonObject } from '../../types.js'
 import type { Field } from '../field-type.js'
 
 /**
- * Whether a fault counts against an update: those of changed values, of removed required properties, and of forbidden
- * names. An unchanged stored value may violate the present configuration (CONTRACT.md §2).
+ * Whether a fault counts against an update. These faults count: those of changed values, of removed required
+ * properties, and of forbidden names. An unchanged stored value may violate the current configuration
+ * (CONTRACT.md §2).
  */
 export function isChange(
   { path, code }: Fault,
@@ -15,10 +16,11 @@ export function isChange(
   before: JsonObject,
   after: JsonObject,
 ): boolean {
-  // Otherwise a caller could guess a value stored under an undeclared name: the right guess would pass.
+  // This ignores the stored value: otherwise a caller could guess it, because only the right guess would be
+  // accepted.
   if (code === 'unknown_property' || code === 'forbidden_name') return readPointer(body, path) !== undefined
   const parent = path.slice(0, path.lastIndexOf('/'))
-  // A new object must be complete.
+  // A new object must contain all its required properties.
   if (code === 'required' && parent !== '' && !isObject(readPointer(before, parent))) return true
   return !isEqualJson(readPointer(before, path), readPointer(after, path))
 }
@@ -27,7 +29,7 @@ export function isChange(
 export const holdsImmutable = ({ definition, properties }: Field): boolean =>
   definition.immutable === true || properties.some(holdsImmutable)
 
-/** The faults of immutable properties whose value in `after` differs from the one in `before`. */
+/** Returns a fault for each immutable property whose values in `before` and `after` differ. */
 export function findImmutableChanges(
   fields: readonly Field[],
   before: JsonObject,
@@ -44,7 +46,10 @@ export function findImmutableChanges(
   })
 }
 
-/** The fault of an update that changes an immutable property from the value that its caller sees. */
+/**
+ * Creates the fault of an update that changes an immutable property, compared with the value that the caller
+ * can read.
+ */
 export const immutable = (path: string): Fault => ({
   path,
   code: 'immutable',

@@ -7,7 +7,7 @@ import { compileJsonSchema } from './json-schema.js'
 import { suggest } from './names.js'
 import { describeViolation, MAX_FAULTS, MAX_PATH } from './validator.js'
 
-/** The JSON Schema of a body that is not a document: a closed object. */
+/** The JSON Schema of a body that is not a document: an object that allows no other properties. */
 export interface EnvelopeSchema extends JsonSchema {
   readonly type: 'object'
   readonly properties: { readonly [name: string]: JsonSchema }
@@ -15,7 +15,7 @@ export interface EnvelopeSchema extends JsonSchema {
   readonly additionalProperties: false
 }
 
-/** A closed object; all its properties are required. */
+/** Creates the schema of an object that requires all its properties and allows no others. */
 export const envelope = (properties: EnvelopeSchema['properties']): EnvelopeSchema => ({
   type: 'object',
   properties,
@@ -24,7 +24,7 @@ export const envelope = (properties: EnvelopeSchema['properties']): EnvelopeSche
 })
 
 /**
- * Compiles the validator of an envelope; it finds at most 50 faults. Compiling costs milliseconds. A client
+ * Compiles the validator of an envelope. It finds at most 50 faults. Compiling takes milliseconds. A client
  * controls the number of properties and elements of a body, so the validator stops at the limit of faults.
  */
 export function compileEnvelope(schema: EnvelopeSchema): (body: JsonObject) => readonly Fault[] {
@@ -47,10 +47,10 @@ export function compileEnvelope(schema: EnvelopeSchema): (body: JsonObject) => r
   }
 }
 
-/** Adds the faults of a value at a place, until there are enough. */
+/** Adds the faults of a value at the JSON pointer `at`, until the limit is reached. */
 type JudgeLevel = (value: unknown, at: string, faults: Fault[]) => void
 
-/** Compiles the check of one level; of a closed object, the names are counted one by one. */
+/** Compiles the check of one level. It counts unknown names itself, so that it can stop at the limit. */
 function compileLevel(schema: JsonSchema): JudgeLevel {
   const { properties } = schema
   const names = isObject(properties) ? Object.keys(properties) : undefined

@@ -9,26 +9,29 @@ import { CACHES } from '../../kept/caches.js'
 import { isEmail } from '../email.js'
 import { STRING_FORMATS } from '../types/string.js'
 
-/** One violated keyword. `path` is the JSON pointer of the property at fault. */
+/** One violated keyword. `path` is the JSON pointer of the invalid property. */
 export interface Violation {
   readonly path: string
   readonly keyword: string
-  /** The keyword's own parameters, never the value. */
+  /** The parameters of the keyword. They never contain the value. */
   readonly params: { readonly [name: string]: unknown }
-  /** Whether the name itself is at fault, not the value under it. */
+  /** Whether the name of the property is invalid, instead of its value. */
   readonly isName?: boolean
-  /** The value at fault and the schema that it violates: for configurations only, which hold no secrets. */
+  /**
+   * The invalid value, and the schema that it violates. Only for configurations, because they contain no
+   * secrets.
+   */
   readonly found?: unknown
   readonly schema?: JsonSchema
 }
 
 const encoder = new TextEncoder()
 
-/** The length of a text in bytes of UTF-8. */
+/** Returns the length of a string in bytes of UTF-8. */
 export const countBytes = (text: string): number => encoder.encode(text).length
 
 function createAjv(verbose: boolean): Ajv {
-  // Patterns run on our own engine, in linear time. ajv identifies compiled patterns by their `toString`.
+  // Patterns run on our own engine, in linear time. ajv identifies a compiled pattern by its `toString`.
   const regExp = Object.assign(
     (source: string) => ({
       test: compilePattern(parsePattern(source, { ignoreCase: false })).test,
@@ -39,24 +42,25 @@ function createAjv(verbose: boolean): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     verbose,
-    // ajv then compiles each referenced schema once.
+    // With this setting, ajv compiles each referenced schema only once.
     inlineRefs: false,
-    // Without this, `required: ["toString"]` would hold for every object.
+    // Without this, every object would satisfy `required: ["toString"]`.
     ownProperties: true,
     allowUnionTypes: true,
     strictTypes: true,
     discriminator: true,
-    // The schemas are ours; checking them against the meta-schema costs more than compiling them.
+    // We wrote the schemas; checking them against the meta-schema takes longer than compiling them.
     meta: false,
     validateSchema: false,
     logger: false,
-    // A configuration is checked once: shorter code would cost more than it saves.
+    // A configuration is checked only once, so optimizing the generated code would take longer than it saves.
     code: { regExp, optimize: !verbose },
   })
   addFormats.default(ajv, [...STRING_FORMATS])
   ajv.addFormat('email', isEmail)
   ajv.addFormat('timestamp', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  // ajv's `enum` compares a value with each member in turn, which is slow for many values and long lists.
+  // ajv's own `enum` compares a value with each member one by one, which is slow for many values and long
+  // lists.
   ajv.removeKeyword('enum')
   ajv.addKeyword({
     keyword: 'enum',
@@ -91,10 +95,12 @@ const shared: { quiet?: Ajv; verbose?: Ajv } = {}
 
 type FindViolations = (value: unknown) => readonly Violation[]
 
-/** The size of the cache of compiled schemas, in UTF-16 units of their text. */
+/** The size of the cache of compiled schemas, in UTF-16 units of their JSON. */
 const MAX_KEPT = 256 * 1024
 
-/** By the text of the schema: collections, and services of one process, often share schemas. */
+/**
+ * The cache of compiled schemas by their JSON. Collections and services of one process often share schemas.
+ */
 const kept = createBoundedMap<string, { readonly find: FindViolations; readonly length: number }>(
   CACHES.schemas,
   MAX_KEPT,
@@ -102,9 +108,9 @@ const kept = createBoundedMap<string, { readonly find: FindViolations; readonly 
 )
 
 /**
- * Compiles a schema, which is JSON, to a function that returns the violations: the first for each path, and the
- * first for its name. Compiling costs milliseconds the first time. With `verbose`, a violation holds the value that
- * was found.
+ * Compiles a JSON Schema to a function that returns the violations. For each path, it returns only the first
+ * violation of the value and the first violation of the name. Compiling takes milliseconds the first time.
+ * With `verbose`, a violation contains the invalid value.
  */
 export function compileJsonSchema(schema: JsonSchema, { verbose = false } = {}): FindViolations {
   const kind = verbose ? 'verbose' : 'quiet'
@@ -119,13 +125,13 @@ export function compileJsonSchema(schema: JsonSchema, { verbose = false } = {}):
 
 function compileWith(ajv: Ajv, schema: JsonSchema): FindViolations {
   const validate: ValidateFunction = ajv.compile(schema)
-  // ajv would retain every schema that it ever compiled.
+  // Otherwise ajv would keep every schema that it ever compiled.
   ajv.removeSchema(schema)
   return (value) => {
     if (validate(value)) return NONE
     const byPath = new Map<string, Violation>()
     for (const error of validate.errors ?? []) {
-      // These two only repeat a violation inside, which is reported itself.
+      // An error of these two keywords only repeats an error inside them, which has its own entry.
       if (error.keyword === 'if' || error.keyword === 'propertyNames') continue
       const violation = toViolation(error)
       const key = `${violation.isName ? 'name' : 'value'} ${violation.path}`

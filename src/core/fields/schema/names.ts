@@ -1,7 +1,7 @@
 import { closestMatch } from 'leven'
 import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../names.js'
 
-/** CONTRACT.md §1: names of collections. */
+/** The pattern of collection names (CONTRACT.md §1). */
 export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
 
 /** Names that match `COLLECTION_NAME` but are reserved. */
@@ -13,7 +13,7 @@ export const USERS = 'users'
 /** The system field with the `_id` of the caller who created a document. */
 export const CREATED_BY = 'createdBy'
 
-/** The fields that every document has besides those of its schema. */
+/** The fields that documents have besides those of their schema. */
 export const SYSTEM_FIELDS = ['_id', 'createdAt', 'updatedAt', 'createdBy'] as const
 
 const fieldName = new RegExp(FIELD_NAME)
@@ -25,11 +25,11 @@ export const isFieldName = (name: string): boolean =>
 /** Whether the service itself sets the field of this name. */
 export const isSystemField = (name: string): boolean => (SYSTEM_FIELDS as readonly string[]).includes(name)
 
-/** The known name nearest to a misspelt one; `undefined` if none is near. */
+/** Returns the known name that is most similar to a misspelt name; `undefined` if none is similar. */
 export const findNearest = (name: string, known: readonly string[]): string | undefined =>
   closestMatch(name.slice(0, 64), [...known], { maxDistance: Math.max(2, Math.floor(name.length / 3)) })
 
-/** The end of a message, `; did you mean "title"?`, or nothing. */
+/** Returns the end of a message, as in `; did you mean "title"?`, or an empty string. */
 export function suggest(name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known)
   return nearest === undefined ? '' : `; did you mean ${JSON.stringify(nearest)}?`

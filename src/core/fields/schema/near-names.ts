@@ -3,14 +3,14 @@ import { toPointerParts } from '../../json/pointer.js'
 import type { Field } from '../field-type.js'
 import { suggest } from './names.js'
 
-/** The most names for which the nearest name is searched: each search visits all candidates. */
+/** The most names for which the nearest name is searched, because each search compares all candidates. */
 const MAX_SOUGHT = 8
 
 type Node = Pick<Field, 'properties' | 'items'>
 
 /**
- * Adds the nearest declared names to the faults of the first undeclared properties; at the top level, the nearest of
- * `accepted`.
+ * Adds the nearest declared name to the message of the first few unknown properties. At the top level, the
+ * candidates are `accepted`.
  */
 export function addNearNames(
   faults: readonly Fault[],

@@ -5,15 +5,16 @@ import type { JsonObject } from '../../types.js'
 import type { Field } from '../field-type.js'
 
 /**
- * Brings a value into its stored form: `trim`, `lowercase`, timestamps in UTC, −0 as 0, `null` of a nullable
- * field as `undefined`. A value of another type stays as it is: the validator rejects it. CONTRACT.md §1.
+ * Converts a value to its stored form: applies `trim` and `lowercase`, and writes timestamps in UTC, −0 as 0,
+ * and `null` of a nullable field as `undefined`. A value of another type stays as it is, because the
+ * validator rejects it. CONTRACT.md §1.
  */
 export const normalise = (field: Field, value: unknown): unknown =>
   runAtOnce((slice) => normaliseInSlices(field, value, slice))
 
 /**
- * Normalises an object: declared properties in the schema's order, then the others in their own order, without those
- * that became `undefined`.
+ * Normalises an object: first the declared properties in the schema's order, then the other properties in
+ * their own order. Properties that became `undefined` are omitted.
  */
 export const normaliseProperties = (fields: readonly Field[], value: JsonObject): JsonObject =>
   runAtOnce((slice) => normalisePropertiesInSlices(fields, value, slice))
@@ -33,7 +34,7 @@ function* normaliseInSlices(field: Field, value: unknown, slice: Slice): Sliced<
   return Object.freeze(normalised)
 }
 
-/** The same as `normaliseProperties`, in slices. */
+/** Does the same as `normaliseProperties`, in slices. */
 export function* normalisePropertiesInSlices(
   fields: readonly Field[],
   value: JsonObject,
@@ -50,7 +51,10 @@ export function* normalisePropertiesInSlices(
   return normalised
 }
 
-/** The same synchronously, for most objects; `undefined` if a part needs slices. */
+/**
+ * Does the same as `normaliseProperties` without pauses, for most objects; returns `undefined` if a part
+ * needs slices.
+ */
 export function normaliseAtOnce(
   fields: readonly Field[],
   value: JsonObject,
@@ -65,13 +69,13 @@ export function normaliseAtOnce(
 const stepsToCopy = (fields: readonly Field[], properties: number): number =>
   COPY * properties + fields.length / LOOK
 
-/** Normalises the short values of the first properties; the others stay as they are. */
+/** Normalises the short values of declared properties. All other values stay as they are. */
 function normaliseShorts(
   fields: readonly Field[],
   value: JsonObject,
   properties: number,
 ): { [name: string]: unknown } {
-  // Names of fields are validated, so none is `__proto__`: assignment defines an own property.
+  // Names of fields are validated and never `__proto__`, so an assignment defines an own property.
   const normalised: { [name: string]: unknown } = {}
   let declared = 0
   for (const field of fields) {
@@ -84,23 +88,23 @@ function normaliseShorts(
   return declared === properties ? normalised : addOthers(fields, normalised, value)
 }
 
-/** The steps of copying a property: some 200 ns. */
+/** The number of steps that copying a property takes (about 200 ns). */
 const COPY = 4
 
-/** The properties looked up in one step. */
+/** The number of properties that can be looked up in one step. */
 const LOOK = 4
 
-/** The steps of looking up the declared properties of a value: each is checked, present or not. */
+/** Returns the steps of looking up the declared properties of a value. A missing property is looked up too. */
 export const stepsToJudge = ({ properties }: Field): number =>
   properties.reduce((steps, property) => steps + 1 + stepsToJudge(property), 0)
 
-/** Whether no value inside a field's value has a definition of its own. */
+/** Whether a field has neither elements nor properties with their own definitions. */
 const isPlain = ({ items, properties }: Field): boolean => !items && properties.length === 0
 
-/** The most elements that are normalised without a slice. */
+/** The most elements of an array that is normalised without pauses. */
 const SHORT = 16
 
-/** Whether a value is normalised without a slice: most are. */
+/** Whether a value can be normalised without pauses, as most values can. */
 const isShort = (field: Field, value: unknown): boolean =>
   typeof value !== 'object' ||
   value === null ||
@@ -110,7 +114,7 @@ const isShort = (field: Field, value: unknown): boolean =>
 const normaliseShort = ({ items, normalise: own }: Field, value: unknown): unknown =>
   items && Array.isArray(value) ? Object.freeze(value.map((element) => items.normalise(element))) : own(value)
 
-/** Adds the properties that are not declared. */
+/** Adds the undeclared properties of `others`. */
 function addOthers(
   fields: readonly Field[],
   values: { [name: string]: unknown },
@@ -123,7 +127,7 @@ function addOthers(
   return Object.fromEntries([...Object.entries(values), ...rest])
 }
 
-/** Normalises the value of a merge patch; a `null` in it stays, because it removes a property. */
+/** Normalises the value of a merge patch. A `null` in the patch stays, because it removes a property. */
 export function normalisePatch(field: Field, patch: unknown): unknown {
   if (patch === null) return null
   if (field.properties.length === 0 || !isObject(patch)) return normalise(field, patch)
@@ -137,13 +141,13 @@ export function normalisePatch(field: Field, patch: unknown): unknown {
 }
 
 /**
- * Adds the defaults of missing properties, also inside present objects and arrays of objects.
- * `now` is a stored timestamp.
+ * Adds the defaults of missing properties, also inside existing objects and arrays of objects. `now` is a
+ * timestamp in stored form.
  */
 export const applyDefaults = (fields: readonly Field[], value: JsonObject, now: string): JsonObject =>
   runAtOnce((slice) => applyDefaultsInSlices(fields, value, now, slice))
 
-/** Whether a value certainly needs no defaults; false also if the check exceeds the slice. */
+/** Whether a value certainly needs no defaults. Also false if the check uses up the slice. */
 export function isComplete(fields: readonly Field[], value: JsonObject, now: string, slice: Slice): boolean {
   slice.left -= (2 * fields.length) / LOOK
   const needsNone = (field: Field): boolean =>
@@ -151,7 +155,7 @@ export function isComplete(fields: readonly Field[], value: JsonObject, now: str
   return slice.left > 0 && fields.every(needsNone)
 }
 
-/** The same as `applyDefaults`, in slices. */
+/** Does the same as `applyDefaults`, in slices. */
 export function* applyDefaultsInSlices(
   fields: readonly Field[],
   value: JsonObject,
@@ -188,6 +192,6 @@ function* fillInside(field: Field, value: unknown, now: string, slice: Slice): S
 
 function defaultOf(field: Field, now: string): unknown {
   const written = field.defaultAt(now)
-  // `now` is in stored form already.
+  // `now` is already in stored form.
   return written === undefined || written === now ? written : normalise(field, written)
 }

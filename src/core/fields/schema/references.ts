@@ -5,19 +5,22 @@ import type { Field } from '../field-type.js'
 
 /** A reference in a body or a document. */
 export interface Reference {
-  /** JSON pointer. */
+  /** The JSON pointer of the reference. */
   readonly path: string
-  /** The field of the reference; all elements of an array share it. */
+  /** The field of the reference. All elements of an array share one field. */
   readonly field: Field
   readonly collection: string
   readonly id: string
 }
 
-/** Whether a field is a reference, or holds one somewhere inside. */
+/** Whether a field is a reference or contains one at any depth. */
 export const holdsReference = ({ type, properties, items }: Field): boolean =>
   type === 'reference' || properties.some(holdsReference) || (items !== null && holdsReference(items))
 
-/** Every reference in an object. Values that are not text are left out: the validator rejects them. */
+/**
+ * Returns every reference in an object. Values that are not strings are skipped, because the validator
+ * rejects them.
+ */
 export const collectReferences = (
   fields: readonly Field[],
   value: JsonObject,
@@ -45,7 +48,7 @@ function collectIn(field: Field, value: unknown, path: string, found: Reference[
   }
 }
 
-/** The references that the same field did not hold before. */
+/** Returns the references in `after` whose `_id` the same field did not contain in `before`. */
 export function findNewReferences(
   fields: readonly Field[],
   before: JsonObject,

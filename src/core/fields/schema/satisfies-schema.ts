@@ -4,14 +4,14 @@ import { isEqualJson } from '../../json/equality.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { isObject, readOwn } from '../../json/own-properties.js'
 
-/** The schema of a keyword, and the evaluation of the schemas inside it. */
+/** The schema that contains a keyword, and a function that evaluates the schemas inside it. */
 interface KeywordContext {
   readonly schema: JsonSchema
   readonly definitions: JsonSchema
   readonly holds: (schema: unknown, value: unknown) => boolean
 }
 
-/** The test of a keyword on a value. */
+/** Whether a value satisfies a keyword. `wanted` is the value of the keyword in the schema. */
 type Demand = (wanted: never, value: never, place: KeywordContext) => boolean
 
 type Demands = readonly (readonly [keyword: string, Demand])[]
@@ -32,7 +32,7 @@ const hasType = (type: string | readonly string[], value: unknown): boolean =>
 
 const matchers = new Map<string, Matcher>()
 
-/** The patterns are few, and come from our own schemas. */
+/** The compiled patterns are all kept, because they are few and come only from our own schemas. */
 function matchesPattern(source: string, text: string): boolean {
   const matcher = matchers.get(source) ?? compilePattern(parsePattern(source, { ignoreCase: false }))
   matchers.set(source, matcher)
@@ -42,14 +42,14 @@ function matchesPattern(source: string, text: string): boolean {
 const isUnique = (list: List): boolean =>
   list.every((one, i) => !list.slice(0, i).some((other) => isEqualJson(one, other)))
 
-/** Demands on the values of one type; values of other types satisfy them. */
+/** Restricts keywords to values of one type. Values of other types satisfy them. */
 const ofType = (type: string, demands: { readonly [keyword: string]: Demand }): Demands =>
   Object.entries(demands).map(([keyword, demand]) => [
     keyword,
     (wanted, value, place) => !hasType(type, value) || demand(wanted, value, place),
   ])
 
-/** Keywords that are annotations, or that another keyword evaluates. */
+/** Keywords that are always satisfied: annotations, and keywords that another keyword evaluates. */
 const SILENT = ['title', 'description', 'examples', 'default', '$defs', 'then', 'else', 'oneOf']
 
 const DEMANDS: ReadonlyMap<string, Demand> = new Map([
@@ -79,7 +79,7 @@ const DEMANDS: ReadonlyMap<string, Demand> = new Map([
     minItems: (limit: number, list: List) => list.length >= limit,
     maxItems: (limit: number, list: List) => list.length <= limit,
     uniqueItems: (wanted: boolean, list: List) => !wanted || isUnique(list),
-    // Spread, because `every` skips holes.
+    // The spread turns holes into `undefined`, because `every` skips holes.
     items: (schema: unknown, list: List, { holds }) => [...list].every((one) => holds(schema, one)),
   }),
   ...ofType('object', {
@@ -95,7 +95,7 @@ const DEMANDS: ReadonlyMap<string, Demand> = new Map([
         ([name, one]) => (isObject(properties) && Object.hasOwn(properties, name)) || holds(rest, one),
       ),
     discriminator: ({ propertyName }: { propertyName: string }, object: JsonSchema, { schema, holds }) => {
-      // Each alternative has a distinct constant for this property.
+      // Each alternative has a different constant for this property, so at most one alternative matches.
       const named = Object.hasOwn(object, propertyName)
       return named && (schema.oneOf as List).some((one) => holds(one, object))
     },
@@ -103,8 +103,9 @@ const DEMANDS: ReadonlyMap<string, Demand> = new Map([
 ])
 
 /**
- * Whether a value satisfies one of our schemas, without compiling it: compiling takes a hundred times as long as
- * checking the one value of most processes. The compiled schema reports violations. Throws for an unsupported keyword.
+ * Whether a value satisfies one of our schemas, evaluated without compiling the schema. Most processes check
+ * only one value, and compiling takes a hundred times as long as this check. Only the compiled schema reports
+ * violations. Throws for an unsupported keyword.
  */
 export function satisfiesSchema(root: JsonSchema, value: unknown): boolean {
   const definitions = isObject(root.$defs) ? root.$defs : {}

@@ -5,19 +5,22 @@ import type { Field } from '../field-type.js'
 import { findImmutableChanges, holdsImmutable } from './changes.js'
 import { applyDefaults, normalise, normalisePatch } from './normalise.js'
 
-/** An update, independent of the document that it changes. */
+/** An update, described independently of the document that it changes. */
 export interface Update {
-  /** PATCH merges the named properties into the document; PUT replaces the old ones. */
+  /**
+   * PATCH merges the named properties into the document; PUT replaces the stored properties by the named
+   * ones.
+   */
   readonly mode: 'patch' | 'put'
-  /** The named properties in stored form; a property that is `undefined` is removed. */
+  /** The properties that the update names, in stored form. An `undefined` property is removed. */
   readonly named: JsonObject
-  /** The properties that a PUT replaces, named or not. */
+  /** The properties that a PUT replaces, whether or not it names them. */
   readonly replaced: ReadonlySet<string>
-  /** The time in stored form. */
+  /** The time of the update in stored form. */
   readonly now: string
 }
 
-/** Brings the properties that an update names into stored form. */
+/** Converts the properties that an update names to stored form. */
 export function normaliseUpdate(
   fields: readonly Field[],
   mode: Update['mode'],
@@ -30,7 +33,10 @@ export function normaliseUpdate(
   return normalised
 }
 
-/** The fields after an update, in the schema's order; secrets among them are in clear (CONTRACT.md §2). */
+/**
+ * Returns the fields after an update, in the schema's order. Secrets among them are not hashed yet
+ * (CONTRACT.md §2).
+ */
 export function updateFields(
   fields: readonly Field[],
   before: JsonObject,
@@ -50,7 +56,10 @@ export function updateFields(
   return orderFields(fields, applyDefaults(given, orderFields(fields, after), now))
 }
 
-/** The field for updates: defaults inside it set no immutable property, which is set on create only. */
+/**
+ * Returns the field as an update uses it: its defaults set no immutable property, because only a create sets
+ * these.
+ */
 export const forUpdate = (field: Field): Field =>
   holdsImmutable(field)
     ? {
@@ -63,11 +72,13 @@ export const forUpdate = (field: Field): Field =>
       }
     : field
 
-/** The value after a PATCH; `undefined` if the patch removes it. */
+/** Returns the value after a PATCH; `undefined` if the patch removes it. */
 const patchValue = (before: unknown, patch: unknown): unknown =>
   patch === null ? undefined : mergePatch(before, patch)
 
-/** Keeps what a PUT of an object cannot replace: immutable and undeclared properties. */
+/**
+ * Adds to an object those stored properties that a PUT cannot replace: immutable and undeclared properties.
+ */
 function carryOver(field: Field | undefined, before: unknown, after: unknown): unknown {
   if (field?.type !== 'object' || !isObject(before) || !isObject(after)) return after
   const properties = new Map(field.properties.map((property) => [property.name, property]))
@@ -84,8 +95,9 @@ function carryOver(field: Field | undefined, before: unknown, after: unknown): u
 }
 
 /**
- * The part of an unnamed value that a PUT keeps: immutable properties, and the objects around them. Other objects are
- * removed with the undeclared properties inside: an object kept only for these would reveal them.
+ * Returns the part that a PUT keeps of a value it does not name: immutable properties, and the objects around
+ * them. Other objects are removed together with their undeclared properties, because an object that is kept
+ * only for these would reveal that they exist.
  */
 function leaveOver(field: Field | undefined, value: unknown): unknown {
   if (field?.definition.immutable) return value
@@ -93,7 +105,7 @@ function leaveOver(field: Field | undefined, value: unknown): unknown {
   return isObject(left) && field?.properties.some(({ name }) => Object.hasOwn(left, name)) ? left : undefined
 }
 
-/** Declared fields in the schema's order, then the others, without those that are `undefined`. */
+/** Puts declared fields in the schema's order, then the other properties. Omits `undefined` properties. */
 function orderFields(fields: readonly Field[], values: JsonObject): JsonObject {
   const ordered: { [name: string]: unknown } = {}
   for (const { name } of fields) {

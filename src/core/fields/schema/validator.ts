@@ -14,27 +14,33 @@ import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName } from './names.js'
 import { stepsToJudge } from './normalise.js'
 
-/** The most faults in one answer (CONTRACT.md §4). */
+/** The most faults in one response (CONTRACT.md §4). */
 export const MAX_FAULTS = 50
-/** The longest path of a fault: clients choose the names in a body, which must not determine the size of an answer. */
+/**
+ * The longest path of a fault; a longer path is cut. Clients choose the names in a body, so without this
+ * limit they could make a response as large as they like.
+ */
 export const MAX_PATH = 256
 
-/** The faults to find. */
+/** Which faults a validator returns. */
 export interface FaultOptions {
   /** The most faults to find. Default 50. */
   readonly limit?: number
-  /** Faults found earlier; a path has at most one fault. */
+  /** Faults that were found earlier. There is at most one fault for each path. */
   readonly known?: readonly Fault[]
-  /** Faults for which this is false are skipped and do not count. */
+  /** Whether a fault is reported. Other faults are skipped and do not count towards the limit. */
   readonly isRelevant?: (fault: Fault) => boolean
 }
 
-/** Finds all faults of a normalised body, one per path; none if it may be stored. */
+/** Finds all faults of a normalised body, one per path. The body may be stored if there are none. */
 export interface BodyValidator {
   (body: JsonObject, options?: FaultOptions): readonly Fault[]
-  /** The same in slices. */
+  /** Does the same in slices. */
   readonly inSlices: (body: JsonObject, slice: Slice, options?: FaultOptions) => Sliced<readonly Fault[]>
-  /** Whether a body certainly has no fault, the common case; false also if the check exceeds the slice. */
+  /**
+   * Whether a body certainly has no fault, which is the common case. Also false if the check uses up the
+   * slice.
+   */
   readonly isFlawless: (body: JsonObject, slice: Slice) => boolean
 }
 
@@ -45,14 +51,15 @@ export interface ValidatorOptions extends InnerOptions {
 
 /** The options that also apply to nested values. */
 interface InnerOptions {
-  /** The paths that an index covers; elements have the path of their array. */
+  /** The paths that an index covers. The elements of an array have the path of the array. */
   readonly indexed: ReadonlySet<string>
   readonly parsePattern: ParsePattern
 }
 
 /**
- * Compiles the validator of whole documents. Compiling costs milliseconds, once for each collection, at start. A client
- * controls the number of elements and properties of a body, so each check stops at the limit of faults.
+ * Compiles the validator of whole documents. Compiling takes milliseconds, once per collection at start. A
+ * client controls the number of elements and properties of a body, so each check stops at the limit of
+ * faults.
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
@@ -104,8 +111,8 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
 const NONE: readonly Fault[] = []
 
 /**
- * Whether a value certainly has none of the faults that the JSON Schema of a body leaves out; false also if the check
- * exceeds the slice, or has no fast path.
+ * Whether a value certainly has none of the faults that the JSON Schema of a body does not find. Also false
+ * if the check uses up the slice.
  */
 type Soundness = (value: unknown, slice: Slice) => boolean
 
@@ -142,15 +149,16 @@ function compileArraySoundness(items: Field, options: InnerOptions): Soundness {
     })
 }
 
-/** Adds a fault; false when the limit is reached. */
+/** Adds a fault. Returns false when the limit is reached. */
 type AddFault = (fault: Fault) => boolean
 
-/** Checks a value that may be large. */
+/** Checks a value, in slices because it may be large. */
 type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Sliced<void>
 
 /**
- * Compiles the checks that the JSON Schema of a body leaves out: undeclared properties of objects, elements
- * of arrays, and patterns, whose search can pause. `undefined` if a field needs none.
+ * Compiles the checks that the JSON Schema of a body does not contain: undeclared properties of objects,
+ * elements of arrays, and patterns, whose search can pause. Returns `undefined` if a field needs no such
+ * check.
  */
 function compileCheck(
   { type, fieldType, definition, items, properties }: Field,
@@ -222,8 +230,8 @@ const count = (number: unknown, one: string): string => `${number} ${one}${numbe
 type DescribeKeyword = (params: Violation['params']) => readonly [code: string, message: string]
 
 /**
- * The message for each violated keyword of a body's schema. It does not list the values of an `enum`, which some
- * writers may not read.
+ * The error code and message for each violated keyword of a body's schema. The message of an `enum` does not
+ * list the values, because some writers may not read them.
  */
 const DESCRIPTIONS: { readonly [keyword: string]: DescribeKeyword } = {
   required: () => ['required', 'is required'],
@@ -245,7 +253,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeKeyword } = {
   ],
 }
 
-/** The fault for a violation of a body's schema. */
+/** Returns the fault for a violation of a body's schema. */
 export function describeViolation({ path, keyword, params }: Violation): Fault {
   const [code, message] = DESCRIPTIONS[keyword]?.(params) ?? ['invalid', 'is not valid']
   return { path, code, message }

@@ -34,7 +34,10 @@ export const arrayType: FieldType<'array'> = {
   },
 }
 
-/** An update cannot identify elements, because they have no names. */
+/**
+ * Rejects immutable properties of elements: elements have no names, so an update cannot tell which element it
+ * changes.
+ */
 function refuseImmutable(definition: FieldDefinition, report: ConfigReport): void {
   if (definition.type !== 'object') return
   for (const [name, property] of Object.entries(definition.properties)) {

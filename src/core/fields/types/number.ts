@@ -16,7 +16,7 @@ function judgeNumber(operand: Scalar): OperandFault | undefined {
 
 const UNSTORABLE = 'must be finite, and between ±(2^53−1) where it is whole'
 
-/** Settles a definition: its choices can be stored. */
+/** Checks that all choices of a definition can be stored. */
 function settleChoices<D extends DefinitionOf<'number'> | DefinitionOf<'integer'>>(
   definition: D,
   { refuse }: DefinitionCheck,
@@ -26,7 +26,7 @@ function settleChoices<D extends DefinitionOf<'number'> | DefinitionOf<'integer'
   return definition
 }
 
-/** The members that both number types share. */
+/** The members that the types `number` and `integer` share. */
 const NUMERIC = {
   isScalar: true,
   holdsText: false,

@@ -3,7 +3,7 @@ import { checkCase, FIELD_NAMES, RESERVED_FIELD_NAMES } from '../names.js'
 import { toObjectSchema } from '../object-schema.js'
 import { examples, filled, mapOf } from '../schema-parts.js'
 
-/** An object with fields of its own. */
+/** An object that has its own fields. */
 export const objectType: FieldType<'object'> = {
   ...OPAQUE,
   description: 'An object with fields of its own.',

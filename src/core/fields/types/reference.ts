@@ -4,16 +4,16 @@ import { FIELD_NAMES } from '../names.js'
 import { examples, filled, mapOf, text, withDefault } from '../schema-parts.js'
 import { judgeText } from './string.js'
 
-/** The stored form of an `_id` and of a reference: a UUID in lower case. */
+/** Converts an `_id` or a reference to its stored form: a UUID in lower case. */
 export const normaliseId = (value: unknown): unknown => (typeof value === 'string' ? lowerUuid(value) : value)
 
-/** The `_id` of a document; filters treat it as text. */
+/** The `_id` of another document. Filters treat it as a string. */
 export const referenceType: FieldType<'reference'> = {
   description: 'The _id of a document in this or another collection.',
   isScalar: true,
   holdsText: true,
   isOrdered: true,
-  // Only references to existing documents are stored, so the length is limited.
+  // Only references to existing documents are stored, and the length of an `_id` is limited.
   isUnbounded: false,
   valueType: 'string',
   attributes: {
@@ -35,11 +35,11 @@ export const referenceType: FieldType<'reference'> = {
   },
   needed: ['collection'],
   settle(definition, { refuse }) {
-    // The object has only a comment.
+    // The object contains only a comment.
     if (definition.match && Object.keys(definition.match).length === 0) refuse('match', 'must name a field')
     return definition
   },
-  // Whether the document exists is checked in the storage.
+  // A schema cannot check whether the referenced document exists. The storage is queried for it.
   bodySchema: () => ({ type: 'string' }),
   compileNormalise: () => normaliseId,
   judgeOperand: judgeText,

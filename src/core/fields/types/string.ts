@@ -9,7 +9,7 @@ import { choice, examples, filled, flag, lengths, pickKeywords, text } from '../
 /** The formats of strings (CONTRACT.md §1). */
 export const STRING_FORMATS = ['email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname'] as const
 
-/** Checks the operand of types that hold any text. */
+/** Checks the operand of a type whose values are strings. */
 export function judgeText(operand: Scalar): OperandFault | undefined {
   if (typeof operand !== 'string') return 'type'
   return isStorableText(operand) ? undefined : ['invalid_text', UNSTORABLE]
@@ -17,7 +17,7 @@ export function judgeText(operand: Scalar): OperandFault | undefined {
 
 const UNSTORABLE = 'must not contain NUL or a lone surrogate'
 
-/** Text of any length. */
+/** A string of any length. */
 export const stringType: FieldType<'string'> = {
   description: 'Text of any length.',
   isScalar: true,

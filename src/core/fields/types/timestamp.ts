@@ -18,7 +18,7 @@ export const timestampType: FieldType<'timestamp'> = {
     maximum: text('The latest time allowed: an RFC 3339 date-time or date.', '2099-12-31T23:59:59Z'),
     ...filled({ type: 'string', ...examples(NOW, '2026-11-20T08:00:00Z') }, ' "$now" is the time then.'),
   },
-  // Both are in stored form, whose text order is the order of time.
+  // Both bounds are in stored form, in which the order of strings is the order of times.
   bounds: ['minimum', 'maximum'],
   settle: (definition, check) => ({
     ...definition,
@@ -39,7 +39,7 @@ export const timestampType: FieldType<'timestamp'> = {
     if (fault !== undefined || parseTimestamp(String(operand)) !== undefined) return fault
     return ['wrong_type', 'must be an RFC 3339 date-time or date']
   },
-  // JSON writes a `Date` as text.
+  // JSON writes a `Date` as a string, so that a client may pass one.
   print: (_, { purpose }) => (purpose === 'document' ? 'string' : 'string | Date'),
 }
 

@@ -4,35 +4,43 @@ import { ConditionFault, elementOf } from './condition.js'
 import { isTold, unknownField } from './query-string.js'
 import type { QueryReading, ReadableNames } from './reading.js'
 
-/** A reference, or an array of them, that is replaced by the documents that it names. */
+/** A reference, or an array of references, that is replaced by the documents to which it refers. */
 export interface Expansion {
-  /** The dotted path in a document. */
+  /** The dotted path of the reference in a document. */
   readonly path: string
-  /** The collection of those documents. */
+  /** The collection of the documents that replace the reference. */
   readonly target: string
-  /** Whether an array of references is declared there. A stored value of another type stays as it is. */
+  /**
+   * Whether the field is declared as an array of references. A stored value of another type is not expanded.
+   */
   readonly isList: boolean
-  /** The expansions inside these documents, in the order of their fields. */
+  /** The expansions inside the documents that replace the reference, in the order of their fields. */
   readonly onward: readonly Expansion[]
 }
 
-/** The names that a caller may read of other collections. */
+/** The names that a caller may read in the collections to which references lead. */
 export interface Following {
-  /** The collection of the documents that a field names, if it names any. */
+  /**
+   * Returns the collection to which a field refers; `undefined` if it is not a reference that the caller may
+   * follow.
+   */
   targetOf(field: Field): string | undefined
-  /** The names that the caller may read there; `null` if none. */
+  /** Returns the fields that the caller may read in a collection; `null` if there are none. */
   readable(collection: string): ReadableNames | null
 }
 
-/** The most references on the way of one name (CONTRACT.md §2, "Expand"). */
+/** The most references that one name may follow (CONTRACT.md §2, "Expand"). */
 export const MAX_LEVELS = 3
 
-/** An expansion that longer names of the same query may extend. */
+/** An expansion under construction: longer names of the same query may add expansions inside it. */
 interface OpenExpansion extends Expansion {
   readonly onward: OpenExpansion[]
 }
 
-/** Compiles the names of references; each is checked as in a query of the collection that has it. */
+/**
+ * Compiles the names of references. The caller must be able to read each reference of a name in the
+ * collection that contains it.
+ */
 export function compileExpand(
   paths: readonly string[],
   { readable, faults, attempt }: QueryReading,
@@ -63,16 +71,16 @@ export function compileExpand(
   return order(root, readable, following)
 }
 
-/** As deep as a schema can be nested. */
+/** The depth to which a schema can be nested. */
 const MAX_PARTS = 32
 
-/** The reference with which a name begins. */
+/** Finds the reference with which a name begins. */
 function findReference(
   name: string,
   readable: ReadableNames | null,
   following: Following,
 ): Omit<Expansion, 'onward'> | undefined {
-  // No declared path has so many parts.
+  // No declared path has more parts than `MAX_PARTS`.
   const parts = name.split('.', MAX_PARTS)
   for (let length = 1; length <= parts.length; length++) {
     const path = parts.slice(0, length).join('.')
@@ -83,13 +91,16 @@ function findReference(
   return undefined
 }
 
-/** The collection to which a field of the schema refers. */
+/** Returns the collection to which a reference field, or an array of references, refers. */
 export function targetOf(field: Field): string | undefined {
   const { definition } = elementOf(field)
   return definition.type === 'reference' ? definition.collection : undefined
 }
 
-/** Sorts by the order of fields: which expansions fit the limit must not depend on the order of the names. */
+/**
+ * Sorts expansions by the order of their fields, because the order of the names in a query must not decide
+ * which expansions fit the limit.
+ */
 const order = (
   expansions: readonly Expansion[],
   readable: ReadableNames | null,

@@ -14,18 +14,18 @@ import { isTold, refuse, unknownField } from './query-string.js'
 import type { RawFilter, RawQuery } from './raw-query.js'
 import type { QueryReading, Readable } from './reading.js'
 
-/** The part of a list that a query asks for, and its order. */
+/** The page of a list that a query requests, and the sort order. */
 interface Paging {
   readonly sort: readonly SortKey[]
   readonly skip: number
   readonly limit: number | null
-  /** The place after which the page begins, instead of `skip`. */
+  /** The position after which the page begins, instead of `skip`. */
   readonly after: Cursor | null
-  /** Whether the query asks for the number of all matches. */
+  /** Whether the query requests the number of all matches. */
   readonly isTotalAsked: boolean
 }
 
-/** The limits of a page. */
+/** The default and the maximum size of a page. */
 type PageLimits = Pick<Limits, 'defaultLimit' | 'maxLimit'>
 
 /** Reads `sort`, `skip`, `limit`, `after` and `total` (CONTRACT.md §3.6, §3.7). */
@@ -69,10 +69,13 @@ function compileSort(field: Field, direction: string, readable: Readable): SortK
   return { field: field.ref, descending }
 }
 
-/** Appends `_id` in the direction of the last key, which makes the order total (CONTRACT.md §3.6). */
+/**
+ * Appends `_id` in the direction of the last key, so that no two documents are equal in the order
+ * (CONTRACT.md §3.6).
+ */
 function completeSort(keys: readonly SortKey[], idField: Field): readonly SortKey[] {
   const place = keys.findIndex(({ field }) => field.path === idField.path)
-  // Keys after `_id` change nothing, since no two ids are equal.
+  // Keys after `_id` change nothing, because no two ids are equal.
   if (place >= 0) return keys.slice(0, place + 1)
   return idField.ref ? [...keys, { field: idField.ref, descending: keys.at(-1)?.descending ?? false }] : keys
 }
@@ -85,7 +88,7 @@ function readWhole(text: string | undefined): number | undefined {
   return value
 }
 
-/** The limit of a list; `null` for none. Throws `ConditionFault`. */
+/** Returns the limit of a list; `null` for no limit. Throws `ConditionFault`. */
 export function readLimit(text: string | undefined, { defaultLimit, maxLimit }: PageLimits): number | null {
   const limit = readWhole(text) ?? defaultLimit ?? maxLimit
   if (limit !== null && maxLimit !== null && limit > maxLimit) {
@@ -105,10 +108,13 @@ function readTotal(text: string | undefined): boolean {
   return text === 'true'
 }
 
-/** The properties of a document that an answer shows: a name with `true` whole, with a projection in part. */
+/**
+ * The properties that a response shows of a document: `true` for the whole value, or a projection for a part
+ * of it.
+ */
 type Projection = ReadonlyMap<string, Projection | true>
 
-/** Creates the union of dotted paths. */
+/** Combines dotted paths in one projection. */
 function createProjection(paths: readonly string[]): Projection {
   const root = new Map<string, Map<string, unknown> | true>()
   for (const path of paths) {
@@ -130,7 +136,8 @@ function createProjection(paths: readonly string[]): Projection {
 }
 
 /**
- * The projected part of a document, in order, with `_id`. A missing parent stays absent (CONTRACT.md §3.8).
+ * Returns the part of a document that a projection selects, with `_id`, in the order of the document. A
+ * missing parent object is not created (CONTRACT.md §3.8).
  */
 export const project = (document: JsonObject, projection: Projection): JsonObject =>
   projectInside(document, new Map([...projection, ['_id', true]]))
@@ -148,7 +155,7 @@ const projectInside = (value: JsonObject, projection: Projection): JsonObject =>
 export interface Query extends Paging {
   readonly filter: Filter
   readonly projection: Projection | null
-  /** The references, or arrays of them, that are replaced by the documents that they name. */
+  /** The references that are replaced by the documents to which they refer. */
   readonly expand: readonly Expansion[]
 }
 
@@ -170,7 +177,7 @@ export function compileQuery(
   idField: Field,
   limits: QueryLimits,
 ): Query {
-  // Counting is cheaper than compiling, so it comes first.
+  // The limits are checked first, because counting is cheaper than compiling.
   refuse(checkLimits(raw, limits))
   const reading = createReading(readable, following)
   const { attempt, find } = reading
@@ -204,8 +211,9 @@ export function compileQuery(
 const asWritten = (operand: unknown): readonly unknown[] => [operand]
 
 /**
- * The operands of a condition on the creator, if creators may be accounts: the `_id` of an account is in lower case,
- * the one of a host's caller is in the form that the host gave.
+ * Returns the operands of a condition on the creator, if creators may be accounts. The `_id` of an account is
+ * in lower case, but the `_id` of a caller that the host application authenticated keeps its form, so the
+ * condition compares with both.
  */
 const asCreator = (operand: unknown): readonly unknown[] => {
   if (Array.isArray(operand)) return [operand.flatMap(asCreator)]
@@ -222,7 +230,7 @@ function createReading(readable: Readable, following: Following): QueryReading {
       field.path === CREATED_BY && following.targetOf(field) !== undefined ? asCreator : asWritten,
     find(parameter, path) {
       const field = readable.find(path)
-      // The search for the nearest name is slow for many names.
+      // The search for the nearest name is slow for many names, so it runs only for faults that are reported.
       if (!field)
         faults.push(unknownField(parameter, path, isTold(faults) ? suggest(path, readable.paths()) : ''))
       return field
@@ -240,8 +248,8 @@ function createReading(readable: Readable, following: Following): QueryReading {
 }
 
 /**
- * Compiles all conditions and, if there are groups, that at least one group holds. `at` precedes a field in a
- * parameter's name.
+ * Compiles the conditions, all of which must be true. If there are groups, at least one group must be true
+ * too. `at` is the part of a parameter's name before the field.
  */
 function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: QueryReading): Filter {
   const filters: Filter[] = []
@@ -273,7 +281,7 @@ function compileField(
   const filters: Filter[] = []
   for (const [name, texts] of operators) {
     if (name === OPTIONS) continue
-    // `parseQueryString` lets only operators through.
+    // `parseQueryString` rejects names that are not operators, so the cast is safe.
     const operator = name as OperatorName
     const place = operator === '$eq' ? parameter : `${parameter}[${operator}]`
     const compare = (): Filter =>
@@ -284,7 +292,7 @@ function compileField(
   return filters
 }
 
-/** An operator of a query with its values. */
+/** One operator of a query with its field and its values. */
 interface Comparison {
   readonly field: Field
   readonly operator: OperatorName
@@ -316,7 +324,10 @@ function buildComparison(
   return joinRepeated(operator, filters)
 }
 
-/** The validation error of texts; if they are valid with a plus for each space, it says how to encode a plus. */
+/**
+ * Returns the validation error of values. If they are valid with a plus for each space, it also explains how
+ * to encode a plus.
+ */
 function explainSpaces(
   fault: ConditionFault,
   texts: readonly string[],
@@ -344,10 +355,10 @@ function compileProjection(paths: readonly string[], find: (path: string) => Fie
   return createProjection(paths.flatMap((path) => find(path)?.path ?? []))
 }
 
-/** The counters of the limits of a query. */
+/** The number of conditions, values and patterns of a query. */
 type Counts = { -readonly [name in keyof CountLimits]: number }
 
-/** The limits that a query exceeds. */
+/** Returns a fault for each limit that a query exceeds. */
 function checkLimits(raw: RawFilter, limits: CountLimits): readonly Fault[] {
   const counts: Counts = { conditions: 0, values: 0, patterns: 0 }
   count(raw, counts)
@@ -359,7 +370,7 @@ function checkLimits(raw: RawFilter, limits: CountLimits): readonly Fault[] {
   }))
 }
 
-/** Counts every operator with its values, in all groups. */
+/** Counts every operator and its values, in all groups. */
 function count({ conditions, groups }: RawFilter, counts: Counts): void {
   for (const operators of conditions.values()) {
     for (const [operator, texts] of operators) {

@@ -8,7 +8,7 @@ import { isUnderflow } from '../json/domain.js'
 import type { OperatorName } from '../types.js'
 import { OPERATOR_NAMES, OPTIONS, operatorOf, takes } from './operators.js'
 
-/** Why something is not a condition on a field. The message is for the author of the condition. */
+/** The reason why something is not a condition on a field. The message is for the author of the condition. */
 export class ConditionFault extends Error {
   readonly code: string
 
@@ -18,17 +18,19 @@ export class ConditionFault extends Error {
   }
 }
 
-/** The fault of an unknown operator. */
+/** Creates the error for an unknown operator. */
 export const unknownOperator = (name: string): ConditionFault =>
   new ConditionFault(
     'unknown_operator',
     `there is no operator ${JSON.stringify(name.slice(0, 32))}${suggest(name, [...OPERATOR_NAMES, OPTIONS])}`,
   )
 
-/** The field whose values a condition compares: the items of an array, or else the field itself. */
+/**
+ * Returns the field whose values a condition compares: the items of an array, or otherwise the field itself.
+ */
 export const elementOf = (field: Field): Field => field.items ?? field
 
-/** How to read a pattern. `parse` may have a cache. */
+/** How to parse a pattern. `parse` may use a cache. */
 export interface PatternOptions {
   readonly ignoreCase?: boolean | undefined
   readonly parse?: ParsePattern
@@ -36,7 +38,8 @@ export interface PatternOptions {
 
 /**
  * Builds the filter of one condition from a JSON operand (CONTRACT.md §3.2 to §3.4). Strings are normalised
- * as the field declares. Throws `ConditionFault` for an operand that the field or operator cannot take.
+ * as the field declares. Throws `ConditionFault` for an operand that the field or the operator does not
+ * accept.
  */
 export function buildCondition(
   field: Field,
@@ -63,14 +66,14 @@ export function buildCondition(
   }
 }
 
-/** The type of the scalars that a condition may compare: that of the field or of its elements. */
+/** Returns the type of the scalars that a condition may compare: the type of the field or of its elements. */
 function scalarTypeOf(field: Field) {
   const { fieldType } = elementOf(field)
   if (fieldType.isScalar) return fieldType
   throw new ConditionFault('wrong_operator', `a field of type ${field.type} takes only $exists`)
 }
 
-/** A scalar of the element's type in its stored form, or `null`. */
+/** Converts an operand to the stored form of the element's type; `null` stays `null`. */
 function toScalar(field: Field, operand: unknown): Scalar | null {
   const fieldType = scalarTypeOf(field)
   if (operand === null) return null
@@ -124,10 +127,13 @@ function toFlag(operand: unknown): boolean {
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** Whether the text of a list is a JSON array; any other text is a single value. */
+/** Whether a value of a list operator is a JSON array. Any other string is a single value. */
 export const isArrayText = (text: string): boolean => text.startsWith('[')
 
-/** Reads the texts of an operator; those of a list are one operand. Throws `ConditionFault`. */
+/**
+ * Parses the values of an operator. The single values of a list are one operand together. Throws
+ * `ConditionFault`.
+ */
 export const readOperands = (
   field: Field,
   operator: OperatorName,
@@ -138,8 +144,8 @@ export const readOperands = (
     : texts.map((text) => readOperand(field, operator, text))
 
 /**
- * Reads the text of a query value (CONTRACT.md §3.1). Text that begins with `"`, `[` or `{` must be JSON; for
- * fields that hold strings, any other text but `null` is text.
+ * Parses a value in a query (CONTRACT.md §3.1). A value that begins with `"`, `[` or `{` must be JSON. For
+ * fields that contain strings, any other value except `null` is a string.
  */
 function readOperand(field: Field, operator: OperatorName, text: string): unknown {
   const { operand } = operatorOf(operator)
@@ -173,12 +179,12 @@ function readScalar(field: Field, text: string): unknown {
   return value
 }
 
-/** Rejects a number so small that it became zero: it is not the number in the query. */
+/** Rejects a number so close to zero that it was read as zero, because the condition would compare with zero. */
 function refuseUnderflow(): never {
   throw new ConditionFault('out_of_range', 'is too close to zero')
 }
 
-/** Rejects such numbers in a list; `text` is its JSON. */
+/** Rejects such numbers in a list. `text` is the JSON of the list. */
 function refuseUnderflows(text: string): void {
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '')
   for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g)) if (isUnderflow(number)) refuseUnderflow()
@@ -186,7 +192,7 @@ function refuseUnderflows(text: string): void {
 
 function readJson(text: string, otherwise = 'begins like JSON but is not JSON'): unknown {
   try {
-    // `JSON.parse` would ignore white space around a value.
+    // `JSON.parse` would ignore whitespace around a value.
     if (text === text.trim()) return JSON.parse(text)
   } catch {}
   throw new ConditionFault('malformed', otherwise)

@@ -10,7 +10,7 @@ import {
 import type { Pattern } from '../filter/pattern/syntax/pattern.js'
 import type { OperatorName } from '../types.js'
 
-/** The operands of operators, in stored form; `null` is a missing value. */
+/** The types of operands, in stored form. `null` represents a missing value. */
 interface Operands {
   readonly scalar: Scalar | null
   readonly ordered: Scalar
@@ -21,12 +21,15 @@ interface Operands {
 
 interface OperatorOn<K extends keyof Operands> {
   readonly operand: K
-  /** The meaning of a repeated operator: `any` value suffices, `all` must hold, or `refused`: repeating is an error. */
+  /**
+   * The meaning of a repeated operator: `any` (one value must match), `all` (every value must match) or
+   * `refused` (an error).
+   */
   readonly repeated: 'any' | 'all' | 'refused'
   readonly toFilter: (field: FieldRef, operand: Operands[K]) => Filter
 }
 
-/** The operand and the meaning of an operator (CONTRACT.md §3.3). */
+/** The kind of operand and the meaning of an operator (CONTRACT.md §3.3). */
 export type Operator = { readonly [K in keyof Operands]: OperatorOn<K> }[keyof Operands]
 
 const equals = (field: FieldRef, value: Scalar | null): Filter =>
@@ -65,22 +68,22 @@ const OPERATORS = {
 /** The names of all operators. */
 export const OPERATOR_NAMES: readonly string[] = Object.keys(OPERATORS)
 
-/** Modifies `$regex` on the same field; not a condition of its own. */
+/** Changes the `$regex` on the same field. It is not a condition by itself. */
 export const OPTIONS = '$options'
 
-/** Joins whole filters; at least one must hold. */
+/** Contains whole filters, of which at least one must match. */
 export const OR = '$or'
 
-/** Whether a name is that of an operator. */
+/** Whether this is the name of an operator. */
 export const isOperator = (name: string): name is OperatorName => Object.hasOwn(OPERATORS, name)
 
-/** The operator of a name. */
+/** Returns the operator with a name. */
 export const operatorOf = (name: OperatorName): Operator => OPERATORS[name]
 
-/** Whether a name is that of an operator with this kind of operand. */
+/** Whether this is the name of an operator with this kind of operand. */
 export const takes = (name: string, operand: keyof Operands): boolean =>
   isOperator(name) && OPERATORS[name].operand === operand
 
-/** Joins the filters of a repeated operator. */
+/** Combines the filters of a repeated operator. */
 export const joinRepeated = (operator: OperatorName, filters: readonly Filter[]): Filter =>
   operatorOf(operator).repeated === 'any' ? or(filters) : and(filters)

@@ -9,12 +9,13 @@ import { parseQueryString, type QueryForm } from './query-string.js'
 import type { ParameterName } from './raw-query.js'
 import type { Readable } from './reading.js'
 
-/** The size of the table: a power of two. */
+/** The number of slots of the table: a power of two. */
 const PLACES = 8192
 
 /**
- * Creates a function that tells whether a text was seen recently. It stores hashes in a table of fixed size: a text
- * with the hash of another one counts as seen, and a text whose slot was overwritten counts as new.
+ * Creates a function that returns whether a string was seen recently. It stores hashes in a table of fixed
+ * size, so its answer can be wrong: a string with the same hash as another string counts as seen, and a
+ * string whose slot was overwritten counts as new.
  */
 export function createSightings(): (text: string) => boolean {
   const numbers = new Int32Array(PLACES)
@@ -27,18 +28,18 @@ export function createSightings(): (text: string) => boolean {
   }
 }
 
-/** FNV-1a over the UTF-16 units of a text. */
+/** Computes the FNV-1a hash of the UTF-16 units of a string. */
 function hash(text: string): number {
   let number = 0x811c9dc5 | 0
   for (let i = 0; i < text.length; i++) number = Math.imul(number ^ text.charCodeAt(i), 0x01000193)
   return number
 }
 
-/** A query, and its text. */
+/** A compiled query together with its query string. */
 export interface LinkedQuery extends Query {
   /** The query string as it was sent. */
   readonly text: string
-  /** The event after which a stream resumes. */
+  /** The id of the event after which a stream resumes. */
   readonly event?: string
 }
 
@@ -50,16 +51,19 @@ export type ReadQuery = (
   following: Following,
 ) => LinkedQuery
 
-/** The size of the cache of queries, in UTF-16 units of text; a unit takes about 100 bytes once compiled. */
+/**
+ * The size of the cache of queries, in UTF-16 units of query strings. A compiled query takes about 100 bytes
+ * per unit.
+ */
 const MAX_KEPT = 128 * 1024
-/** The longest cached query, in UTF-16 units. */
+/** The longest query that is cached, in UTF-16 units. */
 const MAX_LENGTH = 1024
 /** The size of the cache of parameter names, in UTF-16 units. */
 const MAX_FORMS = 32 * 1024
 /** The size of a cache entry in addition to the text of its query. */
 const OVERHEAD = 8
 
-/** The cache of a route. */
+/** The caches of one route. */
 interface OfRoute {
   readonly queries: BoundedMap<string, CachedQuery>
   readonly forms: BoundedMap<string, QueryForm>
@@ -71,15 +75,16 @@ interface CachedQuery {
 }
 
 /**
- * Creates the reader of query strings, which caches recent queries that came twice: most never come again, and an entry
- * that lives for a while costs as much in garbage collection as in compilation. A compiled query depends on its text,
- * on the parameters of its route, and on what its caller may read, which `readable.key` identifies.
+ * Creates the reader of query strings. It caches a query only when the query comes a second time, because
+ * most queries never come again, and the garbage collection of a cache entry costs as much as compiling the
+ * query. A compiled query depends on its text, on the parameters of its route, and on the fields that its
+ * caller may read, which `readable.key` identifies.
  */
 export function createQueryReader(limits: Limits): ReadQuery {
   const [idField] = SYSTEM_FIELD_PLANS
   if (!idField) throw new Error('every document has an _id')
   const wasSeen = createSightings()
-  /** By the parameters of a route, so its size is at most the number of routes. */
+  /** The caches by the parameters of a route. There are at most as many entries as routes. */
   const routes = new Map<readonly ParameterName[], OfRoute>()
   const addRoute = (allowed: readonly ParameterName[]): OfRoute => {
     const route = {
@@ -93,7 +98,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
     const { queries, forms } = routes.get(allowed) ?? addRoute(allowed)
     const compile = (): LinkedQuery => {
       const raw = parseQueryString(text, allowed, limits, forms)
-      // A query without an order is that of a stream: its place is an event.
+      // Only a list has an order. A stream has none, and resumes after an event instead of a cursor.
       const { after, lastEventId, ...unordered } = raw
       const isOrdered = allowed.includes('sort')
       const event = lastEventId || after
@@ -109,7 +114,8 @@ export function createQueryReader(limits: Limits): ReadQuery {
     if (known) return known.query
     if (!CACHES.queries.isOn || !wasSeen(key)) return compile()
     const query = freezeAll(compile())
-    // Nested expansions depend on what the caller may read in other collections.
+    // A cached query must not contain nested expansions: they depend on what the caller may read in other
+    // collections.
     if (query.expand.some(({ onward }) => onward.length > 0)) return query
     queries.set(key, { query, size: OVERHEAD + key.length })
     return query
@@ -119,7 +125,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
 const createKept = <T extends { readonly size: number }>(cache: Cache, most: number): BoundedMap<string, T> =>
   createBoundedMap(cache, most, ({ size }) => size)
 
-/** Freezes a cached query: storage may cache what it computes for a frozen filter. */
+/** Freezes a query before it is cached, because storage may cache what it computes for a frozen filter. */
 function freezeAll(query: LinkedQuery): LinkedQuery {
   freezeDeep(query.filter)
   freezeDeep(query.sort)

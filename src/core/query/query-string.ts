@@ -10,27 +10,30 @@ import type { ParameterName, RawFilter, RawQuery } from './raw-query.js'
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
 const BRACKET = /[[\]]/
 const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
-/** Printable ASCII without `%` and `+`. */
+/** Matches printable ASCII without `%` and `+`, which needs no decoding. */
 const PLAIN = /^[\x21-\x24\x26-\x2a\x2c-\x7e]*$/
 
 const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Map() }
 
-/** The most levels of groups within groups (CONTRACT.md §3.3). */
+/** The most levels of `$or` groups inside each other (CONTRACT.md §3.3). */
 const MAX_LEVELS = 4
 
-/** Queries by the names of their parameters, for one list of allowed names; each value is the index of a parameter. */
+/** Caches parsed queries by their parameter names, for one list of allowed names. */
 export type QueryForms = BoundedMap<string, QueryForm>
 
-/** A query whose values are the indexes of its parameters, and its size in the cache. */
+/**
+ * A parsed query in which each value is the index of its parameter, and the size of the query in the cache.
+ */
 export interface QueryForm {
   readonly query: RawQuery
   readonly size: number
 }
 
 /**
- * Parses a query string (CONTRACT.md §3). A closed grammar of keys guards the parser, and as many values must
- * come out as went in, so that nothing is dropped, folded or renamed. With `forms`, the names of parameters are read
- * once for all queries that have the same ones. Throws `invalid_query`, and `query_too_long` beyond `queryBytes`.
+ * Parses a query string (CONTRACT.md §3). A strict grammar checks the keys before they reach the parser `qs`.
+ * After parsing, the number of values must be the same as before, so that nothing is dropped, merged or
+ * renamed. With `forms`, queries with the same parameter names are parsed only once. Throws `invalid_query`,
+ * and `query_too_long` if the query exceeds `queryBytes`.
  */
 export function parseQueryString(
   text: string,
@@ -47,10 +50,13 @@ export function parseQueryString(
   return known ?? parse(parts, allowed, forms)
 }
 
-/** The longest cached names of one query, in UTF-16 units. */
+/** The longest parameter names of one query that are cached, in UTF-16 units. */
 const MAX_NAMES = 1024
 
-/** Reads a query with cached names; `undefined` for other names, and if a value cannot be decoded. */
+/**
+ * Reads a query whose parameter names are cached; returns `undefined` for other names, and if a value cannot
+ * be decoded.
+ */
 function readKnown(parts: readonly string[], forms: QueryForms): RawQuery | undefined {
   const form = forms.get(namesOf(parts))
   if (!form) return undefined
@@ -63,7 +69,10 @@ function readKnown(parts: readonly string[], forms: QueryForms): RawQuery | unde
   return fill(form.query, values)
 }
 
-/** The names of parameters as they were sent, each with what separates it from its value. */
+/**
+ * Returns the names of the parameters as they were sent. Each includes the `=` before its value, if there is
+ * one.
+ */
 function namesOf(parts: readonly string[]): string {
   let names = ''
   for (const part of parts) names += `${part.slice(0, part.indexOf('=') + 1)}&`
@@ -72,7 +81,7 @@ function namesOf(parts: readonly string[]): string {
 
 function parse(parts: readonly string[], allowed: readonly ParameterName[], forms?: QueryForms): RawQuery {
   const faults: Fault[] = []
-  /** Each key with its first value. */
+  /** The first value of each key. */
   const seen = new Map<string, string>()
   const keys: string[] = []
   const values: string[] = []
@@ -101,7 +110,7 @@ function parse(parts: readonly string[], allowed: readonly ParameterName[], form
   }
   refuse(faults)
   const query = readTree(keys)
-  // Whether a name may be repeated depends on its values.
+  // Queries with a repeated name are not cached, because its values decide whether it may be repeated.
   if (forms && seen.size === keys.length) {
     const names = namesOf(parts)
     if (names.length <= MAX_NAMES) forms.set(names, { query, size: names.length })
@@ -109,7 +118,9 @@ function parse(parts: readonly string[], allowed: readonly ParameterName[], form
   return fill(query, values)
 }
 
-/** Whether a value may follow the first one of its key: a list is one JSON array, or single values. */
+/**
+ * Whether a key may occur again with this value. A list is either one JSON array or several single values.
+ */
 function mayFollow(key: string, first: string | undefined, value: string): boolean {
   if (first === undefined) return true
   const [, operator = key] = /\[(\$\w+)\]$/.exec(key) ?? []
@@ -117,10 +128,10 @@ function mayFollow(key: string, first: string | undefined, value: string): boole
   return (takes(operator, 'list') || isNameList(operator)) && !isArrayText(first) && !isArrayText(value)
 }
 
-/** The parameters that take a list of names. */
+/** Whether a parameter accepts a list of names. */
 const isNameList = (parameter: string): boolean => parameter === 'project' || parameter === 'expand'
 
-/** Throws `invalid_query` if there are faults; `detail` describes the first ones. */
+/** Throws `invalid_query` if there are faults. The `detail` of the error describes the first few faults. */
 export function refuse(faults: readonly Fault[]): void {
   if (faults.length === 0) return
   const shown = faults.slice(0, MAX_FAULTS)
@@ -131,10 +142,10 @@ export function refuse(faults: readonly Fault[]): void {
   throw new ServiceError('invalid_query', detail, { errors: shown })
 }
 
-/** Whether the answer has room for another validation error. */
+/** Whether the response has room for another validation error. */
 export const isTold = (faults: readonly Fault[]): boolean => faults.length < MAX_FAULTS
 
-/** The most validation errors of an answer: enough to correct a query. */
+/** The most validation errors in a response: enough to correct a query. */
 const MAX_FAULTS = 8
 /** The most validation errors that `detail` describes. */
 const MAX_DETAILED = 3
@@ -143,7 +154,10 @@ const cut = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}�
 
 const malformed = (name: string, message: string): Fault => ({ path: cut(name), code: 'malformed', message })
 
-/** Decodes strictly: no broken percent sequence, no ill-formed UTF-8, only printable ASCII unencoded. */
+/**
+ * Decodes strictly: rejects broken percent sequences, ill-formed UTF-8, and unencoded characters outside
+ * printable ASCII.
+ */
 function decode(text: string): string | undefined {
   if (PLAIN.test(text)) return text
   if (NOT_PRINTABLE_ASCII.test(text)) return undefined
@@ -154,7 +168,10 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** The canonical form of a key: `q[a]` becomes `q[a][$eq]`. A key outside the grammar is a validation error. */
+/**
+ * Returns the canonical form of a key: `q[a]` becomes `q[a][$eq]`. Returns a fault for a key outside the
+ * grammar.
+ */
 function canonicalKey(name: string, allowed: readonly ParameterName[]): string | Fault {
   const start = name.search(BRACKET)
   const parameter = start < 0 ? name : name.slice(0, start)
@@ -185,7 +202,7 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
   }
 }
 
-/** Whether a bracket contains an index, the list syntax of some clients. */
+/** Whether brackets contain an index or nothing, which some clients write for lists. */
 const isIndex = (bracket: string): boolean => /^\[\d*\]$/.test(bracket)
 
 const indexed = (form: string): string => `takes no index: write ${cut(form)}=<value>, again for each value`
@@ -193,7 +210,9 @@ const indexed = (form: string): string => `takes no index: write ${cut(form)}=<v
 const CONDITION_FORM =
   'must be q[<field>], q[<field>][<operator>] or q[$or][<number>] followed by one of these'
 
-/** `q[$or][0][a]` becomes `q[$or][g0][a][$eq]`: the parser would turn numeric keys into an array. */
+/**
+ * Turns `q[$or][0][a]` into `q[$or][g0][a][$eq]`, because the parser would turn numeric keys into an array.
+ */
 function canonicalCondition(name: string, keys: readonly string[]): string | Fault {
   const rest = [...keys]
   let groups = ''
@@ -215,14 +234,17 @@ function canonicalCondition(name: string, keys: readonly string[]): string | Fau
   return { path: cut(name), code, message }
 }
 
-/** The same fault for a field that does not exist and for one that the caller may not read. */
+/**
+ * Creates the fault for a field that does not exist or that the caller may not read. It does not reveal
+ * which.
+ */
 export const unknownField = (parameter: string, path: string, nearest = ''): Fault => ({
   path: cut(parameter),
   code: 'unknown_field',
   message: `there is no readable field ${JSON.stringify(cut(path))}${nearest}`,
 })
 
-/** The parser's result for canonical keys: paths and operators, and `$or` with its groups. */
+/** The result of the parser for canonical keys: paths with their operators, and `$or` with its groups. */
 type FilterTree = {
   readonly [key: string]: { readonly [key: string]: string | readonly string[] | FilterTree }
 }
@@ -239,12 +261,12 @@ type Tree = {
   readonly expand?: string | string[]
 }
 
-/** The query of canonical keys; its values are the indexes of the parameters. */
+/** Parses canonical keys to a query whose values are the indexes of the parameters. */
 function readTree(keys: readonly string[]): RawQuery {
   const pairs = keys.map((key, place) => `${encodeURIComponent(key)}=${place}`)
   let tree: Tree
   try {
-    // The grammar admits only these shapes, so the cast is safe.
+    // The grammar only allows these shapes, so the cast is safe.
     tree = qs.parse(pairs.join('&'), {
       plainObjects: true,
       depth: 2 * MAX_LEVELS + 2,
@@ -270,7 +292,7 @@ function readTree(keys: readonly string[]): RawQuery {
   return query
 }
 
-/** Replaces each index by the value of its parameter. */
+/** Replaces each index by the value of the parameter at this index. */
 function fill({ conditions, groups, sort, project, expand, ...single }: RawQuery, values: readonly string[]) {
   const put = (place: string): string => values[Number(place)] ?? ''
   const query: { -readonly [name in keyof RawQuery]: RawQuery[name] } = {

@@ -1,4 +1,4 @@
-/** The parameters of the query language; each route takes some of them. */
+/** The parameters of the query language. Each route accepts some of them. */
 export type ParameterName =
   | 'q'
   | 'sort'
@@ -10,25 +10,25 @@ export type ParameterName =
   | 'project'
   | 'expand'
 
-/** A parsed filter: all its conditions must hold and, if there are groups, at least one of the groups. */
+/** A parsed filter. All its conditions must be true and, if there are groups, at least one group. */
 export interface RawFilter {
-  /** Field path → operator → its values, in the order of the query string. */
+  /** For each field path: its operators, each with its values in the order of the query string. */
   readonly conditions: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
   /** The groups of `$or` by their numbers. */
   readonly groups: ReadonlyMap<string, RawFilter>
 }
 
-/** A parsed query string, not yet compiled: every value is decoded text. */
+/** A parsed query string before compilation. Every value is a decoded string. */
 export interface RawQuery extends RawFilter {
-  /** Field path → direction, in the order of the query string. */
+  /** The direction of each field path, in the order of the query string. */
   readonly sort: ReadonlyMap<string, string>
   readonly skip?: string
   readonly after?: string
   readonly lastEventId?: string
   readonly limit?: string
   readonly total?: string
-  /** One JSON array, or names. */
+  /** Either one JSON array, or names. */
   readonly project?: readonly string[]
-  /** One JSON array, or names. */
+  /** Either one JSON array, or names. */
   readonly expand?: readonly string[]
 }

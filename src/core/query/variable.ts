@@ -6,36 +6,36 @@ import type { JsonObject } from '../types.js'
 
 /** The values of a claim for one caller (CONTRACT.md §5, "Claims"). */
 export interface ClaimValues {
-  /** The distinct values, that of the oldest document first. */
+  /** The distinct values. The value of the oldest document comes first. */
   readonly values: readonly Scalar[]
-  /** False if there are more documents than the limit, so that values are missing. */
+  /** Whether all values were read: false if more documents exist than the limit. */
   readonly isWhole: boolean
 }
 
-/** The claims of one caller. */
+/** The values of all claims of one caller. */
 export interface HeldClaims {
-  /** Whether this is the name of a claim. */
+  /** Whether the configuration declares a claim of this name. */
   has(name: string): boolean
-  /** The values of a claim; `undefined` if the caller lacks it. Throws if the claim was not read. */
+  /** Returns the values of a claim; `undefined` if the caller has none. Throws if the claim was not read. */
   get(name: string): ClaimValues | undefined
 }
 
 /** The values of the variables of a configuration, in one request. */
 export interface Binding {
-  /** The caller's own fields, with `_id`; `null` for an anonymous caller. */
+  /** The caller's own fields, including `_id`; `null` for an anonymous caller. */
   readonly user: JsonObject | null
   /** The time in stored form. */
   readonly now: string
-  /** Absent if the configuration has no claims. */
+  /** The caller's claims; missing if the configuration declares no claims. */
   readonly claims?: HeldClaims | undefined
 }
 
-/** The required form of an operand, or the form of a variable's value. */
+/** The form of an operand or of a variable's value: a single value or a list. */
 export type VariableForm = 'single' | 'list'
 
 /**
- * The reason why a variable has no value of the required form that one of these fields can hold; `undefined` if it has
- * one. `fields` is empty if no field is known.
+ * Returns the reason why a variable cannot be used: it has no value of the required form that one of the
+ * fields can contain. Returns `undefined` if it can be used. `fields` is empty if no field is known.
  */
 export type JudgeVariable = (
   variable: string,
@@ -43,40 +43,40 @@ export type JudgeVariable = (
   fields?: readonly Field[],
 ) => string | undefined
 
-/** The variable of the time. */
+/** The variable for the time. */
 export const NOW = '$now'
-/** The prefix of the caller's own variables. */
+/** The prefix of the variables for the caller's own fields. */
 export const USER = '$user.'
-/** The variable of the caller's `_id`. */
+/** The variable for the caller's `_id`. */
 export const USER_ID = `${USER}_id`
 
 /** Whether a value of a configuration is `"$now"` or `"$user.<field>"`. */
 export const isVariable = (value: unknown): value is string =>
   typeof value === 'string' && (value === NOW || value.startsWith(USER))
 
-/** All variables in a value, at any depth, and texts that look like one. */
+/** Returns all variables in a value, at any depth, and strings that look like a variable. */
 export function findVariables(value: unknown): readonly string[] {
   if (typeof value === 'string') return /^\$[a-z_]/i.test(value) ? [value] : []
   if (Array.isArray(value)) return value.flatMap(findVariables)
   return isObject(value) ? Object.values(value).flatMap(findVariables) : []
 }
 
-/** The dotted name after `$user.`; `undefined` for `$now`. */
+/** Returns the dotted name after `$user.`; `undefined` for `$now`. */
 export const userPathOf = (variable: string): string | undefined =>
   variable.startsWith(USER) ? variable.slice(USER.length) : undefined
 
-/** The claim that a variable names; `undefined` for any other. */
+/** Returns the name of the claim that a variable names; `undefined` for any other variable. */
 export function claimIn(claims: { has(name: string): boolean }, variable: unknown): string | undefined {
   const name = typeof variable === 'string' ? userPathOf(variable) : undefined
   return name !== undefined && claims.has(name) ? name : undefined
 }
 
-/** Whether a complete claim is required, or the values within the limit suffice. */
+/** How much of a claim is required: all its values, or only some (the values within the limit). */
 export type ClaimShare = 'all' | 'some'
 
 /**
- * Replaces the variables in a value; `undefined` if the caller lacks one, has `null` for it, or has an incomplete claim
- * where a complete one is required.
+ * Replaces the variables in a value. Returns `undefined` if the caller has no value or `null` for a variable,
+ * or has an incomplete claim when `share` is `all`.
  */
 export function bindValue(
   value: unknown,
@@ -88,7 +88,7 @@ export function bindValue(
     const claim = claims && claimIn(claims, value)
     if (claim !== undefined) return bindClaim(claims?.get(claim), share)
     const bound = readVariable(value, binding)
-    // A host's caller may have values that are not JSON.
+    // The fields of a caller that the host application authenticated may contain values that are not JSON.
     const isHeld = bound !== undefined && isWithoutNull(bound) && isStorable(bound)
     return isHeld ? { value: bound } : undefined
   }

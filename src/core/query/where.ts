@@ -11,21 +11,24 @@ import { buildCondition, ConditionFault, elementOf, unknownOperator } from './co
 import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
 import { type Binding, bindValue, claimIn, findVariables, type JudgeVariable } from './variable.js'
 
-/** A filter of the configuration: fixed, or bound to a caller and a time. */
+/** A filter in the configuration. It is fixed if it does not depend on the caller or the time. */
 export type Where =
   | { readonly kind: 'fixed'; readonly filter: Filter; readonly ways: Ways }
   | {
       readonly kind: 'bound'
-      /** All variables that the filter depends on. */
+      /** All variables on which the filter depends. */
       readonly variables: readonly string[]
-      /** Calls `onLack` for each condition that is false because the caller lacks a value. */
+      /**
+       * Returns the filter for one request. Calls `onLack` for each condition that is false because the
+       * caller lacks a value.
+       */
       readonly bind: (binding: Binding, onLack?: () => void) => Filter
       readonly ways: Ways
-      /** The compiled parts, for analysis without a caller. */
+      /** The compiled parts, for an analysis without a caller. */
       readonly parts: BoundParts
     }
 
-/** The parts of a bound filter, or its single condition with a variable. */
+/** The parts of a filter that contains variables: filters joined by `and` or `or`, or one condition. */
 export type BoundParts =
   | { readonly kind: 'and' | 'or'; readonly wheres: readonly Where[] }
   | {
@@ -35,26 +38,26 @@ export type BoundParts =
       readonly operand: unknown
     }
 
-/** The `where` of a rule without one. */
+/** The filter of a rule that has no `where`. */
 export const ANYWHERE: Where = { kind: 'fixed', filter: everything, ways: ANY_WAY }
 
-/** Whether a `where` holds for every document. */
+/** Whether a `where` matches every document. */
 export const isAnywhere = (where: Where): boolean => where.kind === 'fixed' && isEverything(where.filter)
 
-/** The filter of a `where` for a caller and a time. */
+/** Returns the filter of a `where` for one caller and time. */
 export const bindWhere = (where: Where, binding: Binding, onLack?: () => void): Filter =>
   where.kind === 'fixed' ? where.filter : where.bind(binding, onLack)
 
-/** The `where` that holds if both hold. */
+/** Combines two `where`s: both must match. */
 export const narrowWhere = (where: Where, other: Where): Where => join([other, where], 'and')
 
-/** Resolves the names in a `where`. */
+/** The fields, variables and claims that a `where` can name. */
 export interface WhereScope {
   readonly paths: ReadonlyMap<string, Field>
   readonly judgeVariable: JudgeVariable
   readonly claims: { has(name: string): boolean }
   readonly parsePattern: ParsePattern
-  /** Whether the type of the values at a path is unknown, because its definition has a fault. */
+  /** Whether the type of the values at a path is unknown because its definition has a fault. */
   readonly isUnsure: (path: string) => boolean
 }
 
@@ -76,7 +79,7 @@ export function parseWhere(where: JsonObject, scope: WhereScope, report: ConfigR
 
 const COMBINE = { and, or }
 
-/** Joins several `where`s; the result is fixed if all of them are. */
+/** Combines several `where`s. The result is fixed if all of them are fixed. */
 function join(parts: readonly Where[], by: 'and' | 'or'): Where {
   const combine = COMBINE[by]
   const fixed = parts.flatMap((part) => (part.kind === 'fixed' ? [part.filter] : []))
@@ -101,7 +104,7 @@ function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, r
   }
   const parts = Array.from(groups, (group: unknown, i) => {
     if (isObject(group)) return parseWhere(group, scope, report.at(i))
-    // The check of the shape reports it.
+    // The check of the configuration's shape reports `undefined`.
     if (group === undefined) return ANYWHERE
     report.at(i).fault('must be a filter')
     return ANYWHERE
@@ -109,14 +112,17 @@ function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, r
   return join(parts, name === '$or' ? 'or' : 'and')
 }
 
-/** Placeholders for a field of unknown type: a condition that none of them accepts is wrong for every type. */
+/**
+ * Fields that replace a field of unknown type. If none of them accepts a condition, the condition is wrong
+ * for every type.
+ */
 const STAND_INS: readonly Field[] = compileFields({
   string: { type: 'string' },
   number: { type: 'number' },
   boolean: { type: 'boolean' },
 })
 
-/** `fields` is the field of the condition, or its placeholders. */
+/** Parses the conditions on one field. `fields` contains the field, or `STAND_INS` if its type is unknown. */
 function parseField(
   fields: readonly Field[],
   condition: unknown,
@@ -172,11 +178,13 @@ function parseCondition(
 
 const isList = (operator: OperatorName): boolean => takes(operator, 'list')
 
-/** Patterns have no variables: a dollar in one is the end of the text. */
+/**
+ * Returns the variables in an operand. A pattern has none: a dollar in a pattern means the end of the text.
+ */
 const variablesOf = (operator: OperatorName, operand: unknown): readonly string[] =>
   takes(operator, 'pattern') ? [] : findVariables(operand)
 
-/** Reports every error of a condition: of each variable, and of each element of a list. */
+/** Returns every error of a condition, both of its variables and of the elements of its list. */
 function judgeCondition(
   fields: readonly Field[],
   operator: OperatorName,
@@ -210,7 +218,7 @@ function findFault(attempt: () => void): string | undefined {
   }
 }
 
-/** Reports an operand that the field never accepts, for any caller, as an error of the configuration. */
+/** Throws if the field cannot accept an operand for any caller. This is an error in the configuration. */
 function tryCondition(field: Field, operator: OperatorName, operand: unknown): void {
   if (variablesOf(operator, operand).length === 0) {
     buildCondition(field, operator, operand)
@@ -219,20 +227,23 @@ function tryCondition(field: Field, operator: OperatorName, operand: unknown): v
   const value: unknown = isList(operator) && Array.isArray(operand) ? operand[0] : operand
   if (typeof value !== 'string') throw new ConditionFault('wrong_type', 'must be a single value')
   buildCondition(field, '$in', [])
-  // Ordering operators need a type with an order, for every caller.
+  // The operators for order need a type that has an order, even if the operand is a variable.
   const { operand: kind } = operatorOf(operator)
   if (kind === 'flag') throw new ConditionFault('wrong_type', 'must be true or false')
   if (kind === 'ordered' && !elementOf(field).fieldType.isOrdered) buildCondition(field, operator, true)
 }
 
-/** Binds a condition; `undefined` if the caller lacks a variable, or has it in another form. */
+/**
+ * Binds a condition to a caller; `undefined` if the caller has no value for a variable or a value that does
+ * not fit.
+ */
 function bindCondition(
   field: Field,
   operator: OperatorName,
   operand: unknown,
   binding: Binding,
 ): Filter | undefined {
-  // An incomplete claim proves only membership: a value that was not read may belong to it too.
+  // An incomplete claim only proves that a value is in it. A value that was not read may be in it too.
   const bound = bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
   if (bound === undefined) return undefined
   try {

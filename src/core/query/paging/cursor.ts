@@ -5,26 +5,31 @@ import { isStorableNumber, isStorableText } from '../../json/domain.js'
 import type { SortKey, StoredDocument } from '../../storage.js'
 import { ConditionFault } from '../condition.js'
 
-/** A place in an order: the sort values of a document, `null` for a missing one. */
+/**
+ * A position in a sorted list: the sort values of the document before it, with `null` for a missing value.
+ */
 export interface Cursor {
   readonly values: readonly (Scalar | null)[]
-  /** The number of documents before it, counted over the pages so far. */
+  /** The number of documents before the position, counted over the previous pages. */
   readonly passed: number
 }
 
-/** Creates the cursor of a document. */
+/** Creates the cursor for the position after a document. */
 export const placeOf = (sort: readonly SortKey[], document: StoredDocument, passed: number): Cursor => ({
   values: sort.map(({ field }) => compileField(field)(document) ?? null),
   passed,
 })
 
-/** Writes the cursor of a document, as text for a URL. */
+/** Creates the cursor for the position after a document, encoded as a string for a URL. */
 export function writeCursor(sort: readonly SortKey[], document: StoredDocument, passed: number): string {
   const { values } = placeOf(sort, document, passed)
   return encodeText(JSON.stringify([nameOf(sort), values, passed]))
 }
 
-/** Reads a cursor of this order. Throws `ConditionFault` for another order, and for other text. */
+/**
+ * Decodes a cursor of this sort order. Throws `ConditionFault` for a cursor of another order and for any
+ * other string.
+ */
 export function readCursor(sort: readonly SortKey[], text: string): Cursor {
   const parts = parse(text)
   const [order, values, passed] = Array.isArray(parts) && parts.length === 3 ? parts : []
@@ -37,7 +42,7 @@ export function readCursor(sort: readonly SortKey[], text: string): Cursor {
   return { values, passed }
 }
 
-/** The validation error for text that is not a cursor. */
+/** Creates the validation error for a string that is not a cursor. */
 export const malformedCursor = (): ConditionFault =>
   new ConditionFault('malformed', 'is not a cursor: copy it from Next-Cursor unchanged')
 
@@ -61,8 +66,9 @@ const nameOf = (sort: readonly SortKey[]): string =>
   sort.map(({ field, descending }) => (descending ? '-' : '+') + field.path).join()
 
 /**
- * The filters of the documents after a place (CONTRACT.md §3.7), as disjoint ranges in order. Each range fixes the
- * first keys and bounds the next one, so that an index can seek even where many documents share the first keys.
+ * Returns the filters of the documents after a position (CONTRACT.md §3.7), as disjoint ranges in sorted
+ * order. Each range fixes the first keys and bounds the next key, so that an index can seek even if many
+ * documents have the same first keys.
  */
 export function rangesAfter(sort: readonly SortKey[], { values }: Cursor): readonly Filter[] {
   const ranges: Filter[] = []
@@ -79,7 +85,10 @@ const isMissing = (field: FieldRef): Filter => not({ kind: 'present', field })
 const isSame = (field: FieldRef, value: Scalar | null): Filter =>
   value === null ? isMissing(field) : { kind: 'eq', field, value }
 
-/** The ranges after a value of one key. Missing values are first in ascending order, last in descending order. */
+/**
+ * Returns the ranges after a value of one key. Missing values come first in ascending order and last in
+ * descending order.
+ */
 function findBehind({ field, descending }: SortKey, value: Scalar | null): readonly Filter[] {
   if (value === null) return descending ? [] : [{ kind: 'present', field }]
   if (!descending) return [{ kind: 'gt', field, value }]

@@ -2,7 +2,10 @@
 const UNSAFE = /["#<>\\^`{|}]/g
 const ENCODED = /%(?:2[23]|3[CE]|5[CE]|60|7[BCD])/g
 
-/** The parameters of a query without its place in a list or a stream, to build a link; ends in `&` or is empty. */
+/**
+ * Returns the parameters of a query except its position in a list or a stream, for a link. Ends in `&` or is
+ * empty.
+ */
 export const writeOthers = (text: string): string =>
   text
     .replace(UNSAFE, encodeURIComponent)
@@ -18,10 +21,13 @@ function isPlace(part: string): boolean {
   return PLACES.includes(name.includes('%') ? decodeURIComponent(name) : name)
 }
 
-/** A place that has no cursor, and the id that a client of event streams appends. */
+/** Matches positions that are not cursors: `skip`, and the id that a client of event streams appends. */
 const PLACE = /&(?:skip=\d{1,16}|lastEventId=[\w-]{1,1024})(?=&|$)/
 
-/** The bytes of a query that count for `queryBytes`: all but its place (CONTRACT.md §3.7, and §9, "Resuming"). */
+/**
+ * Returns the bytes of a query that count towards `queryBytes`: all except its position (CONTRACT.md §3.7,
+ * and §9, "Resuming").
+ */
 export function countAsked(text: string): number {
   const asked = `&${text}`.replace(PLACE, '')
   return asked.length > text.length ? text.length : asked.replace(ENCODED, '.').length - 1

@@ -13,13 +13,19 @@ export const PARAMETERS: readonly ParameterName[] = ['after', 'limit']
 /** The maximum, and the default, number of sessions of a page. */
 export const MAX_SESSIONS = 1000
 
-/** A place in the list of an account's sessions. It contains no stored `_id`, which is secret. */
+/**
+ * A position in the list of an account's sessions. It contains no stored `_id` of a session, because that is
+ * secret.
+ */
 export interface SessionPlace {
-  /** The start of the last session before it, in stored form; empty if no start was stored. */
+  /** The start time of the last session before the position, in stored form; empty if it has none. */
   readonly began: string
-  /** The number of sessions with that start, up to and including that one; 0 before all sessions. */
+  /**
+   * The number of sessions with the same start time up to this position, including the last one; 0 at the
+   * beginning of the list.
+   */
   readonly passed: number
-  /** Its name. */
+  /** The name of the last session before the position. */
   readonly name: string
 }
 
@@ -29,7 +35,7 @@ export interface SessionPage {
   readonly limit: number
 }
 
-/** Before all sessions. */
+/** The position before all sessions. */
 export const START: SessionPlace = { began: '', passed: 0, name: '' }
 
 /** Reads `after` and `limit` (CONTRACT.md §4, "Sessions"). Throws `invalid_query` with every fault. */
@@ -56,7 +62,7 @@ export function readSessionPage({ after, limit }: RawQuery): SessionPage {
   return page
 }
 
-/** Writes a place, as text for a URL. */
+/** Encodes a position as a string for a URL. */
 export const writePlace = ({ began, passed, name }: SessionPlace): string =>
   encodeText(JSON.stringify([began, passed, name]))
 

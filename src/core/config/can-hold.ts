@@ -1,12 +1,12 @@
 import type { Field } from '../fields/field-type.js'
 
-/** The JSON type of the values of a field; `undefined` if they may be anything. */
+/** Returns the JSON type of the values of a field; `undefined` if they may have any type. */
 const kindOf = (field: Field): unknown => {
   const { type } = field.fieldType.bodySchema(field)
   return type === 'integer' ? 'number' : type
 }
 
-/** Whether a field can hold any of the values that another holds. */
+/** Whether a field can contain at least some of the values that another field contains. */
 export function canHold(target: Field, source: Field): boolean {
   const [to, from] = [kindOf(target), kindOf(source)]
   if (to === undefined || from === undefined) return true
@@ -15,12 +15,12 @@ export function canHold(target: Field, source: Field): boolean {
   return !target.items || !source.items || canHold(target.items, source.items)
 }
 
-/** The type of a field as a suffix of a message. */
+/** Returns the type of a field with an article, for messages such as "is an array of string". */
 export const describeType = ({ type, items }: Field): string => {
   const name = type === 'json' ? 'JSON' : type
   const article = /^[aeio]/.test(name) ? 'an' : 'a'
   return items ? `an array of ${items.type}` : `${article} ${name}`
 }
 
-/** The type of a field, in words. */
+/** Returns the type of a field in words, without an article. */
 export const nameType = ({ type, items }: Field): string => (items ? `array of ${items.type}` : type)

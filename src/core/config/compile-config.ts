@@ -28,7 +28,8 @@ import { checkShape, type IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
 /**
- * The keys that have an effect only on the service's own accounts; the other keys also apply to callers of the host.
+ * The keys that only affect the service's own accounts. The other keys also apply to callers that the host
+ * application authenticates.
  */
 const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
   'register',
@@ -40,7 +41,7 @@ const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
 
 const OF_CHANGES = ['subscribers', 'changesHours', 'changesBytes'] as const
 
-/** Warns of keys that are set and have no effect. */
+/** Warns of keys that are set but have no effect. */
 function warnOfIdleKeys(
   { auth, limits }: Pick<Config, 'auth' | 'limits'>,
   plan: Pick<ServicePlan, 'auth' | 'log'>,
@@ -60,26 +61,27 @@ function warnOfIdleKeys(
   if (plan.log === null) warn(OF_CHANGES, limits, report.at('limits'), 'no collection has "changes": true')
 }
 
-/** The facts about the host that a configuration is checked against. */
+/** The facts about the host application and its options that a configuration is checked against. */
 export interface CompileOptions {
   /** Whether a collection that is open to everyone is a fault. */
   readonly production: boolean
-  /** Whether the host identifies callers; `$user` may then have any field. */
+  /** Whether the host application authenticates callers. If so, `$user` may have any field. */
   readonly hasAuthenticate: boolean
-  /** Whether the host delivers tokens. Default: unknown, which is not a fault. */
+  /** Whether the host application delivers tokens to users. Default: unknown, which is not a fault. */
   readonly hasDeliver?: boolean
-  /** Whether the storage can keep a log of changes. Default true. */
+  /** Whether the storage adapter can keep a log of changes. Default true. */
   readonly hasLog?: boolean
   /** The fields that hooks fill. Default: none. */
   readonly fills?: Fills
-  /** Whether a name in `fills` that no hook can fill is a fault. Default true. */
+  /** Whether to report names in `fills` that no hook can fill. Default true. */
   readonly judgesFills?: boolean
-  /** The faults of the host's adapter and options. */
+  /** Faults of the adapter and the options, which were found earlier. */
   readonly faults?: readonly ConfigFault[]
 }
 
 /**
- * Compiles a configuration. Throws `ConfigError` with every fault, without faults that only follow from another.
+ * Compiles a configuration. Throws `ConfigError` with every fault, except faults that only follow from
+ * another fault.
  */
 export function compileConfig(input: unknown, options: CompileOptions): ServicePlan {
   const { config, isUnsure, faults: misshapen } = checkShape(input)
@@ -207,13 +209,13 @@ function compileCollection(
   }
 }
 
-/** The index for callers who may read their own documents. */
+/** The index for callers who may only read their own documents. */
 const BY_CREATOR: IndexPlan = {
   fields: SYSTEM_FIELD_PLANS.flatMap(({ name, ref }) => (ref && name === 'createdBy' ? [ref] : [])),
   unique: false,
 }
 
-/** Matches the documents that have a field. */
+/** Creates the condition that a document has a field. */
 function presenceOf(fields: readonly Field[], name: string | null): Where | null {
   const field = fields.find((one) => one.name === name)
   if (!field?.ref) return null
@@ -221,7 +223,8 @@ function presenceOf(fields: readonly Field[], name: string | null): Where | null
 }
 
 /**
- * If a collection has changes, collections that determine a caller's rights are logged too (CONTRACT.md §9, "The log").
+ * Determines which collections to log. If any collection has `changes`, the collections that determine a
+ * caller's permissions are logged too (CONTRACT.md §9, "The log").
  */
 function compileLog(
   config: Partial<Config>,
@@ -249,8 +252,8 @@ function checkLimits({ defaultLimit, maxLimit }: Limits, report: ConfigReport): 
 const OPEN_DOOR = 'everyone may create, read, update and delete everything here'
 
 /**
- * Finds collections that are open to everyone. Collections with a fault in the grants of everyone are excluded: the
- * correction could close them.
+ * Finds collections that are open to everyone. A collection whose grants for everyone have a fault is not
+ * included, because correcting the fault could close the collection.
  */
 const findOpenDoors = (
   collections: ReadonlyMap<string, Collection>,

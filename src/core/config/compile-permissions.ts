@@ -25,7 +25,7 @@ import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig
 import { judgeSample } from './judge-sample.js'
 import { UNSURE } from './shape/settle-shape.js'
 
-/** The parts of a configuration that the values of a `set` are checked against. */
+/** The parts of a collection that the values of a `set` are checked against. */
 interface SetScope {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
@@ -33,17 +33,23 @@ interface SetScope {
   readonly givesDefaults?: boolean
 }
 
-/** The reasons why a property can never be set to a value: for each variable in it, and for the rest of it. */
+/**
+ * Returns the reasons why a property can never be set to a value, for each variable in the value and for its
+ * other parts.
+ */
 function judgeSet(name: string, value: unknown, scope: SetScope): readonly string[] {
   const declared = scope.fields.filter((field) => field.name === name)
   const fields = declared.length > 0 ? declared : UNDECLARED
   return [...judgeVariables(fields, value, scope.judgeVariable), ...judgeLiterals(name, value, scope)]
 }
 
-/** An undeclared property may have any value. */
+/** The field of an undeclared property, which may have any value. */
 const UNDECLARED = compileFields({ any: { type: 'json' } })
 
-/** `fields` has the field of the value; it is empty if the type is unknown. */
+/**
+ * Checks the variables in a value. `fields` contains the possible fields of the value; it is empty if none is
+ * known.
+ */
 function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVariable): readonly string[] {
   const known = fields.filter(({ definition }) => definition !== UNSURE)
   if (!Array.isArray(value) && !isObject(value))
@@ -54,11 +60,14 @@ function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVa
   })
 }
 
-/** The field inside a field, by name, or that of its elements. */
+/** Returns the field of a property or an element inside a field. */
 const findInside = ({ items, properties }: Field, name: string): Field | readonly Field[] =>
   items ?? properties.find((property) => property.name === name) ?? UNDECLARED
 
-/** The reasons why the literal parts of a value do not fit its field, for all values of its variables. */
+/**
+ * Returns the reasons why the literal parts of a value do not fit its field, for all possible values of its
+ * variables.
+ */
 function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly string[] {
   const at = toPointerPart(name)
   const sample: JsonObject = { [name]: value }
@@ -66,24 +75,27 @@ function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly 
   return judgeSample(scope, sample, at)
     .filter(({ path, code }) => {
       if (!hasVariables || code === 'unknown_property') return true
-      // With a variable, the value may have only some properties, which are merged into the stored ones.
+      // A value with variables is merged into the stored value, so required properties may be missing.
       const found = readPointer(sample, path)
       return code !== 'required' && (typeof found !== 'string' || findVariables(found).length === 0)
     })
     .map(({ path, message }) => `is not a value of the field: ${path.slice(at.length)} ${message}`)
 }
 
-/** The parts of a configuration that the names and values of a rule are checked against. */
+/** The parts of a collection that the names and values of a rule are checked against. */
 export interface RuleScope extends WhereScope, SetScope {
   readonly additionalProperties: boolean
   readonly roleField: string | null
-  /** The field that only the service writes. */
+  /** The field that only the service may write. */
   readonly verifiedField: string | null
-  /** The condition for showing a document to callers without a role; `null` for none. */
+  /**
+   * The condition that a document must satisfy to be shown to callers without a role; `null` for no
+   * condition.
+   */
   readonly shownIf: Where | null
 }
 
-/** Resolves the grants of a collection into one table by operation (CONTRACT.md §5). */
+/** Compiles the grants of a collection to a table of rules by operation and subject (CONTRACT.md §5). */
 export function compilePermissions(
   permissions: NonNullable<CollectionConfig['permissions']>,
   scope: RuleScope,
@@ -95,7 +107,8 @@ export function compilePermissions(
       const { operation, rule, place } = written
       if (subject !== OWNER || operation !== 'create')
         table[operation].set(subject, rule && compileRule(subject, { ...written, rule }, scope))
-      // A grant of `true` or `false` covers only what owners can do at all, so it is not a fault.
+      // A grant of `true` or `false` covers only the operations that owners can perform, so it is not a
+      // fault.
       else if (typeof grant !== 'boolean')
         place.fault('owner applies to existing documents, so it cannot create')
     }
@@ -103,12 +116,12 @@ export function compilePermissions(
   return table
 }
 
-/** A rule as configured, and its place. `null` denies. */
+/** A rule as configured, and the report for its location. A `null` rule denies the operation. */
 interface ConfiguredRule {
   readonly operation: RuleOperation
   readonly rule: RuleConfig | null
   readonly place: ConfigReport
-  /** Whether it comes from a grant for all operations. */
+  /** Whether the rule comes from a grant of `true`, which covers all operations. */
   readonly isWhole?: boolean
 }
 
@@ -117,12 +130,12 @@ const WITHOUT_CONDITIONS: RuleConfig = {}
 const ruleOf = (rule: boolean | RuleConfig): RuleConfig | null =>
   typeof rule === 'object' ? rule : rule ? WITHOUT_CONDITIONS : null
 
-/** The rules of a grant. */
+/** Returns the rules of a grant. */
 function expandGrant(grant: GrantConfig, place: ConfigReport): readonly ConfiguredRule[] {
   if (typeof grant === 'boolean') {
     return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), place, isWhole: grant }))
   }
-  // Both forms at once are reported already; each is still checked for its own faults.
+  // A mixture of both forms has already been reported. The rules of each form are still checked.
   const plain: readonly ConfiguredRule[] = isPlain(grant)
     ? [
         { operation: 'read', rule: WITHOUT_CONDITIONS, place },
@@ -153,7 +166,7 @@ function compileRule(
   const written = compileWhere(rule.where, scope, place.at('where'))
   const isHiding = operation === 'read' && scope.shownIf !== null && !isRole(subject)
   const where = isHiding ? narrowWhere(written, scope.shownIf) : written
-  // By default, an update must leave the document within the `where` of its rule.
+  // By default, the updated document must still match the `where` of the rule.
   const check =
     rule.check === undefined && operation === 'update'
       ? where
@@ -194,7 +207,7 @@ function compileSet(set: JsonObject, scope: RuleScope, report: ConfigReport): Re
   return new Map(Object.entries(set))
 }
 
-/** The reason why a rule may not name a property; `undefined` if it may. */
+/** Returns the reason why a rule may not name a property; `undefined` if it may. */
 function judgeName(
   list: 'pick' | 'omit' | 'set',
   name: string,
@@ -213,10 +226,10 @@ function judgeName(
   return `there is no field ${JSON.stringify(name)} in the schema${suggest(name, declared)}`
 }
 
-/** The system fields that every document has. */
+/** The system fields that every document has. `createdBy` may be missing. */
 const ALWAYS_THERE: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-/** Whether a condition obviously holds for every document and every caller. */
+/** Whether a condition is obviously true for every document and every caller. */
 const holdsAlways = (where: Where): boolean => isAlways(bindWhere(where, { user: null, now: '' }))
 
 function isAlways(filter: Filter): boolean {
@@ -229,7 +242,10 @@ function isAlways(filter: Filter): boolean {
   )
 }
 
-/** Whether everyone may do everything with every document and property, however the grants express it. */
+/**
+ * Whether everyone may perform every operation on every document and property, regardless of how the grants
+ * are written.
+ */
 export const isOpenToEveryone = (
   table: CompiledPermissions,
   { fields, additionalProperties }: Pick<RuleScope, 'fields' | 'additionalProperties'>,

@@ -17,10 +17,10 @@ import { judgeSample } from './judge-sample.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { UNSURE } from './shape/settle-shape.js'
 
-/** The most elements of an array that a configuration declares as indexed: each has its own index entry. */
+/** The most elements of an indexed array, because each element has its own index entry. */
 const MAX_ELEMENTS = 1000
 
-/** The collection whose indexes are compiled. */
+/** The collection whose indexes are compiled, and the report for it. */
 interface IndexContext {
   readonly name: string
   readonly report: ConfigReport
@@ -28,8 +28,9 @@ interface IndexContext {
 }
 
 /**
- * The indexes of unique fields, fields marked `index`, references at any depth, and those that the configuration
- * declares. `_id` is the primary key in every storage.
+ * Returns the indexes of a collection: for unique fields, for fields marked `index`, for references at any
+ * depth, for `createdAt`, and those in the configuration's `indexes`. `_id` needs none, because it is the
+ * primary key in every storage.
  */
 function compileIndexes(
   config: CollectionConfig,
@@ -39,7 +40,8 @@ function compileIndexes(
   const marked = fields.flatMap((field): IndexPlan[] => {
     const { unique, index } = field.definition as { readonly unique?: boolean; readonly index?: boolean }
     const place = report.at('schema').at(field.name)
-    // A delete looks for the documents that refer to the deleted one.
+    // References are always indexed, because a deletion searches for the documents that refer to the deleted
+    // document.
     const references = findReferences(field, name, place).flatMap(({ ref }) =>
       ref ? [{ fields: [ref], unique: unique === true }] : [],
     )
@@ -59,7 +61,7 @@ function compileIndexes(
   return [...marked, ...createdAt, ...declared]
 }
 
-/** Whether an index can hold the values of a field, or its elements. */
+/** Whether an index can contain the values of a field, or its elements. */
 const isIndexable = ({ ref, fieldType, items }: Field): boolean =>
   ref !== null && (items ?? { fieldType }).fieldType.isScalar
 
@@ -78,7 +80,7 @@ function compileDeclared(
   report: ConfigReport,
 ): readonly IndexPlan[] {
   const candidates = [...fields, ...SYSTEM_FIELD_PLANS]
-  // `flatMap` skips the holes of elements with a fault.
+  // Elements with a fault are holes, which `flatMap` skips.
   return indexes.flatMap((index, i): IndexPlan[] => {
     const place = report.at(i)
     const refs: FieldRef[] = []
@@ -100,7 +102,7 @@ function compileDeclared(
   })
 }
 
-/** The reason why a field cannot be the next one of an index; `undefined` if it can. */
+/** Returns the reason why a field cannot be the next field of an index; `undefined` if it can. */
 function judgeColumn(
   name: string,
   field: Field | undefined,
@@ -118,15 +120,15 @@ function judgeColumn(
     : undefined
 }
 
-/** A place in a document, and in the configuration. */
+/** The location of a value in a document, and the report for its definition. */
 interface ValueLocation {
   readonly pointer: string
   readonly report: ConfigReport
-  /** Creates a document that holds only this value, at this place. */
+  /** Creates a document that contains only this value, at this location. */
   readonly wrap: (value: unknown) => JsonObject
 }
 
-/** Checks that every default, and every value of an `enum`, is one that its field accepts. */
+/** Checks that each field accepts its own default and the values of its `enum`. */
 function checkOwnValues(fields: readonly Field[], validate: BodyValidator, schema: ConfigReport): void {
   const judge = (value: unknown, place: ValueLocation, report: ConfigReport): void => {
     for (const { path, message } of judgeSample({ fields, validate }, place.wrap(value), place.pointer)) {
@@ -162,7 +164,7 @@ function checkOwnValues(fields: readonly Field[], validate: BodyValidator, schem
   visitAll(fields, { pointer: '', report: schema, wrap: (value) => value as JsonObject })
 }
 
-/** The schema of a collection, compiled. */
+/** The compiled schema of a collection. */
 export interface CompiledSchema {
   readonly fields: readonly Field[]
   readonly paths: ReadonlyMap<string, Field>
@@ -170,7 +172,7 @@ export interface CompiledSchema {
   readonly storage: CollectionPlan
 }
 
-/** The parts of a configuration that a schema depends on. */
+/** The parts of a configuration on which a schema depends. */
 interface SchemaContext {
   readonly parsePattern: ParsePattern
   readonly isUnsure: IsUnsure
@@ -205,8 +207,8 @@ export function compileSchema(
 }
 
 /**
- * The definition in its settled form, after the checks that a JSON Schema cannot express. Attributes with a
- * fault are left out, so that the rest is still checked.
+ * Performs the checks of a definition that a JSON Schema cannot express. Returns the definition in its final
+ * form, without attributes that have a fault, so that the other attributes are still checked.
  */
 function settleDefinition(definition: FieldDefinition, report: ConfigReport): FieldDefinition {
   const unusable = new Set<string>()
@@ -221,7 +223,7 @@ function settleDefinition(definition: FieldDefinition, report: ConfigReport): Fi
   const { settle, bounds } = fieldTypeOf(definition.type)
   const settled = settle?.(definition, check) ?? definition
   if (bounds) checkBounds(settled, bounds, unusable, check)
-  // Some of its values have a fault.
+  // A hole means that this value of the list has a fault.
   if ('enum' in settled && settled.enum && hasHoles(settled.enum)) unusable.add('enum')
   if (unusable.size === 0) return settled
   const usable = Object.entries(settled).filter(([attribute]) => !unusable.has(attribute))
@@ -239,7 +241,7 @@ function checkBounds(
   const attributes = new Map<string, unknown>(Object.entries(definition))
   const [min, max] = [attributes.get(lower), attributes.get(upper)]
   if (min === undefined || max === undefined || unusable.has(lower) || unusable.has(upper)) return
-  // Both are numbers, or texts that sort like their values.
+  // Both are numbers, or strings that sort like the times they represent.
   if ((min as number) <= (max as number)) return
   refuse(lower, `is greater than ${upper}`)
   unusable.add(upper)

@@ -33,7 +33,7 @@ export function findWarnings(
     if (config) warnOfPlainForm(config, collection, place)
     warnOfUnfillable(collection, auth, place)
     warnOfLesserRights(collection, place)
-    // A host's callers may have any role.
+    // Callers that the host application authenticates may have any role.
     if (!options.hasAuthenticate) warnOfUnknownRoles(collection, collections.get(USERS), place)
   }
 }
@@ -45,7 +45,7 @@ function warnOfIdentifier({ identifier }: AuthPlan, report: WarningReport): void
   place.fault('case_sensitive_identifier', 'without "lowercase", Ann@… and ann@… are different accounts')
 }
 
-/** Warns if owners may change the secret by an update. */
+/** Warns if the owner of an account may change its password by an update. */
 function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): void {
   const rule = users.permissions.update.get(OWNER)
   if (!rule || !acceptsProperty(rule, secret.name, users)) return
@@ -60,7 +60,7 @@ function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): v
     )
 }
 
-/** Warns of a missing limit, with which anyone can request whole collections repeatedly. */
+/** Warns if no limit is set, because anyone can then request whole collections repeatedly. */
 function warnOfUnlimited(
   { collections, limits }: Pick<ServicePlan, 'collections' | 'limits'>,
   report: WarningReport,
@@ -106,7 +106,7 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
 
 const WRITES: readonly RuleOperation[] = ['create', 'update', 'delete']
 
-/** Warns of subjects with fewer rights than everyone: the most specific subject decides a write. */
+/** Warns of subjects that may do less than everyone, because the most specific subject decides a write. */
 function warnOfLesserRights({ permissions, fields }: Collection, report: WarningReport): void {
   const names = fields.map(({ name }) => name)
   for (const operation of WRITES) {
@@ -121,7 +121,10 @@ function warnOfLesserRights({ permissions, fields }: Collection, report: Warning
   }
 }
 
-/** Whether a rule accepts less than another, or under a condition where the other has none. */
+/**
+ * Whether a rule accepts fewer properties than another rule, or has a condition where the other rule has
+ * none.
+ */
 export function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boolean {
   const lacks = names.some(
     (name) =>

@@ -5,20 +5,21 @@ import type { BodyValidator } from '../fields/schema/validator.js'
 import { readPointer } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
 
-/** An arbitrary time: values from defaults are not checked here. */
+/** An arbitrary time. It does not matter, because values from defaults are not checked here. */
 const SOMETIME = '2000-01-01T00:00:00.000Z'
 
-/** The compiled schema that a document is checked against. */
+/** The compiled schema with which a document is checked. */
 interface Schema {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
-  /** Whether missing properties get defaults, which a PATCH does not. Default: true. */
+  /** Whether missing properties get their defaults. A PATCH does not add defaults. Default: true. */
   readonly givesDefaults?: boolean
 }
 
 /**
- * The faults of a value that a configuration gives to a field, at its place in a document that holds only this value.
- * Defaults inside it complete it, as before it is stored; they are checked where they are declared.
+ * Returns the faults of a value that a configuration gives to a field. `sample` is a document that contains
+ * only this value, at the pointer `place`. As in a write, missing properties inside the value get their
+ * defaults. The defaults themselves are checked where they are declared.
  */
 export function judgeSample(
   { fields, validate, givesDefaults = true }: Schema,

@@ -17,22 +17,25 @@ import type { IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
 /**
- * Creates the check of variables. If the service keeps the accounts, `$user` is a document of `users`; callers of a
- * host may have any field, of any type (CONTRACT.md §5).
+ * Creates the check of variables. If the service keeps the accounts, `$user` is a document of `users`. If the
+ * host application authenticates callers, they may have any field of any type (CONTRACT.md §5).
  */
 export function createVariableJudge(
   users: { readonly [field: string]: FieldDefinition } | undefined,
   options: {
     readonly hasAuthenticate: boolean
     readonly isUnsure: IsUnsure
-    /** The claims as fields of callers. */
+    /** The claims, described as fields of the caller. */
     readonly claims: ReadonlyMap<string, Field>
   },
 ): JudgeVariable {
   const fields = [...collectPaths(compileFields(users ?? {})), ...SYSTEM_FIELD_PLANS]
   const known = new Map(fields.map((field) => [field.path, field]))
   const isUnsure = isUnsurePath(known)
-  /** The field whose values a variable has; `null` if it is unknown. */
+  /**
+   * Returns the field that describes a variable's values; `null` if the field is unknown, `undefined` if it
+   * does not exist.
+   */
   const fieldOf = (path: string): Field | null | undefined => {
     const [head = ''] = path.split('.')
     if (path === '_id' || options.claims.has(path)) return options.claims.get(path) ?? known.get(path)
@@ -45,12 +48,12 @@ export function createVariableJudge(
     if (!isVariable(variable) || path === '') return describeUnknown(variable)
     const [head = ''] = (path ?? '').split('.')
     if (options.claims.has(head) && path !== head) return PART
-    // The time has the type of `createdAt`.
+    // The variable for the time has the type of `createdAt`.
     const field = path === undefined ? known.get('createdAt') : fieldOf(path)
     if (field === null) return undefined
     if (field) {
       const held = form === 'list' ? elementOf(field) : field
-      // A claim may only be set as an array, although a `json` field accepts any value.
+      // If a `set` copies a claim, the target must be an array, although a `json` field accepts any value.
       const isOnlyForLists = form === undefined && options.claims.has(head)
       const takes = (target: Field): boolean =>
         canHold(target, held) && (target.items !== null || !isOnlyForLists)
@@ -66,7 +69,7 @@ export function createVariableJudge(
   }
 }
 
-/** Whether a claim of this name was left out because of a fault. */
+/** Whether a claim of this name was not compiled because it has a fault. */
 const isUnsureClaim = (isUnsure: IsUnsure, name: string): boolean =>
   ['from', 'where', 'take'].some((attribute) => isUnsure(`/auth/claims${toPointerPart(name)}/${attribute}`))
 
@@ -78,7 +81,7 @@ function describeUnknown(variable: string): string {
 
 const PART = 'a claim has single values, which have no fields'
 
-/** The check of variables in claims: a claim must not depend on claims. */
+/** Wraps a check of variables for use in claims: a claim must not depend on claims. */
 export const withoutClaims =
   (judge: JudgeVariable, claims: { has(name: string): boolean }): JudgeVariable =>
   (variable, form, fields) => {
@@ -94,7 +97,7 @@ function formsOf({ fieldType, items }: Field): readonly VariableForm[] {
   return fieldType.isScalar ? ['single'] : []
 }
 
-/** Rejects a comparison with an operand of the wrong form: it would be false for everyone. */
+/** Rejects a comparison with an operand of the wrong form, because it would be false for every caller. */
 function judgeForm(
   variable: string,
   form: VariableForm | undefined,

@@ -2,13 +2,13 @@ import type { Demand } from '../claims/query/demands.js'
 import type { FieldRef } from '../filter/filter.js'
 import type { IndexPlan } from '../storage.js'
 
-/** Whether a demand is on the field of a column. */
+/** Whether a demand concerns the field of an index column. */
 export const isDemandOn = ({ path, isList }: Demand, column: FieldRef): boolean =>
   path === column.path && isList === column.each && column.inside === undefined
 
 /**
- * Whether an index finds the documents that meet demands: a bound on its first field suffices, but up to a field of
- * array elements each field must be fixed.
+ * Whether an index finds the documents that satisfy demands. It is enough that its first field is bound. If
+ * it has a field of array elements, all fields up to this field must be fixed.
  */
 export function leads(
   { fields }: Pick<IndexPlan, 'fields'>,

@@ -8,33 +8,35 @@ import type { Where } from '../query/where.js'
 import type { CollectionPlan } from '../storage.js'
 import type { JsonObject, Limits } from '../types.js'
 
-/** A compiled collection: everything about it that does not depend on a request. */
+/** A compiled collection: everything that does not depend on a request. */
 export interface Collection {
   readonly name: string
   /** The declared fields, in the schema's order. */
   readonly fields: readonly Field[]
-  /** The fields that a query may name, by path: with system fields, without hashes. */
+  /** The fields that a query may name, by path. System fields are included, hashes are not. */
   readonly paths: ReadonlyMap<string, Field>
   readonly hashes: readonly Field[]
-  /** The fields that are references, or contain one. */
+  /** The fields that are references or contain references. */
   readonly referring: readonly Field[]
   readonly additionalProperties: boolean
   readonly permissions: CompiledPermissions
-  /** Reads patterns and caches the compiled ones; all collections share it. */
+  /** Parses patterns and caches compiled patterns. All collections share it. */
   readonly parsePattern: ParsePattern
   readonly validate: BodyValidator
-  /** The names of the required fields that a hook fills: a new document may lack them until the hook has run. */
+  /**
+   * The names of the required fields that a hook fills. A new document may lack them until the hook has run.
+   */
   readonly fills: ReadonlySet<string>
-  /** The name of the role field; `null` for every collection but `users`. */
+  /** The name of the role field; `null` for every collection except `users`. */
   readonly roleField: string | null
-  /** The name of the field of the verification time; `null` for every collection but `users`. */
+  /** The name of the field with the verification time; `null` for every collection except `users`. */
   readonly verifiedField: string | null
   readonly storage: CollectionPlan
-  /** Whether clients may subscribe to its changes. */
+  /** Whether clients may subscribe to the changes of the collection. */
   readonly hasChanges: boolean
 }
 
-/** The fields and settings of accounts, if the service keeps them. */
+/** The fields and settings of accounts, if the service keeps accounts. */
 export interface AuthPlan {
   readonly users: Collection
   readonly identifier: Field
@@ -44,7 +46,7 @@ export interface AuthPlan {
   /** The most sessions of an account. */
   readonly sessions: number
   readonly cost: number
-  /** The field of the verification time of an account; `null` for none. */
+  /** The field with the verification time of an account; `null` if there is none. */
   readonly verified: Field | null
   /** Whether an account is valid only after its verification. */
   readonly requiresVerified: boolean
@@ -58,7 +60,9 @@ export interface Referrer {
   readonly onDelete: 'restrict' | 'cascade' | 'unset'
 }
 
-/** Two fields that must have the same value: of a document, and of the one to which it refers. */
+/**
+ * A pair of fields that must have the same value: one in a document, one in the document to which it refers.
+ */
 export interface MatchPair {
   readonly here: FieldRef
   readonly there: FieldRef
@@ -66,19 +70,22 @@ export interface MatchPair {
   readonly readThere: (document: JsonObject) => Ordered
 }
 
-/** A reference whose target must have the same values in some fields. */
+/** A reference that requires its target to have the same values in some fields. */
 export interface Match {
-  /** The field of the reference; all elements of an array share it. */
+  /** The field of the reference. All elements of an array share one field. */
   readonly field: Field
-  /** The same field as filters see it. */
+  /** The field of the reference as filters see it. */
   readonly ref: FieldRef
-  /** The collection with the reference. */
+  /** The collection that contains the reference. */
   readonly collection: string
   readonly target: string
   readonly pairs: readonly MatchPair[]
 }
 
-/** All matches, by the collection with the reference, and by its target. */
+/**
+ * All matches, by the collection that contains the reference (`from`) and by the collection of its target
+ * (`to`).
+ */
 export interface Matches {
   readonly from: ReadonlyMap<string, readonly Match[]>
   readonly to: ReadonlyMap<string, readonly Match[]>
@@ -87,46 +94,46 @@ export interface Matches {
 /** Values of a caller that come from other documents (CONTRACT.md §5, "Claims"). */
 export interface Claim {
   readonly name: string
-  /** The collection of the documents. */
+  /** The collection of these other documents. */
   readonly from: string
   readonly where: Where
-  /** The field with the values. */
+  /** The field that contains the values. */
   readonly taken: FieldRef & { readonly type: ComparableType }
-  /** The value of a document; `undefined` for none. */
+  /** Returns the value of a document; `undefined` if it has none. */
   readonly take: (document: JsonObject) => Scalar | undefined
 }
 
 /** The collections whose changes are logged. */
 export interface LoggedPlan {
-  /** Those with `changes`, and those that determine a caller's rights. */
+  /** The collections that have `changes`, and the collections that determine a caller's permissions. */
   readonly collections: ReadonlySet<string>
-  /** The whole configuration as JSON: a stream does not resume under another one. */
+  /** The whole configuration as JSON. A stream does not resume after the configuration has changed. */
   readonly configuration: string
 }
 
-/** A warning about valid configuration that a running service should not have. */
+/** A warning about valid configuration that should not be used in a running service. */
 export interface ConfigWarning {
-  /** Stable, lower_snake (CONTRACT.md §8, "Check"). */
+  /** A stable code in lower_snake_case (CONTRACT.md §8, "Check"). */
   readonly code: string
   /** A JSON pointer into the configuration. */
   readonly path: string
   readonly message: string
 }
 
-/** A configuration, compiled and immutable. */
+/** A compiled, immutable configuration. */
 export interface ServicePlan {
   readonly collections: ReadonlyMap<string, Collection>
   /** `null` if the service keeps no accounts. */
   readonly auth: AuthPlan | null
   readonly claims: ReadonlyMap<string, Claim>
-  /** The collections whose documents claims are read from. */
+  /** The collections from which claims read documents. */
   readonly claimed: ReadonlySet<string>
   readonly limits: Limits
-  /** By the collection that the references point to. */
+  /** The referrers, by the collection to which the references point. */
   readonly referrers: ReadonlyMap<string, readonly Referrer[]>
   readonly matches: Matches
   /** The logged collections; `null` if no collection has `changes`. */
   readonly log: LoggedPlan | null
-  /** Valid configuration that a running service should not have. */
+  /** Warnings about valid configuration that should not be used in a running service. */
   readonly warnings: readonly ConfigWarning[]
 }

@@ -9,10 +9,10 @@ import { isOrigin } from './origin.js'
 
 const isName = new RegExp(COLLECTION_NAME)
 
-/** The members of a consumer, all required. */
+/** The members of a consumer. All are required. */
 const MEMBERS: readonly string[] = ['collections', 'handle']
 
-/** The faults of consumers: their collections must exist in `config` and have `changes`. */
+/** Returns the faults of consumers. Their collections must exist in `config` and have `changes`. */
 function judgeConsumers(options: unknown, config: unknown): readonly ConfigFault[] {
   const consumers = isObject(options) ? options.consumers : undefined
   if (!isObject(consumers)) return []
@@ -27,7 +27,10 @@ function judgeConsumers(options: unknown, config: unknown): readonly ConfigFault
   })
 }
 
-/** The error of a consumer's name, which is stored with its position. */
+/**
+ * Returns the fault of a consumer's name. The name must be short because it is stored with the consumer's
+ * position.
+ */
 function describeName(name: string): string | undefined {
   if (!isName.test(name)) return 'must have a name of letters, digits, _ and -, at most 63, a letter first'
   return RESERVED_COLLECTION_NAMES.includes(name) ? 'is a reserved name' : undefined
@@ -66,7 +69,7 @@ function judgeConsumer(
   ]
 }
 
-/** The faults of one collection of a consumer. */
+/** Returns the faults of one collection that a consumer names. */
 function judgeCollection(
   path: string,
   name: unknown,
@@ -101,20 +104,20 @@ const isLogger = (value: unknown): boolean =>
 const isPage = (value: unknown): boolean =>
   isObject(value) && ['html', 'policy', 'etag'].every((name) => typeof value[name] === 'string')
 
-/** A path in front of all routes. */
+/** The form of `basePath`, the path before all routes. */
 export const BASE_PATH: Expectation = [
   (value) => typeof value === 'string' && /^(?:\/(?!\.\.?(?:\/|$))[\w.~%!$&'()*+,;=:@-]+)*\/*$/.test(value),
   'a path like "/api"',
 ]
 
-/** Hooks by collection. */
+/** The form of `hooks`: hooks by the name of their collection. */
 export const HOOKS: Expectation = [isPlainObject, 'a plain object of hooks by collection']
 
-/** The name of a header (RFC 9110 §5.1). A `*` would not be one name. */
+/** Matches the name of a header (RFC 9110 §5.1) except `*`, which would not mean a single name. */
 const HEADER_NAME = /^[\w!#$%&'+.^`|~-]+$/
 const isHeaderName = (value: unknown): boolean => typeof value === 'string' && HEADER_NAME.test(value)
 
-// Spread, because `every` skips holes.
+// The spread turns holes into `undefined`, because `every` skips holes.
 const isListOf = (value: unknown, isValid: (value: unknown) => boolean): boolean =>
   Array.isArray(value) && [...value].every(isValid)
 
@@ -150,8 +153,8 @@ const OPTIONS: Expectations = {
 const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
 
 /**
- * The faults of a value that is not an adapter, and of options that are unknown, of a wrong type, or for
- * collections that `config` does not have.
+ * Returns the faults of the adapter and of the options: an adapter without the required methods, unknown
+ * options, values of a wrong type, and names of collections that `config` does not contain.
  */
 export function checkOptions(adapter: unknown, options: unknown, config: unknown): readonly ConfigFault[] {
   try {
@@ -167,7 +170,7 @@ export function checkOptions(adapter: unknown, options: unknown, config: unknown
   }
 }
 
-/** Options that have no effect, and what their host may expect of them; they are not faults. */
+/** Returns the options that have no effect, with the reason. They are not faults. */
 export function findIdle(options: ServiceOptions, hasAccounts: boolean): readonly ConfigFault[] {
   const { accounts, deliver } = options
   return [
@@ -206,7 +209,7 @@ const isHook = (hook: unknown): boolean =>
 
 const HOOK_MEMBERS: readonly string[] = ['fills', 'before']
 
-/** The faults of hooks: each belongs to a collection, and has the members of a hook. */
+/** Returns the faults of hooks. Each hook must belong to a collection and have the members of a hook. */
 export function judgeHooks(options: unknown, config: unknown): readonly ConfigFault[] {
   const hooks = isObject(options) ? options.hooks : undefined
   if (!isObject(hooks)) return []

@@ -8,11 +8,14 @@ import type { Collection } from '../plan.js'
 /** The names of the fields that hooks fill, by collection. */
 export type Fills = ReadonlyMap<string, readonly string[]>
 
-/** Whether a value is an array of names, without holes. */
+/** Whether a value is an array of strings, without holes. */
 export const isListOfNames = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && [...value].every((name) => typeof name === 'string')
 
-/** Reads the fields that hooks fill. A list of another shape is a fault of the options, and left out here. */
+/**
+ * Returns the fields that hooks fill. A list of another type is ignored here, because the check of the
+ * options reports it.
+ */
 export function readFills(hooks: unknown): Fills {
   const entries = isObject(hooks) ? Object.entries(hooks) : []
   return new Map(
@@ -23,7 +26,7 @@ export function readFills(hooks: unknown): Fills {
   )
 }
 
-/** The reason why no hook can fill a required field; `undefined` if one can. */
+/** Returns the reason why no hook can fill a required field; `undefined` if a hook can. */
 function describeUnfillable({ type, definition }: Field): string | undefined {
   if (type === 'hash') return 'is a secret, which no hook sets'
   return 'default' in definition && definition.default !== undefined
@@ -34,11 +37,11 @@ function describeUnfillable({ type, definition }: Field): string | undefined {
 const isFillable = (field: Field): boolean =>
   field.definition.required === true && describeUnfillable(field) === undefined
 
-/** Those of the named fields that a hook can fill. */
+/** Returns the names of the given fields that a hook can fill. */
 export const selectFills = (fields: readonly Field[], named: readonly string[] = []): ReadonlySet<string> =>
   new Set(fields.filter((field) => isFillable(field) && named.includes(field.name)).map(({ name }) => name))
 
-/** The faults of names that hooks cannot fill. Schemas with faults of their own are skipped. */
+/** Returns the faults of names that hooks cannot fill. A schema that has faults itself is skipped. */
 export function judgeFills(
   fills: Fills,
   collections: ReadonlyMap<string, Pick<Collection, 'fields'>>,

@@ -13,7 +13,7 @@ import { settleShape } from './settle-shape.js'
 
 type DescribeViolation = (violation: Required<Omit<Violation, 'isName'>>) => string
 
-/** The message for each violated keyword: the allowed values, and the nearest name. */
+/** The message for each violated keyword. It names the allowed values or the most similar name. */
 const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
   required: () => 'is required',
   additionalProperties: ({ params, schema }) => {
@@ -40,7 +40,10 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
   'false schema': () => 'cannot be combined with the plain form of pick and omit',
 }
 
-/** Hints for authors who use the syntax of other tools, by the place and the value found there. */
+/**
+ * Hints for authors who use the syntax of other tools. Each depends on a location and on the value found
+ * there.
+ */
 const HINTS: readonly (readonly [place: RegExp, hint: (found: unknown) => string])[] = [
   [/^\/(?:fields|properties|schema\/type)$/, () => 'define fields directly in "schema"'],
   [/^\/schema\/required$/, () => 'put "required": true in each field'],
@@ -51,7 +54,7 @@ const HINTS: readonly (readonly [place: RegExp, hint: (found: unknown) => string
   ],
 ]
 
-/** A hint at the intended form. */
+/** Returns a hint about the form that the author probably intended, or an empty string. */
 function hintAt({ path, keyword, params, found }: Violation): string {
   const [, place] = /^\/collections\/[^/]+(\/.*)$/.exec(path) ?? []
   const isForm =
@@ -60,7 +63,7 @@ function hintAt({ path, keyword, params, found }: Violation): string {
   return hint ? ` (${hint})` : ''
 }
 
-/** Describes a violation of the configuration's schema in words. */
+/** Describes a violation of the configuration's schema as a fault. */
 function describeViolation(violation: Violation): ConfigFault {
   const { path, keyword, params, found, schema = {} } = violation
   const message = DESCRIPTIONS[keyword]?.({ path, keyword, params, found, schema }) ?? `violates ${keyword}`
@@ -78,12 +81,15 @@ function typesOf(schema: JsonSchema): readonly string[] {
   return alternatives.map(({ properties }) => properties.type.const)
 }
 
-/** Whether the value at a JSON pointer has a fault, so that its meaning is unknown. */
+/** Whether the value at a JSON pointer, or a value around it, has a fault, so that its meaning is unknown. */
 export type IsUnsure = (pointer: string) => boolean
 
 let compiled: ((value: unknown) => readonly Violation[]) | undefined
 
-/** Most configurations are valid; the violations are collected only for the others. */
+/**
+ * Returns the violations of the configuration's schema. The schema is only compiled for an invalid
+ * configuration, because most are valid.
+ */
 function findViolations(copied: unknown): readonly Violation[] {
   if (satisfiesSchema(CONFIG_SCHEMA, copied)) return []
   compiled ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
@@ -91,7 +97,8 @@ function findViolations(copied: unknown): readonly Violation[] {
 }
 
 /**
- * A value that violates these keywords is still checked: the fault is in its name, or in a value beside it.
+ * The keywords whose violation does not make a value unusable, because the fault is in its name or in a
+ * neighbouring value.
  */
 const KEPT: readonly string[] = ['false schema', 'uniqueItems']
 
@@ -101,11 +108,16 @@ interface CheckedShape {
   readonly isUnsure: IsUnsure
 }
 
-/** Whether a place is in a rule: leaving out one of its conditions would grant more than intended. */
+/**
+ * Whether a pointer leads into a rule or a claim. Ignoring one of its conditions would grant more than
+ * intended.
+ */
 const isOfRule = (pointer: string): boolean =>
   /^\/(?:collections\/[^/]+\/permissions|auth\/claims)\//.test(pointer)
 
-/** Copies a configuration and checks its shape; returns the parts that can still be compiled. */
+/**
+ * Copies a configuration and checks its shape. Returns the faults and the parts that can still be compiled.
+ */
 export function checkShape(input: unknown): CheckedShape {
   const unreadable: ConfigFault[] = []
   const copied = copyJson(input, reportTo(unreadable), isOfRule)
@@ -123,7 +135,7 @@ export function checkShape(input: unknown): CheckedShape {
   }
 }
 
-/** Whether a violation only repeats that a value could not be copied. */
+/** Whether a violation only follows from a value that could not be copied, which is already reported. */
 function isOfCopy({ path, keyword, isName }: Violation, unreadable: readonly ConfigFault[]): boolean {
   const outer = outwards(path)
   return unreadable.some((fault) => {
@@ -132,7 +144,7 @@ function isOfCopy({ path, keyword, isName }: Violation, unreadable: readonly Con
   })
 }
 
-/** The place of the attribute that an unknown name probably misspells. */
+/** Returns the pointer of the attribute that an unknown name probably misspells. */
 function findMeant({ keyword, params, path, found, schema }: Violation): readonly string[] {
   if (keyword !== 'additionalProperties' || !isObject(found) || !isObject(schema?.properties)) return []
   const missing = Object.keys(schema.properties).filter((name) => !Object.hasOwn(found, name))
@@ -140,7 +152,7 @@ function findMeant({ keyword, params, path, found, schema }: Violation): readonl
   return nearest === undefined ? [] : [path.slice(0, path.lastIndexOf('/')) + toPointerPart(nearest)]
 }
 
-/** A pointer and the pointers of all values around it, the root last. */
+/** Returns a pointer and the pointers of all values around it. The pointer of the root is the last. */
 function outwards(pointer: string): readonly string[] {
   const parts = pointer.split('/')
   return parts.map((_, i) => parts.slice(0, parts.length - i).join('/'))

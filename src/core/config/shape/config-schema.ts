@@ -15,7 +15,7 @@ import type { JsonSchema } from '../../json/json-schema.js'
 import type { FieldTypeName, Limits } from '../../types.js'
 import { DEFAULT_AUTH, DEFAULT_LIMITS } from '../defaults.js'
 
-/** The types of inner fields: a secret is allowed at the top level only. */
+/** The types of fields inside other fields: all except secrets, which are only allowed at the top level. */
 const INNER_TYPES = FIELD_TYPE_NAMES.filter((type) => fieldTypeOf(type).valueType !== null)
 
 const COMMON_ATTRIBUTES: JsonSchema = {
@@ -34,7 +34,10 @@ const INDEX_ATTRIBUTES = {
 
 type AttributesOf = (type: FieldTypeName) => JsonSchema
 
-/** The attributes of all types together; the schema of an attribute is given where all types agree on it. */
+/**
+ * Merges the attributes of all types. If types disagree on an attribute's schema, only its description
+ * remains.
+ */
 function mergeAttributes(types: readonly FieldTypeName[], attributesOf: AttributesOf): JsonSchema {
   const merged = new Map<string, JsonSchema>()
   for (const [name, schema] of types.flatMap((type) => Object.entries(attributesOf(type)))) {
@@ -46,8 +49,8 @@ function mergeAttributes(types: readonly FieldTypeName[], attributesOf: Attribut
 }
 
 /**
- * The definitions of a field. `type` decides which schema applies, so that faults are those of the type
- * meant; with an unknown type, an attribute is a fault only if no type has it.
+ * Returns the schema of a field's definition. `type` selects one alternative, so that only faults of the
+ * intended type are reported. If the type is unknown, an attribute is a fault only if no type has it.
  */
 const definitionOf = (types: readonly FieldTypeName[], attributesOf: AttributesOf): JsonSchema => ({
   type: 'object',
@@ -71,7 +74,7 @@ const definitionOf = (types: readonly FieldTypeName[], attributesOf: AttributesO
   }),
 })
 
-/** The attributes that only this type has. */
+/** Returns the attributes that only this type has. */
 const ownAttributes = (type: FieldTypeName): JsonSchema => fieldTypeOf(type).attributes
 
 const withoutDefault = ({ default: _, ...attributes }: JsonSchema): JsonSchema => attributes
@@ -161,7 +164,10 @@ const LIMITS: JsonSchema = object(
   { description: 'Limits of a request.', ...examples({ defaultLimit: 20, maxLimit: 100 }) },
 )
 
-/** Names that `$user.<name>` reserves for the caller of a host. */
+/**
+ * Names that a claim must not have, because callers authenticated by the host application have fields with
+ * these names.
+ */
 const TAKEN: readonly string[] = ['id', 'roles']
 
 const CLAIM: JsonSchema = object(
@@ -332,7 +338,7 @@ const SUBJECTS: JsonSchema = {
   owner: grantTo('The creator of the document: for read, update and delete.'),
 }
 
-/** PostgreSQL has 32 columns in an index, of which the `_id` is one. */
+/** PostgreSQL allows 32 columns in an index, and one column is the `_id`. */
 const MAX_FIELDS = 31
 
 const INDEX: JsonSchema = object(
@@ -386,7 +392,10 @@ const COLLECTION: JsonSchema = object(
   { required: ['schema'], description: 'A collection of documents, served under its name.' },
 )
 
-/** The JSON Schema of `config.json`: the compiler checks against it, and an editor completes by it. */
+/**
+ * The JSON Schema of `config.json`. The compiler checks configurations with it, and editors use it for
+ * completion.
+ */
 export const CONFIG_SCHEMA: JsonSchema = object(
   {
     $schema: text(
@@ -412,7 +421,7 @@ export const CONFIG_SCHEMA: JsonSchema = object(
   { required: ['collections'], $defs: { ...DEFINITIONS, grant: GRANT } },
 )
 
-/** The content of the shipped file `config.schema.json`. */
+/** Returns the content of the published file `config.schema.json`. */
 export const publishedConfigSchema = (): JsonSchema => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Configuration of collection-service',

@@ -5,13 +5,13 @@ import { toPointerPart } from '../../json/pointer.js'
 import type { Config, FieldDefinition } from '../../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 
-/** Replaces a definition of unknown type: checks that depend on the type are skipped. */
+/** The definition that replaces a definition of unknown type. Checks that depend on the type skip it. */
 export const UNSURE: FieldDefinition = Object.freeze({ type: 'json' })
 
 /**
- * The parts of a configuration that can be compiled: without its comments, and without the values at the
- * pointers `misshapen`, so that the rest is checked. A removed element leaves a hole, so that the others keep
- * their index.
+ * Returns the parts of a configuration that can be compiled, so that they are checked too. It removes
+ * comments and the values at the pointers in `misshapen`. A removed element leaves a hole, so that the other
+ * elements keep their index.
  */
 export function settleShape(config: unknown, misshapen: ReadonlySet<string> = new Set()): Partial<Config> {
   const settle = (value: unknown, schema: JsonSchema, at: string): unknown => {
@@ -41,14 +41,14 @@ export function settleShape(config: unknown, misshapen: ReadonlySet<string> = ne
     const needed = at !== '' && Array.isArray(schema.required) ? schema.required : []
     const present = new Set<unknown>(entries.map(([name]) => name))
     const isWhole = needed.every((name) => present.has(name))
-    // An object that lost all members is left out too if it needs some.
+    // An object whose schema needs members is also removed if all its members were removed.
     const isEmptied = schema.minProperties !== undefined && entries.length === 0 && !isOnlyComment(value)
     return isWhole && !isEmptied ? Object.freeze(Object.fromEntries(entries)) : undefined
   }
   return toSchema(settle(config, CONFIG_SCHEMA, ''))
 }
 
-/** Whether a path is that of a field of unknown type, or inside one. */
+/** Returns a test of whether a path names a field of unknown type, or leads inside such a field. */
 export const isUnsurePath =
   (paths: ReadonlyMap<string, Field>) =>
   (path: string): boolean =>
@@ -66,7 +66,7 @@ const resolve = (reference: string): JsonSchema =>
 
 type TypeAlternative = JsonSchema & { readonly properties: { readonly type: { readonly const: string } } }
 
-/** The schema for a definition's type; `undefined` for an unknown type. */
+/** Returns the schema for the type of a definition; `undefined` if the type is unknown. */
 const findAlternative = (
   alternatives: readonly TypeAlternative[],
   definition: unknown,

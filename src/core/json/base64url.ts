@@ -1,9 +1,9 @@
-/** Bytes as text for URLs and headers (RFC 4648, section 5), without padding. */
+/** Encodes bytes as base64url, without padding, for URLs and headers (RFC 4648, section 5). */
 export const encodeBase64url = (bytes: Uint8Array): string => encodeBinary(binaryOf(bytes))
 
-/** Text as base64url of its UTF-8. */
+/** Encodes the UTF-8 bytes of a string as base64url. */
 export const encodeText = (text: string): string =>
-  // In ASCII text, each UTF-16 unit is one byte.
+  // In an ASCII string, each UTF-16 unit already is one byte.
   /[^\0-\x7f]/.test(text) ? encodeBase64url(encoder.encode(text)) : encodeBinary(text)
 
 const encoder = new TextEncoder()
@@ -11,7 +11,7 @@ const encoder = new TextEncoder()
 const encodeBinary = (binary: string): string =>
   btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 
-/** Engines limit the number of arguments of a call. */
+/** The most arguments of one call, because engines limit their number. */
 const MAX_ARGUMENTS = 8192
 
 function binaryOf(bytes: Uint8Array): string {
@@ -21,9 +21,9 @@ function binaryOf(bytes: Uint8Array): string {
   return binary
 }
 
-/** Decodes base64url; `undefined` for any other text. */
+/** Decodes base64url; returns `undefined` for any other string. */
 export function decodeBase64url(text: string): Uint8Array | undefined {
-  // `atob` alone would ignore blanks and accept padding.
+  // `atob` alone would ignore whitespace and accept padding.
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))

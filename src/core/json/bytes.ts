@@ -1,7 +1,7 @@
-/** Bytes of text in UTF-8. */
+/** The bytes of a text in UTF-8. */
 export type Bytes = Uint8Array<ArrayBuffer>
 
-// On Node, memory that is not zeroed first: every byte is written anyway.
+// On Node.js, the memory is not zeroed first, because every byte is written anyway.
 const { Buffer: maker } = globalThis as {
   readonly Buffer?: { allocUnsafe(length: number): Bytes }
 }
@@ -9,7 +9,7 @@ const allocate = (length: number): Bytes => (maker ? maker.allocUnsafe(length) :
 
 const [COMMA, OPEN, CLOSE] = [0x2c, 0x5b, 0x5d]
 
-/** The JSON array of values in bytes; `length` is that of the whole. */
+/** Joins JSON values, given as bytes, to a JSON array. `length` is the number of bytes of the whole array. */
 export function joinArray(values: readonly Bytes[], length: number): Bytes {
   const array = allocate(length)
   let end = 0

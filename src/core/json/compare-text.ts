@@ -1,6 +1,6 @@
 /**
- * Orders two strings by Unicode code point: negative, zero or positive. JavaScript's own `<` orders by UTF-16
- * unit, which puts U+10000 and above before U+E000 to U+FFFF.
+ * Compares two strings by Unicode code point; returns a negative number, zero or a positive number.
+ * JavaScript's own `<` compares UTF-16 units, which puts U+10000 and above before U+E000 to U+FFFF.
  */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
@@ -12,6 +12,6 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length
 }
 
-// Ranks surrogates, which begin the code points above U+FFFF, after all other units.
+// Ranks surrogates, with which the code points above U+FFFF begin, after all other units.
 const codePointRank = (unit: number): number =>
   unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800

@@ -4,8 +4,8 @@ import type { ConfigReport } from './report.js'
 const MAX_DEPTH = 64
 
 /**
- * A deep, frozen copy of plain JSON. Any other value becomes a fault and `null`. A property that is `undefined` is left
- * out, unless `mustBe` requires a value there.
+ * Returns a deep, frozen copy of plain JSON. Any other value is reported as a fault and becomes `null`. A
+ * property that is `undefined` is omitted, and reported only if `mustBe` requires a value there.
  */
 export function copyJson(value: unknown, report: ConfigReport, mustBe: MustBe = nowhere): unknown {
   try {
@@ -17,18 +17,18 @@ export function copyJson(value: unknown, report: ConfigReport, mustBe: MustBe = 
   }
 }
 
-/** Whether a property at a JSON pointer must have a value if it is present. */
+/** Whether the property at a JSON pointer must not be `undefined`, if the object has this property. */
 type MustBe = (pointer: string) => boolean
 
 const nowhere: MustBe = () => false
 
-/** The place of the value, and the settings of the whole copy. */
+/** The report for the position of the value, and the settings of the whole copy. */
 interface CopyContext {
   readonly report: ConfigReport
   readonly mustBe: MustBe
 }
 
-/** `outer`: the objects and arrays around the value. */
+/** Copies a value. `outer` contains the objects and arrays around it. */
 function copy(value: unknown, { report, mustBe }: CopyContext, outer: readonly object[]): unknown {
   const fault = (message: string): null => {
     report.fault(message)
@@ -50,7 +50,7 @@ function copy(value: unknown, { report, mustBe }: CopyContext, outer: readonly o
   if (outer.length > MAX_DEPTH) return fault(`is nested more than ${MAX_DEPTH} levels deep`)
   const inside = [...outer, value]
   if (Array.isArray(value)) {
-    // A hole is `undefined` too: `map` would leave it out.
+    // `Array.from` reads a hole as `undefined`, which is a fault; `map` would skip it.
     const copies = Array.from(value, (element, i) => copy(element, { report: report.at(i), mustBe }, inside))
     return Object.freeze(copies)
   }

@@ -2,22 +2,26 @@ import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import { isPlainObject } from './own-properties.js'
 import { type BodyReport, createReport } from './report.js'
 
-/** True for text that every storage engine keeps unchanged: no NUL and no lone surrogate. */
+/** Whether every storage engine keeps a string unchanged: it contains no NUL and no lone surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
-/** True for a number that every storage engine reads back as written: finite, and exact where it is whole. */
+/**
+ * Whether every storage engine reads back a number as it was written: it is finite, and exact if it is an
+ * integer.
+ */
 export const isStorableNumber = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 
-/** True for a number, as it is written, that is so close to zero that it would become zero. */
+/** Whether a number, given as written, is not zero but so close to it that it would be read as zero. */
 export const isUnderflow = (number: string): boolean => Number(number) === 0 && /^-?[0.]*[1-9]/.test(number)
 
-/** The most levels of nesting; the body itself is the first (CONTRACT.md §4). */
+/** The most levels of nesting; the body itself is the first level (CONTRACT.md §4). */
 export const MAX_DEPTH = 32
 
 /**
- * Finds what storage cannot keep: text and numbers outside the domain, and values from a host that are not
- * plain JSON. Stops when the report is full; returns whether it still has room.
+ * Reports the values that storage cannot keep: strings and numbers that `isStorableText` or
+ * `isStorableNumber` rejects, and values from the host application that are not plain JSON. Stops when the
+ * report is full. Returns whether the report still has room.
  */
 export const findUnstorable = (value: unknown, report: BodyReport): boolean =>
   runAtOnce((slice) => searchUnstorable(value, report, slice))
@@ -27,7 +31,7 @@ export const isStorable = (value: unknown): boolean => findUnstorable(value, FUL
 
 const FULL: BodyReport = createReport(() => false)
 
-/** The same as `findUnstorable`, in slices. */
+/** Does the same as `findUnstorable`, in slices. */
 export function* searchUnstorable(
   value: unknown,
   report: BodyReport,
@@ -45,7 +49,7 @@ export function* searchUnstorable(
     slice.left -= stepsToRead(inner)
     if (slice.left <= 0) yield
     if (!isArray && !judgeName(String(name), report)) return false
-    // Most values are valid scalars: these need no report for their place.
+    // Most values are valid scalars, for which no report of their position is created.
     const isGood =
       typeof inner === 'object' && inner !== null
         ? yield* searchUnstorable(inner, report.at(name), slice, depth + 1)
@@ -59,7 +63,7 @@ export function* searchUnstorable(
 export const isStorableScalar = (value: unknown): boolean =>
   (typeof value !== 'object' || value === null) && judgeScalar(value, () => FULL)
 
-/** The steps (see `Slice`) that visiting a value takes, without the values inside it. */
+/** Returns the number of steps (see `Slice`) for visiting a value, without the values inside it. */
 export const stepsToRead = (value: unknown): number => (typeof value === 'string' ? 3 + value.length / 64 : 3)
 
 function judgeScalar(value: unknown, report: () => BodyReport): boolean {

@@ -1,6 +1,6 @@
 import { isObject } from './own-properties.js'
 
-/** Whether two JSON values are equal; the order of properties does not count. */
+/** Whether two JSON values are equal. The order of properties is ignored. */
 export function isEqualJson(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a)) {

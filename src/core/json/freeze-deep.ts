@@ -1,14 +1,17 @@
 import type { JsonObject } from '../types.js'
 import { setOwn, thaw } from './own-properties.js'
 
-/** Freezes a value and everything in it. A frozen value is taken to be deeply frozen. */
+/** Freezes a value and everything inside it. A frozen value is assumed to be deeply frozen. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const inner of Object.values(value)) freezeDeep(inner)
   return Object.freeze(value)
 }
 
-/** A deeply frozen copy of JSON, which can be shared; the value itself if it is deeply frozen already. */
+/**
+ * Returns a deeply frozen copy of JSON, which can be shared. A value that is already deeply frozen is
+ * returned as it is.
+ */
 export function freezeCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null || isFrozenDeep(value)) return value
   if (Array.isArray(value)) return Object.freeze(value.map(freezeCopy)) as T
@@ -19,7 +22,10 @@ export function freezeCopy<T>(value: T): T {
   return Object.freeze(copy) as T
 }
 
-/** The same for the next version of a deeply frozen object: values that both versions share are frozen already. */
+/**
+ * Does the same as `freezeCopy` for the next version of a deeply frozen object. Values that both versions
+ * share are not checked again.
+ */
 export function freezeNext<T extends JsonObject>(next: T, before: JsonObject): T {
   const names = Object.keys(next)
   const isKept = (name: string): boolean => next[name] === before[name] || isFrozenInside(next[name])

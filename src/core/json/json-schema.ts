@@ -1,5 +1,5 @@
 /**
- * A JSON Schema, valid in draft 7 and 2020-12, with `maxBytes` (UTF-8), `notBefore` and `notAfter`
- * (timestamps).
+ * A JSON Schema that is valid in draft 7 and in 2020-12. The keywords `maxBytes` (UTF-8), `notBefore` and
+ * `notAfter` (timestamps) are additions of this library.
  */
 export type JsonSchema = { readonly [keyword: string]: unknown }

@@ -9,18 +9,24 @@ import {
 import { isUnderflow } from './domain.js'
 import { toPointerPart } from './pointer.js'
 
-/** A place in a text; both are counted from 1. */
+/** A position in a text. Line and column are counted from 1. */
 export interface TextPlace {
   readonly line: number
   readonly column: number
 }
 
-/** The reason why a text is not JSON, with the place; without a place if the text has too many levels. */
+/**
+ * The reason why a text is not JSON, with its position. If the text has too many levels, the position is
+ * missing.
+ */
 export interface TextFault extends Partial<TextPlace> {
   readonly message: string
 }
 
-/** The first fault of a JSON text: in its syntax, or a key that occurs twice in one object. */
+/**
+ * Returns the first fault of a JSON text: a syntax error, a key that occurs twice in one object, or a number
+ * that would become zero.
+ */
 export function findTextFault(text: string): TextFault | undefined {
   const objects: Set<string>[] = []
   let fault: TextFault | undefined
@@ -44,15 +50,16 @@ export function findTextFault(text: string): TextFault | undefined {
   try {
     visit(text, visitor, { disallowComments: true })
   } catch {
-    // This parser recurses as deep as the text, within a stack that depends on its callers; `JSON.parse` does not.
+    // `visit` recurses once per level, so a deep text can overflow the stack. `JSON.parse` does not have this
+    // limit.
     return isJson(text) ? findTwice(text) : { message: 'too many levels of nesting' }
   }
   return fault
 }
 
 /**
- * A valid JSON text with other text in place of each integer that a JavaScript number does not hold exactly. A text
- * with more levels than the parser reads is returned as it is.
+ * Replaces each integer of a valid JSON text that a JavaScript number does not hold exactly. A text that is
+ * nested too deeply for the parser is returned unchanged.
  */
 export function replaceLongIntegers(text: string, replace: (digits: string) => string): string {
   const parts: string[] = []
@@ -81,10 +88,10 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The first key that occurs twice in one object of a valid JSON text, however deep. */
+/** Returns the first key that occurs twice in one object of a valid JSON text, at any depth. */
 function findTwice(text: string): TextFault | undefined {
   const scanner = createScanner(text, true)
-  /** For each level around the token: the keys of an object so far, or `null` for an array. */
+  /** For each level around the token: the keys of the object so far, or `null` for an array. */
   const levels: (Set<string> | null)[] = []
   let isKeyNext = false
   for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
@@ -126,12 +133,12 @@ const twice = (name: string, scanner: JSONScanner): TextFault => ({
 
 const wordsOfTwice = (name: string): string => `the key ${JSON.stringify(name)} twice in one object`
 
-/** `CommaExpected` as `comma expected`. */
+/** Turns `CommaExpected` into `comma expected`. */
 const wordsOf = (code: string): string => code.replaceAll(/(?<=.)[A-Z]/g, ' $&').toLowerCase()
 
 /**
- * Finds the places of the values of a JSON text: that of the key, or of the element. A missing value has the place of
- * the nearest value around it.
+ * Finds the positions of the values in a JSON text. For a property, it is the position of its key. A missing
+ * value has the position of the nearest value around it.
  */
 export function locatePointers(text: string): (pointer: string) => TextPlace {
   const places = new Map<string, TextPlace>()

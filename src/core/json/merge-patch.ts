@@ -1,6 +1,9 @@
 import { isObject } from './own-properties.js'
 
-/** JSON merge patch (RFC 7396): `null` removes, objects are merged, any other value replaces the old one. */
+/**
+ * Applies a JSON merge patch (RFC 7396): `null` removes a property, objects are merged, and other values
+ * replace old values.
+ */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   const merged = new Map(isObject(target) ? Object.entries(target) : [])

@@ -2,8 +2,8 @@ import { compareText } from './compare-text.js'
 import { isObject } from './own-properties.js'
 
 /**
- * The same JSON with the properties of every object sorted by name. Storage adapters keep properties in different
- * orders; this order applies wherever no schema defines one.
+ * Returns the same JSON with the properties of every object sorted by name. Storage adapters keep properties
+ * in different orders, so this order applies where no schema defines one.
  */
 export function orderNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(orderNames)

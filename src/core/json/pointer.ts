@@ -1,6 +1,6 @@
 import { isObject, readOwn } from './own-properties.js'
 
-/** A name, escaped as a part of a JSON pointer (RFC 6901). */
+/** Escapes a name for a JSON pointer (RFC 6901), and puts a slash before it. */
 export const toPointerPart = (name: string | number): string =>
   typeof name === 'number' || !SPECIAL.test(name)
     ? `/${name}`
@@ -8,14 +8,14 @@ export const toPointerPart = (name: string | number): string =>
 
 const SPECIAL = /[~/]/
 
-/** The names on the way of a JSON pointer. */
+/** Returns the names in a JSON pointer, without escapes. */
 export const toPointerParts = (pointer: string): string[] =>
   pointer
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-/** The value at a JSON pointer; `undefined` if there is none. */
+/** Returns the value at a JSON pointer; `undefined` if there is none. */
 export function readPointer(value: unknown, pointer: string): unknown {
   let found = value
   for (const name of toPointerParts(pointer))

@@ -1,29 +1,30 @@
 import type { ConfigFault, Fault } from '../errors.js'
 import { toPointerPart } from './pointer.js'
 
-/** Collects faults at one place. `What` is the content of a fault. */
+/** Collects faults at one location in a value. `What` is the content of a fault. */
 export interface Report<What extends readonly string[]> {
-  /** The place as a JSON pointer. */
+  /** The location as a JSON pointer. */
   readonly path: string
-  /** The report of a property or an element. */
+  /** Returns the report for a property or an element of this location. */
   at(name: string | number): Report<What>
-  /** The report of the place at a JSON pointer, relative to this one. */
+  /** Returns the report for the location at a JSON pointer, relative to this location. */
   within(pointer: string): Report<What>
-  /** Notes a fault at this place. False when there is no room for more. */
+  /** Adds a fault at this location. Returns false when there is no room for more. */
   fault(...what: What): boolean
 }
 
-/** The report of a configuration. */
+/** A report of faults in a configuration. */
 export type ConfigReport = Report<[message: string]>
 
-/** The report of warnings: valid configuration that its author may not have meant. The code is stable. */
+/** A report of warnings about valid configuration that its author may not have meant. The code is stable. */
 export type WarningReport = Report<[code: string, message: string]>
 
-/** The report of a document. */
+/** A report of faults in a document. */
 export type BodyReport = Report<[code: string, message: string]>
 
 /**
- * Creates the report of a value, or of its part at `path`. `note` returns false when there is no more room.
+ * Creates the report for a value, or for its part at `path`. `note` returns false when there is no room for
+ * more faults.
  */
 export const createReport = <What extends readonly string[]>(
   note: NoteFault<What>,
@@ -32,7 +33,7 @@ export const createReport = <What extends readonly string[]>(
 
 type NoteFault<What extends readonly string[]> = (path: string, ...what: What) => boolean
 
-/** A class, because every body gets a report, and few use it. */
+/** A class instead of closures, because every body gets a report and few of them are used. */
 class NotingReport<What extends readonly string[]> implements Report<What> {
   readonly path: string
   readonly #note: NoteFault<What>
@@ -55,11 +56,11 @@ class NotingReport<What extends readonly string[]> implements Report<What> {
   }
 }
 
-/** Creates the report of a configuration: it collects all faults. */
+/** Creates a report that collects all faults of a configuration in `faults`. */
 export const reportTo = (faults: ConfigFault[]): ConfigReport =>
   createReport((path, message) => faults.push({ path, message }) > 0)
 
-/** Creates the report of documents: it collects the first `limit` faults. */
+/** Creates a report that collects the first `limit` faults of documents in `faults`. */
 export const reportFirst = (faults: Fault[], limit: number): BodyReport =>
   createReport((path, code, message) => {
     if (faults.length < limit) faults.push({ path, code, message })

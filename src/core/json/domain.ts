@@ -86,7 +86,7 @@ function judgeName(name: string, report: BodyReport): boolean {
 
 const OUT_OF_RANGE = [
   'number_out_of_range',
-  'must be finite, no closer to zero than 5e-324, and between ±(2^53−1) if it is an integer',
+  'must be finite, must not be closer to zero than 5e-324 and, if it is an integer, must be between −(2^53−1) and 2^53−1',
 ] as const
 
 const NO_JSON = ['not_json', 'must be plain JSON'] as const

@@ -43,7 +43,7 @@ export function findTextFault(text: string): TextFault | undefined {
     },
     onLiteralValue(value, ...[offset, length, line, column]) {
       const isGone = value === 0 && isUnderflow(text.slice(offset, offset + length))
-      if (isGone) note('a number that is too close to zero', line, column)
+      if (isGone) note('a number is too close to zero', line, column)
     },
     onError: (code, ...[, , line, column]) => note(wordsOf(printParseErrorCode(code)), line, column),
   }
@@ -131,7 +131,7 @@ const twice = (name: string, scanner: JSONScanner): TextFault => ({
   column: scanner.getTokenStartCharacter() + 1,
 })
 
-const wordsOfTwice = (name: string): string => `the key ${JSON.stringify(name)} twice in one object`
+const wordsOfTwice = (name: string): string => `the key ${JSON.stringify(name)} occurs twice in one object`
 
 /** Turns `CommaExpected` into `comma expected`. */
 const wordsOf = (code: string): string => code.replaceAll(/(?<=.)[A-Z]/g, ' $&').toLowerCase()

@@ -61,7 +61,7 @@ describe('a key that stands twice in one object', () => {
     // Deeper than any parser recurses.
     const arounds = (text: string) => `${'{"[":[1,"{",'.repeat(50_000)}${text}${']}'.repeat(50_000)}`
     expect(findFault(arounds('{"k":1,\n"k":2}'))).toContain(
-      'the key "k" twice in one object at line 2, column 1',
+      'the key "k" occurs twice in one object at line 2, column 1',
     )
     expect(findFault(arounds('{"k":{"k":"k"},"l":["k","k"]}'))).toBeUndefined()
   })

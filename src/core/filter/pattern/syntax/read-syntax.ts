@@ -80,7 +80,7 @@ function convertCharacter(point: number, change: ChangeRanges | undefined): Patt
 
 function refuseUnstored(point: number): void {
   if (point === 0 || (point >= 0xd800 && point <= 0xdfff))
-    throw new PatternFault('contains NUL or a lone surrogate, which no stored text does')
+    throw new PatternFault('contains NUL or a lone surrogate, which no stored string contains')
 }
 
 function convertClass(node: AST.CharacterClass, change: ChangeRanges | undefined): Pattern {

@@ -45,7 +45,7 @@ export const listOf = (type: string, description: string, ...values: readonly un
 
 /** The attribute `$comment`. `object` and `mapOf` add it to every object except literals and filters. */
 export const COMMENT: JsonSchema = {
-  $comment: text('A comment; the service ignores it.', 'Drafts are for their authors alone.'),
+  $comment: text('A comment. The service ignores it.', 'Drafts are for their authors alone.'),
 }
 
 /** Describes an object with these properties and a comment, and no others. */
@@ -74,14 +74,14 @@ export const mapOf = (
 export const filled = (schema: JsonSchema, more = '') => ({
   default: {
     ...schema,
-    description: `The value of the field in a new document that lacks it.${more} Default: none.`,
+    description: `The value of the field in a new document whose body lacks the field.${more} Default: none.`,
   },
 })
 
 /** Describes the attributes `minLength` and `maxLength`. */
 export const lengths = (least: number, most: number) => ({
-  minLength: count('The text must have at least so many characters (code points).', least),
-  maxLength: count('The text may have at most so many characters (code points).', most),
+  minLength: count('The text must have at least this number of characters (code points).', least),
+  maxLength: count('The text may have at most this number of characters (code points).', most),
 })
 
 /** Describes the attribute `enum`, whose values have the type `type`. */

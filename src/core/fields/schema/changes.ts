@@ -53,5 +53,5 @@ export function findImmutableChanges(
 export const immutable = (path: string): Fault => ({
   path,
   code: 'immutable',
-  message: 'is immutable: it is set when a document is created',
+  message: 'is immutable: it can only be set when the document is created',
 })

@@ -249,7 +249,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeKeyword } = {
   notAfter: () => ['too_large', 'is after the latest time allowed'],
   maxBytes: () => [
     'too_long',
-    `is too long in UTF-8: a secret has at most ${MAX_SECRET_BYTES} bytes, an indexed text ${MAX_INDEXED_BYTES}`,
+    `is too long in UTF-8: a secret may have at most ${MAX_SECRET_BYTES} bytes, an indexed string at most ${MAX_INDEXED_BYTES}`,
   ],
 }
 

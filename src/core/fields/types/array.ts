@@ -6,7 +6,7 @@ import { count, examples, filled, pickKeywords } from '../schema-parts.js'
 /** A list of values of one kind. */
 export const arrayType: FieldType<'array'> = {
   ...OPAQUE,
-  description: 'A list of values of one kind.',
+  description: 'A list of values of one type.',
   valueType: 'array',
   attributes: {
     items: {
@@ -14,8 +14,8 @@ export const arrayType: FieldType<'array'> = {
       description: 'The definition of the elements.',
       ...examples({ type: 'string' }),
     },
-    minItems: count('The array must have at least so many elements.', 1),
-    maxItems: count('The array may have at most so many elements.', 20),
+    minItems: count('The array must have at least this number of elements.', 1),
+    maxItems: count('The array may have at most this number of elements.', 20),
     ...filled({ type: 'array', ...examples([]) }),
   },
   needed: ['items'],
@@ -42,7 +42,7 @@ function refuseImmutable(definition: FieldDefinition, report: ConfigReport): voi
   if (definition.type !== 'object') return
   for (const [name, property] of Object.entries(definition.properties)) {
     const place = report.at('properties').at(name)
-    if (property.immutable) place.at('immutable').fault('has no effect inside an array')
+    if (property.immutable) place.at('immutable').fault('has no effect inside an array: remove it')
     refuseImmutable(property, place)
   }
 }

@@ -21,13 +21,14 @@ export const composeSecret = (secret: string): string =>
 /** A secret, such as a password. Only its hash is stored. */
 export const hashType: FieldType<'hash'> = {
   ...OPAQUE,
-  description: 'A secret, such as a password: stored as a hash, never shown and never compared.',
+  description:
+    'A secret, such as a password. It is stored as a hash, never shown, and cannot be used in queries.',
   valueType: null,
   attributes: lengths(8, 72),
   bounds: ['minLength', 'maxLength'],
   settle(definition, { refuse }) {
     if ((definition.minLength ?? 0) > MAX_SECRET_BYTES) {
-      refuse('minLength', `is more than ${MAX_SECRET_BYTES} bytes, the maximum of a secret`)
+      refuse('minLength', `must be at most ${MAX_SECRET_BYTES}, the maximum number of bytes of a secret`)
     }
     return definition
   },

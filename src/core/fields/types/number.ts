@@ -14,7 +14,7 @@ function judgeNumber(operand: Scalar): OperandFault | undefined {
   return ['out_of_range', UNSTORABLE]
 }
 
-const UNSTORABLE = 'must be finite, and between ±(2^53−1) where it is whole'
+const UNSTORABLE = 'must be finite and, if it is an integer, between −(2^53−1) and 2^53−1'
 
 /** Checks that all choices of a definition can be stored. */
 function settleChoices<D extends DefinitionOf<'number'> | DefinitionOf<'integer'>>(

@@ -17,18 +17,18 @@ export const referenceType: FieldType<'reference'> = {
   isUnbounded: false,
   valueType: 'string',
   attributes: {
-    collection: text('The collection of the document whose _id this is.', 'users'),
+    collection: text('The collection that contains the referenced document.', 'users'),
     onDelete: withDefault('restrict', {
       type: 'string',
       enum: ['restrict', 'cascade', 'unset'],
       description:
-        'When that document is deleted: "restrict" rejects the deletion, "cascade" deletes this document too, "unset" removes this reference.',
+        'When the referenced document is deleted: "restrict" rejects the deletion, "cascade" deletes this document too, "unset" removes this reference.',
     }),
-    match: mapOf(text('The field of that document.', 'team'), {
+    match: mapOf(text('The field of the referenced document.', 'team'), {
       names: FIELD_NAMES,
       minProperties: 1,
       description:
-        'Fields of this document, each with a field of the referenced document that must have the same value; both are required.',
+        'Pairs of a field of this document and a field of the referenced document: both must exist and have the same value.',
       ...examples({ team: 'team' }),
     }),
     ...filled({ type: 'string', ...examples('01990000-0000-7000-8000-000000000000') }),
@@ -36,7 +36,8 @@ export const referenceType: FieldType<'reference'> = {
   needed: ['collection'],
   settle(definition, { refuse }) {
     // The object contains only a comment.
-    if (definition.match && Object.keys(definition.match).length === 0) refuse('match', 'must name a field')
+    if (definition.match && Object.keys(definition.match).length === 0)
+      refuse('match', 'must name at least one field')
     return definition
   },
   // A schema cannot check whether the referenced document exists. The storage is queried for it.

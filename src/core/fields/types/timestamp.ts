@@ -7,7 +7,7 @@ const NOW = '$now'
 
 /** A point in time. */
 export const timestampType: FieldType<'timestamp'> = {
-  description: 'A point in time, RFC 3339; shown in UTC, as in 2026-11-20T08:00:00.000Z.',
+  description: 'A point in time (RFC 3339). Responses show it in UTC, as in 2026-11-20T08:00:00.000Z.',
   isScalar: true,
   holdsText: true,
   isOrdered: true,
@@ -16,7 +16,10 @@ export const timestampType: FieldType<'timestamp'> = {
   attributes: {
     minimum: text('The earliest time allowed: an RFC 3339 date-time or date.', '2020-01-01'),
     maximum: text('The latest time allowed: an RFC 3339 date-time or date.', '2099-12-31T23:59:59Z'),
-    ...filled({ type: 'string', ...examples(NOW, '2026-11-20T08:00:00Z') }, ' "$now" is the time then.'),
+    ...filled(
+      { type: 'string', ...examples(NOW, '2026-11-20T08:00:00Z') },
+      ' "$now" is the time at which the document is created.',
+    ),
   },
   // Both bounds are in stored form, in which the order of strings is the order of times.
   bounds: ['minimum', 'maximum'],

@@ -60,7 +60,7 @@ export function compileExpand(
           return
         }
         if (level > MAX_LEVELS)
-          throw new ConditionFault('out_of_range', `goes over more than ${MAX_LEVELS} references`)
+          throw new ConditionFault('out_of_range', `follows more than ${MAX_LEVELS} references`)
         const next = into.find((one) => one.path === found.path) ?? { ...found, onward: [] }
         if (!into.includes(next)) into.push(next)
         rest = rest === found.path ? null : rest.slice(found.path.length + 1)

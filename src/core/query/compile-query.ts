@@ -275,7 +275,10 @@ function compileField(
   const hasPattern = options && [...operators.keys()].some((operator) => takes(operator, 'pattern'))
   if (options && !(hasPattern && options.every((option) => option === 'i'))) {
     return reading.attempt(`${parameter}[${OPTIONS}]`, [], () => {
-      throw new ConditionFault('wrong_option', 'must be i, beside a $regex on the same field')
+      throw new ConditionFault(
+        'wrong_option',
+        'must be i, and is only allowed together with $regex on the same field',
+      )
     })
   }
   const filters: Filter[] = []
@@ -339,7 +342,10 @@ function explainSpaces(
   } catch {
     return fault
   }
-  return new ConditionFault(fault.code, `${fault.message}; a + in a query is a space: write %2B`)
+  return new ConditionFault(
+    fault.code,
+    `${fault.message}; a + in a query means a space: to send a plus, write %2B`,
+  )
 }
 
 function readPaths(texts: readonly string[]): readonly string[] {

@@ -70,7 +70,7 @@ export function buildCondition(
 function scalarTypeOf(field: Field) {
   const { fieldType } = elementOf(field)
   if (fieldType.isScalar) return fieldType
-  throw new ConditionFault('wrong_operator', `a field of type ${field.type} takes only $exists`)
+  throw new ConditionFault('wrong_operator', `a field of type ${field.type} can only be tested with $exists`)
 }
 
 /** Converts an operand to the stored form of the element's type; `null` stays `null`. */
@@ -84,15 +84,19 @@ function toScalar(field: Field, operand: unknown): Scalar | null {
   const fault = fieldType.judgeOperand(operand)
   if (fault === undefined) return element.normalise(operand) as Scalar
   if (fault !== 'type') throw new ConditionFault(...fault)
-  throw new ConditionFault('wrong_type', `the field has ${element.type} values, not this ${typeof operand}`)
+  throw new ConditionFault(
+    'wrong_type',
+    `the field contains ${element.type} values, but the given value is a ${typeof operand}`,
+  )
 }
 
 function toBound(field: Field, operand: unknown): Scalar {
   if (!scalarTypeOf(field).isOrdered) {
-    throw new ConditionFault('wrong_operator', `${elementOf(field).type} values are not ordered`)
+    throw new ConditionFault('wrong_operator', `${elementOf(field).type} values have no order`)
   }
   const value = toScalar(field, operand)
-  if (value === null) throw new ConditionFault('wrong_type', 'null has no order: use $exists')
+  if (value === null)
+    throw new ConditionFault('wrong_type', 'null has no order: use $exists to find missing values')
   return value
 }
 
@@ -108,7 +112,7 @@ function toPattern(
   { ignoreCase = false, parse = parsePattern }: PatternOptions,
 ): Pattern {
   if (!scalarTypeOf(field).holdsText) {
-    throw new ConditionFault('wrong_operator', 'patterns apply to fields that hold strings')
+    throw new ConditionFault('wrong_operator', 'patterns are only allowed on fields that contain strings')
   }
   if (typeof operand !== 'string') throw new ConditionFault('wrong_type', 'must be a pattern, as a string')
   try {
@@ -190,7 +194,7 @@ function refuseUnderflows(text: string): void {
   for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g)) if (isUnderflow(number)) refuseUnderflow()
 }
 
-function readJson(text: string, otherwise = 'begins like JSON but is not JSON'): unknown {
+function readJson(text: string, otherwise = 'begins like JSON but is not valid JSON'): unknown {
   try {
     // `JSON.parse` would ignore whitespace around a value.
     if (text === text.trim()) return JSON.parse(text)

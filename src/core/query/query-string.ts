@@ -85,7 +85,7 @@ function parse(parts: readonly string[], allowed: readonly ParameterName[], form
   const seen = new Map<string, string>()
   const keys: string[] = []
   const values: string[] = []
-  if (parts.length === 0) faults.push(malformed('', 'names no parameter'))
+  if (parts.length === 0) faults.push(malformed('', 'contains no parameter'))
   for (const part of parts) {
     const separator = part.indexOf('=')
     const name = decode(separator < 0 ? part : part.slice(0, separator))
@@ -95,7 +95,9 @@ function parse(parts: readonly string[], allowed: readonly ParameterName[], form
       faults.push(
         malformed(
           name ?? part,
-          value === undefined ? 'must be <name>=<value>, percent-encoded UTF-8' : 'cannot be read',
+          value === undefined
+            ? 'must be <name>=<value>, percent-encoded UTF-8'
+            : 'must have a name in percent-encoded UTF-8',
         ),
       )
     } else if (typeof key !== 'string') {
@@ -197,7 +199,7 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
       if (brackets === '') return name
       return malformed(
         name,
-        isNameList(parameter) && isIndex(brackets) ? indexed(parameter) : 'takes no brackets',
+        isNameList(parameter) && isIndex(brackets) ? indexed(parameter) : 'must be written without brackets',
       )
   }
 }
@@ -205,10 +207,11 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
 /** Whether brackets contain an index or nothing, which some clients write for lists. */
 const isIndex = (bracket: string): boolean => /^\[\d*\]$/.test(bracket)
 
-const indexed = (form: string): string => `takes no index: write ${cut(form)}=<value>, again for each value`
+const indexed = (form: string): string =>
+  `must have no index: write ${cut(form)}=<value>, repeated for each value`
 
 const CONDITION_FORM =
-  'must be q[<field>], q[<field>][<operator>] or q[$or][<number>] followed by one of these'
+  'must be q[<field>] or q[<field>][<operator>]; in a group, [$or][<number>] follows the q, as in q[$or][0][<field>]'
 
 /**
  * Turns `q[$or][0][a]` into `q[$or][g0][a][$eq]`, because the parser would turn numeric keys into an array.

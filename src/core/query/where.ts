@@ -134,10 +134,10 @@ function parseField(
   const options = condition[OPTIONS]
   const hasPattern = Object.keys(condition).some((operator) => takes(operator, 'pattern'))
   if (options !== undefined && !(hasPattern && options === 'i')) {
-    report.at(OPTIONS).fault('must be "i", next to a $regex')
+    report.at(OPTIONS).fault('must be "i", and is only allowed together with $regex')
   }
   const operators = Object.entries(condition).filter(([operator]) => operator !== OPTIONS)
-  if (operators.length === 0) report.fault('names no operator')
+  if (operators.length === 0) report.fault('must contain an operator, such as "$gt"')
   const parts = operators.map(([operator, operand]) =>
     parseCondition(fields, { operator, operand, ignoreCase: options === 'i' }, scope, report.at(operator)),
   )

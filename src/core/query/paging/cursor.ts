@@ -34,7 +34,11 @@ export function readCursor(sort: readonly SortKey[], text: string): Cursor {
   const parts = parse(text)
   const [order, values, passed] = Array.isArray(parts) && parts.length === 3 ? parts : []
   if (!Array.isArray(values) || !Number.isSafeInteger(passed) || passed < 0) throw malformedCursor()
-  if (order !== nameOf(sort)) throw new ConditionFault('wrong_cursor', 'is a cursor of another sort order')
+  if (order !== nameOf(sort))
+    throw new ConditionFault(
+      'wrong_cursor',
+      'is a cursor of another sort order: use it with the sort of the request that returned it',
+    )
   if (values.length !== sort.length || !values.every(isValue) || values.at(-1) === null)
     throw malformedCursor()
   if (!sort.every(({ field }, i) => values[i] === null || holdsType(field.type)(values[i])))

@@ -54,7 +54,7 @@ function warnOfIdleKeys(
     why: string,
   ): void => {
     for (const key of keys)
-      if (Object.hasOwn(set ?? {}, key)) place.at(key).fault('no_effect', `changes nothing: ${why}`)
+      if (Object.hasOwn(set ?? {}, key)) place.at(key).fault('no_effect', `has no effect: ${why}`)
   }
   if (plan.auth === null)
     warn(OF_ACCOUNTS, auth, report.at('auth'), `"${USERS}" keeps no accounts, because it has no hash field`)
@@ -236,7 +236,7 @@ function compileLog(
   if (told.length === 0) return null
   if (!hasLog)
     for (const { name } of told)
-      report.at(name).at('changes').fault('this storage adapter has no log of changes')
+      report.at(name).at('changes').fault('needs a log of changes, which this storage adapter does not have')
   const users = collections.has(USERS) ? [USERS] : []
   return {
     collections: new Set([...told.map(({ name }) => name), ...users, ...claimed]),

@@ -79,7 +79,7 @@ function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly 
       const found = readPointer(sample, path)
       return code !== 'required' && (typeof found !== 'string' || findVariables(found).length === 0)
     })
-    .map(({ path, message }) => `is not a value of the field: ${path.slice(at.length)} ${message}`)
+    .map(({ path, message }) => `is not a valid value of the field: ${path.slice(at.length)} ${message}`)
 }
 
 /** The parts of a collection that the names and values of a rule are checked against. */
@@ -110,7 +110,7 @@ export function compilePermissions(
       // A grant of `true` or `false` covers only the operations that owners can perform, so it is not a
       // fault.
       else if (typeof grant !== 'boolean')
-        place.fault('owner applies to existing documents, so it cannot create')
+        place.fault('owner applies to existing documents, so it cannot have a rule for create')
     }
   }
   return table

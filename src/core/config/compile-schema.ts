@@ -46,7 +46,7 @@ function compileIndexes(
       ref ? [{ fields: [ref], unique: unique === true }] : [],
     )
     if (index && field.items && !isIndexable(field) && field.items.definition !== UNSURE)
-      place.at('index').fault(`is on ${describeType(field)}, not on a field of single values`)
+      place.at('index').fault(`needs a field of single values, but the field is ${describeType(field)}`)
     if (references.length > 0 || !(unique || index) || !field.ref) return references
     return [{ fields: [field.ref], unique: unique === true }]
   })
@@ -71,7 +71,9 @@ function checkLength(
 ): void {
   if (isUnsure(place.path) || (maxItems !== undefined && maxItems <= MAX_ELEMENTS)) return
   const found = maxItems === undefined ? 'is missing' : `is ${maxItems}`
-  place.fault(`${found}, and an indexed array has at most ${MAX_ELEMENTS.toLocaleString('en')} elements`)
+  place.fault(
+    `${found}, but an indexed array must have a maxItems of at most ${MAX_ELEMENTS.toLocaleString('en')}`,
+  )
 }
 
 function compileDeclared(
@@ -116,7 +118,7 @@ function judgeColumn(
   if (!isIndexable(field)) return `is ${describeType(field)}, not a field of single values`
   const other = field.items && before.find(({ each }) => each)
   return other
-    ? `is ${describeType(field)}, and ${JSON.stringify(other.path)} is one already: an index has at most one`
+    ? `is ${describeType(field)}, and ${JSON.stringify(other.path)} is an array too: an index may contain at most one array`
     : undefined
 }
 
@@ -133,7 +135,7 @@ function checkOwnValues(fields: readonly Field[], validate: BodyValidator, schem
   const judge = (value: unknown, place: ValueLocation, report: ConfigReport): void => {
     for (const { path, message } of judgeSample({ fields, validate }, place.wrap(value), place.pointer)) {
       const inside = path.slice(place.pointer.length)
-      report.fault(`is not a value of the field: ${inside}${inside && ' '}${message}`)
+      report.fault(`is not a valid value of the field: ${inside}${inside && ' '}${message}`)
     }
   }
   const visit = (field: Field, place: ValueLocation): void => {
@@ -141,8 +143,8 @@ function checkOwnValues(fields: readonly Field[], validate: BodyValidator, schem
     const written = field.defaultAt(null)
     const [variable] = findVariables(written)
     if (variable !== undefined) {
-      const allowed = 'a default is a value, or "$now" for a timestamp'
-      place.report.at('default').fault(`${JSON.stringify(variable)} is not a value: ${allowed}`)
+      const allowed = 'a default must be a fixed value, or "$now" for a timestamp'
+      place.report.at('default').fault(`${JSON.stringify(variable)} is a variable: ${allowed}`)
     } else if (written !== undefined) judge(written, place, place.report.at('default'))
     const choices: readonly unknown[] = 'enum' in definition ? (definition.enum ?? []) : []
     for (const [i, value] of choices.entries()) judge(value, place, place.report.at('enum').at(i))

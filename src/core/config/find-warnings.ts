@@ -56,7 +56,7 @@ function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): v
     .at(OWNER)
     .fault(
       'open_secret',
-      `accepts a new ${secret.name} without the present one; exclude it by omit: POST /auth/change-secret requires the present one`,
+      `accepts a new ${secret.name} without the current one; exclude it with omit, because POST /auth/change-secret requires the current one`,
     )
 }
 
@@ -69,7 +69,10 @@ function warnOfUnlimited(
   const open = [...collections.values()].filter(({ permissions }) => permissions.read.get(EVERYONE))
   const names = open.map(({ name }) => name).join(', ')
   if (open.length > 0)
-    report.fault('unlimited_list', `without maxLimit or defaultLimit, anyone may list all of ${names}`)
+    report.fault(
+      'unlimited_list',
+      `without maxLimit or defaultLimit, anyone may list all documents of ${names} in one request`,
+    )
 }
 
 function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report: WarningReport): void {
@@ -79,7 +82,10 @@ function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report:
       report
         .at('permissions')
         .at(subject)
-        .fault('plain_form_on_users', `the plain form lets ${subject} read every account`)
+        .fault(
+          'plain_form_on_users',
+          `pick and omit of the whole grant also let ${subject} read every account`,
+        )
   }
 }
 
@@ -115,7 +121,7 @@ function warnOfLesserRights({ permissions, fields }: Collection, report: Warning
     for (const [subject, rule] of permissions[operation]) {
       if (subject !== SIGNED_IN && !isRole(subject)) continue
       if (rule !== null && !isNarrower(rule, everyone, names)) continue
-      const message = `${subject} may ${operation} less than * may, because the most specific subject decides`
+      const message = `${subject} may ${operation} less than "*" (everyone) may, because the most specific subject decides`
       report.at('permissions').at(subject).fault('less_than_everyone', message)
     }
   }
@@ -153,6 +159,9 @@ function warnOfUnknownRoles(
       report
         .at('permissions')
         .at(subject)
-        .fault('impossible_role', `the role field does not allow ${JSON.stringify(subject)}`)
+        .fault(
+          'impossible_role',
+          `no account can have this role: the role field does not allow ${JSON.stringify(subject)}`,
+        )
   }
 }

@@ -60,7 +60,7 @@ export function createVariableJudge(
       const [target] = targets
       const misfit =
         target && !targets.some(takes)
-          ? `${variable} is of type ${nameType(held)}, and the field of type ${nameType(target)}`
+          ? `${variable} has the type ${nameType(held)}, but the field has the type ${nameType(target)}`
           : undefined
       return judgeForm(variable, form, formsOf(field)) ?? misfit
     }
@@ -79,7 +79,7 @@ function describeUnknown(variable: string): string {
   return `${JSON.stringify(variable)} is not a variable; use "$now" or "$user.<field>"${near}`
 }
 
-const PART = 'a claim has single values, which have no fields'
+const PART = 'a claim contains single values, which have no fields'
 
 /** Wraps a check of variables for use in claims: a claim must not depend on claims. */
 export const withoutClaims =
@@ -87,7 +87,7 @@ export const withoutClaims =
   (variable, form, fields) => {
     const [head = ''] = (userPathOf(variable) ?? '').split('.')
     return claims.has(head)
-      ? `${variable} is a claim, and a claim cannot use one`
+      ? `${variable} is a claim, and a claim cannot use another claim`
       : judge(variable, form, fields)
   }
 
@@ -105,8 +105,8 @@ function judgeForm(
 ): string | undefined {
   if (form === undefined || forms.includes(form)) return undefined
   const [held] = forms
-  if (form === 'single') return `must be a single value, and ${variable} is ${held ? 'a list' : 'an object'}`
+  if (form === 'single') return `must be a single value, but ${variable} is ${held ? 'a list' : 'an object'}`
   return held
-    ? `must be a list, and ${variable} is a single value; ["${variable}"] is a list with it`
-    : `must be a list, and ${variable} is an object`
+    ? `must be a list, but ${variable} is a single value: write ["${variable}"]`
+    : `must be a list, but ${variable} is an object`
 }

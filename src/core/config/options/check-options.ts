@@ -32,7 +32,8 @@ function judgeConsumers(options: unknown, config: unknown): readonly ConfigFault
  * position.
  */
 function describeName(name: string): string | undefined {
-  if (!isName.test(name)) return 'must have a name of letters, digits, _ and -, at most 63, a letter first'
+  if (!isName.test(name))
+    return 'must have a name that begins with a letter and consists of at most 63 letters, digits, _ and -'
   return RESERVED_COLLECTION_NAMES.includes(name) ? 'is a reserved name' : undefined
 }
 
@@ -41,7 +42,7 @@ function judgeConsumer(
   consumer: unknown,
   configured: { readonly [name: string]: unknown },
 ): readonly ConfigFault[] {
-  if (!isObject(consumer)) return [{ path, message: 'must be { collections, handle }' }]
+  if (!isObject(consumer)) return [{ path, message: 'must be an object { collections, handle }' }]
   const { collections, handle } = consumer
   const unknown = Object.keys(consumer).filter((name) => !MEMBERS.includes(name))
   return [
@@ -51,7 +52,7 @@ function judgeConsumer(
     })),
     ...(typeof handle === 'function'
       ? []
-      : [{ path: `${path}.handle`, message: 'must be a function of a change' }]),
+      : [{ path: `${path}.handle`, message: 'must be a function that takes a change' }]),
     ...(Array.isArray(collections) && collections.length > 0
       ? collections.flatMap((name: unknown, i) =>
           judgeCollection(`${path}.collections[${i}]`, name, configured).concat(
@@ -63,7 +64,7 @@ function judgeConsumer(
       : [
           {
             path: `${path}.collections`,
-            message: 'must be an array of the names of collections, at least one',
+            message: 'must be an array with the name of at least one collection',
           },
         ]),
   ]
@@ -111,7 +112,10 @@ export const BASE_PATH: Expectation = [
 ]
 
 /** The form of `hooks`: hooks by the name of their collection. */
-export const HOOKS: Expectation = [isPlainObject, 'a plain object of hooks by collection']
+export const HOOKS: Expectation = [
+  isPlainObject,
+  'a plain object that contains hooks by the name of their collection',
+]
 
 /** Matches the name of a header (RFC 9110 §5.1) except `*`, which would not mean a single name. */
 const HEADER_NAME = /^[\w!#$%&'+.^`|~-]+$/
@@ -129,25 +133,25 @@ const CORS: Expectations = {
 
 /** The expected value of each option of `createCollectionService` (CONTRACT.md §7). */
 const OPTIONS: Expectations = {
-  authenticate: [isFunction, 'a function of a request'],
+  authenticate: [isFunction, 'a function that takes a request'],
   accounts: BOOLEAN,
   basePath: BASE_PATH,
   cors: [
     (value) => isPlainObject(value) && value.origins !== undefined && judgeOptions(value, CORS).length === 0,
     '{ origins, headers }: origins are "*", or an array of origins like "https://example.com"; headers (optional) is an array of request header names like "X-Request-Id"',
   ],
-  clientAddress: [isFunction, 'a function of a request'],
+  clientAddress: [isFunction, 'a function that takes a request'],
   hasher: [(value) => hasMethods(value, ['hash', 'verify']), 'an object with hash and verify'],
   logger: [isLogger, 'an object with info, warn and error'],
   production: BOOLEAN,
   now: [isFunction, 'a function that returns milliseconds'],
   openapi: BOOLEAN,
-  deliver: [isFunction, 'a function of a delivery'],
-  background: [isFunction, 'a function of a promise'],
-  observe: [isFunction, 'a function of an event'],
+  deliver: [isFunction, 'a function that takes a delivery'],
+  background: [isFunction, 'a function that takes a promise'],
+  observe: [isFunction, 'a function that takes an event'],
   hooks: HOOKS,
-  page: [isPage, 'what createPage of collection-service/page gives'],
-  consumers: [isPlainObject, 'a plain object of consumers by name'],
+  page: [isPage, 'the result of createPage from collection-service/page'],
+  consumers: [isPlainObject, 'a plain object that contains consumers by their name'],
 }
 
 const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
@@ -197,7 +201,7 @@ const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>
     : [
         {
           path: 'adapter',
-          message: `must be an object with ${ADAPTER_METHODS.join(', ')}; options are the next argument`,
+          message: `must be an object with ${ADAPTER_METHODS.join(', ')}; the options are the next argument`,
         },
       ]
 
@@ -221,7 +225,7 @@ export function judgeHooks(options: unknown, config: unknown): readonly ConfigFa
     }
     if (hook === undefined) return []
     const message =
-      'must be { before }, a function of a change, or { fills, before } with an array of the names of required fields'
+      'must be { before } or { fills, before }: before is a function that takes a change, fills an array with the names of required fields'
     return isHook(hook) ? [] : [{ path, message }]
   })
 }

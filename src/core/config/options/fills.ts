@@ -28,9 +28,9 @@ export function readFills(hooks: unknown): Fills {
 
 /** Returns the reason why no hook can fill a required field; `undefined` if a hook can. */
 function describeUnfillable({ type, definition }: Field): string | undefined {
-  if (type === 'hash') return 'is a secret, which no hook sets'
+  if (type === 'hash') return 'is a secret, which hooks cannot set'
   return 'default' in definition && definition.default !== undefined
-    ? 'has a default, so that no new document lacks it'
+    ? 'has a default, so no hook needs to fill it'
     : undefined
 }
 
@@ -57,7 +57,7 @@ export function judgeFills(
       const field = findNamed(required.filter(isFillable), name) ?? findNamed(required, name)
       const fault = field
         ? (describeUnfillable(field) ?? (names.indexOf(name) < i ? 'is listed twice' : undefined))
-        : `names no required field of ${collection}${suggest(name, fillable)}`
+        : `is not a required field of ${collection}${suggest(name, fillable)}`
       const message = `${JSON.stringify(name)} ${fault}`
       return fault === undefined ? [] : [{ path: `options.hooks.${collection}.fills[${i}]`, message }]
     })

@@ -30,14 +30,14 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
   },
   pattern: ({ params }) => `is not a valid name: it must match ${params.pattern}`,
   not: () => 'is a reserved name',
-  uniqueItems: ({ params }) => `holds the same element twice, at ${params.j} and ${params.i}`,
+  uniqueItems: ({ params }) => `contains the same element twice, at the indexes ${params.j} and ${params.i}`,
   minItems: () => 'must not be empty',
   minProperties: () => 'must not be empty',
   minLength: () => 'must not be empty',
   minimum: ({ params, found }) => `must be at least ${params.limit}, found ${show(found)}`,
   maximum: ({ params, found }) => `must be at most ${params.limit}, found ${show(found)}`,
   exclusiveMinimum: ({ params, found }) => `must be more than ${params.limit}, found ${show(found)}`,
-  'false schema': () => 'cannot be combined with the plain form of pick and omit',
+  'false schema': () => 'cannot be combined with pick and omit of the whole grant: move these into the rules',
 }
 
 /**

@@ -19,16 +19,21 @@ import { DEFAULT_AUTH, DEFAULT_LIMITS } from '../defaults.js'
 const INNER_TYPES = FIELD_TYPE_NAMES.filter((type) => fieldTypeOf(type).valueType !== null)
 
 const COMMON_ATTRIBUTES: JsonSchema = {
-  description: text('The purpose of the field; printed in the generated types.', 'Shown above the text.'),
-  required: flag('The field must be there whenever a document is stored.'),
+  description: text(
+    'The purpose of the field. It is printed in the generated types.',
+    'Shown above the text.',
+  ),
+  required: flag('Every stored document must have the field.'),
   nullable: flag('A null in a body is accepted and means that the field is absent.'),
-  immutable: flag('The field is set when a document is created and never again.'),
+  immutable: flag('The field can only be set when a document is created.'),
 }
 
 const INDEX_ATTRIBUTES = {
-  unique: flag('No two documents have the same value here; those without the field do not collide.'),
+  unique: flag(
+    'No two documents may have the same value in this field. Any number of documents may lack the field.',
+  ),
   index: flag(
-    'Creates an index for filters and sorts on the field; on an array of single values, for filters on one element. The array needs maxItems of at most 1,000.',
+    'Creates an index for filters and sorts on the field. On an array of single values, the index serves filters on one element, and the array must have a maxItems of at most 1,000.',
   ),
 }
 
@@ -107,48 +112,56 @@ const limit = (type: JsonSchema['type'], description: string, example: number): 
 const EACH: { readonly [name in keyof Limits]: JsonSchema } = {
   defaultLimit: limit(
     ['integer', 'null'],
-    'The limit of a list whose query has none; null: the value of maxLimit.',
+    'The limit of a list whose query has no limit. null: the value of maxLimit.',
     20,
   ),
   maxLimit: limit(
     ['integer', 'null'],
-    'The largest limit of a list, and the default one; null: unlimited.',
+    'The largest limit of a list, and the limit of a list if neither its query nor defaultLimit sets one. null: unlimited.',
     100,
   ),
-  bodyBytes: limit('integer', 'Bytes of the body of a request.', 1_048_576),
-  documentBytes: limit('integer', 'Bytes of a document as JSON, as its writer may read it.', 2_097_152),
-  queryBytes: limit('integer', 'Bytes of a query string.', 8192),
-  conditions: limit('integer', 'Conditions of a query: pairs of a field and an operator.', 64),
-  values: limit('integer', 'Values of a query.', 100),
-  patterns: limit('integer', 'Patterns ($regex) of a query.', 10),
-  expanded: limit('integer', 'Documents that expand puts into one array of a document.', 100),
-  bulk: limit('integer', 'Documents of a bulk create, and operations of a batch.', 100),
+  bodyBytes: limit('integer', 'The most bytes of a request body.', 1_048_576),
+  documentBytes: limit(
+    'integer',
+    'The most bytes of a document as JSON, with the properties that its writer may read.',
+    2_097_152,
+  ),
+  queryBytes: limit('integer', 'The most bytes of a query string.', 8192),
+  conditions: limit(
+    'integer',
+    'The most conditions of a query. A condition is a field with an operator.',
+    64,
+  ),
+  values: limit('integer', 'The most values of a query.', 100),
+  patterns: limit('integer', 'The most patterns ($regex) of a query.', 10),
+  expanded: limit('integer', 'The most documents that expand puts into one array of a document.', 100),
+  bulk: limit('integer', 'The most documents of a bulk create, and the most operations of a batch.', 100),
   added: {
-    ...limit('integer', 'Operations that a hook adds to the write of one document.', 10),
+    ...limit('integer', 'The most operations that a hook may add to the write of one document.', 10),
     maximum: 1000,
   },
   requestSeconds: {
     type: 'number',
     exclusiveMinimum: 0,
     maximum: 3600,
-    description: 'Seconds from a request to the first byte of its answer.',
+    description: 'The most seconds from a request to the first byte of its response.',
     ...examples(10),
   },
   subscribers: limit(
     'integer',
-    'The most streams of changes of one process; one caller, or one address, may have a tenth.',
+    'The most streams of changes of one process. One caller, or one address, may open a tenth of them.',
     1000,
   ),
   changesHours: {
     type: 'number',
     exclusiveMinimum: 0,
     maximum: 8760,
-    description: 'Hours for which a stream of changes can resume.',
+    description: 'The number of hours for which a stream of changes can resume.',
     ...examples(24),
   },
   changesBytes: limit(
     'integer',
-    'Bytes of documents in the log of changes of a database; beyond them the oldest changes are deleted.',
+    'The most bytes of documents in the log of changes of a database. If the log is larger, its oldest changes are deleted.',
     1_073_741_824,
   ),
 }
@@ -161,7 +174,10 @@ const LIMITS: JsonSchema = object(
       withDefault(DEFAULT_LIMITS[name as keyof Limits], schema),
     ]),
   ),
-  { description: 'Limits of a request.', ...examples({ defaultLimit: 20, maxLimit: 100 }) },
+  {
+    description: 'Limits of requests, of streams of changes, and of the log of changes.',
+    ...examples({ defaultLimit: 20, maxLimit: 100 }),
+  },
 )
 
 /**
@@ -176,14 +192,17 @@ const CLAIM: JsonSchema = object(
     where: {
       type: 'object',
       description:
-        'The documents of the claim: a filter in the query language. "$user.<field>" is the caller\'s own value, "$now" the time; other claims are not allowed.',
+        'A filter in the query language that selects the documents of the claim. "$user.<field>" is the caller\'s own value, "$now" the time; other claims are not allowed.',
       ...examples({ user: '$user._id', role: 'admin' }),
     },
-    take: text('_id, or the top-level field of single values whose values the claim holds.', 'team'),
+    take: text(
+      'The field whose values the claim contains: _id, or a top-level field of single values.',
+      'team',
+    ),
   },
   {
     required: ['from', 'where', 'take'],
-    description: 'A claim: the values of one field in all documents that match.',
+    description: 'A claim: the values of one field in all documents that match the filter where.',
   },
 )
 
@@ -191,7 +210,7 @@ const CLAIM: JsonSchema = object(
 const CLAIMS: JsonSchema = mapOf(CLAIM, {
   names: { pattern: FIELD_NAME, not: { enum: [...RESERVED_FIELD_NAMES, ...TAKEN] } },
   description:
-    'Claims: values of a caller that come from other documents, by name; { "team": { "$in": "$user.<name>" } } in a rule.',
+    'Claims by name: values of a caller that come from other documents. A rule uses a claim as in { "team": { "$in": "$user.<name>" } }.',
   ...examples({
     adminOf: { from: 'memberships', where: { user: '$user._id', role: 'admin' }, take: 'team' },
   }),
@@ -201,57 +220,60 @@ const CLAIMS: JsonSchema = mapOf(CLAIM, {
 const AUTH: JsonSchema = object(
   {
     identifier: text(
-      'The unique string field of "users" that identifies an account. Required if there are several.',
+      'The unique string field of "users" that identifies an account. Required if there are several such fields.',
       'email',
     ),
-    secret: text('The hash field of "users" with the password. Required if there are several.', 'password'),
+    secret: text(
+      'The hash field of "users" with the password. Required if there are several hash fields.',
+      'password',
+    ),
     roleField: text(
-      'The field of "users" that holds the role, or an array of roles. Without it, no account has a role.',
+      'The field of "users" that contains the role, or an array of roles. Without it, no account has a role.',
       'role',
     ),
-    register: flag('Whether strangers may create an account.', DEFAULT_AUTH.register),
+    register: flag('Whether anyone may create an account.', DEFAULT_AUTH.register),
     sessionDays: withDefault(DEFAULT_AUTH.sessionDays, {
       type: 'number',
       exclusiveMinimum: 0,
       maximum: 3650,
-      description: 'Days after which a session ends.',
+      description: 'The number of days after which a session ends.',
       ...examples(7),
     }),
     sessions: withDefault(DEFAULT_AUTH.sessions, {
       type: 'integer',
       minimum: 1,
       maximum: 1000,
-      description: 'The most sessions of an account: a further login ends the oldest.',
+      description: 'The most sessions of an account. If there are more, a login ends the oldest session.',
       ...examples(20),
     }),
     cost: withDefault(DEFAULT_AUTH.cost, {
       type: 'integer',
       minimum: 10,
       maximum: 15,
-      description: 'The cost of a bcrypt hash: each step doubles its time.',
+      description: 'The cost of a bcrypt hash. Each increment doubles the time of hashing.',
       ...examples(12),
     }),
     verifiedField: withDefault(null, {
       type: ['string', 'null'],
       description:
-        'The timestamp field of "users" with the time of verification; only the service writes it. null: no verification.',
+        'The timestamp field of "users" with the time of verification. Only the service writes it. null: accounts are not verified.',
       ...examples('verifiedAt'),
     }),
     requireVerified: flag(
-      'An account is valid only after verification, and no answer reveals whether an identifier is taken. Requires verifiedField and the option deliver.',
+      'An account is valid only after verification, and no response reveals whether an identifier is taken. Requires verifiedField and the option deliver.',
       DEFAULT_AUTH.requireVerified,
     ),
     resetMinutes: withDefault(DEFAULT_AUTH.resetMinutes, {
       type: 'number',
       exclusiveMinimum: 0,
       maximum: 1440,
-      description: 'Minutes until a token for a password reset expires.',
+      description: 'The number of minutes until a token for a password reset expires.',
       ...examples(30),
     }),
     claims: withDefault({}, CLAIMS),
   },
   {
-    description: 'Settings of accounts, which exist if "users" has a hash field.',
+    description: 'Settings of accounts. The service keeps accounts if "users" has a hash field.',
     ...examples({ roleField: 'role', register: false }),
   },
 )
@@ -265,8 +287,12 @@ const propertyList = (description: string): JsonSchema => ({
 })
 
 const PROPERTY_ATTRIBUTES: JsonSchema = {
-  pick: propertyList('Only these properties; [] is none. Without it: all.'),
-  omit: propertyList('All but these properties; beside pick, what is picked less these. Without it: none.'),
+  pick: propertyList(
+    'The only properties to which the rule applies; [] means none. Without pick: all properties.',
+  ),
+  omit: propertyList(
+    'Properties to which the rule does not apply. With pick, they are removed from the picked properties. Without omit: none.',
+  ),
 }
 
 const filter = (description: string): JsonSchema => ({
@@ -280,18 +306,18 @@ const filter = (description: string): JsonSchema => ({
 })
 
 const WHERE: JsonSchema = {
-  where: filter('Which stored documents the rule is about. Without it: all.'),
+  where: filter('The stored documents to which the rule applies. Without where: all documents.'),
 }
 
 const WRITE_ATTRIBUTES: JsonSchema = {
   ...PROPERTY_ATTRIBUTES,
   check: filter(
-    'A filter that the document must match as it would be stored. Default on update: the filter of where; {} removes it.',
+    'A condition on the document in the form in which it would be stored. Default for update: the filter of where; {} means no condition.',
   ),
   set: {
     type: 'object',
     description:
-      'Values that replace those of the body, by property; "$user.<field>" is the caller\'s own value, "$now" the time.',
+      'Values by property. They replace the values of the body. "$user.<field>" is the caller\'s own value, "$now" the time.',
     properties: COMMENT,
     ...examples({ team: '$user.team' }, { status: 'draft' }),
   },
@@ -300,18 +326,18 @@ const WRITE_ATTRIBUTES: JsonSchema = {
 const rule = (description: string, properties: JsonSchema): JsonSchema =>
   object(properties, {
     type: ['boolean', 'object'],
-    description: `${description} true: without restriction; false: denied; an object: a rule.`,
+    description: `${description} true: allowed without restriction; false: denied; an object: allowed by a rule.`,
     ...examples(true),
   })
 
 const OPERATIONS: JsonSchema = {
-  create: rule('The right to create documents.', WRITE_ATTRIBUTES),
-  read: rule('The right to read, list and count documents.', { ...PROPERTY_ATTRIBUTES, ...WHERE }),
-  update: rule('The right to update documents that the subject may read.', {
+  create: rule('The permission to create documents.', WRITE_ATTRIBUTES),
+  read: rule('The permission to read, list and count documents.', { ...PROPERTY_ATTRIBUTES, ...WHERE }),
+  update: rule('The permission to update documents that the subject may read.', {
     ...WRITE_ATTRIBUTES,
     ...WHERE,
   }),
-  delete: rule('The right to delete documents that the subject may read.', WHERE),
+  delete: rule('The permission to delete documents that the subject may read.', WHERE),
 }
 
 const GRANT: JsonSchema = object(
@@ -319,7 +345,7 @@ const GRANT: JsonSchema = object(
   {
     type: ['boolean', 'object'],
     description:
-      'true: everything; false: nothing; rules by operation; or { pick, omit }, which allows reading everything and creating with these properties.',
+      'true: everything is allowed; false: nothing; an object: rules by operation, or { pick, omit }, which allows reading everything and creating documents with these properties.',
     ...examples(true, { read: true, create: { pick: ['title'] } }, { pick: ['title', 'tags'] }),
     if: { type: 'object', anyOf: [{ required: ['pick'] }, { required: ['omit'] }] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -335,7 +361,7 @@ const grantTo = (description: string): JsonSchema => ({
 const SUBJECTS: JsonSchema = {
   '*': grantTo('Everyone, signed in or not.'),
   user: grantTo('Everyone who is signed in.'),
-  owner: grantTo('The creator of the document: for read, update and delete.'),
+  owner: grantTo('The creator of the document, who can have rules for read, update and delete.'),
 }
 
 /** PostgreSQL allows 32 columns in an index, and one column is the `_id`. */
@@ -346,12 +372,12 @@ const INDEX: JsonSchema = object(
     fields: {
       ...listOf(
         'string',
-        'Top-level fields of single values, in order. One may be an array of such values, with maxItems of at most 1,000.',
+        'Top-level fields of single values, in the order of the index. One field may be an array of such values with a maxItems of at most 1,000.',
         ['status', 'createdAt'],
       ),
       maxItems: MAX_FIELDS,
     },
-    unique: flag('No two documents have the same values in all of these fields.'),
+    unique: flag('No two documents may have the same values in all of these fields.'),
   },
   { required: ['fields'], description: 'An index.' },
 )
@@ -375,17 +401,19 @@ const COLLECTION: JsonSchema = object(
           names: { minLength: 1 },
           known: SUBJECTS,
           description:
-            'The rights of each subject: "*" is everyone, "user" every signed-in caller, "owner" the creator of a document; any other name is a role. Everything else is denied.',
+            'The permissions of each subject: "*" is everyone, "user" every signed-in caller, "owner" the creator of a document; any other name is a role. Operations that are not allowed here are denied.',
           ...examples({ '*': { read: true }, owner: { update: true, delete: true }, admin: true }),
         },
       ),
     ),
-    additionalProperties: flag('Properties that the schema does not name are stored and returned.'),
-    changes: flag("GET /<collection>/changes tells what changes here, in each caller's own view."),
+    additionalProperties: flag('Properties that the schema does not name are accepted, stored and returned.'),
+    changes: flag(
+      'GET /<collection>/changes is a stream of the changes in this collection, with what each caller may read of them.',
+    ),
     indexes: withDefault([], {
       type: 'array',
       items: INDEX,
-      description: 'Indexes over several fields; unique and indexed fields have their own.',
+      description: 'Indexes over several fields. A field with unique or index already has its own index.',
       ...examples([{ fields: ['status', 'createdAt'] }, { fields: ['team', 'slug'], unique: true }]),
     }),
   },
@@ -399,7 +427,7 @@ const COLLECTION: JsonSchema = object(
 export const CONFIG_SCHEMA: JsonSchema = object(
   {
     $schema: text(
-      'The path of this schema, for editors; the service ignores it.',
+      'The path of this schema, for editors. The service ignores it.',
       './node_modules/collection-service/dist/config.schema.json',
     ),
     $ignore: {
@@ -412,7 +440,7 @@ export const CONFIG_SCHEMA: JsonSchema = object(
     },
     collections: mapOf(COLLECTION, {
       names: { pattern: COLLECTION_NAME, not: { enum: RESERVED_COLLECTION_NAMES } },
-      description: 'The collections, by name: /<name> serves each. "users" holds the accounts.',
+      description: 'The collections by name. Each is served at /<name>. "users" contains the accounts.',
       ...examples({ notes: { schema: { text: { type: 'string' } }, permissions: { user: true } } }),
     }),
     auth: AUTH,
@@ -425,6 +453,6 @@ export const CONFIG_SCHEMA: JsonSchema = object(
 export const publishedConfigSchema = (): JsonSchema => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Configuration of collection-service',
-  description: 'Collections, their schemas and who may do what with them.',
+  description: 'Collections, their schemas and their permissions.',
   ...CONFIG_SCHEMA,
 })

@@ -7,19 +7,19 @@ import type { Subscriber, SubscriberOutcome } from './subscriber.js'
 import { END, type EventSources, tellChanges, writeReset } from './tell.js'
 
 /**
- * The events of subscribers for the log, page by page. All changes that are written by the time of a read count as one
- * burst, on any number of pages: a subscriber whose standing changes within the burst restarts after it. So the number
- * of hidden changes does not decide which events a `reset` replaces (CONTRACT.md §9, "Hidden changes").
+ * Computes the events of subscribers, page by page. All changes that are in the log when a page is read form one burst,
+ * on any number of pages. A subscriber whose standing changes within a burst gets a `reset` after the burst, so the
+ * number of hidden changes does not decide which events a `reset` replaces (CONTRACT.md §9, "Hidden changes").
  */
 export class Bursts {
-  /** The number of changes of the burst that were looked at, but not sent yet. */
+  /** The number of changes of the burst that were reviewed, but not sent yet. */
   #left = 0
-  /** The subscribers that have already restarted after the burst. */
+  /** The subscribers that already got a `reset` for the end of the burst. */
   #ahead: ReadonlySet<Subscriber> = new Set()
-  /** The least milliseconds by which the clock of the storage is ahead of this process. */
+  /** The milliseconds by which the clock of the storage is ahead of this process, as far as changes have shown. */
   #lead = 0
 
-  /** The same page, cut at the end of the burst. */
+  /** Returns the page without the changes after the end of the burst. */
   cut(page: ChangePage): ChangePage {
     const last = page.changes[this.#left - 1]
     if (!last || this.#left === page.changes.length) return page
@@ -46,7 +46,7 @@ export class Bursts {
   }
 }
 
-/** A burst, and the outcomes of subscribers whose standing changed within it, or has ended. */
+/** A burst, and the outcomes of those subscribers whose standing changed within it, or whose stream has ended. */
 interface BurstOutcome {
   /** The number of its changes. */
   readonly length: number
@@ -55,15 +55,15 @@ interface BurstOutcome {
   readonly isKnown: IsKnown
 }
 
-/** The milliseconds by which the clock of the storage may be ahead of the observed lead. */
+/** A tolerance in milliseconds: the clock of the storage may be ahead by more than changes have shown. */
 const SLACK = 100
 
-/** The steps of looking at a page for one subscriber, besides those that are counted inside. */
+/** The cost of the review of a page for one subscriber, in steps, without the steps that the review counts itself. */
 const STEPS_A_LOOK = 50
 
 /**
- * Reads on to the end of the log, or to the changes written when this began, by the clock of the storage: a client may
- * write as fast as this reads.
+ * Reviews the log up to its end, or up to the changes that were written when the review began (by the clock of the
+ * storage): a client may write as fast as the log is read.
  */
 async function lookAhead(
   telling: EventSources,
@@ -84,7 +84,7 @@ async function lookAhead(
       if (pause) await pause
     }
     if ((page.changes.at(-1)?.time ?? 0) > until) break
-    // Also after the last page: since that read, a caller may have changed and changed back.
+    // Reads again even after the last page: since that page was read, a caller may have changed and changed back.
     const next = await telling.log(page.position, pageOfLog())
     isEnd = next.changes.length === 0 && !next.gap
     // The regular read finds the gap, too, and restarts all subscribers.

@@ -16,15 +16,15 @@ export interface ListEvent {
   readonly change: Change
 }
 
-/** The view of a list: its documents, as they are shown. */
+/** A list, prepared for evaluation: its access and query, and the test whether a document is in it. */
 interface View {
   readonly reading: ListRequest
   readonly judge: Judge
 }
 
 /**
- * The events that changes cause in a list: they depend only on what the caller sees of each document before and after
- * (CONTRACT.md §9, "Events").
+ * Computes the events that changes cause in a list. They depend only on how the caller sees each document before and
+ * after the change (CONTRACT.md §9, "Events").
  */
 export function* judgeChanges(
   { collection }: Pick<WatchedList, 'collection'>,
@@ -51,7 +51,7 @@ const openView = (reading: ListRequest): View => ({
   judge: compileJudge(reading.access.restrict(reading.query.filter)),
 })
 
-/** The document as the list shows it; `undefined` if the list does not contain it. */
+/** The JSON text of a document as the list shows it; `undefined` if the list does not contain it. */
 function* see(
   document: StoredDocument | null,
   { reading, judge }: View,
@@ -70,7 +70,10 @@ function* see(
   return text
 }
 
-/** A `leave` does not reveal whether the document was deleted, is hidden or no longer matches. */
+/**
+ * Compares a document before and after a change. A `leave` does not reveal whether the document was deleted, is hidden
+ * or no longer matches.
+ */
 function compareViews(
   before: string | undefined,
   after: string | undefined,
@@ -83,8 +86,8 @@ function compareViews(
 
 /**
  * The time at which a change is evaluated: `updatedAt` of the written document. For a delete it is the time of the
- * storage, or the `updatedAt` of the deleted document if the clock of the storage lags; with a clock of the host, the
- * current time.
+ * change in storage, or the `updatedAt` of the deleted document if that is later, because the clock of the storage may
+ * lag. If the host provides the clock, it is the current time for a delete.
  */
 export function timeOf(
   { before, after, time }: Change,

@@ -5,20 +5,23 @@ import type { Bytes } from '../json/bytes.js'
 export interface SealedPosition {
   /** The position in the log. */
   readonly position: string
-  /** The time of that change: milliseconds since 1970. */
+  /** The time of the change at this position: milliseconds since 1970. */
   readonly time: number
-  /** 32 hexadecimal digits, which must be equal for the stream to resume. */
+  /** Identifies the list, in 32 hexadecimal digits. A stream resumes only if its list has the same digest. */
   readonly digest: string
 }
 
 /** Writes the ids of events, and reads those that clients send back. */
 export interface SealedIds {
   seal(mark: SealedPosition): Promise<string>
-  /** `undefined` for any text that this key has not sealed. */
+  /** Reads an id. Returns `undefined` for any text that was not sealed under this key. */
   unseal(id: string): Promise<SealedPosition | undefined>
 }
 
-/** A position is text of at most 256 characters, plus an `_id` and the name of a collection. */
+/**
+ * The length of each part of an id. A position is text of at most 256 characters, plus an `_id` and the name of a
+ * collection.
+ */
 const BYTES = {
   salt: 16,
   nonce: 12,
@@ -35,15 +38,15 @@ const HEAD = BYTES.salt + BYTES.nonce
 export const ID_LENGTH = Math.ceil(((HEAD + CONTENT + BYTES.tag) * 4) / 3)
 
 /**
- * The milliseconds for which a process seals under one key that is derived from the stored one. Random nonces must not
- * repeat under a key, which limits its number of uses (NIST SP 800-38D, 8.3); a time limit reveals nothing about that
- * number.
+ * The milliseconds for which a process uses one key derived from the stored key. Random nonces must not repeat under a
+ * key, so each key has a limited number of uses (NIST SP 800-38D, 8.3). The limit is a time, because a limit on the
+ * number of uses would reveal how many ids were written.
  */
 const KEY_MILLISECONDS = 3_600_000
 
 /**
- * Creates the ids under a key of 32 bytes (AES-256-GCM). A position reveals how much is written, so only the service
- * may read it, and all ids have the same length. An id is valid only for its `purpose`.
+ * Creates the reader and writer of ids, with a key of 32 bytes (AES-256-GCM). A position reveals how much is written,
+ * so only the service can read it, and all ids have the same length. An id is valid only for its `purpose`.
  */
 export function createSealedIds(
   secret: Bytes,
@@ -69,7 +72,10 @@ export function createSealedIds(
     }
     return present
   }
-  /** Clients that return at the same time bring ids of the same process. */
+  /**
+   * Derives the key of a salt. Only one key of another process is cached: clients that reconnect at the same time
+   * usually have ids of the same process.
+   */
   const keyOf = (salt: Bytes): Promise<CryptoKey> => {
     const name = encodeBase64url(salt)
     if (present && encodeBase64url(present.salt) === name) return present.key

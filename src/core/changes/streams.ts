@@ -29,18 +29,19 @@ import { createPatience, type Outbox, Subscriber, type SubscriberOutcome } from 
 import { END, type EventSources, writeReset } from './tell.js'
 import { type Subscription, type WatchedList, watchList } from './watched-list.js'
 
-/** The stream places of subscribers in one process. */
+/** The slots for open streams in one process: one for each stream. */
 interface Places {
-  /** The number of taken places. */
+  /** The number of slots in use. */
   readonly taken: number
   /**
-   * Takes a place for its holders, such as a caller and an address; the returned function releases it. Throws
-   * `overloaded` if all are taken, or if one of the holders has a tenth of all (CONTRACT.md §9, "Bounds of streams").
+   * Takes a slot in the name of its holders: the caller and the address of the client. The returned function releases
+   * the slot. Throws `overloaded` if all slots are taken, or if one of the holders already has a tenth of all
+   * (CONTRACT.md §9, "Bounds of streams").
    */
   take(holders: readonly string[]): () => void
 }
 
-/** Creates `most` places. */
+/** Creates `most` slots. */
 export function createPlaces(most: number): Places {
   const share = Math.max(1, Math.floor(most / 10))
   const held = new Map<string, number>()
@@ -72,12 +73,13 @@ export function createPlaces(most: number): Places {
   }
 }
 
-/** The most pages of one write that are joined: a delete may cascade to any number of documents. */
+/** The most pages that are joined so that a write is not cut: a delete may cascade to any number of documents. */
 const MAX_JOINED = 64
 
 /**
  * Reads the log in pages that end between two writes. Changes that are read together are evaluated together, so the
- * number of hidden changes in a write, and their size, must not decide where a page ends (CONTRACT.md §9, "Hidden changes").
+ * number and the size of hidden changes in a write must not decide where a page ends (CONTRACT.md §9, "Hidden
+ * changes").
  */
 const inWholeWrites =
   (log: ReadLog): ReadLog =>
@@ -91,12 +93,12 @@ const inWholeWrites =
     return joinWrite(page, last.write, (position) => log(position, asked))
   }
 
-/** The same page up to some changes of it. */
+/** Returns the page with only `changes`, the first changes of the page. */
 function endAt(page: ChangePage, changes: readonly Change[]): ChangePage {
   return { ...page, changes, position: changes.at(-1)?.position ?? page.position, more: true }
 }
 
-/** Reads on to the end of a write that exceeds a page on its own. */
+/** Reads more pages, up to the end of a write that is larger than a page. */
 async function joinWrite(
   page: ChangePage,
   write: number,
@@ -106,7 +108,7 @@ async function joinWrite(
   let { position } = page
   for (let joined = 1; joined < MAX_JOINED; joined++) {
     const next = await readOn(position)
-    // The next read finds changes that are no longer retained.
+    // Some changes are no longer retained. The next read of a page reports that.
     if (next.gap) break
     const end = next.changes.findIndex((change) => change.write !== write)
     changes.push(...next.changes.slice(0, end < 0 ? undefined : end))
@@ -117,30 +119,30 @@ async function joinWrite(
   return { ...page, changes, position, more: true }
 }
 
-/** The milliseconds after which the standing of a slow client is checked again before the next event. */
+/** While a slow client catches up: the milliseconds after which its standing is checked again before the next event. */
 const FRESH = 1000
 
-/** A returning subscriber, and the event after which its stream resumes. */
+/** A subscriber that reconnects, and the event after which its stream resumes. */
 interface CatchUpRequest {
   readonly telling: EventSources
   readonly reader: LogReader
   readonly subscriber: Subscriber
   readonly mark: SealedPosition
-  /** Subscribes to the changes that the reader takes from now on. */
+  /** Makes the reader send the subscriber all changes that it processes from now on. */
   readonly join: () => void
 }
 
 /**
- * Sends a subscriber the missed events, as fast as the client takes them, until it has caught up with the others.
- * Restarts it with a `reset` if the mark is too old, its position is no longer retained, or the standing has changed
- * since.
+ * Sends a subscriber the events that it missed, as fast as the client takes them, until it has caught up with the
+ * others. Restarts the subscriber with a `reset` if `mark` is too old, if changes after `mark` are no longer retained,
+ * or if the standing has changed since.
  */
 async function catchUp(missed: CatchUpRequest): Promise<void> {
   const { telling, reader, subscriber, join } = missed
   const isWhole = (await isUnbroken(missed)) && (await tellMissed(missed))
   if (isWhole) return
   await reader.alone(async () => {
-    // The caller may have changed meanwhile.
+    // The caller may have changed while the missed events were sent.
     const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
     const verdict = verdicts.get(subscriber) ?? OVER
     if (verdict.kind === 'over') return subscriber.apply({ kind: 'over', text: END })
@@ -151,8 +153,8 @@ async function catchUp(missed: CatchUpRequest): Promise<void> {
 }
 
 /**
- * Whether the standing is unchanged since the mark, and the mark has not expired. Resets the subscriber to the caller
- * at the mark, whose claims may have read other documents.
+ * Whether `mark` has not expired, and the standing has been the same since. Also sets the caller of the subscriber to
+ * the caller as of `mark`, because the claims of that caller may come from other documents.
  */
 async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promise<boolean> {
   const { service, log } = telling
@@ -160,7 +162,10 @@ async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promis
   if (service.now() - mark.time > plan.limits.changesHours * 3_600_000) return false
   const { list, subscription, outbox } = subscriber
   const auth = subscription.session ? accounts : null
-  /** Reads on from the mark; false if that is no longer retained, or if `take` returns false. */
+  /**
+   * Reads the log from the mark to its end. Returns false if changes after the mark are no longer retained, or if
+   * `take` returns false.
+   */
   const readOn = async (take: (page: ChangePage, own: readonly Change[]) => Promise<boolean>) => {
     for (let [position, more] = [mark.position, true]; more && !outbox.isOver; ) {
       const page = await log(position, pageOfLog())
@@ -170,12 +175,12 @@ async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promis
     }
     return true
   }
-  // The user's version at the time of the event is unknown: every change counts.
+  // It is unknown which version of the user document the event was evaluated with, so every change counts.
   const known = { ...knownOf(subscriber), version: -1 }
   if (auth) {
     let first: StoredDocument | undefined
     const isSame = await readOn(async (_, own) => {
-      // An account created meanwhile is not the account of the mark.
+      // An account that was created after the mark is not the account of the mark.
       if (own[0]?.before === null) return false
       first ??= own[0]?.before
       return !hasChanged(telling, auth, known, own)
@@ -202,12 +207,15 @@ async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promis
   return true
 }
 
-/** Sends all missed events, then joins the others; false if the subscriber must restart. */
+/** Sends all missed events, then joins the other subscribers. Returns false if the subscriber must restart. */
 async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRequest): Promise<boolean> {
   const { outbox } = subscriber
   const bursts = new Bursts()
   let position = mark.position
-  /** Sends a page; `undefined` if nothing is left, else whether the stream continues. */
+  /**
+   * Sends the events of the next page. Returns true if more pages follow, false if the subscriber must restart, and
+   * `undefined` if it has caught up.
+   */
   const tell = async (pause: () => Promise<void>): Promise<boolean | undefined> => {
     const page = await telling.log(position, pageOfLog())
     if (page.gap) return false
@@ -221,7 +229,8 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRe
     goesOn = await tell(() => outbox.drain())
     if (goesOn === false) return false
   }
-  // The few changes that came meanwhile. The reader sends the ones that it has not taken yet.
+  // Only the few changes that were written in the last moments are left. The reader may send some of them again,
+  // because it has not processed them yet.
   return reader.alone(async () => {
     const patience = createPatience()
     for (let goesOn: boolean | undefined = true; goesOn; ) {
@@ -234,7 +243,7 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRe
 }
 
 /**
- * Whether the standing of a subscriber is unchanged. If the session has ended, the stream ends too, and later events
+ * Whether the standing of a subscriber is unchanged. If its session has ended, ends the stream, so that later events
  * are dropped.
  */
 async function isSame(telling: EventSources, subscriber: Subscriber): Promise<boolean> {
@@ -245,7 +254,10 @@ async function isSame(telling: EventSources, subscriber: Subscriber): Promise<bo
   return verdict.kind !== 'another'
 }
 
-/** False if the subscriber now has another standing. `pause` runs before each event. */
+/**
+ * Sends the outcome of a page to one subscriber. Returns false if the subscriber now has another standing. Calls
+ * `pause` before each event.
+ */
 async function tellPart(
   telling: EventSources,
   subscriber: Subscriber,
@@ -292,12 +304,12 @@ export interface ChangeStreams {
 const TICK = 15_000
 
 /**
- * The numbers of ticks after which the caller is identified again, and rights that depend on the time are evaluated
- * again.
+ * The number of ticks after which the caller is identified again, and after which rights that depend on the time are
+ * evaluated again.
  */
 const TICKS = { identify: 2, time: 4 } as const
 
-/** Creates the streams of a service. Without streams, nothing is read and no timer runs. */
+/** Creates the streams of a service. While no stream is open, it reads nothing and runs no timer. */
 export const createChangeStreams = (service: Service, changes: ReadLog, store: Store): ChangeStreams =>
   new OpenStreams(service, changes, store)
 
@@ -354,7 +366,8 @@ class OpenStreams implements ChangeStreams {
     const reader = this.#reader
     const told = await this.#telling()
     await reader.begin()
-    // The caller is read after the log was read up to now, so that later changes are found in the log.
+    // The caller is read only after the log was read to its end. So every later change of the caller is found in the
+    // log.
     return reader.alone(async () => {
       await reader.takeAll()
       const who = await identify(told, subscription)
@@ -376,7 +389,7 @@ class OpenStreams implements ChangeStreams {
     })
   }
 
-  /** Creates a subscriber, whose comments are sent until it ends. */
+  /** Creates a subscriber, and sends comments to its client until the stream ends. */
   #enter(who: Subscription, list: WatchedList, release: () => void): Subscriber {
     let stopTicking = (): void => {}
     const subscriber = new Subscriber(who, list, () => {
@@ -430,7 +443,7 @@ class OpenStreams implements ChangeStreams {
     return part.position
   }
 
-  /** Checks the standing of a subscriber now: this also finds changes that are not logged. */
+  /** Checks the standing of a subscriber now. This also finds changes that are not logged. */
   #checkNow(subscriber: Subscriber): Promise<void> {
     return this.#reader.alone(async () => {
       const verdicts = await checkStandings(await this.#telling(), new Map([[subscriber, NO_CLUES]]))
@@ -465,7 +478,7 @@ class OpenStreams implements ChangeStreams {
     return this.#reader.alone(async () => beginAnew(await this.#telling(), subscriber, this.#reader.position))
   }
 
-  /** A failed preparation is retried. */
+  /** Prepares the sources of events once. If that fails, the next call tries again. */
   #telling(): Promise<EventSources> {
     this.#preparing ??= this.#prepare().catch((thrown) => {
       this.#preparing = undefined
@@ -483,24 +496,24 @@ class OpenStreams implements ChangeStreams {
   }
 }
 
-/** A subscriber with an unchanged standing restarts, too. */
+/** Turns an unchanged standing into another one, so that the subscriber restarts in any case. */
 const beginAgain = (verdict: Verdict, subscriber: Subscriber): Verdict =>
   verdict.kind === 'same' ? { kind: 'another', as: verdict.as ?? subscriber } : verdict
 
 const beginAnew = async (told: EventSources, { outbox, list }: Subscriber, position: string): Promise<void> =>
   outbox.send(await writeReset(told, list, position))
 
-/** The steps of handing one event to one client, with the work of reading its stream. */
+/** The cost of one event for one client, in steps. It includes the work of the code that reads the stream. */
 const STEPS_A_TEXT = 200
 
-/** Sends all outcomes, each as its client takes it: a slow client delays only the next page. */
+/** Sends each subscriber its outcome, as fast as its client takes it: a slow client delays only the next page. */
 async function tellAll(outcomes: ReadonlyMap<Subscriber, SubscriberOutcome>): Promise<void> {
   const patience = createPatience()
   const pace = createEachPace()
   const telling: Promise<void>[] = []
   for (const [subscriber, outcome] of outcomes) {
     const told = subscriber.tell(outcome, patience)
-    // A failure is thrown below, after the others were sent.
+    // `Promise.all` below throws the failure, after all others were sent.
     told.catch(() => {})
     telling.push(told)
     const pause = pace(STEPS_A_TEXT * (outcome.kind === 'on' ? outcome.texts.length : 1))
@@ -509,7 +522,9 @@ async function tellAll(outcomes: ReadonlyMap<Subscriber, SubscriberOutcome>): Pr
   await Promise.all(telling)
 }
 
-/** Ticks until the returned function is called. A stream must not keep the process alive. */
+/**
+ * Calls `tick` at regular intervals until the returned function is called. The timer does not keep the process alive.
+ */
 function startTicking(tick: (count: number) => void): () => void {
   let count = 0
   const timer = setInterval(() => tick(++count), TICK)
@@ -517,7 +532,7 @@ function startTicking(tick: (count: number) => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** Unconfirmed rights must not remain: a host that does not answer in time counts as failed. */
+/** Rejects if the host does not answer in time: rights that the host does not confirm must not stay in use. */
 function inTime<T>(answer: Promise<T>, seconds: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new Error('authenticate of the host timed out'))
@@ -533,7 +548,7 @@ async function identify({ service, store }: EventSources, asked: Subscription): 
   return { ...asked, ...(await resumeSession(service, store, accounts, asked.session.id)) }
 }
 
-/** A caller and an address may each have a share of the places. */
+/** The holders of a slot: the caller and the address of the client. Each may have a tenth of all slots. */
 const holdersOf = ({ caller, client }: Subscription): readonly string[] => [
   ...(caller ? [`caller ${caller.id}`] : []),
   ...(client === undefined ? [] : [`client ${client}`]),

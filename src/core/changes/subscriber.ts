@@ -16,19 +16,19 @@ export class Outbox implements TextStream {
   #waiting: Bytes[] = []
   #bytes = 0
   #isOver = false
-  /** Whether the client was waited for, and has not caught up yet. */
+  /** Whether the service already waited for this slow client, which still has not caught up. */
   #isLate = false
-  /** Called when there is something to take, or the stream is over. */
+  /** Wakes the reader of the stream: called when an event is queued, or the stream is over. */
   #wake: () => void = NOTHING
-  /** Called when little is left, or the stream is over. */
+  /** Called when the client has taken most of the queue, or the stream is over. */
   #drained: () => void = NOTHING
 
-  /** `onOver` is called once, as soon as nothing more is sent. */
+  /** `onOver` is called once, as soon as the queue accepts no more events. */
   constructor(onOver: () => void) {
     this.#onOver = onOver
   }
 
-  /** Once the stream is over, the queue is finite. */
+  /** False once the stream is over: then only the queued events remain. */
   isEndless(): boolean {
     return !this.#isOver
   }
@@ -37,18 +37,18 @@ export class Outbox implements TextStream {
     return this.#isOver
   }
 
-  /** Sends events; before each one it waits until there is room, or `patience` resolves. */
+  /** Sends events. Before each event it waits until the queue has room, or until `patience` resolves. */
   async sendAll(texts: readonly Bytes[], patience: Patience): Promise<void> {
     for (const text of texts) {
-      // There nearly always is room, and a promise per event and client would cost more than everything else.
+      // The queue nearly always has room, and a promise for each event and client would cost more than everything else.
       if (this.#bytes > bounds.waitingBytes) await this.makeRoom(patience)
       this.send(text)
     }
   }
 
   /**
-   * If the queue is too long, waits until the client has taken most of it, or `patience` resolves. A client that has
-   * used up the patience is not waited for again until it has caught up: it would delay all others forever.
+   * If the queue is too long, waits until the client has taken most of it, or `patience` resolves. After that, the
+   * service does not wait for this client again until it has caught up, because it would delay all others forever.
    */
   async makeRoom(patience: Patience): Promise<void> {
     if (this.#bytes <= bounds.waitingBytes || this.#isLate) return
@@ -56,14 +56,14 @@ export class Outbox implements TextStream {
     await Promise.race([this.drain(), patience()])
   }
 
-  /** Sends an event, or cuts the stream if the queue is too long. */
+  /** Sends an event, or ends the stream immediately if the queue is too long. */
   send(text: Bytes): void {
     if (this.#isOver) return
     if (this.#bytes > bounds.waitingBytes) this.cancel()
     else this.#put(text)
   }
 
-  /** Sends a comment, unless events are queued: these keep the stream open, too. */
+  /** Sends a comment, unless events are queued, because these keep the stream open too. */
   sendComment(): void {
     if (!this.#isOver && this.#bytes === 0) this.#put(comment)
   }
@@ -84,7 +84,7 @@ export class Outbox implements TextStream {
     this.end()
   }
 
-  /** Waits until little is left. Only one caller at a time may wait. */
+  /** Waits until the client has taken most of the queue. Only one caller at a time may wait. */
   async drain(): Promise<void> {
     while (!this.#isOver && this.#bytes > bounds.fewWaitingBytes) {
       await new Promise<void>((resolve) => {
@@ -123,7 +123,10 @@ export class Outbox implements TextStream {
 /** Resolves when slow clients are no longer waited for. */
 type Patience = () => Promise<void>
 
-/** The patience shared by all receivers of a page. It begins to run out when the first of them is slow. */
+/**
+ * Creates the time limit for slow clients, which all receivers of a page share. It starts with the first wait for one
+ * of them.
+ */
 export function createPatience(): Patience {
   let end: Promise<void> | undefined
   return () => {
@@ -137,15 +140,16 @@ const later = setTimeout
 
 const NOTHING = (): void => {}
 
-/** One open stream, and the known state of its caller. */
+/** One open stream, and the state of its caller as far as it is known. */
 export class Subscriber {
   readonly subscription: Subscription
   readonly outbox: Outbox
   caller: KnownCaller | null
   list: WatchedList
   /**
-   * The version of the user document up to which the log has been read; negative if the log had no change of it. The
-   * caller may have been read later than the position of the last reset: the changes between them are still evaluated.
+   * The version of the user document up to which the log has been read; negative if the log had no change of it yet.
+   * The caller itself may be newer: it may have been read after the position of the last `reset`, and the changes in
+   * between still have to be evaluated.
    */
   version = -1
 
@@ -162,7 +166,7 @@ export class Subscriber {
     this.version = version
   }
 
-  /** Sends an outcome, as the client takes it. */
+  /** Sends an outcome, as fast as the client takes it. */
   async tell(outcome: SubscriberOutcome, patience: Patience): Promise<void> {
     if (outcome.kind === 'on') {
       if (outcome.as) this.become(outcome.as)
@@ -172,7 +176,7 @@ export class Subscriber {
     this.apply(outcome)
   }
 
-  /** Applies another standing, or the end. */
+  /** Sends a `reset` for another standing, or ends the stream. */
   apply(outcome: Exclude<SubscriberOutcome, { readonly kind: 'on' }>): void {
     const { outbox } = this
     if (outcome.kind === 'reset') this.become(outcome)
@@ -185,8 +189,8 @@ export class Subscriber {
 export type SubscriberStanding = Pick<Subscriber, 'list' | 'caller' | 'version'>
 
 /**
- * The outcome for a subscriber: it gets events, perhaps as a caller whose claims read other documents; it restarts; or
- * it ends.
+ * The result of a page for a subscriber. `on`: it gets events, and continues as `as` if its claims come from other
+ * documents now. `reset`: it restarts with another standing. `over`: its stream ends.
  */
 export type SubscriberOutcome =
   | { readonly kind: 'on'; readonly texts: readonly Bytes[]; readonly as?: SubscriberStanding | undefined }

@@ -30,8 +30,8 @@ export interface LogPart {
 }
 
 /**
- * The steps of looking at a subscriber, and at one whose list is evaluated first, besides those that are counted
- * inside.
+ * The cost of one subscriber, in steps, if its list was already evaluated for another subscriber, and if it was not.
+ * Steps that are counted elsewhere are not included.
  */
 const STEPS_A_SUBSCRIBER = 30
 const STEPS_A_LIST = 200
@@ -61,8 +61,9 @@ async function writeEvent(
 }
 
 /**
- * Computes the outcomes of a part of the log for subscribers. Lists with equal keys are evaluated once, and their
- * subscribers get the same bytes. A subscriber whose standing changed within the part, or since, restarts after it.
+ * Computes the outcome of a part of the log for each subscriber. Lists with equal keys are evaluated once, and their
+ * subscribers get the same bytes. A subscriber whose standing changed within the part, or since, gets a `reset` for the
+ * end of the part.
  */
 export async function tellChanges(
   telling: EventSources,
@@ -74,7 +75,7 @@ export async function tellChanges(
   const events = new Map<string, readonly ListEvent[]>()
   const ofUsers = changesOfUsers(service, part.changes)
   const asked = new Map<Subscriber, Clues>()
-  // Each list usually ends within its own first slice; only all of them together may be long.
+  // The evaluation of one list usually fits into its first slice; only that of many lists takes long.
   const pace = createEachPace()
   for (const subscriber of subscribers) {
     const { list } = subscriber
@@ -107,7 +108,9 @@ export async function tellChanges(
   return outcomes
 }
 
-/** The changes of a list that depends on the time are evaluated one by one. */
+/**
+ * Computes the events of a list. If the list depends on the time, each change is evaluated at the time of the change.
+ */
 async function judge(
   { service }: EventSources,
   list: WatchedList,
@@ -123,7 +126,7 @@ async function judge(
   return events
 }
 
-/** The results before texts are written. */
+/** The events to send, before their texts are written. */
 interface PendingEvents {
   readonly asked: Iterable<Subscriber>
   readonly verdicts: ReadonlyMap<Subscriber, Verdict>
@@ -132,8 +135,8 @@ interface PendingEvents {
 }
 
 /**
- * Writes the texts of the lists of subscribers that continue, once per list, and returns them by its key. All events of
- * all lists at once would block the event loop for seconds.
+ * Writes the texts of events for all subscribers whose streams continue: once for each list. Returns them by the key of
+ * the list. Works in groups, because all events together would block the event loop for seconds.
  */
 async function writeTexts(
   telling: EventSources,
@@ -169,7 +172,10 @@ function* eventsToTell({
   }
 }
 
-/** The events whose ids are sealed together, a few milliseconds of work: the runtime seals them in the background. */
+/**
+ * The number of ids that are sealed in parallel, which takes a few milliseconds: the runtime seals them in the
+ * background.
+ */
 const SEALED_TOGETHER = 64
 
 function* inGroups<T>(all: Iterable<T>): Generator<readonly T[]> {
@@ -182,6 +188,6 @@ function* inGroups<T>(all: Iterable<T>): Generator<readonly T[]> {
   if (group.length > 0) yield group
 }
 
-/** The time of a change by the service's clock: the storage has its own. */
+/** Converts the time of a change from the clock of the storage to the clock of the service. */
 const timeIn = ({ service }: EventSources, { time }: Change): number =>
   service.now() - Math.max(0, Date.now() - time)

@@ -29,13 +29,13 @@ export interface Subscription {
   readonly client: string | undefined
   /** The id of the event after which the stream resumes. */
   readonly after: string | undefined
-  /** The query for an access. Throws `invalid_query`. */
+  /** Compiles the query for an access. Throws `invalid_query`. */
   readQuery(access: ReadAccess): LinkedQuery
   /** Asks the host again for the caller; absent if the host was not asked before. */
   readonly askHost: (() => Promise<KnownCaller | null>) | undefined
 }
 
-/** An access and a query, with its text. */
+/** An access, and the query that was compiled for it. */
 export interface LinkedReading {
   readonly access: ReadAccess
   readonly query: LinkedQuery
@@ -44,23 +44,23 @@ export interface LinkedReading {
 /** A list whose changes are streamed. Lists with equal keys have the same events. */
 export interface WatchedList {
   readonly collection: string
-  /** The list's rights and query. */
+  /** Identifies the collection, the query and the caller's rights, as text. */
   readonly key: string
   /** A hash of the key in 32 hexadecimal digits, stored in the ids of events. */
   readonly digest: string
   /**
-   * The state that the caller's rights depend on, and the requests of claims that depend on the time (CONTRACT.md §9,
-   * "Standing").
+   * Everything that the caller's rights depend on, as text, with the requests of claims that depend on the time
+   * (CONTRACT.md §9, "Standing").
    */
   readonly standing: string
   readonly claims: readonly WatchedClaim[]
   readonly isTimed: boolean
-  /** Access and query at a time in stored form. */
+  /** Returns the access and the query as of a time, which is given in stored form. */
   at(now: string): MaybePromise<LinkedReading>
 }
 
 /**
- * The list that a caller requests. Its claims are read now, except those that are known. Throws the errors that the
+ * Creates the list that a caller requests. Reads its claims now, except those in `known`. Throws the errors that the
  * list would throw: `unauthenticated`, `forbidden`, `invalid_query`.
  */
 export async function watchList(
@@ -81,7 +81,7 @@ export async function watchList(
   const { access, query } = present
   const timed = claims.filter((claim) => claim.isTimed)
   const isTimed = access.isTimed || timed.length > 0
-  // Only the last part can contain the separator.
+  // The key is unambiguous, because only its last part can contain the separator.
   const standing = askedOf(claims) + access.standing()
   const key = [collection.name, writeOthers(query.text), standing].join('\0')
   const readAt = async (now: string): Promise<LinkedReading> => {
@@ -116,7 +116,7 @@ export function hasStanding(
 const namesOf = (claims: readonly AskedClaim[]): string =>
   JSON.stringify(claims.map(({ claim }) => claim.name))
 
-/** The requests of claims that depend on the time: their values are not read before they are needed. */
+/** The requests of claims that depend on the time, as text. Their values are read only when they are needed. */
 function askedOf(claims: readonly AskedClaim[]): string {
   const timed = claims.filter(({ isTimed }) => isTimed)
   return timed.length === 0 ? '' : JSON.stringify(timed.map(({ asked }) => asked))

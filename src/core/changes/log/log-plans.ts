@@ -44,12 +44,16 @@ const drawKey = async (store: Store): Promise<Bytes> =>
 const HOUR = 3_600_000
 
 /**
- * Changes that a consumer has not handled are retained for 7 days plus a margin for clock differences: the consumer
- * itself logs what it skips. Processes without consumers use it too, because they also remove old changes.
+ * The milliseconds for which changes that a consumer has not handled are retained: 7 days, after which the consumer
+ * skips a change and logs that, plus a margin for clock differences. Processes without consumers use this value too,
+ * because they also remove old changes.
  */
 const KEEP_MARKED = (7 * 24 + 1) * HOUR
 
-/** The plans of the collections for the storage, with those that the log of their changes needs. */
+/**
+ * The storage plans of all collections. If changes are logged, the internal collections that the log needs are
+ * included.
+ */
 export function plansOf({ collections, log, limits }: ServicePlan): readonly CollectionPlan[] {
   const plans = Array.from(collections.values(), ({ storage }) => storage)
   if (!log) return plans

@@ -5,7 +5,7 @@ import type { ReadLog } from '../../request/store.js'
 import type { ChangePage } from '../../storage.js'
 import type { Logger } from '../../types/host.js'
 
-/** The size of one read of the log. */
+/** The most changes, and the most bytes, of one read of the log. */
 export const pageOfLog = () => ({ limit: 500, bytes: bounds.readBytes })
 
 /** The milliseconds that one read of the log waits for changes. */
@@ -20,12 +20,12 @@ const PAUSE = 1000
 interface ReaderOptions {
   readonly log: ReadLog
   readonly logger: Logger
-  /** Takes a page, and returns the position up to which it did; an error ends all streams. */
+  /** Processes a page. Returns the position up to which it was processed. An error ends all streams. */
   readonly take: (page: ChangePage) => Promise<string>
   readonly fail: () => void
 }
 
-/** Reads the log for all streams of a process, while there are streams. */
+/** Reads the log for all streams of a process, while any stream is open. */
 export class LogReader {
   readonly #options: ReaderOptions
   #position = ''
@@ -37,12 +37,12 @@ export class LogReader {
     this.#options = options
   }
 
-  /** The position after everything that was taken. */
+  /** The position after all changes that were processed. */
   get position(): string {
     return this.#position
   }
 
-  /** Begins at the end of the log, unless it already reads. */
+  /** Starts to read at the end of the log, unless it is reading already. */
   begin(): Promise<void> {
     this.#beginning ??= this.#begin()
     return this.#beginning
@@ -54,7 +54,7 @@ export class LogReader {
     this.#running = undefined
   }
 
-  /** Runs work while no page is taken, and no other such work runs. */
+  /** Runs work exclusively: no page is processed at the same time, and no other work of this kind runs. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work)
     this.#turn = turn.catch(() => {})
@@ -62,8 +62,8 @@ export class LogReader {
   }
 
   /**
-   * Takes all changes that are in the log now, within `alone`: the position at which a subscriber joins must not depend
-   * on when this process last read the log, because hidden changes may decide that.
+   * Processes all changes that are in the log now. Call it within `alone`. A subscriber must not join at the position
+   * of the last read of this process, because hidden changes may decide when that read was.
    */
   async takeAll(): Promise<void> {
     const { log, take, fail } = this.#options
@@ -103,7 +103,7 @@ export class LogReader {
         const from = this.#position
         const page = await log(from, { ...pageOfLog(), wait: WAIT, signal })
         await this.alone(async () => {
-          // `takeAll` may have taken it meanwhile for a new subscriber.
+          // `takeAll` may already have processed this page for a new subscriber.
           if (signal.aborted || from !== this.#position) return
           this.#position = page.changes.length > 0 || page.gap ? await take(page) : page.position
         })

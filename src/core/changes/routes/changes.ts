@@ -25,7 +25,7 @@ export const changes: Endpoint<'collection'> = {
       caller: call.caller,
       session: call.session,
       client: exchange.client(),
-      // A browser that reconnects sends the header, with the URL of the first request.
+      // A browser that reconnects repeats the URL of its first request, and sends this header with the newest id.
       after: exchange.header('last-event-id') || event,
       readQuery: (access) => exchange.readQuery(access),
       askHost,

@@ -12,8 +12,8 @@ import type { ClaimHistory, ClaimsAtWrite } from './claim-history.js'
 import { type AskedClaim, claimsToRead, type Sources, type WatchedClaim } from './watched-claims.js'
 
 /**
- * The current standing of a subscriber. If it is the same, `as` is set when its claims read other documents from now
- * on.
+ * The result of the check of a standing: the stream is over, or the standing is the same, or another. With `same`, `as`
+ * is set if the claims of the caller come from other documents now.
  */
 export type Verdict =
   | { readonly kind: 'over' }
@@ -49,7 +49,10 @@ export interface Clues {
 /** No changes are known; only time has passed. */
 export const NO_CLUES: Clues = { own: [], touched: [] }
 
-/** The requests of a user's claims after each change that was not evaluated yet. */
+/**
+ * The requests of the claims of a user after each change of the user document, without changes that were evaluated
+ * already.
+ */
 export function findAskings(
   { service }: Sources,
   { collection, version }: Pick<KnownStanding, 'collection' | 'version'>,
@@ -63,10 +66,12 @@ export function findAskings(
   })
 }
 
-/** Whether the values of a subscriber's claims are still current, because the log was read to its end. */
+/**
+ * Whether the known claims of a subscriber are current, because the log was read to its end without a change of them.
+ */
 export type IsKnown = (subscriber: Subscriber) => boolean
 
-/** The standing in a collection, and the version of the user document up to which it is known. */
+/** The standing in a collection, and the version of the user document for which it is known. */
 export interface KnownStanding extends Pick<Subscriber, 'list' | 'version'> {
   readonly collection: Collection
 }
@@ -77,7 +82,7 @@ export const knownOf = ({ subscription, list, version }: Subscriber): KnownStand
   version,
 })
 
-/** Whether changes of a user resulted in another standing than the known one, even briefly. */
+/** Whether some changes of the user document gave the user another standing than the known one, even briefly. */
 export function hasChanged(
   { service }: Sources,
   auth: AuthPlan,
@@ -89,12 +94,12 @@ export function hasChanged(
   return changes.some(({ before, after }) => !isSame(before) || !isSame(after))
 }
 
-/** The steps of checking a standing, besides those that are counted inside. */
+/** The cost of the check of one standing, in steps, without the steps that the check counts itself. */
 const STEPS_A_STANDING = 1000
 
 /**
- * Checks the current standing of subscribers, after everything that was read of the log, so that no event is sent with
- * outdated rights (CONTRACT.md §9, "Standing").
+ * Checks the current standing of subscribers. Call it after the log was read, so that no event is sent with outdated
+ * rights (CONTRACT.md §9, "Standing").
  */
 export async function checkStandings(
   sources: Sources,
@@ -111,7 +116,7 @@ export async function checkStandings(
     const { caller, subscription, list } = subscriber
     const known = isKnown(subscriber) ? list.claims : []
     const session = subscription.session && sessions?.get(subscription.session.id)
-    // A caller identified by the host stays the same until the host is asked again.
+    // A caller whom the host identifies stays the same until the host is asked again.
     if (!subscription.session && list.claims.length === 0) verdicts.set(subscriber, SAME)
     else if (subscription.session && !session) verdicts.set(subscriber, OVER)
     else if (session && accounts) {
@@ -126,7 +131,7 @@ export async function checkStandings(
   return verdicts
 }
 
-/** The current caller of a subscriber, and its known claims. */
+/** The current caller of a subscriber, and those claims of its list that need not be read again. */
 interface Present extends Pick<Subscriber, 'caller'> {
   readonly known: readonly WatchedClaim[]
 }
@@ -148,7 +153,8 @@ export async function checkStanding(
   if (list.key !== told.list.key) return another
   if (accounts && hasChanged(sources, accounts, told, own)) return another
   for (const history of touched) if (await history.wasAnother(sources)) return another
-  // After a part of the log the caller is the one as of that part: later changes are evaluated in their turn.
+  // If a part of the log was reviewed, the subscriber continues with the caller as of that part: later changes are
+  // evaluated when they are read.
   if (clues !== NO_CLUES) return { kind: 'same', as: await follow(sources, subscriber, own) }
   return asksSame(list.claims, told.list.claims) ? SAME : { kind: 'same', as: another.as }
 }
@@ -156,7 +162,10 @@ export async function checkStanding(
 const asksSame = (some: readonly AskedClaim[], others: readonly AskedClaim[]): boolean =>
   some.every(({ asked }, i) => asked === others[i]?.asked)
 
-/** A subscriber as of the last of some changes of the user document, if its claims read other documents since. */
+/**
+ * The state of a subscriber after the last of some changes of the user document; `undefined` if its claims still come
+ * from the same documents.
+ */
 async function follow(
   sources: Sources,
   { subscription, list, version }: Subscriber,
@@ -170,7 +179,7 @@ async function follow(
   return asksSame(present.claims, list.claims) ? undefined : { list: present, caller, version: last._version }
 }
 
-/** A list as another caller with the same standing requests it. */
+/** Creates the same list for another caller with the same standing. */
 export function listAs(
   sources: Sources,
   { subscription, list }: Pick<Subscriber, 'subscription' | 'list'>,
@@ -182,7 +191,7 @@ export function listAs(
   return watchList(sources, subscription, caller, known)
 }
 
-/** The list of a subscriber for another caller; `undefined` if it is now rejected. */
+/** The list of a subscriber for another caller; `undefined` if this caller may not read the list. */
 async function listFor(
   sources: Sources,
   { subscription }: Subscriber,

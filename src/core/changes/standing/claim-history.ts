@@ -13,30 +13,33 @@ import {
   type WatchedClaim,
 } from './watched-claims.js'
 
-/** A period in which a claim read the same documents, and the changes to those documents since. */
+/** A period in which a claim was read from the same documents, and all changes of these documents from its begin on. */
 interface ClaimPeriod {
   readonly asked: AskedClaim
-  /** The write that began it, by changing the caller; `undefined` for the first period. */
+  /** The write that began the period by changing the caller; `undefined` for the first period. */
   readonly write: number | undefined
   readonly touches: ClaimChange[]
-  /** The number of leading touches within the period itself; `undefined` while it lasts. */
+  /**
+   * The number of `touches` that belong to the period itself; `undefined` while the period lasts. The later touches are
+   * needed to undo them.
+   */
   counted: number | undefined
 }
 
-/** The most changes of a claim's request that are followed in a part of the log: each is evaluated separately. */
+/** The most periods of a claim that are followed in a part of the log, because each is evaluated separately. */
 const MAX_ERAS = 8
 
-/** The requests of claims after a write of their caller's document. */
+/** The requests of the claims of a caller after a write of the user document. */
 export interface ClaimsAtWrite {
   readonly write: number
   readonly claims: readonly AskedClaim[]
 }
 
-/** The requests of a claim over time, and the changes of a part of the log to the requested documents. */
+/** The past requests of a claim, and the changes of the requested documents in a part of the log. */
 export class ClaimHistory {
   readonly #watched: WatchedClaim
   readonly #eras: ClaimPeriod[]
-  /** The changes of requested documents; only for a claim that depends on the time. */
+  /** The changes in the collection of the claim. Only recorded for a claim that depends on the time. */
   readonly #changes: Change[] = []
   #position = ''
 
@@ -45,12 +48,14 @@ export class ClaimHistory {
     this.#eras = [{ asked: watched, write: undefined, touches: [], counted: undefined }]
   }
 
-  /** Whether the value of the claim may have changed by what was read. */
+  /** Whether the changes that were read may have changed the value of the claim. */
   get isTouched(): boolean {
     return this.#eras.some(({ write, touches }) => write !== undefined || touches.length > 0)
   }
 
-  /** Reads on in the log, with the requests of the caller's claims after some writes. */
+  /**
+   * Reviews the next part of the log. `askings` are the requests of the claims of the caller after some of its writes.
+   */
   async read(
     sources: Pick<Sources, 'service'>,
     { changes, position }: Pick<ChangePage, 'changes' | 'position'>,
@@ -85,9 +90,9 @@ export class ClaimHistory {
   }
 
   /**
-   * Whether the value of the claim differed after some write of what was read, even if it is now the same. Past values
-   * are computed from the current documents, by undoing later writes one by one. If the request changed too often, the
-   * claim counts as changed.
+   * Whether the claim had another value after some write that was reviewed, even if it has the known value again.
+   * Computes past values from the current documents, by undoing later writes one by one. Returns true if the request of
+   * the claim changed too often.
    */
   async wasAnother(sources: Sources): Promise<boolean> {
     if (this.#isTooOften) return true
@@ -96,7 +101,7 @@ export class ClaimHistory {
     for (const { asked, write, touches, counted = touches.length } of this.#eras) {
       const filter = asked.filterAt('')
       if (!filter && values) return true
-      // The known values may have been read after the touches, so the state before them counts, too.
+      // The known values may have been read after the touches, so the state before the touches is compared too.
       const countsBefore = touches[0]?.write !== write
       const isOther: IsOther = (past, isBefore) => (!isBefore || countsBefore) && !isSame(past, values)
       const history = { touches, counted, position: this.#position, filter, countsBefore }
@@ -105,7 +110,10 @@ export class ClaimHistory {
     return false
   }
 
-  /** A change by time alone does not count: a write is compared with the state right before it. */
+  /**
+   * The same for a claim that depends on the time. The passing of time is no change, so each write is compared with the
+   * state right before it.
+   */
   async #wasAnotherInTime(sources: Sources): Promise<boolean> {
     const [watched, position] = [this.#watched, this.#position]
     for (const write of new Set(this.#eras.flatMap(({ touches }) => touches.map((touch) => touch.write)))) {
@@ -125,7 +133,10 @@ export class ClaimHistory {
   }
 }
 
-/** Finds the effects of changes on the documents of a claim, each as of its time. */
+/**
+ * Finds the changes that affect the documents of a claim. A claim that depends on the time is evaluated at the time of
+ * each change.
+ */
 async function touchesOf(
   { service }: Pick<Sources, 'service'>,
   watched: AskedClaim,
@@ -141,24 +152,30 @@ async function touchesOf(
   return found
 }
 
-/** Decides on the values of a claim after a write, or before the first of those that count. */
+/**
+ * Whether these values of a claim count as another value. They are the values after a write or, with `isBefore`, before
+ * the first write.
+ */
 type IsOther = (values: ClaimValues, isBefore: boolean) => boolean
 
 interface History {
   readonly filter: Filter | undefined
   readonly touches: readonly ClaimChange[]
-  /** The number of leading touches of writes that count. */
+  /** The number of `touches` whose states are compared. The later touches are only undone. */
   readonly counted: number
-  /** Whether the state before all of them counts. */
+  /** Whether the state before all touches is compared too. */
   readonly countsBefore: boolean
   /** The position in the log after the touches. */
   readonly position: string
 }
 
-/** The number of documents read beyond those that count: some of them may be written meanwhile. */
+/**
+ * The number of documents that are read in addition to the needed ones, because some documents may be written during
+ * the read.
+ */
 const SPARE = 100
 
-/** Reads the current documents, and the changes to them since. */
+/** Reads the current documents and the changes since, and compares past states of the claim by `isOther`. */
 async function lookBack(
   sources: Sources,
   watched: AskedClaim,
@@ -170,16 +187,16 @@ async function lookBack(
   for (let spare = SPARE; ; spare *= 10) {
     const most = MAX_CLAIMED + touches.length + spare
     const oldest = await readOldest({ reader, claim: watched.claim, filter, most })
-    // Read after the documents: it contains every write before that.
+    // Read after the documents, so it contains every write that the documents contain.
     const since = await readSince(sources, watched, filter, position)
     if (!since) return true
-    // Enough of the untouched documents are known.
+    // Enough of the documents that did not change are known.
     if (oldest.isAll || since.length <= spare)
       return runSliced((slice) => takeBack(oldest, [...touches, ...since], { counted, isOther }, slice))
   }
 }
 
-/** The changes to the documents after a position of the log; `undefined` if that is no longer retained. */
+/** The changes of the documents after a position in the log; `undefined` if they are no longer retained. */
 async function readSince(
   { log }: Sources,
   watched: AskedClaim,
@@ -196,7 +213,7 @@ async function readSince(
   return touches
 }
 
-/** Whether the values of a claim differ in one of the states, from the last to the first. */
+/** Undoes the touches, from the last to the first. Whether `isOther` is true for one of the states in between. */
 function* takeBack(
   { claimed, isAll }: Oldest,
   touches: readonly ClaimChange[],
@@ -213,7 +230,7 @@ function* takeBack(
     const touch = touches[i]
     if (!touch) continue
     const { write, id, before } = touch
-    // Between two changes of one write there is no visible state.
+    // No state is visible between two changes of one write.
     if (i < counted && touches[i + 1]?.write !== write && isOther(values(), false)) return true
     if (before) present.set(id, before)
     else present.delete(id)

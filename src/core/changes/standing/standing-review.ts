@@ -28,7 +28,7 @@ export class StandingReview {
     return this.#own.length > 0 || this.#histories.some(({ isTouched }) => isTouched)
   }
 
-  /** Reads on, with the changes of user documents by `_id`. */
+  /** Reviews the next page. `ofUsers` has the changes of user documents by `_id`. */
   async read(
     sources: Sources,
     page: Pick<ChangePage, 'changes' | 'position'>,

@@ -10,29 +10,35 @@ import type { ReadLog, Store } from '../../request/store.js'
 import type { Slice, Sliced } from '../../slices.js'
 import type { Change, StoredDocument } from '../../storage.js'
 
-/** The sources that decide what a subscriber may see. */
+/** The dependencies of everything that decides which documents a subscriber may see. */
 export interface Sources {
   readonly service: Service
   readonly store: Store
   readonly log: ReadLog
 }
 
-/** A claim that read rules use, with its request for one caller. */
+/** A claim that read rules use, and the request for its documents by one caller. */
 export interface AskedClaim {
   readonly claim: Claim
-  /** The filter of its documents, at a time in stored form; `undefined` if the caller lacks it. */
+  /**
+   * The filter of the documents of the claim, at a time in stored form; `undefined` if the caller lacks a variable of
+   * it.
+   */
   filterAt(now: string): Filter | undefined
-  /** The same as text, independent of the time. */
+  /** The filter as text, independent of the time. */
   readonly asked: string
   readonly isTimed: boolean
 }
 
-/** The same with its values, sorted independent of document ages; `undefined` for one that depends on the time. */
+/**
+ * A claim with its values. They are sorted, so that they do not depend on the age of documents; `undefined` for a claim
+ * that depends on the time.
+ */
 export interface WatchedClaim extends AskedClaim {
   readonly values: ClaimValues | undefined
 }
 
-/** A placeholder for any time. */
+/** Stands for any time. */
 const SOME_TIME = '2026-01-01T00:00:00.000Z'
 
 /** The claims of the rules that let a caller read a collection. */
@@ -79,7 +85,9 @@ export async function readClaims(
 const sort = (read: ClaimValues | undefined): ClaimValues | undefined =>
   read && { values: [...read.values].sort(), isWhole: read.isWhole }
 
-/** Claims in the form that rules use. Those that depend on the time are absent, unless `timed` has them. */
+/**
+ * Converts claims to the form that rules use. Claims that depend on the time have no values, unless `timed` has them.
+ */
 export function holdClaims(
   { plan }: Pick<Service, 'plan'>,
   watched: readonly WatchedClaim[],
@@ -91,7 +99,7 @@ export function holdClaims(
   return held
 }
 
-/** Reads the claims that depend on the time, at a time in stored form. */
+/** Reads those claims that depend on the time, as of a time in stored form. */
 export async function readTimed(
   { service, store }: Sources,
   caller: KnownCaller | null,
@@ -112,7 +120,7 @@ export async function readTimed(
   return values
 }
 
-/** The effect of a write on a document of a claim. */
+/** The effect of a write on one document of a claim. */
 export interface ClaimChange {
   readonly write: number
   readonly id: string
@@ -120,7 +128,7 @@ export interface ClaimChange {
   readonly after: Claimed | undefined
 }
 
-/** Finds the changes that may change the value of a claim, that is those that change a value or its order. */
+/** Finds the changes that may change the value of a claim: those that change a value, or the order of the values. */
 export function* findTouches(
   { claim }: Pick<AskedClaim, 'claim'>,
   filter: Filter | undefined,

@@ -8,7 +8,10 @@ export interface BoundedMap<K, V> {
   size(): number
 }
 
-/** Creates a cache of at most `size` entries. With `sizeOf`, `size` limits the sum of their sizes. */
+/**
+ * Creates a cache of at most `size` entries. With `sizeOf`, `size` is the limit for the sum of the sizes of all
+ * entries.
+ */
 export function createBoundedMap<K, V>(
   cache: Cache,
   size: number,
@@ -26,7 +29,7 @@ export function createBoundedMap<K, V>(
       if (!cache.isOn) return undefined
       const value = entries.get(key)
       if (value !== undefined && key !== newest) {
-        // A map keeps the order of insertion: an entry that is inserted again is the newest.
+        // A map keeps the order of insertion: an entry that is removed and inserted again is the newest.
         entries.delete(key)
         entries.set(key, value)
         newest = key

@@ -1,4 +1,4 @@
-/** A cache, and whether it is in use. */
+/** The switch of a cache. */
 export interface Cache {
   isOn: boolean
 }
@@ -6,8 +6,8 @@ export interface Cache {
 const on = (): Cache => ({ isOn: true })
 
 /**
- * All caches of services and adapters, by content. No cache changes a response: tests switch them off, one by one or
- * all together, and compare.
+ * The switches of all caches of services and adapters, named by their content. No cache changes a response: tests
+ * switch caches off, one by one or all together, and compare.
  */
 export const CACHES = {
   accesses: on(),

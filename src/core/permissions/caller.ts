@@ -9,23 +9,23 @@ export interface KnownCaller {
   readonly fields: JsonObject
 }
 
-/** The caller that a host names. */
+/** Converts the caller that a host identified. */
 export const fromHost = (caller: Caller): KnownCaller => ({
   id: caller.id,
   roles: caller.roles ?? [],
   fields: { ...caller, _id: caller.id },
 })
 
-/** Gives the time in stored form. */
+/** Returns the current time in stored form. */
 export type Clock = () => string
 
-/** The caller of a request, and the values that the variables of the configuration have for it. */
+/** The caller of a request, and the values that variables in rules have for this caller. */
 export interface BoundCaller {
   readonly caller: KnownCaller | null
   readonly binding: Binding
 }
 
-/** Binds the variables. The time is read once, when it is first needed. */
+/** Binds the variables of rules to the values of a caller. The time is read once, when it is first needed. */
 export const bindVariables = (
   caller: KnownCaller | null,
   clock: Clock,

@@ -6,18 +6,21 @@ export type RuleOperation = 'create' | 'read' | 'update' | 'delete'
 /** All operations. */
 export const OPERATIONS: readonly RuleOperation[] = ['create', 'read', 'update', 'delete']
 
-/** The subject of all callers. This and the next two are not roles: a role with such a name is ignored. */
+/** The subject of all callers. This subject and the next two are not roles: a role of the same name has no effect. */
 export const EVERYONE = '*'
 /** The subject of callers who are signed in. */
 export const SIGNED_IN = 'user'
-/** The subject of the caller who created a document. */
+/** The subject of callers for the documents that they created. */
 export const OWNER = 'owner'
 
 /** Whether a subject is a role. */
 export const isRole = (subject: string): boolean =>
   subject !== EVERYONE && subject !== SIGNED_IN && subject !== OWNER
 
-/** The top-level properties that a rule covers: the picked ones (`null`: all), without the omitted ones. */
+/**
+ * The top-level properties that a rule covers: the picked ones without the omitted ones. If `pick` is `null`, all
+ * properties are picked.
+ */
 export interface PropertySet {
   readonly pick: ReadonlySet<string> | null
   readonly omit: ReadonlySet<string>
@@ -34,11 +37,11 @@ export const includesProperty = ({ pick, omit }: PropertySet, name: string): boo
 export interface Rule {
   readonly subject: string
   readonly properties: PropertySet
-  /** Must hold for the stored document. */
+  /** A condition on the stored document. */
   readonly where: Where
-  /** Must hold for the document as it would be stored. */
+  /** A condition on the document as it would be stored. */
   readonly check: Where
-  /** Values that replace those of the body; variables in them stand for the caller's own values. */
+  /** Values that replace those of the body. Variables in them stand for values of the caller. */
   readonly set: ReadonlyMap<string, unknown>
   /** Whether the rule accepts the field that holds the role. */
   readonly acceptsRole: boolean
@@ -46,7 +49,10 @@ export interface Rule {
   readonly claims: readonly string[]
 }
 
-/** For each operation, the subjects that mention it, in the configured order; `null` if they deny it. */
+/**
+ * For each operation, the rules of the subjects that the configuration mentions, in its order; `null` if it denies the
+ * operation to the subject.
+ */
 export type CompiledPermissions = {
   readonly [operation in RuleOperation]: ReadonlyMap<string, Rule | null>
 }

@@ -10,30 +10,33 @@ export interface KeptText {
   etag?: string
 }
 
-/** The most bytes that a service caches. Beyond that, it evicts everything. */
+/** The most bytes that a service caches. If they are exceeded, all texts are evicted. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** The overhead in bytes of a text, and of a function that writes texts. */
+/** The overhead in bytes of each text, and of each function that writes texts. */
 const OVERHEAD = { text: 256, write: 2048 }
 
-/** A longer text is not cached: a few would fill the cache, and copying one costs nearly as much as writing it. */
+/**
+ * The longest text that is cached. A few longer ones would fill the cache, and copying them costs nearly as much as
+ * writing them.
+ */
 const MAX_TEXT = 64 * 1024
 
-/** Texts share blocks: a buffer for each would cost more than the text. */
+/** The size of a block of memory, which many texts share: a buffer for each text would cost more than the text. */
 const BLOCK = 4 * MAX_TEXT
 
 /**
- * The text of a document, written or from the cache; `undefined` for a document that is not frozen. Takes the steps
- * of writing it from `slice`.
+ * Returns the text of a document, from the cache if possible; `undefined` for a document that is not frozen. Subtracts
+ * the steps of writing a text from `slice`.
  */
 export type FindText = (document: StoredDocument, slice: Slice) => KeptText | undefined
 
-/** Creates the cache of the texts of one `write` function. */
+/** Creates the cache for the texts that one `write` function writes. */
 export type KeepTexts = (write: (document: StoredDocument) => string) => FindText
 
 /**
- * Caches the texts of frozen documents, which storage returns repeatedly.
- * Writing a text costs much more than copying its bytes.
+ * Creates the cache for the texts of frozen documents, which storage returns repeatedly. Writing a text costs much more
+ * than copying its bytes.
  */
 export function createTextStore(): KeepTexts {
   const forgetting = new Set<() => void>()

@@ -12,15 +12,15 @@ import { includesProperty, type PropertySet, type Rule } from './grants.js'
 import type { KeptText } from './kept-texts.js'
 import type { FindView, Show, View } from './views.js'
 
-/** Restricts a requested filter to the allowed documents. */
+/** Restricts a requested filter to the documents that the caller may read. */
 type Restrict = (asked: Filter) => Filter
 
 /**
- * Creates the restriction to the documents that rules allow. The conditions of rules come before those of the query:
- * the time that a hidden document takes must not reveal its content.
+ * Creates the restriction to the documents that rules allow. The conditions of the rules come before those of the
+ * query: the evaluation time of a condition of the query must not reveal the content of a hidden document.
  */
 function createRestriction(allowed: Filter): Restrict {
-  // Compiled queries are cached, so the same filters come again.
+  // Compiled queries are cached, so the same filter objects are restricted again.
   const known = new WeakMap<Filter, Filter>()
   return (asked) => {
     const kept = CACHES.restrictions.isOn && known.get(asked)
@@ -31,7 +31,7 @@ function createRestriction(allowed: Filter): Restrict {
   }
 }
 
-/** Patterns are evaluated last because they cost most. */
+/** Moves patterns to the end, because their evaluation costs most. */
 function putPatternsLast(filter: Filter): Filter {
   if (filter.kind !== 'and' || !filter.filters.some(hasPattern)) return filter
   const costly = filter.filters.filter(hasPattern)
@@ -46,9 +46,9 @@ export interface AccessibleCollection {
 }
 
 /**
- * The read access of one caller to a collection: the only source of the documents and fields in any answer.
- * `restrict` narrows filters for storage, queries are compiled against the access as their `Readable`, and `show` prepares
- * documents for answers.
+ * The read access of one caller to a collection: no document or field is in any answer unless an access allows it.
+ * Queries are compiled for an access (as their `Readable`), `restrict` narrows their filters for storage, and `show`
+ * prepares documents for answers.
  */
 export interface ReadAccess extends Readable {
   /** The collection in storage. */
@@ -58,20 +58,21 @@ export interface ReadAccess extends Readable {
   /** Whether the caller may read this document at all. */
   isReadable(document: StoredDocument): boolean
   /**
-   * A readable document with the fields that the caller may read, or the wanted ones, in the order of CONTRACT.md §1.
+   * Returns a readable document with the fields that the caller may read, or with the wanted ones of them, in the order
+   * of CONTRACT.md §1.
    */
   readonly show: Show
-  /** The same as JSON text. */
+  /** Returns the shown document as JSON text. */
   write(document: StoredDocument): string
   /**
-   * The same in bytes, which are cached; `undefined` for a document that is not frozen. Takes the steps of
-   * writing them from `slice`.
+   * Returns the shown document as JSON text in bytes, which are cached; `undefined` for a document that is not frozen.
+   * Subtracts the steps of writing the text from `slice`.
    */
   keep(document: StoredDocument, slice: Slice): KeptText | undefined
-  /** Whether the caller may read a top-level name of a readable document; the document need not have it. */
+  /** Whether the caller may read a top-level property of a readable document, even if the document does not have it. */
   isShown(document: StoredDocument, name: string): boolean
   /**
-   * Everything that the access depends on except the time, as text: the rules that apply, the values of their
+   * Everything that the access depends on, except the time, as text: the rules that apply, and the values of their
    * variables.
    */
   standing(): string
@@ -79,7 +80,7 @@ export interface ReadAccess extends Readable {
   readonly isTimed: boolean
 }
 
-/** A rule, and the documents that it holds for with one caller. */
+/** A rule, and the filter of the documents to which it applies for one caller. */
 export interface BoundRule {
   readonly rule: Rule
   readonly where: Filter
@@ -94,7 +95,7 @@ interface AccessParts {
   readonly writeStanding: () => string
 }
 
-/** Compiles the access of a caller to whom some rules apply. */
+/** Compiles the access of a caller from the rules that apply to the caller. */
 export function compileAccess(
   collection: AccessibleCollection,
   { rules, findView, key, writeStanding }: AccessParts,
@@ -150,7 +151,7 @@ function createNames(fields: ReadonlyMap<string, Field>, isShown: (path: string)
   }
 }
 
-/** The names that some rules show; the values of their variables do not matter for that. */
+/** The names of the fields that some rules show. This does not depend on the values of variables. */
 export const namesOf = (
   { paths }: Pick<AccessibleCollection, 'paths'>,
   rules: readonly Rule[],
@@ -168,13 +169,13 @@ const topOf = (path: string): string => {
 const compileWhere = (where: Filter): Predicate => (isEverything(where) ? () => true : compileFilter(where))
 
 /**
- * Adds by AND that one of `rules` applies: elsewhere the field is hidden, and the condition is false as for a missing
- * value.
+ * Adds the condition that one of `rules` applies to the document. In all other documents the field is hidden, so a
+ * condition on it is false, as for a missing value.
  */
 const guardFilter = (rules: readonly BoundRule[], filter: Filter): Filter =>
   and([or(rules.map(({ where }) => where)), filter])
 
-/** Compiles the view of a document: that of the rules whose condition it meets. */
+/** Compiles the choice of the view of a document: the view of all rules whose condition is true for the document. */
 function compileViewOf(rules: readonly BoundRule[], findView: FindView): (document: StoredDocument) => View {
   const [first] = rules
   if (first && rules.every(({ rule }) => isSame(rule.properties, first.rule.properties))) {

@@ -26,11 +26,14 @@ import {
 } from './read-access.js'
 import { createViews, keyOf, type ShownCollection } from './views.js'
 
-/** The values of variables as text; variables without a value are left out. */
+/** Writes the values of variables as text. A variable without a value is written as `null`. */
 export const writeValues = (variables: readonly string[], binding: Binding): string =>
   `[${variables.map((variable) => writeVariable(variable, binding)).join()}]`
 
-/** The value of a variable as text. An incomplete claim differs from a complete one with the same values. */
+/**
+ * Writes the value of a variable as text. An incomplete claim has another text than a complete claim with the same
+ * values.
+ */
 function writeVariable(variable: string, binding: Binding): string {
   const bound = bindValue(variable, binding)
   if (bound) return writeValue(bound.value ?? null)
@@ -38,11 +41,14 @@ function writeVariable(variable: string, binding: Binding): string {
   return some ? `${writeValue(some.value)}~` : 'null'
 }
 
-/** A value as text. An object is never compared: one of a host may have a `toJSON` that imitates another value. */
+/**
+ * Writes a value as text. Rules never compare objects, so all objects have the same text; a `toJSON` of a host cannot
+ * make one look like another value.
+ */
 const writeValue = (value: unknown): string =>
   Array.isArray(value) ? `[${value.map(writeValue).join()}]` : isObject(value) ? '{}' : JSON.stringify(value)
 
-/** Whether a set includes all that another one includes. */
+/** Whether set `a` includes every property that set `b` includes. */
 export function covers(a: PropertySet, b: PropertySet): boolean {
   if (a.pick === null) return [...a.omit].every((name) => !includesProperty(b, name))
   return (
@@ -53,8 +59,8 @@ export function covers(a: PropertySet, b: PropertySet): boolean {
 const usesClaims = ({ claims }: Rule): boolean => claims.length > 0
 
 /**
- * The read rules that decide. A rule without claims that holds for every document and shows as much makes a rule with
- * claims redundant: its claims need not be read.
+ * Selects the read rules that need to be evaluated. A rule with claims is redundant if a rule without claims applies to
+ * every document and shows at least the same properties: then the claims need not be read.
  */
 function selectDeciding(rules: readonly Rule[]): readonly Rule[] {
   if (!rules.some(usesClaims)) return rules
@@ -66,17 +72,18 @@ function selectDeciding(rules: readonly Rule[]): readonly Rule[] {
   )
 }
 
-/** The rules that decide about a document before claims are read. */
+/** The rules that can be evaluated before any claims are read. */
 interface ClaimlessRules {
   /** The rules without claims. */
   readonly free: readonly Rule[]
   /**
-   * Those rules without claims that show as much as each rule with claims: if one of these holds, claims add nothing.
+   * Those rules without claims that show at least as much as every rule with claims. If one of them applies to a
+   * document, claims cannot show more of it.
    */
   readonly covering: readonly Rule[]
 }
 
-/** Divides the deciding rules; `covering` is empty if no rule uses claims. */
+/** Selects the rules without claims. `covering` is empty if no rule uses claims. */
 export function selectUndemanding(rules: readonly Rule[]): ClaimlessRules {
   const free = rules.filter((rule) => !usesClaims(rule))
   const demanding = rules.filter(usesClaims)
@@ -88,34 +95,37 @@ export function selectUndemanding(rules: readonly Rule[]): ClaimlessRules {
 
 export type { ReadAccess } from './read-access.js'
 
-/** The parts of a collection that a gate needs. */
+/** The parts of a collection that a read gate needs. */
 export interface GatedCollection extends AccessibleCollection, ShownCollection {
   readonly permissions: CompiledPermissions
 }
 
-/** Gives a caller's access, or `null` if no grant mentions the caller. Default: by all rules. */
+/**
+ * Returns the access of a caller, or `null` if no rule applies to the caller. `by` selects some of the rules without
+ * claims. Default: all rules.
+ */
 export type ReadGate = (asking: BoundCaller, by?: keyof ClaimlessRules) => ReadAccess | null
 
-/** The state that the gates of a service share. */
+/** The state that all read gates of a service share. */
 export interface GateOptions {
   readonly keepTexts: KeepTexts
-  /** Gives each access another key. */
+  /** Returns a new key for each access. */
   readonly createKey: () => number
 }
 
-/** The rules of callers with the same subjects. */
+/** The rules that apply to all callers with the same subjects. */
 interface CallerRules {
-  /** The cache key of the rules. */
+  /** Identifies these rules among those of the collection. */
   readonly key: string
   readonly rules: readonly Rule[]
   readonly undemanding: ClaimlessRules
-  /** The variables of the caller that the rules depend on. */
+  /** The variables in these rules, except `$now`. */
   readonly variables: readonly string[]
-  /** Whether the rules also depend on the time. */
+  /** Whether these rules contain `$now`. */
   readonly isTimed: boolean
 }
 
-/** The most cached sets of subjects: callers may have any combination of roles. */
+/** The most sets of rules that are cached: callers may have any combination of roles. */
 const MAX_STANDINGS = 256
 
 interface CachedAccess {
@@ -125,12 +135,13 @@ interface CachedAccess {
 
 /** The size of the cache of accesses, in UTF-16 units of their keys. */
 const MAX_ACCESSES = 512 * 1024
-/** The overhead of an access, in the same unit. */
+/** The size of an access in addition to its key, in the same unit. */
 const OVERHEAD = 1024
 
 /**
- * Resolves the right to read (CONTRACT.md §5): grants add up. Accesses are cached, for several requests of one caller
- * and for callers with the same rights; the texts of documents are cached by the fields that they show.
+ * Creates the read gate of a collection (CONTRACT.md §5): a caller may read everything that any rule allows. Accesses
+ * are cached, because a caller sends several requests and many callers have the same rights. The texts of documents are
+ * cached by the fields that they show.
  */
 export function createReadGate(collection: GatedCollection, options: GateOptions): ReadGate {
   const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
@@ -189,17 +200,17 @@ function createStanding(key: string, rules: readonly Rule[]): CallerRules {
   }
 }
 
-/** The rules that let a caller read something. */
+/** Selects the read rules that apply to a caller. */
 export const selectReadRules = ({ read }: CompiledPermissions, caller: KnownCaller | null): readonly Rule[] =>
   [...read.values()].filter((rule) => rule !== null).filter(({ subject }) => appliesTo(subject, caller))
 
-/** The deciding rules among them: the claims of the others need not be read. */
+/** Selects those read rules of a caller that need to be evaluated. The claims of all others need not be read. */
 export const selectDecidingRules = (
   permissions: CompiledPermissions,
   caller: KnownCaller | null,
 ): readonly Rule[] => selectDeciding(selectReadRules(permissions, caller))
 
-/** The names that a caller may read of a collection; `null` for none. */
+/** Selects the names of the fields that a caller may read in a collection; `null` if no rule applies to the caller. */
 export function selectNames(collection: GatedCollection, caller: KnownCaller | null): ReadableNames | null {
   const rules = selectReadRules(collection.permissions, caller)
   return rules.length > 0 ? namesOf(collection, rules) : null
@@ -208,14 +219,17 @@ export function selectNames(collection: GatedCollection, caller: KnownCaller | n
 const writeStanding = ({ key, variables }: CallerRules, binding: Binding): string =>
   variables.length === 0 ? key : key + writeValues(variables, binding)
 
-/** Whether a subject includes a caller; `owner` includes every signed-in caller, for their own documents. */
+/**
+ * Whether a subject includes a caller. `owner` includes every signed-in caller, because each can have created
+ * documents.
+ */
 export function appliesTo(subject: string, caller: KnownCaller | null): boolean {
   if (subject === EVERYONE) return true
   if (caller === null) return false
   return subject === SIGNED_IN || subject === OWNER || caller.roles.includes(subject)
 }
 
-/** A rule's condition for a caller; under `owner` it holds only for documents that the caller created. */
+/** Binds the condition of a rule to a caller. A rule of `owner` applies only to documents that the caller created. */
 function bindRuleWhere(rule: Rule, { caller, binding }: BoundCaller): Filter {
   const where = bindWhere(rule.where, binding)
   if (rule.subject !== OWNER) return where

@@ -3,7 +3,7 @@ import type { BoundCaller } from './caller.js'
 import type { Rule, RuleOperation } from './grants.js'
 import type { KeptProperties } from './write-rules.js'
 
-/** The rules under which a caller may try an operation. */
+/** The rules under which a caller may attempt an operation. */
 export interface Permitted {
   readonly operation: RuleOperation
   readonly collection: string
@@ -27,10 +27,10 @@ export interface RuleOutcome {
  * `undefined`, and nothing is recorded.
  */
 export interface Trace {
-  /** A caller requests an operation; without rules, it is denied. */
+  /** Called when a caller requests an operation. Without rules, the operation is denied. */
   permits(asking: BoundCaller, permitted: Permitted): void
-  /** The write will be attempted under these rules, in this order. */
+  /** Called before a write is attempted under these rules, in this order. */
   tries(asking: BoundCaller, body: JsonObject, attempts: readonly Attempted[]): void
-  /** The write was attempted under one of them. */
+  /** Called after the write was attempted under one of these rules. */
   tried(attempted: Attempted, outcome: RuleOutcome): void
 }

@@ -17,7 +17,7 @@ export interface ShownCollection {
   readonly additionalProperties: boolean
 }
 
-/** Shows a document, or those of its properties whose names are wanted, with `_id`. */
+/** Returns a document as it is shown, with `_id`. With `wanted`, only these of its properties. */
 export type Show = (document: StoredDocument, wanted?: Names) => Document
 
 /** Names of properties. */
@@ -25,24 +25,24 @@ interface Names {
   has(name: string): boolean
 }
 
-/** The part of a document that its matching rules show. */
+/** The part of a document that the matching rules show. */
 export interface View {
   readonly includes: (name: string) => boolean
   readonly show: Show
   readonly keep: FindText
 }
 
-/** Gives the view of the rules that match a document. */
+/** Returns the view of the rules that match a document. */
 export type FindView = (matching: readonly Rule[]) => View
 
-/** A key for the rules that are chosen among `rules`. */
+/** Identifies the rules `chosen` among `rules`. */
 export const keyOf = (rules: readonly Rule[], chosen: readonly Rule[]): string =>
   rules.map((rule) => (chosen.includes(rule) ? '1' : '0')).join('')
 
-/** The most cached views: documents may match any combination of rules. */
+/** The most views that are cached: documents may match any combination of rules. */
 const MAX_VIEWS = 1024
 
-/** Creates the views of a collection: one for each set of `rules` that a document matches, on first use. */
+/** Creates the views of a collection: one for each set of matching rules, when it is first needed. */
 export function createViews(
   collection: ShownCollection,
   rules: readonly Rule[],
@@ -67,7 +67,7 @@ function compileShape(collection: ShownCollection, isShown: (name: string) => bo
   const system = SYSTEM_FIELD_PLANS.map(({ name }) => name).filter((name) => name !== '_id' && isShown(name))
   const known = new Set(collection.fields.map(({ name }) => name))
   return (document, wanted) => {
-    // Names are validated, so none is `__proto__`: assignment defines an own property.
+    // Names are validated, so none is `__proto__`, and an assignment defines an own property.
     const shown: { _id: string; [name: string]: unknown } = { _id: document._id }
     for (const field of declared) {
       if (!Object.hasOwn(document, field.name) || wanted?.has(field.name) === false) continue
@@ -87,7 +87,9 @@ function compileShape(collection: ShownCollection, isShown: (name: string) => bo
   }
 }
 
-/** Hides undeclared properties inside an object too. A stored value of another type is shown as it is. */
+/**
+ * Hides undeclared properties inside an object too. A stored value of another type than its field is shown as it is.
+ */
 function showValue(field: Field, value: unknown): unknown {
   if (field.type === 'object' && isObject(value)) return showProperties(field.properties, value)
   if (typeof value !== 'object') return value

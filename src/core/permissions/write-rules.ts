@@ -8,11 +8,11 @@ import type { JsonObject } from '../types.js'
 import type { BoundCaller, KnownCaller } from './caller.js'
 import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from './grants.js'
 
-/** Decides for one caller whether the conditions of rules hold for documents. */
+/** Evaluates the conditions of rules for one caller. */
 export interface RuleJudge {
-  /** Whether the rule's `where` holds for a stored document. */
+  /** Whether `where` of a rule is true for a stored document. */
   appliesTo(rule: Rule, stored: StoredDocument): boolean
-  /** Whether the rule's `check` holds for a document as it would be stored. */
+  /** Whether `check` of a rule is true for a document as it would be stored. */
   admits(rule: Rule, document: JsonObject): boolean
 }
 
@@ -41,8 +41,8 @@ const isCreator = ({ caller }: BoundCaller, stored: StoredDocument): boolean =>
 const MAX_NAMES = 20
 
 /**
- * The dropped properties of a body that an answer names (CONTRACT.md §7): valid field names and system
- * fields. The list depends only on the body and the rule that ran.
+ * Lists the dropped properties of a body that an answer names (CONTRACT.md §7): those whose names are valid field names
+ * or system fields. The list depends only on the body and the rule that ran.
  */
 export const listIgnored = (body: JsonObject, kept: JsonObject): readonly string[] =>
   body === kept
@@ -55,7 +55,7 @@ export const listIgnored = (body: JsonObject, kept: JsonObject): readonly string
 
 const NONE: readonly string[] = []
 
-/** The first names, sorted, each once. A body may hold too many to sort them all. */
+/** Returns the first names in sorted order, each once. Does not sort all names, because a body may have too many. */
 export function firstNames(names: Iterable<string>): readonly string[] {
   const first: string[] = []
   for (const name of names) {
@@ -68,9 +68,9 @@ export function firstNames(names: Iterable<string>): readonly string[] {
 }
 
 /**
- * The rules under which a caller may try an operation, in the order of CONTRACT.md §5: the caller's roles
- * decide if one of them mentions the operation, else `user`, else `*`; `owner` comes last. Without rules, the operation
- * is denied.
+ * Selects the rules under which a caller may attempt an operation, in the order of CONTRACT.md §5. If one of the roles
+ * of the caller mentions the operation, the roles decide; if none does, `user` decides; if that does not mention it,
+ * `*` decides. `owner` comes last. Without rules, the operation is denied.
  */
 export function selectWriteRules(
   mentions: ReadonlyMap<string, Rule | null>,
@@ -81,7 +81,7 @@ export function selectWriteRules(
     .filter((rule) => rule !== null && rule !== undefined)
 }
 
-/** The subjects that decide, in the order of their rules. */
+/** Selects the subjects that decide, in the order of their rules. */
 export const decidingSubjects = (
   mentions: ReadonlyMap<string, Rule | null>,
   caller: KnownCaller | null,
@@ -98,11 +98,15 @@ function decideSubjects(mentions: ReadonlyMap<string, Rule | null>, caller: Know
 /** The properties of a body that a rule keeps. */
 export interface KeptProperties {
   readonly body: JsonObject
-  /** Whether the rule dropped nothing; system fields and properties that `set` replaces do not count. */
+  /**
+   * Whether the rule dropped no property of the body. System fields and properties that `set` replaces do not count.
+   */
   readonly isWhole: boolean
 }
 
-/** The fields of accounts with rules of their own: the role field and the field of the verification time. */
+/**
+ * The fields of accounts that have special rules: the field with the role and the field with the time of verification.
+ */
 export interface AccountFields {
   readonly roleField: string | null
   readonly verifiedField: string | null
@@ -119,8 +123,8 @@ export const acceptsProperty = (
   (name !== roleField || rule.acceptsRole)
 
 /**
- * Drops system fields, the field of the verification time, what `accepts` rejects, and what `set` replaces
- * (CONTRACT.md §4 and §5).
+ * Drops system fields, the field with the time of verification, properties that `accepts` rejects, and those that `set`
+ * replaces (CONTRACT.md §4 and §5).
  */
 export function keepProperties(
   body: JsonObject,
@@ -139,7 +143,7 @@ export function keepProperties(
   return names.every(isKept) ? { body, isWhole } : { body: pickOwn(body, names.filter(isKept)), isWhole }
 }
 
-/** The values of a rule's `set` for a caller; `undefined` if the caller lacks one of them. */
+/** Returns the values of `set` of a rule for a caller; `undefined` if the caller lacks one of its variables. */
 export function bindSet({ set }: Rule, asking: BoundCaller): JsonObject | undefined {
   if (set.size === 0) return NOTHING
   const entries: [string, unknown][] = []

@@ -15,23 +15,23 @@ import type { Consumer } from './types.js'
 /** The most changes that are handled concurrently (CONTRACT.md §9, "Consumers"). */
 const MOST_HANDLED = 10
 
-/** The most changes that wait. */
+/** The most changes that are queued. */
 const MOST_WAITING = 1000
 
-/** The changes per read of the log, and how long one read waits for changes, in milliseconds. */
+/** The most changes of one read of the log, and the milliseconds for which a read waits for changes. */
 const PAGE = { limit: 500, wait: 60_000 } as const
 
-/** The milliseconds for which a change is retried. */
+/** The age in milliseconds from which a change that is not handled yet is skipped. */
 const WEEK = 7 * 24 * 3_600_000
 
-/** The backoff before a retry, in milliseconds: first, and at most. */
+/** The milliseconds of backoff before a retry: the first, and the longest. */
 const PAUSES = [1000, 3_600_000] as const
 
-/** A consumer and its dependencies, independent of the lease. */
+/** A consumer and its dependencies, without its lease. */
 interface ConsumerOptions {
   readonly name: string
   readonly handle: Consumer['handle']
-  /** By name. */
+  /** The collections of the consumer, by name. */
   readonly collections: ReadonlyMap<string, Collection>
   readonly log: ReadLog
   readonly logger: Logger
@@ -44,14 +44,20 @@ class ConsumerSession {
   readonly #lease: Lease
   readonly #over = new AbortController()
   readonly #queue = new DocumentQueue()
-  /** One per change that is being handled, so that listeners on its signal are released with it. */
+  /**
+   * Aborts the handlers that are running: one controller for each, so that listeners on its signal are released with
+   * it.
+   */
   readonly #handling = new Set<AbortController>()
-  /** The times of retries. */
+  /** The changes that wait for a retry, each with the time of the retry. */
   readonly #paused = new Map<QueuedChange, number>()
   #begun = 0
-  /** The log position after everything that was read. */
+  /** The position in the log after everything that was read. */
   #position: string
-  /** Whether the next session restarts without waiting changes, because these can no longer be found. */
+  /**
+   * Whether the queued changes can no longer be found. The next session then starts again at the position of the first
+   * of them.
+   */
   #isDisplaced = false
   #wake = (): void => {}
 
@@ -64,7 +70,7 @@ class ConsumerSession {
       if (options.collections.has(change.collection)) this.#queue.add({ ...change, change: undefined })
   }
 
-  /** Works until `signal` aborts or the lease is lost, and until all begun work has ended. */
+  /** Works until `signal` aborts or the lease is lost. Resolves when all handlers that it called have ended. */
   async run(signal: AbortSignal): Promise<void> {
     const end = (): void => this.#over.abort()
     for (const ending of [signal, this.#lease.signal]) {
@@ -81,7 +87,7 @@ class ConsumerSession {
       await this.#read()
     } finally {
       end()
-      // A handler that never ends must not keep the lease of a closing process.
+      // Stops the renewal, because a handler that never ends must not keep the lease of a closing process.
       if (signal.aborted) this.#lease.stop()
       while (this.#begun > 0) await this.#woken()
       signal.removeEventListener('abort', end)
@@ -103,12 +109,12 @@ class ConsumerSession {
     })
   }
 
-  /** Reads the log while there is room. */
+  /** Reads the log while the queue has room. */
   async #read(): Promise<void> {
     const { signal } = this.#over
     while (!signal.aborted) {
       const room = MOST_WAITING - this.#queue.size
-      // A page of which no change could begin would only take memory.
+      // While other changes are ready to be handled, a further page would only take memory.
       if (room <= 0 || this.#queue.hasReady) await this.#woken()
       else {
         const limit = Math.min(PAGE.limit, room)
@@ -153,7 +159,7 @@ class ConsumerSession {
     this.#begin()
   }
 
-  /** Begins with the changes that are ready. */
+  /** Starts the handlers of changes that are ready. */
   #begin(): void {
     while (this.#begun < MOST_HANDLED && !this.#over.signal.aborted && this.#lease.isHeld) {
       const queued = this.#queue.take()
@@ -170,7 +176,7 @@ class ConsumerSession {
     }
   }
 
-  /** Drops a change from memory until its retry. */
+  /** Removes a change from memory until its retry. */
   #pause(queued: QueuedChange, pause: number): void {
     queued.change = undefined
     this.#paused.set(queued, this.#options.timing.now() + pause)
@@ -182,7 +188,7 @@ class ConsumerSession {
     const { signal } = this.#over
     while (this.#paused.size > 0 && !signal.aborted) {
       const left = Math.min(...this.#paused.values()) - timing.now()
-      // A change that is paused meanwhile waits at least this long.
+      // A change that is added during the sleep waits at least this long.
       await timing.sleep(Math.min(left, PAUSES[0]), signal)
       for (const [queued, due] of this.#paused) {
         if (due > timing.now()) continue
@@ -205,7 +211,7 @@ class ConsumerSession {
     const change = queued.change ?? (await this.#find(queued))
     const collection = collections.get(of)
     if (!change || !collection) return PAUSES[0]
-    // During the read another process may have taken the lease.
+    // Another process may have taken the lease during the read.
     if (this.#over.signal.aborted || !this.#lease.isHeld) return PAUSES[0]
     const attempt = queued.attempt + 1
     const handling = new AbortController()
@@ -216,7 +222,7 @@ class ConsumerSession {
       if (told) await handle(told, Object.freeze({ id, attempt, lease: this.#lease.number, signal }))
       return undefined
     } catch (cause) {
-      // The handler was aborted.
+      // The handler was aborted, so the attempt does not count.
       if (signal.aborted) return PAUSES[0]
       queued.attempt = attempt
       logger.error(`options.consumers.${name}.handle failed`, { ...about, attempt, cause })
@@ -226,7 +232,10 @@ class ConsumerSession {
     }
   }
 
-  /** Reads a change again. If it is not at its position, the storage is another one, and the session restarts there. */
+  /**
+   * Reads a change again. If the change is no longer at its position, the storage has been replaced, and the session
+   * restarts at that position.
+   */
   async #find({ after, id }: QueuedChange): Promise<Change | undefined> {
     const page = await this.#ask(after, { limit: 1 })
     if (!page) return undefined
@@ -240,13 +249,13 @@ class ConsumerSession {
 
 /** The consumers of a service. */
 export interface Consumers {
-  /** Starts them, once the storage is open; they receive all later changes. */
+  /** Starts all consumers. Call it when the storage is open. They receive all later changes. */
   begin(): Promise<void>
-  /** Stops them. Resolves when all work that they have begun has ended. */
+  /** Stops all consumers. Resolves when all handlers that they called have ended. */
   end(): Promise<void>
 }
 
-/** The milliseconds after which a consumer that failed restarts. */
+/** The milliseconds after which a failed consumer restarts. */
 const PAUSE = 1000
 
 /** The storage that consumers read and write. */
@@ -273,7 +282,7 @@ export function createConsumers(
     async begin() {
       await Promise.all(all.map(({ records }) => records.ensure()))
       if (ending || isOver) return
-      // Not earlier: some runtimes do not allow it at load time.
+      // Created here, because some runtimes do not allow it at load time.
       ending = new AbortController()
       for (const consumer of all) running.push(runConsumer(consumer, ending.signal))
     },

@@ -1,20 +1,20 @@
 import type { Change } from '../storage.js'
 import type { WaitingChange } from './records.js'
 
-/** A change in a queue. */
+/** A change in the queue. */
 export interface QueuedChange extends WaitingChange {
   attempt: number
-  /** The change; `undefined` if it was dropped from memory, then it is read again at its position. */
+  /** The change itself; `undefined` if it was removed from memory and must be read again at its position. */
   change: Change | undefined
 }
 
-/** Changes that wait for their turn: one at a time per document, in the order of the log. */
+/** The changes that are not handled yet. It releases one change of each document at a time, in the order of the log. */
 export class DocumentQueue {
   readonly #all = new Set<QueuedChange>()
   readonly #documents = new Map<string, QueuedChange[]>()
   readonly #ready: QueuedChange[] = []
 
-  /** The number of changes that are not handled. */
+  /** The number of changes that are not handled yet. */
   get size(): number {
     return this.#all.size
   }
@@ -24,12 +24,15 @@ export class DocumentQueue {
     return this.#ready.length > 0
   }
 
-  /** All changes that are not handled, in the order of the log. */
+  /** All changes that are not handled yet, in the order of the log. */
   get waiting(): readonly WaitingChange[] {
     return Array.from(this.#all, ({ change, ...waiting }) => waiting)
   }
 
-  /** Adds the next change of the log. After another one of its document it is dropped from memory: it may be large. */
+  /**
+   * Adds the next change of the log. If an earlier change of the same document is in the queue, the new one is removed
+   * from memory until its turn, because it may be large.
+   */
   add(queued: QueuedChange): void {
     this.#all.add(queued)
     const others = this.#documents.get(keyOf(queued))
@@ -47,12 +50,12 @@ export class DocumentQueue {
     return this.#ready.shift()
   }
 
-  /** Puts a taken change back, so that it is taken again. */
+  /** Makes a taken change available again. */
   putBack(queued: QueuedChange): void {
     this.#ready.push(queued)
   }
 
-  /** Removes a taken change; the next one of its document may begin. */
+  /** Removes a handled change, and releases the next change of its document. */
   finish(queued: QueuedChange): void {
     this.#all.delete(queued)
     const [, ...others] = this.#documents.get(keyOf(queued)) ?? []

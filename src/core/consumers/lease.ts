@@ -5,16 +5,16 @@ import type { Timing } from './timing.js'
 /** The milliseconds after which the holder renews the lease (CONTRACT.md §9, "Consumers"). */
 const BEAT = 5000
 
-/** The milliseconds for which other processes must see the lease unchanged before they take it. */
+/** The milliseconds for which another process must see no renewal before it takes the lease. */
 const PATIENCE = 20_000
 
 /**
- * The milliseconds after a write for which the holder can rely on the lease: fewer than `PATIENCE`, because clocks
- * drift.
+ * The milliseconds after a write of the lease for which its holder can be sure to hold it: fewer than `PATIENCE`,
+ * because clocks drift.
  */
 const SURE = 15_000
 
-/** The milliseconds between two polls, of the lease of another process and of the progress to write. */
+/** The milliseconds between two checks: of the lease of another process, and of progress to write. */
 const LOOK = 1000
 
 /** The options of a lease. */
@@ -26,26 +26,26 @@ export interface LeaseOptions {
   readonly logger: Logger
 }
 
-/** The right to run a consumer, held by one process. */
+/** The right to run a consumer, which one process at a time holds. */
 export class Lease {
   readonly #options: LeaseOptions
   readonly #lost = new AbortController()
   #record: ConsumerRecord
   #until: number
   #isNoted = false
-  /** Whether a failed write may have taken effect. */
+  /** Whether the last write failed, but may have taken effect. */
   #isUnsure = false
   #turn: Promise<void> = Promise.resolve()
   #end = (): void => {}
 
-  /** `since`: the time before the write that took the lease. */
+  /** `since` is the time before the write that took the lease. */
   constructor(options: LeaseOptions, record: ConsumerRecord, since: number) {
     this.#options = options
     this.#record = record
     this.#until = since + SURE
   }
 
-  /** Grows as long as it is held. */
+  /** The fencing token: it grows with each write. */
   get number(): number {
     return this.#record.lease
   }
@@ -55,7 +55,7 @@ export class Lease {
     return this.#record
   }
 
-  /** Whether no other process can have taken it. */
+  /** Whether certainly no other process has taken the lease. */
   get isHeld(): boolean {
     return !this.#lost.signal.aborted && this.#options.timing.now() < this.#until
   }
@@ -65,12 +65,12 @@ export class Lease {
     return this.#lost.signal
   }
 
-  /** Notes that there is progress to write, which then happens soon. */
+  /** Notes that there is progress to write, so that it is written soon. */
   note(): void {
     this.#isNoted = true
   }
 
-  /** Renews the lease, and writes the progress of the consumer, until it is lost or released. */
+  /** Renews the lease and writes the progress of the consumer, until the lease is lost or released. */
   async keep(progress: () => ConsumerProgress): Promise<void> {
     const { timing } = this.#options
     const ended = new AbortController()
@@ -85,12 +85,12 @@ export class Lease {
     }
   }
 
-  /** Stops renewing the lease: it is held until it expires. */
+  /** Stops the renewal. The process holds the lease until it expires. */
   stop(): void {
     this.#end()
   }
 
-  /** Releases the lease, so that another process need not wait. */
+  /** Releases the lease, so that another process can take it immediately. */
   async release(progress: ConsumerProgress): Promise<void> {
     this.#end()
     await this.#inTurn(async () => {
@@ -122,7 +122,10 @@ export class Lease {
     this.#until = since + SURE
   }
 
-  /** Reads the stored record. While the holder is the same, no other process has written. */
+  /**
+   * Reads the stored record, to find out whether the failed write took effect. If the holder is still the same, no
+   * other process has written.
+   */
   async #findOut(): Promise<boolean> {
     const found = await this.#options.records.read()
     if (found?.holder !== this.#record.holder) {
@@ -134,7 +137,7 @@ export class Lease {
     return true
   }
 
-  /** A write that never ends must not hide that the lease has expired. */
+  /** Notices that the lease has expired, even if a write of it never ends. */
   async #watch(ended: AbortSignal): Promise<void> {
     const { timing } = this.#options
     while (!ended.aborted) {
@@ -152,7 +155,7 @@ export class Lease {
   }
 }
 
-/** Takes the lease once no other process holds it; `undefined` if `signal` aborts before. */
+/** Takes the lease when no other process holds it. Returns `undefined` if `signal` aborts first. */
 export async function takeLease(options: LeaseOptions, signal: AbortSignal): Promise<Lease | undefined> {
   const { records, timing } = options
   let seen: number | undefined
@@ -163,7 +166,7 @@ export async function takeLease(options: LeaseOptions, signal: AbortSignal): Pro
     if (!record) await records.ensure()
     else if (record.lease !== seen) {
       seen = record.lease
-      // The time after the read, not before it: the lease may have been renewed during the read.
+      // The time is taken after the read, because the lease may have been renewed during the read.
       seenAt = timing.now()
     }
     if (record && (record.holder === null || since - seenAt >= PATIENCE)) {

@@ -7,12 +7,15 @@ import type { CollectionPlan, StoredDocument } from '../storage.js'
 /** The internal collection of consumers. The names of a configuration's collections cannot begin with `_`. */
 const CONSUMERS = '_consumers'
 
-/** Its plan: the storage retains changes after the mark of a consumer longer. */
+/**
+ * The storage plan of this collection. Because of `mark`, the storage retains changes after the mark of a consumer
+ * longer.
+ */
 export const CONSUMERS_PLAN: CollectionPlan = { name: CONSUMERS, indexes: [], mark: 'mark' }
 
-/** A change that was read, and is not handled. */
+/** A change that was read, and is not handled yet. */
 export interface WaitingChange {
-  /** The log position before the change: reading from there gives the change first. */
+  /** The position in the log before the change: the first change that is read from there is this one. */
   readonly after: string
   readonly collection: string
   /** The `_id` of its document. */
@@ -21,11 +24,11 @@ export interface WaitingChange {
   readonly time: number
   /** Identifies the change. */
   readonly id: string
-  /** The number of attempts so far. */
+  /** The number of attempts that were made. */
   readonly attempt: number
 }
 
-/** The progress of a consumer: all changes before `position` are handled except `waiting`. */
+/** The progress of a consumer: all changes before `position` are handled, except those in `waiting`. */
 export interface ConsumerProgress {
   readonly position: string
   /** In the order of the log. */
@@ -37,7 +40,7 @@ export interface ConsumerRecord extends ConsumerProgress {
   readonly version: number
   /** Grows with every write. */
   readonly lease: number
-  /** The process that has taken the lease; `null` if it was released. */
+  /** Identifies the process that holds the lease; `null` if the lease was released. */
   readonly holder: string | null
 }
 
@@ -46,7 +49,10 @@ export interface Records {
   /** Creates the record, at the end of the log, if it does not exist. */
   ensure(): Promise<void>
   read(): Promise<ConsumerRecord | undefined>
-  /** Replaces the record, unless another process has written since `known`; returns the new one. */
+  /**
+   * Replaces the record, unless another process has written it since `known` was read. Returns the new record, or
+   * `undefined` if another process was first.
+   */
   replace(
     known: ConsumerRecord,
     next: ConsumerProgress & Pick<ConsumerRecord, 'holder'>,
@@ -80,7 +86,7 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
         const { position } = await log(null, { limit: 1 })
         const version = drawFirstVersion()
         const insert = print({ version, lease: 0, holder: null, position, waiting: [] })
-        // If another process came first, the next attempt finds its record.
+        // If another process creates the record first, the next attempt finds it.
         return { steps: [{ in: CONSUMERS, insert }], done: undefined, refuse: tryAgain }
       }),
     async replace(known, { position, waiting, holder }) {
@@ -97,5 +103,5 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
   }
 }
 
-/** After a failed write of a record, nothing is thrown, so that it is retried. */
+/** Throws nothing after a failed write of a record, so that the write is retried. */
 const tryAgain = (): undefined => undefined

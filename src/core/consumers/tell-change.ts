@@ -7,13 +7,13 @@ import type { Change } from '../storage.js'
 import type { ConsumerChange } from './types.js'
 
 /**
- * The name of a change, which is unique: a version of a document is written once, and once more, at another time, if a
- * restored backup has undone it.
+ * Names a change uniquely. A version of a document is usually written once. If a restored backup has undone the write,
+ * it is written again, at another time.
  */
 export const nameChange = (change: Change): string =>
   digest(JSON.stringify([...partsOf(change), change.time]))
 
-/** Whether a change has a name, in the current or an earlier format, which did not depend on the time. */
+/** Whether a name is that of a change, in the current format or in an earlier one, which did not contain the time. */
 export const isNamed = (change: Change, name: string): boolean =>
   name === nameChange(change) || name === digest(JSON.stringify(partsOf(change)))
 
@@ -25,7 +25,8 @@ const partsOf = ({ in: collection, id, before, after }: Change): readonly unknow
 ]
 
 /**
- * A change as consumers receive it; `undefined` if only hidden state has changed, as when all sessions of a user end.
+ * Converts a change to the form that consumers receive; `undefined` if only hidden state has changed, such as the end
+ * of all sessions of a user.
  */
 export function tellChange(
   collection: Collection,
@@ -33,7 +34,7 @@ export function tellChange(
 ): ConsumerChange | undefined {
   const shown = showStored(collection, before, after)
   if (isEqualJson(shown.before, shown.after)) return undefined
-  // A custom adapter may be older than `by`.
+  // An adapter of the host may be older than `by`.
   const change = { collection: collection.name, time: formatTimestamp(time), by: by ?? null, ...shown }
   // The operation determines which of the documents exist.
   return Object.freeze(change) as ConsumerChange

@@ -11,8 +11,8 @@ export interface Timing {
 }
 
 /**
- * The clocks of the machine. Unlike a stream, a consumer keeps its process alive, because workers exist to run
- * consumers.
+ * The clocks of the machine. Unlike a stream, a sleeping consumer keeps its process alive, because some processes exist
+ * only to run consumers.
  */
 export const TIMING: Timing = {
   now: () => performance.now(),

@@ -1,18 +1,15 @@
 import type { CollectionName, DocumentOf } from '../../infer/collections.js'
 import type { MaybePromise } from '../types.js'
 
-/**
- * A committed change. The documents are complete, independent of anyone's read rights, except for hashes; they are
- * frozen.
- */
+/** A committed change. The documents are complete except for hashes, independent of any read rights, and frozen. */
 export type ConsumerChange<C = unknown, N extends CollectionName<C> = CollectionName<C>> = {
   readonly [K in N]: {
     readonly collection: K
     /** The time of the change, by the clock of the storage. */
     readonly time: string
     /**
-     * The `_id` of the caller whose request made it, also through a hook or a cascade. `null` for an anonymous caller,
-     * for seeds and for changes made before this was recorded.
+     * The `_id` of the caller whose request made the change, directly or through a hook or a cascade. `null` for an
+     * anonymous caller, for seeds, and for changes from before this property was recorded.
      */
     readonly by: string | null
   } & (
@@ -30,24 +27,26 @@ export type ConsumerChange<C = unknown, N extends CollectionName<C> = Collection
 export interface ConsumerContext {
   /** Identifies the change: the same in every attempt and every process. */
   readonly id: string
-  /** Starts at 1. An attempt of a process that crashed may not be counted. */
+  /** The number of the attempt, from 1. An attempt of a process that crashed may not be counted. */
   readonly attempt: number
   /**
-   * The fencing token: it only grows, and a process has a greater one than all processes before it. A receiver that
-   * remembers the greatest token and rejects smaller ones is never changed by a process that was suspended.
+   * The fencing token. It only grows: each process has a greater token than all processes that held the lease before. A
+   * receiver that remembers the greatest token and rejects smaller ones is safe from a process that was suspended and
+   * continues too late.
    */
   readonly lease: number
-  /** Aborts when the service closes, or when another process may take over. */
+  /** Aborts when the service closes, or when another process may take over the consumer. */
   readonly signal: AbortSignal
 }
 
-/** A handler of all changes to some collections, run after commit (CONTRACT.md §9, "Consumers"). */
+/** A change handler: it gets all changes to some collections, after commit (CONTRACT.md §9, "Consumers"). */
 export interface Consumer<C = unknown, N extends CollectionName<C> = CollectionName<C>> {
-  /** Each must have `changes`. */
+  /** The names of its collections. Each must have `changes`. */
   readonly collections: readonly N[]
   /**
-   * Called at least once for each change, in order for the changes of one document, by one process at a time. A change
-   * counts as handled when the call returns. An error that it throws is logged and the call is retried later.
+   * Called at least once for each change, and in order for the changes of one document. One process at a time calls it.
+   * A change counts as handled when the call returns. If the call throws, the error is logged and the call is retried
+   * later.
    */
   readonly handle: (change: ConsumerChange<C, N>, context: ConsumerContext) => MaybePromise<unknown>
 }

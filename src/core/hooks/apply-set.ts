@@ -14,7 +14,7 @@ import { runWithin } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import type { PlannedDocument } from './where-hooked.js'
 
-/** A document whose properties a hook sets. */
+/** A document that is being written, and of which a hook sets properties. */
 interface Setting extends PlannedDocument {
   readonly collection: Collection
   readonly isNew: boolean
@@ -22,8 +22,8 @@ interface Setting extends PlannedDocument {
 
 /**
  * Merges the properties that a hook sets into the fields of a document, as a PUT would (CONTRACT.md §9, "Before a
- * write"); `null` removes a property, or gives it its default. Throws for values that violate the schema: this is an
- * error of the hook.
+ * write"). `null` removes a property, or gives it its default. Throws if a value violates the schema, which is an error
+ * of the hook.
  */
 export async function applySet(
   call: Call,
@@ -56,7 +56,7 @@ export async function applySet(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The errors of names that a hook may not set. */
+/** Finds the properties in `set` that no hook may set. */
 const findClosed = ({ hashes, verifiedField }: Collection, set: JsonObject): readonly Fault[] =>
   Object.keys(set)
     .filter(
@@ -64,7 +64,7 @@ const findClosed = ({ hashes, verifiedField }: Collection, set: JsonObject): rea
     )
     .map((name) => ({ path: toPointerPart(name), code: 'not_allowed', message: 'cannot be set by a hook' }))
 
-/** The errors of references to documents that do not exist. */
+/** Finds references to documents that do not exist. */
 async function findBroken({ store }: Call, references: readonly Reference[]): Promise<readonly Fault[]> {
   const faults: Fault[] = []
   for (const { path, collection, id } of references) {

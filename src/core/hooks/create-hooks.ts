@@ -14,7 +14,7 @@ import { showCaller, showChange } from './show-change.js'
 import type { HookApi, HookChange } from './types.js'
 import type { Hooks, PlannedWrite, SettledWrite } from './where-hooked.js'
 
-/** The parsed result of a hook. */
+/** The result of a hook, parsed. */
 interface ParsedHookResult {
   /** The properties to merge into the document. */
   readonly set: JsonObject | undefined
@@ -24,10 +24,13 @@ interface ParsedHookResult {
 
 const NO_WISH: ParsedHookResult = { set: undefined, also: [] }
 
-/** A dropped value in `set` would leave the client's value in place, so it is an error. */
+/**
+ * Whether a pointer is in `set`. There `undefined` is an error: the property would be dropped, and the value of the
+ * client would stay in place.
+ */
 const isSet = (pointer: string): boolean => pointer.startsWith('/set/')
 
-/** Reads the result of a hook into a copy. Throws for any value except `undefined` or an object of `set` and `also`. */
+/** Copies the result of a hook. Throws unless it is `undefined` or an object of `set` and `also`. */
 function readResult(result: unknown, isDelete: boolean): ParsedHookResult {
   if (result === undefined) return NO_WISH
   const faults: ConfigFault[] = []
@@ -44,24 +47,24 @@ function readResult(result: unknown, isDelete: boolean): ParsedHookResult {
   return { set, also }
 }
 
-/** A host's function that is called before a write is made. */
+/** A function of the host that is called before a write. */
 export type Before = (change: HookChange) => unknown
 
-/** The port through which hooks use requests: the HTTP layer implements it. */
+/** The functions of the HTTP layer that hooks use. */
 export interface HookPort {
   /**
-   * The service for the caller of a write, with the effects of the writes before it. `reenter` is called after each
-   * response.
+   * Creates the `api` of a hook: the service as the caller of the write sees it, after all earlier writes of the same
+   * request. `reenter` is called after each response.
    */
   openApi(call: Call, reenter: () => void): HookApi
-  /** The validation errors of operations, as those of a batch. */
+  /** Returns the validation errors of operations: those that a batch of them would have. */
   judge(operations: readonly unknown[]): readonly Fault[]
   /**
-   * Evaluates the caller's read rights before the write if operations write or have entity tags, because the write may
-   * change these rights: returns a call for `perform`.
+   * Returns a call with the read rights that the caller has before the write, for `perform`. The claims for these
+   * rights are read now if an operation writes or has entity tags, because the write may change them.
    */
   openReportTo(call: Call, operations: readonly JsonObject[]): Promise<Call>
-  /** Runs an operation with the rights of `own`, and with the entity tags that `reportTo` has seen. */
+  /** Runs an operation with the rights of `own`. Its entity tags are those that the caller of `reportTo` sees. */
   perform(own: Call, operation: JsonObject, reportTo: Call): Promise<void>
 }
 
@@ -86,7 +89,7 @@ export function createHooks(
   }
 }
 
-/** The collections in which a delete can cascade to a collection with a hook. */
+/** Finds the collections in which a delete can cascade to a collection with a hook, and the collections with hooks. */
 function findAbove(
   { collections, referrers }: ServicePlan,
   hooked: ReadonlyMap<string, Before>,
@@ -104,7 +107,7 @@ function findAbove(
 
 /** A hook and its dependencies. */
 interface Hook {
-  /** Its name in errors. */
+  /** The name of the hook in errors. */
   readonly name: string
   readonly before: Before
   readonly port: HookPort
@@ -119,7 +122,7 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
     if (also.length > most) throw new TypeError(`also has more than ${most} operations (limits.added)`)
     const faults = hook.port.judge(also)
     if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
-    // They were validated: they are objects.
+    // The validation has shown that these are objects.
     const operations = also as readonly JsonObject[]
     for (const given of [set, ...operations.map(({ body }) => body)])
       for (const name of isObject(given) ? Object.keys(given) : []) call.shared?.chosen.add(name)
@@ -134,8 +137,8 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
 }
 
 /**
- * The fields of a write after its hook's `set`. A new document that lacks a field which the hook fills is an error of
- * the hook.
+ * Returns the fields of a write after `set` of its hook is applied. If a new document still lacks a field that the hook
+ * should fill, this is an error of the hook.
  */
 const settle = async (
   call: Call,
@@ -150,14 +153,14 @@ const settle = async (
 
 const NO_FIELDS: JsonObject = {}
 
-/** Runs a hook until it ends. Only errors of `refuse` reach the response. */
+/** Runs a hook and waits for its result. Of the errors that it throws, only those of `refuse` reach the response. */
 async function runHook(call: Call, write: PlannedWrite, { name, before, port }: Hook): Promise<unknown> {
   const { deadline, caller } = call
   let isOver = false
   const stopListening = deadline.onOver(() => {
     isOver = true
   })
-  // While a hook reads, the request still waits for the hook.
+  // When a read of the hook ends, the request waits for the hook again.
   const reenter = (): void => {
     if (!isOver) deadline.enter('hook')
   }
@@ -204,8 +207,8 @@ async function performAll(
 }
 
 /**
- * Counts the operations that hooks add to a request. One hook alone cannot exceed this limit: `limits.added` is at most
- * as large.
+ * Counts the operations that hooks add to a request. Only several hooks together can exceed this limit, because
+ * `limits.added` is never larger.
  */
 function countAdded({ shared }: Call, added: number): void {
   if (!shared) throw new Error('a hook can only add to a write that is held back')

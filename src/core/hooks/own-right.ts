@@ -10,7 +10,7 @@ import { type Reader, refuseTaken, type Store } from '../request/store.js'
 import type { Linked, LinkedFound } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 
-/** The rule for operations with the service's own rights. */
+/** The rule for operations with the rights of the service itself: it allows everything. */
 const EVERYTHING: Rule = {
   subject: EVERYONE,
   properties: ALL_PROPERTIES,
@@ -22,22 +22,22 @@ const EVERYTHING: Rule = {
 }
 
 const grants: ReadonlyMap<string, Rule> = new Map([[EVERYONE, EVERYTHING]])
-/** Hooks do not run for these writes, so no required field is filled by one. */
+/** No required field may be missing, because no hook runs for these writes and fills it. */
 const NOTHING: ReadonlySet<string> = new Set()
 const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }
 
 /**
- * Creates a call with the service's own rights, within another call and by the same caller; `reportTo` is the call that
- * receives its errors.
+ * Creates a call with the rights of the service itself, within the request of `reportTo` and by the same caller.
+ * `reportTo` receives its errors.
  */
 export type InOwnRight = (reportTo: Call, blame: BlameHook) => Call
 
-/** Returns the error of an operation with the service's own rights. */
+/** Converts an error of an operation that runs with the rights of the service itself. */
 export type BlameHook = (thrown: unknown) => unknown
 
 /**
- * Creates the calls that no permission restricts and for which no hook runs. Schemas, references, unique fields and
- * limits still apply.
+ * Creates the function for calls that no permission restricts and for which no hook runs. Schemas, references, unique
+ * fields and limits still apply.
  */
 export function createOwnRight(service: Service): InOwnRight {
   const collections = new Map(
@@ -68,7 +68,7 @@ export function createOwnRight(service: Service): InOwnRight {
   }
 }
 
-/** A store that replaces the errors of its writes. */
+/** A store that converts the errors of its writes. */
 class BlamingStore implements Store {
   readonly #store: Store
   readonly #blame: BlameHook
@@ -126,7 +126,7 @@ class BlamingStore implements Store {
   }
 }
 
-/** Stored data can conflict with the operations of a hook; any other rejection is an error of the hook. */
+/** The errors that stored data may cause. Any other rejection of an operation is an error of the hook. */
 const CONFLICTS: readonly string[] = [
   'unique_violation',
   'reference_in_use',
@@ -135,8 +135,8 @@ const CONFLICTS: readonly string[] = [
 ]
 
 /**
- * The error of an operation that a hook returned. A conflict is reported without field names: the client has not sent
- * them. `what` names the operation in the log.
+ * Converts the error of an operation that a hook returned. A conflict is reported without the names of fields, because
+ * the client has not sent them. `what` names the operation in the log.
  */
 export function blameHook(what: string, thrown: unknown): unknown {
   if (!isRefusal(thrown) || isBeside(thrown)) return thrown

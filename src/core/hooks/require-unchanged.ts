@@ -1,7 +1,9 @@
 import type { Collection } from '../config/plan.js'
 import type { Call } from '../request/call.js'
 
-/** Makes the writes that take effect with this call depend on a document: they fail if it changes before. */
+/**
+ * Makes all writes of this call depend on a document: they fail if another request changes it before they take effect.
+ */
 export async function requireUnchanged({ store }: Call, { name }: Collection, id: string): Promise<void> {
   await store.write(async () => {
     const stored = await store.own(name).find(id)

@@ -7,7 +7,8 @@ import type { Attempt } from '../request/store/attempt.js'
 import type { MaybePromise } from '../types.js'
 
 /**
- * Runs writes that take effect together, each after those before it. Inside a batch they take effect with the batch.
+ * Runs writes that take effect together; each sees the writes before it. Inside a batch they take effect with the
+ * batch.
  */
 export function runTogether<T>(
   call: Call,
@@ -15,7 +16,7 @@ export function runTogether<T>(
   operations = 1,
 ): MaybePromise<T> {
   if (call.shared) return run(call)
-  /** The index of the agreement that failed in the previous attempt. */
+  /** The index of the agreement that did not hold in the previous attempt. */
   let broken: number | undefined
   const attemptAs = async (present: Call): Promise<Attempt<T>> => {
     const budget = createByteBudget(bounds.writtenBytes, 'The documents of one write exceed 16 MiB in total.')
@@ -28,15 +29,16 @@ export function runTogether<T>(
       steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
       done,
       after: store.pending.after,
-      // A concurrent write that takes a unique value first has also changed the document from which a hook chose that
-      // value. A value that a client gave stays taken: nothing is read, so that registrations with a taken identifier
-      // make no further calls.
+      // If a hook chose the value of a unique field, a concurrent write that took the value first has also changed the
+      // document from which the hook derived it, so a retry can succeed. A value that a client sent stays taken. Then
+      // nothing is read, so that a registration with a taken identifier makes no further calls.
       findOvertaken: ({ reason, fields = NONE }) =>
         reason === 'unique' && areChosen(fields, chosen) ? store.findOvertaken(find) : undefined,
       async refuse(failure) {
         const place = failure.step - steps.length
         if (place >= 0) {
-          // A concurrent write may be the cause; a second failure of the same agreement is caused by these writes.
+          // A concurrent write may be the cause, so the first failure is retried. If the same agreement fails again,
+          // these writes are the cause.
           if (broken === place) throw agreements[place]?.refuse?.()
           broken = place
           return undefined
@@ -45,7 +47,7 @@ export function runTogether<T>(
           throw new Error(
             'options.hooks: operations that hooks add contradict their write, so that it can never succeed',
           )
-        // The next attempt shows whether the caller or a hook refers to a deleted document.
+        // The next attempt shows whether the client or a hook sent the reference to a deleted document.
         return failure.reason === 'missing' ? undefined : store.refuse(failure, own)
       },
     }
@@ -57,6 +59,6 @@ const NONE: readonly string[] = []
 
 const own = (_: number, thrown: unknown): unknown => thrown
 
-/** Whether hooks chose the value of one of some fields. */
+/** Whether hooks chose the value of one of these fields. */
 const areChosen = (fields: readonly string[], chosen: ReadonlySet<string>): boolean =>
   fields.some((name) => name === '_id' || chosen.has(name))

@@ -11,7 +11,8 @@ import type { Caller, Document, JsonObject } from '../types.js'
 import type { PlannedDocument, PlannedWrite } from './where-hooked.js'
 
 /**
- * The properties of an object in the order of responses: those of its schema, then the others by name (CONTRACT.md §1).
+ * Orders the properties of an object as in responses: first those of its schema, then the others by name (CONTRACT.md
+ * §1).
  */
 function orderProperties(fields: readonly Field[], value: JsonObject): JsonObject {
   const declared = new Map(fields.map((field) => [field.name, field]))
@@ -30,14 +31,14 @@ function orderValue(field: Field | undefined, value: unknown): unknown {
     : orderNames(value)
 }
 
-/** The documents of a write, as its hook sees them. */
+/** The documents of a write as a hook sees them. */
 export interface ShownChange {
   readonly operation: 'create' | 'update' | 'delete'
   readonly before: Document | null
   readonly after: Document | null
 }
 
-/** A write as its hook sees it: both documents complete except for hashes, and frozen. */
+/** Shows a write as its hook sees it. Both documents are complete except for hashes, and frozen. */
 export function showChange({ collection, before, after }: PlannedWrite): ShownChange {
   const isHash = (name: string): boolean => collection.hashes.some((hash) => hash.name === name)
   const show = ({ fields, system }: PlannedDocument): Document => {
@@ -53,7 +54,7 @@ export function showChange({ collection, before, after }: PlannedWrite): ShownCh
   }
 }
 
-/** The same for a committed write. */
+/** Shows a committed write in the same form. */
 export const showStored = (
   collection: Collection,
   before: StoredDocument | null,
@@ -72,7 +73,7 @@ const readSystem = ({ _id, createdAt, updatedAt, createdBy }: JsonObject): Plann
   createdBy,
 })
 
-/** A caller in the form in which a host identifies one. */
+/** Shows a caller in the form in which a host identifies one. */
 export function showCaller(caller: KnownCaller | null): Caller | null {
   if (caller === null) return null
   const { _id, ...fields } = caller.fields

@@ -4,20 +4,20 @@ import { type Fault, REFUSAL_STATUSES, type RefusalStatus, ServiceError } from '
 import type { Caller, JsonObject, MaybePromise, ServiceOptions } from '../types.js'
 
 /**
- * Answers GET and HEAD with the caller's rights, and sees the effects of earlier writes of the same request; any other
- * method returns 405. `createClient` accepts it.
+ * The service for reads within a hook: answers GET and HEAD with the rights of the caller, and shows the effects of
+ * earlier writes of the same request. Any other method returns 405. `createClient` accepts it.
  */
 export interface HookApi<C = unknown> {
   (request: Request): Promise<Response>
-  /** The prefix of its paths, the same as the service's. */
+  /** The prefix of its paths, the same as that of the service. */
   readonly basePath?: string
-  /** For the compiler only: the type of the configuration. */
+  /** Exists only for the compiler: the type of the configuration. */
   readonly '~config'?: C
 }
 
-/** Properties that all changes have. */
+/** The properties that every change has. */
 interface ChangeContext<C> {
-  /** The caller as identified by the host or the service; `null` for an anonymous one. */
+  /** The caller as the host or the service identified it; `null` for an anonymous caller. */
   readonly caller: Caller | null
   readonly api: HookApi<C>
   /** Aborts when the request times out. */
@@ -33,7 +33,7 @@ type Lacking<D, F> = [F] extends [never]
       }
     >
 
-/** A type that the compiler has inferred; it infers `unknown` if a hook fills nothing. */
+/** The fields that a hook fills, as the compiler inferred them: it infers `unknown` if a hook fills nothing. */
 type InferredType<F> = unknown extends F ? never : F
 
 /** The names of the fields that every document has. */
@@ -42,8 +42,9 @@ type NameThere<D> = string extends keyof D
   : { [K in keyof D & string]-?: object extends Pick<D, K> ? never : K }[keyof D & string]
 
 /**
- * A write that was authorized and will be made next. The documents are complete, independent of the caller's read
- * rights, except for hashes; they are frozen. A new one may lack the fields `F`, which its hook fills.
+ * A write that is authorized, and will be made after its hook. The documents are complete except for hashes,
+ * independent of the read rights of the caller, and frozen. A new document may lack the fields `F`, which the hook
+ * fills.
  */
 export type HookChange<
   C = unknown,
@@ -60,7 +61,7 @@ export type HookChange<
     | { readonly operation: 'delete'; readonly before: DocumentOf<C, N>; readonly after: null }
   )
 
-/** An operation of a batch (CONTRACT.md §2, "Batch"). Entity tags are those of `api`. */
+/** An operation as in a batch (CONTRACT.md §2, "Batch"). Its entity tags are those that `api` returns. */
 export interface HookOperation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** `/<collection>`, or `/<collection>/<id>`, without the base path. */
@@ -70,28 +71,28 @@ export interface HookOperation {
   readonly body?: JsonObject
 }
 
-/** The properties that a hook can set: those of a merge patch except hashes, which no document shows. */
+/** The properties that a hook can set: those of a merge patch except hashes, because hooks do not see hashes. */
 type SetBy<Patch, Shown> = Pick<Patch, keyof Patch & keyof Shown>
 
-/** The additions of a hook to a write. */
+/** The result of a hook: its additions to a write. */
 export interface HookResult<C = unknown, N extends CollectionName<C> = CollectionName<C>> {
   /** Properties that are merged into the document; `null` removes one. Not allowed for a delete. */
   readonly set?: SetBy<UpdateBodyOf<C, N>, DocumentOf<C, N>>
-  /** Runs after the write, atomically with it, with the service's own rights. */
+  /** Operations that run after the write, atomically with it, with the rights of the service itself. */
   readonly also?: readonly HookOperation[]
 }
 
 /** The hooks of one collection; `before` fills the fields `F`. */
 export interface CollectionHooks<C = unknown, N extends CollectionName<C> = CollectionName<C>, F = never> {
   /**
-   * Required fields that `before` fills: a new document may lack them until the hook has run, and must have them
+   * Required fields that `before` fills. A new document may lack them until the hook has run, and must have them
    * afterwards (CONTRACT.md §9, "Before a write").
    */
   readonly fills?: readonly (F & NameThere<DocumentOf<C, N>>)[]
   /**
-   * Called for each document that a request creates, changes or deletes, after the write was authorized and before it
-   * is made (CONTRACT.md §9, "Before a write"). It may run again if a concurrent write came first, so it must have no
-   * side effects. It rejects the write with `refuse`; any other error that it throws is a 500.
+   * Called for each document that a request creates, changes or deletes: after the write is authorized, and before it
+   * is made (CONTRACT.md §9, "Before a write"). It is called again if a concurrent write came first, so it must have no
+   * side effects. It rejects the write with `refuse`. Any other error that it throws results in a 500.
    */
   readonly before: [N] extends [never]
     ? never
@@ -99,7 +100,7 @@ export interface CollectionHooks<C = unknown, N extends CollectionName<C> = Coll
       (change: HookChange<C, N, InferredType<F>>) => MaybePromise<HookResult<C, N> | undefined | void>
 }
 
-/** Hooks of a configuration whose type is not known, by collection. */
+/** The hooks of a configuration of unknown type, by collection. */
 export interface AnyHooks {
   readonly [collection: string]:
     | {
@@ -111,27 +112,27 @@ export interface AnyHooks {
 }
 
 /**
- * The options of a service with a configuration of type `C`. `K` maps the names of consumers to the names of the
- * collections that each takes.
+ * The options of a service with a configuration of type `C`. `K` maps the name of each consumer to the names of its
+ * collections.
  */
 export interface OptionsFor<
   C,
   K extends { readonly [name: string]: CollectionName<C> } = { readonly [name: string]: CollectionName<C> },
   F = { readonly [N in CollectionName<C>]: never },
 > extends ServiceOptions {
-  /** Hooks that run before writes, by collection. */
+  /** Hooks, which run before writes, by collection. */
   readonly hooks?: { readonly [P in keyof F]?: CollectionHooks<C, P & CollectionName<C>, F[P]> }
-  /** Change handlers that run after commit, each under a name that must stay the same. */
+  /** Change handlers, which run after commit. Each has a name that must stay the same. */
   readonly consumers?: { readonly [P in keyof K]?: Consumer<C, K[P]> }
 }
 
 /**
- * Rejects the write that a hook was called for, with code `refused`; nothing of it is stored. It throws by itself;
- * `throw refuse(…)` is the same.
+ * Rejects the write that a hook was called for, with code `refused`: nothing of the write is stored. The function always
+ * throws, so `throw refuse(…)` and `refuse(…)` do the same.
  *
  * @param status 400, 403, 409 or 422
- * human-readable
- * the validation errors of the body, with JSON pointers into it
+ * @param detail the reason, for a person
+ * @param errors the validation errors of the body, with JSON pointers into it
  *
  * @example
  * ```ts

@@ -3,18 +3,18 @@ import type { SYSTEM_FIELDS } from '../fields/schema/names.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 
-/** A write that was authorized, before it is made. */
+/** A write that is authorized, and not made yet. */
 export interface PlannedWrite {
   readonly collection: Collection
   /** `null` for a new document. */
   readonly before: StoredDocument | null
-  /** `null` for a deleted one. */
+  /** `null` for a delete. */
   readonly after: PlannedDocument | null
 }
 
 /** A document as it would be stored. */
 export interface PlannedDocument {
-  /** Secrets in it may be in plain text; hooks do not see them. */
+  /** May contain secrets in plain text, which hooks do not see. */
   readonly fields: JsonObject
   readonly system: { readonly [name in (typeof SYSTEM_FIELDS)[number]]: unknown }
 }
@@ -23,15 +23,18 @@ export interface PlannedDocument {
 export interface SettledWrite {
   /** The fields to store. */
   readonly fields: JsonObject
-  /** Runs after the write (see `Attempt`). */
+  /** Runs the operations that the hook added, after the write (see `Attempt`). */
   readonly behind?: (() => Promise<void>) | undefined
 }
 
-/** State that writes with a common effect share: the operations of a batch, or a write and those of its hook. */
+/**
+ * The state that writes share if they take effect together: the operations of a batch, or a write and the operations
+ * that its hook adds.
+ */
 export interface Shared {
   /** The number of documents deleted by cascades. */
   cascaded: number
-  /** The number of documents of a bulk, or of operations of a batch; 1 for any other write. */
+  /** The number of documents of a bulk create, or of operations of a batch; 1 for any other write. */
   readonly asked: number
   /** The number of operations that hooks have added. */
   added: number
@@ -46,26 +49,26 @@ export interface Shared {
 export interface Hooks<Call> {
   /** Whether a collection has a hook. */
   has(collection: string): boolean
-  /** The same for deletes, which may delete documents of other collections. */
+  /** Whether a delete in a collection can delete or change documents of a collection with a hook. */
   hasBelow(collection: string): boolean
   /** Calls the hook of a collection that has one. Throws `refused`, and the errors of the hook. */
   ask(call: Call, write: PlannedWrite): Promise<SettledWrite>
   /**
-   * Runs several writes that take effect together, or not at all. Each sees the ones before it. `operations`: the
-   * number that the client requested.
+   * Runs several writes that take effect together, or not at all. Each sees the writes before it. `operations` is the
+   * number of operations that the client requested.
    */
   together<T>(call: Call, run: (own: Call) => MaybePromise<T>, operations?: number): MaybePromise<T>
 }
 
-/** The parts of a request that hooks concern. */
+/** The parts of a request that concern hooks. */
 interface Hooked<Call> {
   readonly service: { readonly hooks?: Hooks<Call> }
   readonly shared?: Pick<Shared, 'added'> | undefined
 }
 
 /**
- * Runs a write to a collection; if it has a hook, together with the operations that the hook adds. These may change
- * what was written: `tell` then builds the result again.
+ * Runs a write to a collection. If the collection has a hook, the operations that the hook adds run with it. They may
+ * change the written document, so `tell` then creates the result again.
  */
 export function whereHooked<Call extends Hooked<Call>, T>(
   call: Call,
@@ -82,7 +85,7 @@ export function whereHooked<Call extends Hooked<Call>, T>(
   })
 }
 
-/** Calls the hook of a collection; `undefined` if there is none. Only inside `whereHooked`. */
+/** Calls the hook of the collection; `undefined` if it has none. Call it only inside `whereHooked`. */
 export function askHook<Call extends Hooked<Call>>(
   call: Call,
   write: PlannedWrite,

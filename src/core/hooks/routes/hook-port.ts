@@ -11,7 +11,10 @@ import { requireUnchanged } from '../require-unchanged.js'
 import type { HookApi } from '../types.js'
 import { readOnly } from './read-only.js'
 
-/** Creates the access of hooks to requests and operations. `fail` answers a call without a valid request. */
+/**
+ * Creates the functions with which hooks send requests and run operations. `fail` answers a call without a valid
+ * request.
+ */
 export function createHookPort(
   options: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes' | 'streams' | 'observe'>,
   fail: (cause: unknown) => Answer,
@@ -19,14 +22,14 @@ export function createHookPort(
   const routes = readOnly(options.routes)
   const openApi = (call: Call, reenter: () => void): HookApi => {
     const { caller, session, service, binding } = call
-    // These requests belong to the one that writes and see the same time.
+    // These requests belong to the request that writes, and see the same time.
     const respond = createRespond(
       { ...service, clock: () => binding.now },
       {
         ...options,
-        // The storage is open, and stays open until the write is answered, even while the service is closing.
+        // The storage is open, and stays open until the write is answered, even if the service is closing.
         open: () => undefined,
-        // Read-only, without changes: a stream would outlive the write.
+        // Read-only, and without streams of changes, because a stream would continue after the write.
         routes,
         hasAccountRoutes: false,
         askHost: undefined,
@@ -49,7 +52,7 @@ export function createHookPort(
     judge: (operations) => judgeAlso(options.routes, operations),
     async openReportTo(call, operations) {
       if (operations.length === 0) return call
-      // Claims are read as for each request to the api.
+      // Claims are read again, as for each request to the `api`.
       const reportTo = call.renew()
       for (const written of operations) {
         const { collection, method, ifMatch, ifNoneMatch } = readOperation(written, call.service)
@@ -66,9 +69,10 @@ export function createHookPort(
   }
 }
 
-/** The validation errors of operations, with paths into them. */
+/** Returns the validation errors of operations, with paths into `also`. */
 const judgeAlso = (routes: Routes, operations: readonly unknown[]): readonly Fault[] =>
-  // Each is a batch of its own: operations that hooks add do not count for `limits.bulk`.
+  // Each operation is checked as a batch of its own, because operations that hooks add do not count towards
+  // `limits.bulk`.
   operations.flatMap((operation, i) =>
     routes
       .judgeBody(batch, { operations: [operation] })
@@ -76,8 +80,8 @@ const judgeAlso = (routes: Routes, operations: readonly unknown[]): readonly Fau
   )
 
 /**
- * The operation with other entity tags: a hook knows the tags of documents as its caller sees them, but its operations
- * run with a caller that sees them whole.
+ * Replaces the entity tags of an operation. A hook knows the tags of documents as its caller sees them, but the
+ * operation runs with rights that show documents whole.
  */
 async function translateTags(own: Call, operation: BatchOperation, call: Call): Promise<BatchOperation> {
   const { collection, id, ifMatch, ifNoneMatch } = operation
@@ -86,7 +90,7 @@ async function translateTags(own: Call, operation: BatchOperation, call: Call): 
   const seen = call.access(collection)
   const stored = whole && (await own.store.read(whole).find(id))
   if (!whole || !stored || !seen?.isReadable(stored)) return operation
-  // Without quotes, so that a content coding within them is preserved (`etag.ts`).
+  // The quotes are cut off, so that a content coding inside the quotes is preserved (`etag.ts`).
   const [theirs = '', ours = ''] = [seen, whole].map((access) =>
     etagOfText(access.write(stored)).slice(1, -1),
   )

@@ -2,7 +2,7 @@ import type { Routes } from '../../http/routes/find-route.js'
 
 const READS: readonly string[] = ['GET', 'HEAD']
 
-/** The same routes, for GET and HEAD alone. */
+/** Returns the same routes with only the methods GET and HEAD. */
 export const readOnly = (routes: Routes): Routes => ({
   ...routes,
   find(path, options) {

@@ -3,20 +3,20 @@ import type { Background, BackgroundScope } from '../request/call.js'
 import { endOfTurn } from '../slices.js'
 import type { Logger } from '../types/host.js'
 
-/** The most background tasks of a process: each holds an identifier, and little more. */
+/** The most background tasks of a process at the same time. Each holds an identifier, and little more. */
 const MAX_UNDER_WAY = 1000
 
-/** The most pending tasks of a line: more than the deliveries to one identifier in an hour. */
+/** The most unfinished tasks of one line: more than the deliveries to one identifier in an hour. */
 const MAX_IN_LINE = 4
 
 /** The dependencies of background tasks. */
 interface BackgroundOptions {
   /** Runs a task until it settles or times out. */
   readonly run: (work: (by: BackgroundScope) => Promise<void>) => Promise<void>
-  /** Counts work that `close` waits for, until its result is called. */
+  /** Counts work for which `close` waits, until the returned function is called. */
   readonly track: () => () => void
   readonly logger: Logger
-  /** The host's `background` option, for runtimes that stop work after the response. */
+  /** The option `background` of the host, for runtimes that stop all work after the response. */
   readonly tell: ((work: Promise<void>) => void) | undefined
 }
 
@@ -68,8 +68,8 @@ function leaveLine(lines: Map<string, number>, line: string): void {
 }
 
 /**
- * Waits until the response is sent: its duration must not depend on the background work. The response leaves at the end
- * of a turn of the event loop, before which the timer may fire.
+ * Waits until the response is sent, because its duration must not depend on the background work. The timer alone may
+ * fire too early: responses are sent at the end of a turn of the event loop.
  */
 async function nextTurn(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 0))

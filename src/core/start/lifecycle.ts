@@ -30,9 +30,9 @@ import type { JsonObject, MaybePromise } from '../types.js'
 const seeded = new WeakMap<StorageAdapter, Promise<void>>()
 
 /**
- * Stores the seed of an adapter, once for all services, all documents or none. They are validated like bodies of a
- * caller with all rights, but keep `_id`, `createdAt`, `updatedAt` and `createdBy`. Throws `validation_failed` with all
- * validation errors, whose `path` is a JSON pointer into the seed, or `unique_violation`.
+ * Stores the seed of an adapter, all documents or none, once for all services that use the adapter. The documents are
+ * validated like bodies of a caller with all rights, but keep `_id`, `createdAt`, `updatedAt` and `createdBy`. Throws
+ * `validation_failed` with all validation errors, whose `path` is a JSON pointer into the seed, or `unique_violation`.
  */
 function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
   const known = seeded.get(adapter)
@@ -41,7 +41,7 @@ function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
   const call = createCall(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
   const storing = storeAll(call, adapter.seed)
   seeded.set(adapter, storing)
-  // After a failure, the next `open` retries.
+  // After a failure, the next `open` stores the seed again.
   storing.catch(() => seeded.delete(adapter))
   return storing
 }
@@ -69,7 +69,7 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
       : `is not a collection of the configuration${suggest(name, [...plan.collections.keys()])}`
     report.at(name).fault('unknown_collection', message)
   }
-  // Hashing takes long, so it comes after all checks.
+  // Secrets are hashed after all checks, because hashing takes long.
   if (faults.length > 0) throw invalid(faults)
   const inserts: WriteStep[] = []
   const references: Reference[] = []
@@ -93,17 +93,20 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
   }))
 }
 
-/** A document that may be stored once its secrets are hashed. */
+/** A valid document of the seed. It is stored after its secrets are hashed. */
 interface SeedDraft {
   readonly collection: Collection
-  /** Built immediately if there is nothing to hash: of a million documents, no second copies are held. */
+  /**
+   * The document, or a function that builds it if it has secrets to hash. Without secrets it is built immediately, so
+   * that a seed of a million documents is not in memory twice.
+   */
   readonly document: MaybePromise<StoredDocument> | (() => MaybePromise<StoredDocument>)
   readonly path: string
 }
 
 interface Seeding {
   readonly call: Call
-  /** The `_id`s of the seed's accounts, in stored form. */
+  /** The `_id`s of the accounts in the seed, in stored form. */
   readonly accounts: ReadonlySet<string>
 }
 
@@ -118,7 +121,7 @@ const readId = (value: unknown): string | undefined => {
   return isUuid(id) ? id : undefined
 }
 
-/** The draft of a document; `undefined` for an invalid one. */
+/** Validates a document of the seed; returns `undefined` if it is invalid. */
 function judge(
   { call, accounts }: Seeding,
   collection: Collection,
@@ -145,7 +148,8 @@ function judge(
   if (faults.length > 0) return undefined
   const system = { ...own, ...given }
   const creator = lowerUuid(system.createdBy ?? '')
-  // `createdBy` of a seeded account is normalized to the case of its `_id`. Other callers belong to the host.
+  // If the creator is an account of the seed, `createdBy` gets the lower case of its `_id`. Any other creator is a
+  // caller of the host.
   const named = accounts.has(creator) ? { ...system, createdBy: creator } : system
   const build = () => buildDocument(call, collection, { system: named, fields })
   return { collection, document: collection.hashes.length > 0 ? build : build(), path: report.path }
@@ -158,7 +162,7 @@ interface GivenSystemFields {
   readonly createdBy?: string | null
 }
 
-/** The system fields in a seed document, in stored form. */
+/** Reads the system fields of a document of the seed, and converts them to stored form. */
 function readSystemFields(document: JsonObject, report: BodyReport): GivenSystemFields {
   const given: { [name: string]: unknown } = {}
   for (const name in SYSTEM_FIELDS) {
@@ -190,44 +194,44 @@ const SYSTEM_FIELDS: {
   ],
 }
 
-/** Opens the storage once and closes it after the last request. */
+/** Opens the storage once, and closes it after the last request. */
 export interface Lifecycle {
   /**
-   * Opens the storage; `undefined` when it is open. Rejects with the cause; a later call retries, at most once a
-   * second.
+   * Opens the storage; returns `undefined` if it is open already. Rejects with the cause. A later call tries again, at
+   * most once a second.
    */
   open(): Promise<void> | undefined
   isOpen(): boolean
   close(): Promise<void>
-  /** Counts work that `close` waits for, until the returned function is called. */
+  /** Counts work for which `close` waits, until the returned function is called. */
   track(): () => void
-  /** The same for a response that is being sent, which may take as long as its client reads. */
+  /** Counts a response that is being sent. It may take as long as its client reads. */
   trackAnswer(): Answering
 }
 
 /** A response that is being sent. */
 export interface Answering {
-  /** Notes that the next part was read. */
+  /** Notes that the client has read another part. */
   goesOn(): void
   end(): void
 }
 
-/** A worker that begins once the storage is open, and ends before it is closed. */
+/** Work that begins when the storage is open, and ends before the storage is closed. */
 export interface Worker {
   begin(): Promise<void>
   end(): Promise<void>
 }
 
-/** Milliseconds between attempts to open a storage. */
+/** The milliseconds between two attempts to open the storage. */
 const PAUSE = 1000
 
 /**
- * The milliseconds without progress of any response after which `close` no longer waits: twice the timeout of a
- * response that no client reads.
+ * The milliseconds after which `close` no longer waits if no response made progress: twice the timeout of a response
+ * that no client reads.
  */
 const PATIENCE = 60_000
 
-/** Milliseconds between two checks of that. */
+/** The milliseconds between two checks of this progress. */
 const LOOK = 1000
 
 /** Creates the lifecycle of a service. */
@@ -266,7 +270,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     await ending
   }
   const closeStorage = async (): Promise<void> => {
-    // Every request has its response by then; work that never ends must not keep the process alive.
+    // By then every request has its response. Other work that never ends must not keep the process alive.
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, plan.limits.requestSeconds * 1000)
@@ -276,7 +280,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     const stuck = lookFor(() => performance.now() - partAt > PATIENCE)
     await Promise.race([answers.idle(), stuck.found])
     stuck.stop()
-    // Responses leave at the end of a turn; the last one may wait for the next turn.
+    // Responses are sent at the end of a turn of the event loop; the last response may wait for the next turn.
     await endOfTurn()
     await endOfTurn()
     if (opening) await adapter.close()
@@ -288,7 +292,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
       if (state === 'closed' || (state === 'failed' && performance.now() - failedAt >= PAUSE)) {
         state = 'opening'
         opening = openStorage()
-        // The callers receive the failure; without callers, it must not end the process.
+        // The callers of `open` receive the failure. If there are none, it must not end the process.
         opening.catch(() => {})
       }
       return opening
@@ -328,7 +332,7 @@ function createCount(): { enter(): () => void; idle(): Promise<void> } {
   }
 }
 
-/** Polls whether a condition holds. */
+/** Checks at intervals whether a condition is true. */
 function lookFor(holds: () => boolean): { readonly found: Promise<void>; stop(): void } {
   let looking: ReturnType<typeof setInterval> | undefined
   const found = new Promise<void>((resolve) => {

@@ -5,7 +5,10 @@ import { printDetails, toPrintable } from './printable.js'
 
 const LEVELS = ['info', 'warn', 'error'] as const
 
-/** A log entry as one text: consoles print line feeds and escape sequences inside objects and errors unescaped. */
+/**
+ * Formats a log entry as one string, because consoles do not escape the line feeds and escape sequences inside objects
+ * and errors.
+ */
 const print = (message: string, details: JsonObject = {}): string =>
   toPrintable(message) + printDetails(details)
 
@@ -17,7 +20,10 @@ const CONSOLE: Logger = {
 }
 // biome-ignore-end lint/suspicious/noConsole: the default logger is the console
 
-/** Creates a logger from a host's; the console is used for missing methods. Errors of a logger are ignored. */
+/**
+ * Creates a logger from that of the host. The console is used for methods that the host's logger lacks. Errors that a
+ * logger throws are ignored.
+ */
 export function createLogger(given: Partial<Logger> = {}): Logger {
   const guarded = LEVELS.map((level) => {
     const write: Logger[typeof level] = (message, details) => {
@@ -26,7 +32,7 @@ export function createLogger(given: Partial<Logger> = {}): Logger {
         if (given[level]) ignoreFailure(given[level](message, details))
         else CONSOLE[level](message, details)
       } catch {
-        // There is nowhere left to report it.
+        // The error cannot be reported anywhere.
       }
     }
     return [level, write] as const

@@ -1,7 +1,7 @@
 /** Characters that end a line, move the cursor, change the writing direction, or are invisible. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** A text on one line in which every character is visible: others are written as `\u{9b}`. */
+/** Converts a text to one line in which every character is visible: the others are written as `\u{9b}`. */
 export const toPrintable = (text: string): string =>
   text.replace(UNSEEN, (character) =>
     character === '\n' ? '\\n' : `\\u{${character.codePointAt(0)?.toString(16)}}`,
@@ -10,12 +10,12 @@ export const toPrintable = (text: string): string =>
 /** The most characters that are printed of one text. */
 const MAX_LENGTH = 10_000
 
-/** How many levels of causes are printed. */
+/** The most levels of causes that are printed. */
 const MAX_DEPTH = 5
 
 /**
- * Prints names and values, one per line; for an error its stack and its causes. Every line is indented, so that no
- * value can look like another log entry.
+ * Prints names and values, one per line; for an error also its stack and its causes. Every line is indented, so that no
+ * value can look like a log entry of its own.
  */
 export const printDetails = (details: { readonly [name: string]: unknown }): string =>
   Object.entries(details)
@@ -64,11 +64,11 @@ function describeError(error: Error & { readonly stack: string }, depth: number)
   ]
 }
 
-/** Splits a stack into the message, which may contain lines from user input, and the frames. */
+/** Splits a stack into the message and the frames. The message may contain lines of user input. */
 function splitStack({ message, stack }: { readonly message: string; readonly stack: string }) {
   const [start = ''] = /^[^:\n]*(?:: )?/.exec(stack) ?? []
   const head = message === '' ? start : start + message
-  // A message that was changed afterwards no longer matches the stack.
+  // If the message was changed after the error was created, it no longer matches the stack.
   const isRepeated = stack === head || stack.startsWith(`${head}\n`)
   return isRepeated
     ? ([head, stack.slice(head.length + 1).split('\n')] as const)

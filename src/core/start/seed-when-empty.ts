@@ -1,20 +1,23 @@
 import { everything, isId } from '../filter/filter.js'
 import type { StorageAdapter, WriteStep } from '../storage.js'
 
-/** Whether the first documents were stored, or skipped because others existed. */
+/** The result of the seeding: the first documents were stored, or they were skipped because documents existed. */
 export type SeedOutcome = 'stored' | 'skipped'
 
-/** An adapter with first documents, and their outcome. */
+/** An adapter that stores first documents. */
 export interface Seeding {
   readonly adapter: StorageAdapter
   /**
-   * Ends the seeding, and returns the outcome. Call it once when the service is ready, before the first
-   * request: later writes are those of requests.
+   * Ends the seeding, and returns its outcome. Call it once when the service is ready, before the first request,
+   * because every later write is one of a request.
    */
   finish(): SeedOutcome
 }
 
-/** The first steps of concurrent writes: they change the same document, which serializes the writes. */
+/**
+ * Returns the first steps of the write. They insert and remove a document, the same one in each process, so that
+ * concurrent writes run one after another.
+ */
 const takeTurn = ([name]: readonly string[]): readonly WriteStep[] =>
   name === undefined
     ? []
@@ -24,8 +27,8 @@ const takeTurn = ([name]: readonly string[]): readonly WriteStep[] =>
       ]
 
 /**
- * Gives a persistent adapter its first documents, which are stored if all its collections are empty. Two processes that
- * start at the same time do not both store them: the write itself fails if it finds documents.
+ * Wraps a persistent adapter: its first documents are stored if all its collections are empty. If two processes start
+ * at the same time, only one stores them, because the write itself fails if it finds documents.
  */
 export function seedWhenEmpty(
   adapter: StorageAdapter,
@@ -41,7 +44,7 @@ export function seedWhenEmpty(
     ...adapter,
     async open(plans) {
       await adapter.open(plans)
-      // Internal collections do not count; their names begin with `_`.
+      // Internal collections, whose names begin with `_`, do not count.
       names = plans.map(({ name }) => name).filter((name) => !name.startsWith('_'))
       const answers = await Promise.all(names.map(isEmpty))
       phase = answers.every(Boolean) ? 'empty' : 'skipped'

@@ -8,7 +8,10 @@ import { nextTurn } from '../slices.js'
 /** The milliseconds between two removals of expired documents, by the clock of the service. */
 const PAUSE = 60 * 60 * 1000
 
-/** The documents per write, and the writes per background task: the rest becomes another task. */
+/**
+ * The most documents of one write, and the most writes of one background task. If more are left, another task is
+ * started.
+ */
 const SLICE = 100
 const ROUNDS = 50
 
@@ -17,19 +20,19 @@ interface UpkeepOptions {
   readonly background: Background
   readonly now: () => number
   readonly clock: () => string
-  /** Whether delivered tokens are stored. */
+  /** Whether the service stores delivered tokens. */
   readonly hasDeliveries: boolean
 }
 
 /**
- * Creates a function that is called for each accepted request once the storage is open: each hour, expired sessions,
- * ledgers and delivered tokens are removed in the background, in slices (CONTRACT.md §6, "Growth"). Without a
- * timer: a service without requests adds nothing.
+ * Creates a function to call for each accepted request when the storage is open. Each hour it starts to remove expired
+ * sessions, ledgers and delivered tokens in the background, in slices (CONTRACT.md §6, "Growth"). It needs no timer,
+ * because a service without requests stores nothing new.
  */
 export function createUpkeep({ background, now, clock, hasDeliveries }: UpkeepOptions): () => void {
   let last: number | undefined
   const expiring = [SESSIONS, LEDGERS, ...(hasDeliveries ? [DELIVERIES] : [])]
-  /** Removes the documents that had expired at a time in stored form: that of the request. */
+  /** Removes the documents that had expired at the time of the request, which is given in stored form. */
   const begin = (at: string): void =>
     background.begin(async (scope) => {
       for (const collection of expiring)
@@ -37,18 +40,18 @@ export function createUpkeep({ background, now, clock, hasDeliveries }: UpkeepOp
     }, 'upkeep')
   return () => {
     const present = now()
-    // A clock that was far ahead must not stop it.
+    // A clock that was once far ahead must not stop the removals.
     const isDue = last !== undefined && Math.abs(present - last) >= PAUSE
     if (isDue || last === undefined) last = present
     if (isDue) begin(clock())
   }
 }
 
-/** Removes the matches; true if there are more than one task removes. */
+/** Removes the matching documents. Returns true if one task cannot remove all. */
 async function removeAll({ store }: BackgroundScope, collection: string, filter: Filter): Promise<boolean> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const found = await store.own(collection).list({ filter, limit: SLICE })
-    // A ledger that gets a new place meanwhile stays.
+    // The filter is repeated, so that a ledger with a new place is not removed.
     const remove = and([or(found.map(({ _id }) => isId(_id))), filter])
     if (found.length > 0) await store.write(() => ({ steps: [{ in: collection, remove }], done: undefined }))
     if (found.length < SLICE) return false

@@ -8,7 +8,10 @@ export interface QueuedChange extends WaitingChange {
   change: Change | undefined
 }
 
-/** The changes that are not handled yet. It releases one change of each document at a time, in the order of the log. */
+/**
+ * The queue of changes that are not handled yet. It releases one change of each document at a time, in the order of the
+ * log.
+ */
 export class DocumentQueue {
   readonly #all = new Set<QueuedChange>()
   readonly #documents = new Map<string, QueuedChange[]>()

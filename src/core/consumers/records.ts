@@ -75,7 +75,7 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
     const stored = await store.own(CONSUMERS).first(isId(_id))
     if (!stored) return undefined
     const { _version: version, lease, holder, position, waiting } = stored
-    // No other code writes here.
+    // Only this module writes this collection, so the properties have these types.
     return { version, lease, holder, position, waiting } as ConsumerRecord
   }
   return {

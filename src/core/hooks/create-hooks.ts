@@ -57,7 +57,7 @@ export interface HookPort {
    * request. `reenter` is called after each response.
    */
   openApi(call: Call, reenter: () => void): HookApi
-  /** Returns the validation errors of operations: those that a batch of them would have. */
+  /** Returns the validation errors that the operations would have in a batch. */
   judge(operations: readonly unknown[]): readonly Fault[]
   /**
    * Returns a call with the read rights that the caller has before the write, for `perform`. The claims for these
@@ -207,8 +207,8 @@ async function performAll(
 }
 
 /**
- * Counts the operations that hooks add to a request. Only several hooks together can exceed this limit, because
- * `limits.added` is never larger.
+ * Counts the operations that hooks add to a request, and throws if there are more than `MAX_CASCADE`. One hook alone
+ * cannot add so many, because of `limits.added`.
  */
 function countAdded({ shared }: Call, added: number): void {
   if (!shared) throw new Error('a hook can only add to a write that is held back')

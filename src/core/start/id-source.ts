@@ -18,7 +18,7 @@ export function createIdSource(now: () => number): () => string {
   const bytes = new Uint8Array(ID_BYTES)
   return () => {
     const time = Math.floor(now())
-    // `v7` does not read the first ten bytes.
+    // `v7` does not read the first ten bytes of `random`, so the counter uses some of them.
     const random = takeRandom()
     const [high = 0, middle = 0, low = 0, lowest = 0, length = 0] = random
     const drawn = ((high << 24) | (middle << 16) | (low << 8) | lowest) >>> 1

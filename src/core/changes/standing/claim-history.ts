@@ -20,8 +20,8 @@ interface ClaimPeriod {
   readonly write: number | undefined
   readonly touches: ClaimChange[]
   /**
-   * The number of `touches` that belong to the period itself; `undefined` while the period lasts. The later touches are
-   * needed to undo them.
+   * The number of `touches` that happened within the period; `undefined` while it lasts. The other touches came later,
+   * and are undone to compute the values in the period.
    */
   counted: number | undefined
 }

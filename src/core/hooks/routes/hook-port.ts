@@ -90,7 +90,8 @@ async function translateTags(own: Call, operation: BatchOperation, call: Call): 
   const seen = call.access(collection)
   const stored = whole && (await own.store.read(whole).find(id))
   if (!whole || !stored || !seen?.isReadable(stored)) return operation
-  // The quotes are cut off, so that a content coding inside the quotes is preserved (`etag.ts`).
+  // The tags are replaced without their quotes: a proxy may have added a content coding inside the quotes, which stays
+  // (`etag.ts`).
   const [theirs = '', ours = ''] = [seen, whole].map((access) =>
     etagOfText(access.write(stored)).slice(1, -1),
   )

@@ -420,7 +420,7 @@ class OpenStreams implements ChangeStreams {
   }
 
   #break({ outbox }: Subscriber, cause: unknown): void {
-    this.#service.logger.error('a stream of changes failed', { cause })
+    this.#service.logger.error('an error has ended a stream of changes', { cause })
     outbox.cancel()
   }
 
@@ -535,7 +535,7 @@ function startTicking(tick: (count: number) => void): () => void {
 /** Rejects if the host does not answer in time: rights that the host does not confirm must not stay in use. */
 function inTime<T>(answer: Promise<T>, seconds: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = (): void => reject(new Error('authenticate of the host timed out'))
+    const late = (): void => reject(new Error('options.authenticate did not answer in time'))
     const timer = setTimeout(late, seconds * 1000)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))
   })

@@ -134,7 +134,7 @@ class ConsumerSession {
       if (signal.aborted) return undefined
       const isAway = isServiceError(cause) && cause.code === 'storage_unavailable'
       if (isAway) logger.warn('the log of changes cannot be read; retrying', { consumer: name })
-      else logger.error('a consumer cannot read the log of changes', { consumer: name, cause })
+      else logger.error('a consumer cannot read the log of changes; retrying', { consumer: name, cause })
       await timing.sleep(PAUSES[0], signal)
       return undefined
     }
@@ -225,7 +225,11 @@ class ConsumerSession {
       // The handler was aborted, so the attempt does not count.
       if (signal.aborted) return PAUSES[0]
       queued.attempt = attempt
-      logger.error(`options.consumers.${name}.handle failed`, { ...about, attempt, cause })
+      logger.error(`options.consumers.${name}.handle failed; it will be called again for this change`, {
+        ...about,
+        attempt,
+        cause,
+      })
       return Math.min(PAUSES[0] * 2 ** (attempt - 1), PAUSES[1])
     } finally {
       this.#handling.delete(handling)

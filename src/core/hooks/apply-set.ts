@@ -50,7 +50,7 @@ export async function applySet(
     collection.validate.inSlices(after, slice, { known, isRelevant }),
   )
   if (faults.length > 0)
-    throw new TypeError(`set is not valid: ${invalid(addNearNames(faults, declared)).message}`)
+    throw new TypeError(`the hook's \`set\` is not valid: ${invalid(addNearNames(faults, declared)).message}`)
   return after
 }
 

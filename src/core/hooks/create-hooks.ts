@@ -36,14 +36,17 @@ function readResult(result: unknown, isDelete: boolean): ParsedHookResult {
   const faults: ConfigFault[] = []
   const copy = copyJson(result, reportTo(faults), isSet)
   const [fault] = faults
-  if (fault) throw new TypeError(`it must return JSON: ${fault.path} ${fault.message}`)
-  if (!isObject(copy)) throw new TypeError('it must return nothing, or an object with set and also')
+  if (fault) throw new TypeError(`the hook must return JSON: ${fault.path} ${fault.message}`)
+  if (!isObject(copy)) throw new TypeError('the hook must return nothing, or an object with `set` and `also`')
   const { set, also = [], ...others } = copy
   const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw new TypeError(`it returns ${JSON.stringify(unknown)}; allowed: set, also`)
-  if (set !== undefined && !isObject(set)) throw new TypeError('set must be an object')
-  if (set !== undefined && isDelete) throw new TypeError('set is not allowed in a delete')
-  if (!Array.isArray(also)) throw new TypeError('also must be an array of operations')
+  if (unknown !== undefined)
+    throw new TypeError(
+      `the hook returned an object with the property ${JSON.stringify(unknown)}; allowed: set, also`,
+    )
+  if (set !== undefined && !isObject(set)) throw new TypeError("the hook's `set` must be an object")
+  if (set !== undefined && isDelete) throw new TypeError('the hook must not return `set` for a delete')
+  if (!Array.isArray(also)) throw new TypeError("the hook's `also` must be an array of operations")
   return { set, also }
 }
 
@@ -119,9 +122,10 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
   try {
     const { set, also } = readResult(returned, write.after === null)
     const most = call.service.plan.limits.added
-    if (also.length > most) throw new TypeError(`also has more than ${most} operations (limits.added)`)
+    if (also.length > most)
+      throw new TypeError(`the hook's \`also\` has more than ${most} operations, the value of limits.added`)
     const faults = hook.port.judge(also)
-    if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
+    if (faults.length > 0) throw new TypeError(`the hook's \`also\` is not valid: ${invalid(faults).message}`)
     // The validation has shown that these are objects.
     const operations = also as readonly JsonObject[]
     for (const given of [set, ...operations.map(({ body }) => body)])
@@ -211,9 +215,12 @@ async function performAll(
  * cannot add so many, because of `limits.added`.
  */
 function countAdded({ shared }: Call, added: number): void {
-  if (!shared) throw new Error('a hook can only add to a write that is held back')
+  if (!shared) throw new Error('a hook can only add operations to a buffered write')
   shared.added += added
   if (shared.added <= MAX_CASCADE) return
   const code = shared.asked > 1 ? 'validation_failed' : 'cascade_too_large'
-  throw new ServiceError(code, `Hooks would add more than ${MAX_CASCADE} operations to these writes.`)
+  throw new ServiceError(
+    code,
+    `Hooks would add more than ${MAX_CASCADE} operations to this request, which is not allowed.`,
+  )
 }

@@ -142,7 +142,10 @@ export function blameHook(what: string, thrown: unknown): unknown {
   if (!isRefusal(thrown) || isBeside(thrown)) return thrown
   return markBeside(
     CONFLICTS.includes(thrown.code)
-      ? new ServiceError(thrown.code, 'Changes that belong to this write conflict with stored data.')
+      ? new ServiceError(
+          thrown.code,
+          'Changes that the service makes together with this write conflict with stored data.',
+        )
       : new Error(`${what} was rejected: ${thrown.message}`, { cause: thrown }),
   )
 }

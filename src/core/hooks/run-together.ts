@@ -45,7 +45,7 @@ export function runTogether<T>(
         }
         if (await store.pending.breaks(failure.step, find))
           throw new Error(
-            'options.hooks: operations that hooks add contradict their write, so that it can never succeed',
+            'options.hooks: operations that a hook added contradict the write that it was called for, so the write can never succeed',
           )
         // The next attempt shows whether the client or a hook sent the reference to a deleted document.
         return failure.reason === 'missing' ? undefined : store.refuse(failure, own)

@@ -149,10 +149,13 @@ export interface OptionsFor<
  */
 export function refuse(status: RefusalStatus, detail: string, errors: readonly Fault[] = []): never {
   if (!REFUSAL_STATUSES.includes(status))
-    throw new TypeError(`refuse takes a status of ${REFUSAL_STATUSES.join(', ')}`)
-  if (typeof detail !== 'string') throw new TypeError('refuse takes a text of what is wrong')
+    throw new TypeError(`the status of refuse must be one of ${REFUSAL_STATUSES.join(', ')}`)
+  if (typeof detail !== 'string')
+    throw new TypeError('the detail of refuse must be a string that says what is wrong')
   if (!Array.isArray(errors) || !errors.every(isFault))
-    throw new TypeError('refuse takes errors with path, code and message, each of them text')
+    throw new TypeError(
+      'the errors of refuse must be an array of objects with the strings path, code and message',
+    )
   throw new ServiceError('refused', detail, {
     status,
     errors: errors.map(({ path, code, message }) => ({ path, code, message })),

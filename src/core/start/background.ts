@@ -40,7 +40,7 @@ export function createBackground({ run, track, logger, tell }: BackgroundOptions
       const inLine = line === undefined ? 0 : (lines.get(line) ?? 0)
       if (inLine >= MAX_IN_LINE) return
       if (underWay >= MAX_UNDER_WAY) {
-        if (!isFull) logger.warn('too much background work is running: some of it is skipped')
+        if (!isFull) logger.warn(`${MAX_UNDER_WAY} background tasks are running: further tasks are skipped`)
         isFull = true
         return
       }

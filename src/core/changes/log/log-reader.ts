@@ -112,7 +112,7 @@ export class LogReader {
         if (isServiceError(cause) && cause.code === 'storage_unavailable') {
           logger.warn('the log of changes cannot be read; retrying')
         } else {
-          logger.error('the streams of changes failed', { cause })
+          logger.error('an error has ended all streams of changes', { cause })
           fail()
         }
         await sleep(PAUSE, signal)

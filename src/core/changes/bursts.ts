@@ -62,8 +62,8 @@ const SLACK = 100
 const STEPS_A_LOOK = 50
 
 /**
- * Reviews the log up to its end, or up to the changes that were written when the review began (by the clock of the
- * storage): a client may write as fast as the log is read.
+ * Reviews the log up to its end, or up to the changes that were written when the review began, by the clock of the
+ * storage. The second limit is needed because a client may write as fast as the log is read.
  */
 async function lookAhead(
   telling: EventSources,

@@ -87,7 +87,7 @@ function compareViews(
 /**
  * The time at which a change is evaluated: `updatedAt` of the written document. For a delete it is the time of the
  * change in storage, or the `updatedAt` of the deleted document if that is later, because the clock of the storage may
- * lag. If the host provides the clock, it is the current time for a delete.
+ * lag. If the host provides the clock, a delete is evaluated at the current time.
  */
 export function timeOf(
   { before, after, time }: Change,

@@ -55,7 +55,7 @@ export class Lease {
     return this.#record
   }
 
-  /** Whether certainly no other process has taken the lease. */
+  /** Whether this process certainly still holds the lease. */
   get isHeld(): boolean {
     return !this.#lost.signal.aborted && this.#options.timing.now() < this.#until
   }

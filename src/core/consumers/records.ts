@@ -38,7 +38,7 @@ export interface ConsumerProgress {
 /** The stored record of a consumer. */
 export interface ConsumerRecord extends ConsumerProgress {
   readonly version: number
-  /** Grows with every write. */
+  /** The fencing token: it grows with every write. */
   readonly lease: number
   /** Identifies the process that holds the lease; `null` if the lease was released. */
   readonly holder: string | null

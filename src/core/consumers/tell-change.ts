@@ -36,6 +36,6 @@ export function tellChange(
   if (isEqualJson(shown.before, shown.after)) return undefined
   // An adapter of the host may be older than `by`.
   const change = { collection: collection.name, time: formatTimestamp(time), by: by ?? null, ...shown }
-  // The operation determines which of the documents exist.
+  // `operation` determines whether `before` and `after` exist, which the compiler does not know here.
   return Object.freeze(change) as ConsumerChange
 }

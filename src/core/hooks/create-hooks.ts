@@ -176,7 +176,7 @@ async function runHook(call: Call, write: PlannedWrite, { name, before, port }: 
       api: port.openApi(call, reenter),
       signal: deadline.signal,
     }
-    // The operation determines which of the documents exist.
+    // `operation` determines whether `before` and `after` exist, which the compiler does not know here.
     return await before(Object.freeze(change) as HookChange)
   } catch (thrown) {
     throw isRefusal(thrown) ? thrown : new Error(`${name} failed`, { cause: thrown })

@@ -36,8 +36,8 @@ export type InOwnRight = (reportTo: Call, blame: BlameHook) => Call
 export type BlameHook = (thrown: unknown) => unknown
 
 /**
- * Creates the function that creates calls which no permission restricts and for which no hook runs. Schemas,
- * references, unique fields and limits still apply.
+ * Creates an `InOwnRight`. No permission restricts its calls, and no hook runs for them. Schemas, references, unique
+ * fields and limits still apply.
  */
 export function createOwnRight(service: Service): InOwnRight {
   const collections = new Map(

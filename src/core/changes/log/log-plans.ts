@@ -12,7 +12,7 @@ import type { CollectionPlan } from '../../storage.js'
 /** The internal collection of keys. The names of a configuration's collections cannot begin with `_`. */
 const KEYS = '_keys'
 
-/** Its plan for the storage. */
+/** The storage plan of this collection. */
 const KEYS_PLAN: CollectionPlan = { name: KEYS, indexes: [] }
 
 const EVENTS = 'events'

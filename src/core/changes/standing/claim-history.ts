@@ -213,7 +213,9 @@ async function readSince(
   return touches
 }
 
-/** Undoes the touches, from the last to the first. Whether `isOther` is true for one of the states in between. */
+/**
+ * Undoes the touches, from the last to the first. Returns whether `isOther` is true for one of the states in between.
+ */
 function* takeBack(
   { claimed, isAll }: Oldest,
   touches: readonly ClaimChange[],

@@ -1,23 +1,31 @@
 import type { CollectionPlan, LogPlan, WriteStep } from '../../core/storage.js'
 
-/** The log options of an adapter's plans. */
+/** The log options in the plans of an adapter's collections. */
 export interface LogPlans {
-  /** How a collection is recorded; `undefined` if it is not. */
+  /** Returns the log options of a collection, or `undefined` if the collection is not recorded. */
   of(collection: string): LogPlan | undefined
-  /** The collections whose documents hold marks, with the property. */
+  /** The collections whose documents may contain marks (`CollectionPlan.mark`), each with the property of the marks. */
   readonly marks: ReadonlyMap<string, string>
-  /** Whether any step of a write is recorded. */
+  /** Whether any step of a write changes a recorded collection. */
   records(steps: readonly WriteStep[]): boolean
-  /** The times before which changes are dropped: changes that no mark precedes (`unmarked`), and all (`any`). */
+  /**
+   * Returns two times. A change before `unmarked` is dropped unless it comes after a mark. A change before `any` is
+   * always dropped.
+   */
   horizon(now: number): { readonly unmarked: number; readonly any: number }
-  /** The bytes of documents beyond which the oldest changes are dropped, unless a mark precedes them. */
+  /**
+   * Returns the most bytes of documents that the log keeps. Beyond them, the oldest changes are dropped, except
+   * changes after a mark.
+   */
   bytes(): number
-  /** The given plans, with the log options of earlier plans. */
+  /**
+   * Returns the given plans. A plan without log options gets the options that an earlier plan had for its collection.
+   */
   joined(plans: readonly CollectionPlan[]): readonly CollectionPlan[]
   add(plans: readonly CollectionPlan[]): void
 }
 
-/** Creates the plans of an adapter that is not yet open. */
+/** Creates the log options of an adapter that has no plans yet. */
 export function createLogPlans(): LogPlans {
   const logged = new Map<string, LogPlan>()
   const marks = new Map<string, string>()

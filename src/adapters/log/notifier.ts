@@ -2,15 +2,18 @@ import type { ChangePage, ChangeQuery } from '../../core/storage.js'
 
 /** Notifies waiting readers of the log that there may be changes. */
 export interface Notifier {
-  /** No effect if no reader waits. */
+  /** Wakes the waiting readers. Without a waiting reader, it has no effect. */
   notify(): void
-  /** Reads until there are changes or a gap, or the wait times out. Rejects with the reason of an aborted signal. */
+  /**
+   * Calls `read`, and calls it again after each notification, until it returns changes or a gap or until `query.wait`
+   * milliseconds have passed. If the signal aborts, rejects with its reason.
+   */
   readWhenNotified(read: () => Promise<ChangePage>, query: ChangeQuery): Promise<ChangePage>
 }
 
 /**
- * Creates a notifier. `look`: the milliseconds after which a waiting reader reads without a notification, because
- * other processes write as well.
+ * Creates a notifier. A waiting reader reads again after `look` milliseconds even without a notification, because
+ * other processes may have written.
  */
 export function createNotifier(look = Number.POSITIVE_INFINITY): Notifier {
   const listening = new Set<() => void>()
@@ -23,7 +26,7 @@ export function createNotifier(look = Number.POSITIVE_INFINITY): Notifier {
       const end = performance.now() + wait
       for (;;) {
         signal?.throwIfAborted()
-        // It listens before it reads, so that it notices a change after the read.
+        // The listener is added before the read, so that it notices a change made during the read.
         const listener = listen(listening, look)
         try {
           const page = await read()
@@ -38,17 +41,19 @@ export function createNotifier(look = Number.POSITIVE_INFINITY): Notifier {
   }
 }
 
-/** The longest pause, in milliseconds, while another process assigns positions to the next changes. */
+/**
+ * The longest pause between two reads, in milliseconds, while another process assigns positions to the next changes.
+ */
 const BUSY = 10
 
-/** The longest pause that timers support, about 24 days. */
+/** The longest pause that timers support, in milliseconds (about 24 days). */
 const MAX_PAUSE = 2 ** 31 - 1
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const later = setTimeout
 const cancel = clearTimeout
 
-/** Begins to listen. `wait` returns at once if `notify` was called since. */
+/** Adds a listener. `wait` returns immediately if `notify` was called after the listener was added. */
 function listen(listening: Set<() => void>, look: number) {
   let isNotified = false
   let wake: (() => void) | undefined

@@ -1,24 +1,25 @@
-/** A place in a log, as its readers see it. */
+/** A position in a log, as readers of the log receive it. */
 export interface Position<Place> {
-  /** The log; its places mean nothing in another log. */
+  /** The name of the log. A `place` is valid only in the log that issued it. */
   readonly log: string
   readonly place: Place
-  /** When the position was issued, or the time of the change there. */
+  /** For the position of a change, the time of the change. For any other position, the time when it was issued. */
   readonly time: number
   /**
-   * When the change at the place was made, in a unit of the adapter; `null` if no change is stored there. A restored
-   * storage may use the same places for other changes. Absent in memory, and in positions of earlier versions.
+   * When the change at this place was made, in a unit of the adapter; `null` if no change is stored there. If the log
+   * now has a change with another time at this place, the log was restored from a backup. Absent in the memory
+   * adapter and in positions that earlier versions issued.
    */
   readonly made?: number | null | undefined
-  /** The files for which it was issued, on SQLite. */
+  /** The name of the database files for which the position was issued. Only on SQLite. */
   readonly files?: string | undefined
 }
 
-/** Prints a position. */
+/** Prints a position as a string. */
 export const printPosition = <Place>({ log, place, time, made, files }: Position<Place>): string =>
   JSON.stringify([log, place, time, made, files].filter((part) => part !== undefined))
 
-/** Parses a position; `undefined` for any other text. */
+/** Parses a printed position. Returns `undefined` for any other string. */
 export function parsePosition<Place>(
   text: string,
   isPlace: (value: unknown) => value is Place,
@@ -41,8 +42,9 @@ export function parsePosition<Place>(
 }
 
 /**
- * Whether a log still has the change of a position, or dropped it last. `made`: that of the change at the place now,
- * `null` if there is none. `isEnd`: whether the last dropped change was at this place.
+ * Whether a reader can resume at a position: the log still has the change of this position, or the change was the
+ * last one that the log dropped. `made`: when the change that is now at this place was made, or `null` if there is
+ * none. `isEnd`: whether the last dropped change was at this place.
  */
 export const isKept = (
   position: Pick<Position<unknown>, 'made'>,

@@ -1,11 +1,11 @@
-/** The part of `process` that some runtimes have. */
+/** The part of `process` that this module uses. Some runtimes lack it. */
 const { process: host } = globalThis as {
   readonly process?: { emitWarning?(message: string, options: { readonly code: string }): void }
 }
 
 /**
- * Creates a function that receives whether consumers hold changes beyond the byte limit of the log, and warns when
- * that begins (CONTRACT.md §9, "The log").
+ * Creates a function that warns when unhandled changes begin to keep the log above its byte limit (CONTRACT.md §9,
+ * "The log"). `isHeld`: whether they do so now.
  */
 export function createHeldWarning(): (isHeld: boolean) => void {
   let wasHeld = false

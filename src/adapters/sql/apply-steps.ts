@@ -8,12 +8,16 @@ import { mayVanish, type Recorder } from './log/recorder.js'
 import { pinnedIds } from './pinned-ids.js'
 import type { NamedDocuments } from './statements.js'
 
-/** After this many parts of a collection with locks of their own, the rest is one part with its strongest lock. */
+/**
+ * The most parts of a collection that are locked separately. All further documents form one last part, which gets the
+ * strongest lock that any of them needs.
+ */
 const MOST_PARTS = 16
 
 /**
- * The documents to lock, in the order of collections and of `_id`, each for its strongest use. A single document that
- * is only written needs no lock in advance.
+ * Returns the documents to lock before any step is applied, in the order of collections and of `_id`. Each document
+ * is locked for the strongest use that a step makes of it. A single document that the steps only write needs no lock
+ * in advance.
  */
 function nameDocuments(
   steps: readonly WriteStep[],
@@ -38,24 +42,30 @@ function nameDocuments(
     .flatMap(([collection, uses]) => partsOf(collection, uses, (use) => endings[use]))
 }
 
-/** Whether the result of a step depends on documents that it does not name. */
+/** Whether the result of a step depends on documents that the step does not name by `_id`. */
 const isLook = (step: WriteStep): boolean =>
   'refuse' in step || ('remove' in step && pinnedIds(step.remove) === undefined)
 
-/** How a step uses the documents that it names. */
+/**
+ * Returns how a step uses the documents that it names, and the `_id`s of these documents. `isLookedBehind`: whether a
+ * later step searches for documents.
+ */
 function useOf(step: WriteStep, isLookedBehind: boolean): readonly [LockUse, readonly string[]] {
   if ('require' in step) {
     const isBare = step.version === undefined && step.where === undefined
     return [isBare ? 'require' : 'require state', [step.require]]
   }
-  // A search after this step must also exclude writes that only require the document.
+  // If a later step searches for documents, the lock must also keep out writes that only require this document.
   if ('replace' in step) return [isLookedBehind ? 'remove' : 'replace', [step.replace._id]]
   return ['remove', ('remove' in step && pinnedIds(step.remove)) || []]
 }
 
 const strongerOf = (a: LockUse, b: LockUse): LockUse => (USES.indexOf(a) > USES.indexOf(b) ? a : b)
 
-/** Neighbours with the same lock are locked together. */
+/**
+ * Divides the documents of a collection into parts, in the order of `_id`. Neighbours that need the same lock are in
+ * one part.
+ */
 function partsOf(
   collection: string,
   uses: ReadonlyMap<string, LockUse>,
@@ -72,15 +82,15 @@ function partsOf(
   return parts.map(({ ids, use }) => ({ collection, ids, use }))
 }
 
-/** The places of the evaluated `require` steps, and the first one that is not met. */
+/** The indexes of the `require` steps that were evaluated, and the first `require` step that is not met. */
 interface HeldSteps {
   readonly places: ReadonlySet<number>
   readonly refused?: { readonly step: number; readonly reason: 'missing' | 'changed' }
 }
 
 /**
- * Locks the documents that steps name before any step is applied, in one order for all writes, and evaluates
- * `require` steps: ten thousand references then take few queries.
+ * Locks all documents that the steps name and evaluates the `require` steps, before any step is applied. So ten
+ * thousand references need only a few queries. All writes lock in the same order, to avoid deadlocks.
  */
 function* holdNamed(engine: SqlEngine, steps: readonly WriteStep[]): DatabaseWork<HeldSteps> {
   const { dialect, statements } = engine
@@ -97,7 +107,7 @@ function* holdNamed(engine: SqlEngine, steps: readonly WriteStep[]): DatabaseWor
 
 const keyOf = (collection: string, id: string): string => `${collection} ${id}`
 
-/** A document that must match a filter as it is stored. */
+/** A stored document that must match the filter of a `require` step. `place` is the index of the step. */
 interface Matching {
   readonly place: number
   readonly collection: string
@@ -105,7 +115,10 @@ interface Matching {
   readonly where: Filter
 }
 
-/** Evaluates each `require` by the steps before it. Documents that these may have removed must be queried in turn. */
+/**
+ * Evaluates each `require` step on its document as the earlier steps leave it. If an earlier step may have removed
+ * the document, the `require` step is not evaluated here, but when it is applied.
+ */
 function judgeRequired(
   steps: readonly WriteStep[],
   versions: Map<string, number | null>,
@@ -113,7 +126,7 @@ function judgeRequired(
   const places = new Set<number>()
   const matching: Matching[] = []
   const written = new Map<string, StoredDocument>()
-  // The keys of documents, or of whole collections.
+  // The keys of removed documents, and the collections from which a step may remove any document.
   const removed = new Set<string>()
   for (const [place, step] of steps.entries()) {
     const { in: collection } = step
@@ -140,7 +153,10 @@ function judgeRequired(
   return { places, matching }
 }
 
-/** The first place whose document does not match. The documents are locked, so they stay unchanged. */
+/**
+ * Returns the index of the first step whose document does not match. The documents are locked, so they cannot change
+ * afterwards.
+ */
 function* findUnmatched(
   { statements }: SqlEngine,
   matching: readonly Matching[],
@@ -159,10 +175,13 @@ function* findUnmatched(
   return undefined
 }
 
-/** The most conditions of one query. */
+/** The most conditions that one query evaluates. */
 const MOST_MATCHING = 100
 
-/** Documents of one query. Each occurs once, so that its `_id` tells which condition matched. */
+/**
+ * The documents that one query evaluates. Each `_id` occurs once, so that a returned `_id` shows which condition
+ * matched.
+ */
 interface Together {
   readonly collection: string
   readonly byId: Map<string, Matching>
@@ -179,26 +198,29 @@ function joinMatching(matching: readonly Matching[]): readonly Together[] {
   return questions
 }
 
-/** A unique index rejected the document of a step; `findTaken` finds the index. */
+/** A document that a unique index rejected. `findTaken` finds out which index it was. */
 export interface TakenValue {
   readonly step: number
   readonly collection: string
   readonly document: StoredDocument
-  /** Whether the step inserts, so that the `_id` may be taken. */
+  /** Whether the step inserts the document, so that the taken value may be its `_id`. */
   readonly isNew: boolean
-  /** The index, as far as the engine names it. */
+  /** The name of the index, or an empty string if the engine does not report it. */
   readonly index: string
 }
 
-/** The outcome of the steps. */
+/** The outcome of applying the steps. */
 export type StepsOutcome = WriteResult | { readonly taken: TakenValue }
 
 type FailureReason = Pick<Extract<WriteResult, { readonly ok: false }>, 'reason' | 'fields'>
 
-/** The only documents that can match the filter of a `refuse` step, if they are known; otherwise `undefined`. */
+/**
+ * Returns the `_id`s of the only documents that can match the filter of a `refuse` step, or `undefined` if they are
+ * unknown.
+ */
 export type Suspects = (step: WriteStep) => Iterable<string> | undefined
 
-/** Applies steps in turn, inside a transaction that the caller rolls back if the outcome is not ok. */
+/** Applies steps one after another. The caller runs it in a transaction, and rolls back if the outcome is not ok. */
 export function* applySteps(
   engine: SqlEngine,
   steps: readonly WriteStep[],
@@ -267,7 +289,7 @@ function* applyStep(
   return 0
 }
 
-/** Restricts a filter to one document after another. */
+/** Yields one filter for each `_id`: the given filter, restricted to this document. */
 function* narrow(filter: Filter, ids: Iterable<string>): Iterable<Filter> {
   for (const id of ids) yield and([isId(id), filter])
 }
@@ -281,7 +303,10 @@ function* askAll(statements: readonly Statement[]): DatabaseWork<number> {
 
 type Removal = Extract<WriteStep, { readonly remove: Filter }>
 
-/** Removes matches. Documents with entries of elements are removed one by one, if the candidates are known. */
+/**
+ * Removes the documents that match. If the collection has tables of elements, and the documents that may match are
+ * known, each document is removed by a statement of its own.
+ */
 function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Removal): DatabaseWork<number> {
   const named = engine.isSpread?.(step.in) ? yield* nameMatches(engine, step) : undefined
   if (!named) return yield* removeTogether(engine, recorder, step)
@@ -290,7 +315,7 @@ function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Remova
   return removed
 }
 
-/** A filter for each document that may match; `undefined` if the candidates are unknown. */
+/** Returns a filter for each document that may match, or `undefined` if these documents are unknown. */
 function* nameMatches(
   { seek }: SqlEngine,
   { in: collection, remove }: Removal,
@@ -317,7 +342,7 @@ function* removeTogether(
   return recorder ? yield* askAll(recorder.remove(deletion)) : (yield deletion).changed
 }
 
-/** Whether any document matches. */
+/** Whether any document matches a filter. */
 export function* exists(
   { statements, seek }: SqlEngine,
   collection: string,

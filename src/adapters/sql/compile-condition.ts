@@ -10,7 +10,10 @@ import type {
 import { type Equalities, joinEqualities } from '../../core/filter/join-equalities.js'
 import type { Bind, PresentKind, SqlDialect } from './dialect.js'
 
-/** A condition in SQL. If it is not exact, it selects more than the filter, never less. */
+/**
+ * A condition in SQL. If it is not exact, it also selects documents that the filter does not match, but it never
+ * misses a match.
+ */
 export interface SqlCondition {
   readonly sql: string
   readonly isExact: boolean
@@ -20,7 +23,7 @@ export interface SqlCondition {
 interface Compilation {
   readonly dialect: SqlDialect
   readonly bind: Bind
-  /** Whether every pattern is left to the caller. */
+  /** Whether SQL leaves out all patterns, so that the caller evaluates them. */
   readonly skipPatterns: boolean
 }
 
@@ -28,8 +31,8 @@ const TRUE: SqlCondition = { sql: 'TRUE', isExact: true }
 const FALSE: SqlCondition = { sql: 'FALSE', isExact: true }
 
 /**
- * Compiles a filter to a condition. A leaf is NULL in SQL for a missing value, which counts as false. `not` is pushed
- * down to the leaves, which handle NULL explicitly, so that no document is lost.
+ * Compiles a filter to a condition. A leaf on a missing value is NULL in SQL, which counts as false. Because the
+ * negation of NULL is NULL too, `not` is pushed down to the leaves, which handle NULL explicitly.
  */
 export function compileCondition(
   filter: Filter,
@@ -53,8 +56,8 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
             ? compileEqualities(part, isNegated, compilation)
             : compile(part, isNegated, compilation)
         compiled.push(condition)
-        // A condition left to the caller may be a rule that hides documents, so SQL must not evaluate the conditions
-        // after it.
+        // A condition that the caller must evaluate may be a rule that hides documents. Later conditions are left out
+        // as well, so that SQL does not evaluate them on hidden documents.
         if (isAnd && !condition.isExact) break
       }
       return join(compiled, isAnd)
@@ -66,10 +69,11 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
   }
 }
 
-/** Joins conditions, in halves: engines limit how deeply an expression may nest. */
+/** Joins conditions as a balanced tree, because engines limit how deeply an expression may nest. */
 function join(conditions: readonly SqlCondition[], isAnd: boolean): SqlCondition {
   const neutral = isAnd ? TRUE : FALSE
-  // Other conditions stay, because they may have bound a value.
+  // Only neutral conditions are dropped. A FALSE in an AND does not replace the others, because they may have bound
+  // values.
   const parts = conditions.filter((condition) => condition.sql !== neutral.sql || !condition.isExact)
   const [first, second] = parts
   if (!first) return neutral
@@ -78,7 +82,7 @@ function join(conditions: readonly SqlCondition[], isAnd: boolean): SqlCondition
   return { sql: joinHalves(parts, isAnd ? ' AND ' : ' OR '), isExact }
 }
 
-/** The most conditions in one chain. */
+/** The most conditions that one pair of parentheses joins. */
 const MAX_CHAIN = 50
 
 function joinHalves(parts: readonly SqlCondition[], word: string): string {
@@ -145,7 +149,10 @@ function compilePresent(field: FieldRef, isNegated: boolean, dialect: SqlDialect
   return { sql: isNegated ? `NOT ${sql}` : sql, isExact: true }
 }
 
-/** A condition on the value at a place, or on any element of the array there. */
+/**
+ * Compiles a condition on the value of a field or, if the field has `each`, on any element of its array. Returns
+ * `undefined` if the dialect cannot express the condition.
+ */
 function compileComparison(
   field: FieldRef,
   isNegated: boolean,
@@ -163,5 +170,8 @@ function compileComparison(
   return isNegated ? negate(field, sql) : sql
 }
 
-/** A missing value makes a condition on it NULL; a condition on elements is never NULL. */
+/**
+ * Negates a condition on a field. A condition on a missing value is NULL, and must become true; a condition on
+ * elements is never NULL.
+ */
 const negate = ({ each }: FieldRef, sql: string): string => (each ? `NOT ${sql}` : `(${sql}) IS NOT TRUE`)

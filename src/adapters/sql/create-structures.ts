@@ -5,7 +5,7 @@ import { UnusableStorage } from './faults.js'
 import { writeStatement } from './statements.js'
 import { isIndex, type Structure } from './structures.js'
 
-/** Creates structures and records them, inside a transaction. */
+/** Creates structures and records them. The caller runs it in a transaction. */
 export function* createStructures(engine: SqlEngine, structures: readonly Structure[]): DatabaseWork<void> {
   const { dialect } = engine
   for (const structure of structures) {
@@ -19,7 +19,10 @@ export function* createStructures(engine: SqlEngine, structures: readonly Struct
   }
 }
 
-/** The error of an index that existing documents violate; `undefined` for any other error. */
+/**
+ * Creates the error for an index that cannot be created because of existing documents. Returns `undefined` for any
+ * other error.
+ */
 export const explainStructure = (
   { takenBy, isTooLong }: SqlEngine,
   structure: Structure,
@@ -29,7 +32,7 @@ export const explainStructure = (
   return takenBy(thrown) === undefined ? undefined : notUnique(structure)
 }
 
-/** The error of a table whose name another application uses. */
+/** Creates the error for a table or an index whose name is already in use, probably by another application. */
 function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Error {
   const name = isIndex(structure) ? quoteName(structure.name) : dialect.table(structure.collection)
   return new UnusableStorage(
@@ -38,7 +41,7 @@ function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Err
   )
 }
 
-/** The error of a table of structures that another application created; any other error is returned unchanged. */
+/** Creates the error for a table of structures that another application created. Returns any other error unchanged. */
 export const explainRecorded = (engine: SqlEngine, thrown: unknown): unknown =>
   engine.lacksColumn(thrown)
     ? new UnusableStorage(
@@ -47,10 +50,13 @@ export const explainRecorded = (engine: SqlEngine, thrown: unknown): unknown =>
       )
     : thrown
 
-/** The record of an index during its build: a unique one already constrains other processes. */
+/**
+ * Returns the name under which an index is recorded while it is built. An index is recorded before it is complete,
+ * because a unique index already rejects writes of other processes at that time.
+ */
 export const nameWhileBuilt = (name: string): string => `building ${name}`
 
-/** Records that a structure exists. */
+/** Returns the statement that records a structure as existing. */
 export function noteStructure(
   { structures }: SqlDialect,
   { name, collection, unique }: Structure,
@@ -60,7 +66,10 @@ export function noteStructure(
   return `INSERT INTO ${structures.table} (name, collection, bound) VALUES (${values})`
 }
 
-/** The fields of unique indexes, of all services, in the order of their creation. */
+/**
+ * Reads the fields of unique indexes, in the order of their creation. Includes the indexes that other services
+ * created.
+ */
 export function* readUnique(
   dialect: SqlDialect,
   by: 'collection' | 'name',
@@ -76,13 +85,13 @@ export function* readUnique(
   return rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[])
 }
 
-/** The error of a new unique index over documents that are not unique. It names the fields, never the values. */
+/** Creates the error for a new unique index if documents have equal values. It names the fields, never the values. */
 export function notUnique({ collection, unique }: Structure): Error {
   const names = (unique ?? []).map(({ path }) => path).join(' and ')
   return new UnusableStorage(`documents of ${collection} have the same ${names}, which must be unique`)
 }
 
-/** The error of a new index over values that are too long for the engine. It names the fields, never the values. */
+/** Creates the error for a new index if values are too long for the engine. It names the fields, never the values. */
 const tooLong = ({ collection, fields }: Structure): Error =>
   new UnusableStorage(
     `documents of ${collection} hold texts in ${fields.map(({ path }) => path).join(' and ')} that are too long for an index`,

@@ -1,102 +1,128 @@
 import type { ComparableType, FieldRef, Filter, Scalar } from '../../core/filter/filter.js'
 import type { Pattern } from '../../core/filter/pattern/syntax/pattern.js'
 
-/** The value of a parameter; a list only in dialects that bind one. */
+/** The value of a parameter. Only some dialects can bind a list. */
 export type Value = Scalar | readonly Scalar[]
 
 /** Adds a value to the parameters of a statement and returns its placeholder. */
 export type Bind = (value: Value) => string
 
-/** The JSON type at a place. */
+/** The JSON type that a value must have to count as present. */
 export type PresentKind = 'array' | 'object' | 'any'
 
-/** The uses of a document that a write names, from the weakest required lock to the strongest. */
+/**
+ * How a step can use a document that it names, from the use that needs the weakest lock to the one that needs the
+ * strongest.
+ */
 export const USES = ['require', 'require state', 'replace', 'remove'] as const
 
 export type LockUse = (typeof USES)[number]
 
-/** An index that has one field with `each`, and the name of its table. */
+/** An index over the elements of an array: one of its fields has `each`. `name` is the name of its table. */
 export interface ElementsIndex {
   readonly name: string
   readonly collection: string
   readonly fields: readonly FieldRef[]
 }
 
-/** How to compile a statement. */
+/** The options for compiling a statement. */
 export interface CompileOptions {
-  /** Whether patterns are left to the caller: the statement is then not exact. */
+  /** Whether SQL leaves out patterns. The statement is then not exact, and the caller evaluates the patterns. */
   readonly skipPatterns?: boolean
-  /** Whether all matches are wanted, in no order: alternatives can then be found one by one, and joined. */
+  /**
+   * Whether each alternative of a filter may be a separate search whose results are combined. True for statements
+   * that return all matches, or return them in no order.
+   */
   readonly mayJoin?: boolean
-  /** Whether the statement may wait for rows. It then also checks the condition on their new content. */
+  /**
+   * Whether the statement may wait for locked rows. It then also checks its condition on the content that the rows
+   * have after the wait.
+   */
   readonly mayWait?: boolean
 }
 
-/** A filter that indexes of elements answer exactly. */
+/** The SQL of a filter that tables of elements help to answer. It selects exactly the documents that match. */
 export interface SoughtFilter {
-  /** The condition. */
+  /** The condition on the documents. */
   readonly where: string
-  /** A FROM and a WHERE clause with exactly one row per match, if there are such. */
+  /** A FROM and a WHERE clause that return exactly one row per match. Absent if no such clauses exist. */
   readonly each?: string
 }
 
 /** The parts of SQL that differ between engines. Names and values are always quoted or bound, never concatenated. */
 export interface SqlDialect {
-  /** The placeholder of the parameter at a place, counted from 1. */
+  /** Returns the placeholder of a parameter. Places are counted from 1. */
   readonly parameter: (place: number, value: Value) => string
-  /** How a service can have a database for itself, with the option that names it. */
+  /**
+   * A place that a service can have for itself, and the option that names it. Completes the advice "give the service
+   * …".
+   */
   readonly ownPlace: string
   /** The table of a collection. */
   readonly table: (collection: string) => string
-  /** The type of the column `_id`, with the name of its constraint, and that of `document`. */
+  /** The type of the column `_id`, with the name of its constraint, and the type of the column `document`. */
   readonly columns: { readonly id: (constraint: string) => string; readonly document: string }
-  /** The table that records structures, and the column with the order of their creation. */
+  /** The table that records structures, and its column that keeps the order of their creation. */
   readonly structures: { readonly table: string; readonly order: string }
-  /** The statements that create the log; each is a structure of its own. */
+  /** The statements that create the log. Each is recorded as a separate structure. */
   readonly log: readonly string[]
-  /** The beginning of the statement that renames the log. */
+  /** The statement that gives the log a new name, up to its WHERE clause. */
   readonly newLog: string
-  /** The columns of a stored document. */
+  /** The columns to select for a document in its stored form. */
   readonly stored: string
-  /** Selects a document as JSON text. */
+  /** The column to select for a document as JSON text. */
   readonly documentText: string
   /** Converts a parameter of JSON text to the type of the column `document`. */
   readonly toDocument: (text: string) => string
   /**
-   * Locks rows until the transaction ends. The ending of a SELECT is the lock for the strongest use of its rows; rows
-   * of a use without an ending need no lock. `most`: the most rows of one statement; `null` if one statement locks
-   * all rows of a write.
+   * How to lock rows until the transaction ends. `endings`: for each use of a row, the clause that ends the SELECT; a
+   * use without an ending needs no lock. `most`: the most rows that one statement locks; `null` if one statement
+   * locks all rows of a write.
    */
   readonly hold: { readonly most: number | null; readonly endings: { readonly [use in LockUse]?: string } }
-  /** Removes the rows of a search, which ends in the lock of the use `remove`; absent if the engine locks no rows. */
+  /**
+   * Writes the statement that removes the rows that a search selects. The search ends in the lock for the use
+   * `remove`. Absent if the engine locks no rows.
+   */
   readonly removeFound?: (table: string, search: string) => string
-  /** Builds a JSON array of values, as text. */
+  /** Writes an expression that builds a JSON array of values as text. */
   readonly toArray: (values: readonly string[]) => string
-  /** The version of a stored document, for `toArray`: some engines would print the bare number with fewer digits. */
+  /**
+   * An expression for the version of a stored document, for use in `toArray`. With the expression of `value`, some
+   * engines would print fewer digits there.
+   */
   readonly storedVersion: string
-  /** The value at a place of the column `document`, in parentheses; NULL if it is missing or of another type. */
+  /**
+   * Writes an expression in parentheses for the value of a field in the column `document`. It is NULL if the value is
+   * missing or has another type.
+   */
   readonly value: (field: FieldRef) => string
-  /** Whether a place has a value of a comparable type, in a form that an index can seek. */
+  /** Writes the condition that a field has a value of a comparable type, in a form for which an index can be used. */
   readonly hasValue: (field: FieldRef, type: ComparableType) => string
-  /** Whether a place has an array, an object, or any value: never NULL. */
+  /** Writes the condition that a path has an array, an object or any value. It is never NULL. */
   readonly isPresent: (path: string, kind: PresentKind) => string
-  /** Whether any element of the array at a place satisfies a condition on its typed value: never NULL. */
+  /**
+   * Writes the condition that at least one element of an array satisfies a condition on its typed value. It is never
+   * NULL.
+   */
   readonly hasElement: (field: FieldRef, condition: (value: string) => string) => string
   /**
-   * Whether a text at a place, or an element there, contains a match; `undefined` if the engine cannot express the
-   * same pattern.
+   * Writes the condition that a string, which is the value of a field or an element, contains a match of a pattern.
+   * Returns `undefined` if the engine cannot express the pattern.
    */
   readonly match: (text: string, pattern: Pattern, bind: Bind, field: FieldRef) => string | undefined
   /**
-   * Whether a value is one of several of one type. They are one parameter, so their number does not change the
-   * statement.
+   * Writes the condition that a value equals one of several values of one type. These are bound as a single
+   * parameter, so that the text of the statement does not depend on their number.
    */
   readonly isOneOf: (value: string, values: readonly Scalar[], bind: Bind) => string
-  /** One key of an order in which missing values are first ascending, last descending. */
+  /**
+   * Writes one key of an ORDER BY clause. Missing values come first in ascending order, and last in descending order.
+   */
   readonly order: (field: FieldRef, descending: boolean) => string
   /**
-   * The most texts of 1,024 bytes in an index entry, the most fields of an entry, and how a unique index digests
-   * larger values. `null` for no limit.
+   * The limits of one index entry: the most strings of 1,024 bytes, and the most fields. `digest` shortens a string
+   * in a unique index that would exceed them. `null` if the engine has no limits.
    */
   readonly entries: {
     readonly texts: number
@@ -104,19 +130,19 @@ export interface SqlDialect {
     readonly digest: (value: string) => string
   } | null
   /**
-   * The last key of a unique index that reads use too: the `_id` of a document that lacks one of the fields, and a
-   * constant text for all others, whose values differ. So the index has the order of the fields and `_id`. Absent if
-   * reads use a separate index.
+   * Writes the last key of a unique index that also serves reads. It is the `_id` for a document that lacks one of
+   * the fields, so that such documents never conflict, and a constant string for all other documents. So the index is
+   * in the order of the fields, then `_id`. Absent if reads use a separate index.
    */
   readonly idOfLacking?: (fields: readonly FieldRef[]) => string
   /**
-   * The statements that create a table with one entry per document and distinct element of the one field with `each`,
-   * fill it, and keep it up to date with every write.
+   * Writes the statements that create and fill the table of an index of elements, and keep it up to date with every
+   * write. The table has one entry per document and distinct element of the field with `each`.
    */
   readonly elements: (index: ElementsIndex) => readonly string[]
   /**
-   * Writes a filter so that tables of elements answer parts of it; `undefined` if they answer none. The condition
-   * does not see new content of rows for which a statement waits.
+   * Writes a filter so that tables of elements answer parts of it. Returns `undefined` if they answer no part. If the
+   * statement waits for a locked row, this condition does not see the new content of the row.
    */
   readonly seek?: (
     collection: string,
@@ -127,10 +153,10 @@ export interface SqlDialect {
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string
 }
 
-/** The table that records structures; no collection has a name that begins like this. */
+/** The table that records structures. The names of collections never begin with an underscore. */
 export const STRUCTURES = '_structures'
 
-/** A statement with its values. */
+/** A statement and the values of its parameters. */
 export interface Statement {
   readonly text: string
   readonly values: readonly Value[]

@@ -6,35 +6,44 @@ import type { Statements } from './statements.js'
 
 /** A statement that inserts the documents of several steps. */
 export interface Inserts extends Statement {
-  /** The place after the last of them. */
+  /** The index of the first step after the inserted documents. */
   readonly next: number
 }
 
-/** A statement that selects ids, some perhaps more than once. */
+/** A search for the documents that may match a filter. The statement may return an `_id` more than once. */
 export interface IdSearch {
   readonly ids: Statement
-  /** Whether all of them match. */
+  /** Whether every document that the search finds matches the filter. */
   readonly isAnswered: boolean
 }
 
-/** The differences between engines, except how they run statements. */
+/** Everything that differs between engines, except how they run statements. */
 export interface SqlEngine {
   readonly dialect: SqlDialect
   readonly statements: Statements
-  /** The violated unique index or primary key, as far as the engine names it; `undefined` for any other error. */
+  /**
+   * The name of the violated unique index or primary key, empty if the engine does not report the name. `undefined`
+   * for any other error.
+   */
   readonly takenBy: (thrown: unknown) => string | undefined
   /**
-   * Writes a statement for as many inserts from a place on as fit. If it is rejected, the steps are applied again one
-   * by one.
+   * Writes one statement for the inserts from step `from` on, as many as fit. If the statement is rejected, the
+   * caller applies the steps again, each insert by itself.
    */
   readonly insertMany?:
     | ((steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean) => Inserts)
     | undefined
-  /** Whether documents of a collection may have many entries of elements: they are then removed one by one. */
+  /**
+   * Whether documents of a collection may have many entries in tables of elements. Such documents are removed one by
+   * one.
+   */
   readonly isSpread?: ((collection: string) => boolean) | undefined
-  /** Finds the ids that a table of elements yields for a filter; `undefined` if none serves it. */
+  /**
+   * Returns the search in a table of elements for the documents of a filter, or `undefined` if no table serves the
+   * filter.
+   */
   readonly seek?: ((collection: string, filter: Filter) => IdSearch | undefined) | undefined
-  /** Records the current write; absent if none of its collections is logged. */
+  /** Writes the statements that record the current write. Absent if none of its collections is logged. */
   readonly recording?: Recording | undefined
   /** Whether an error says that the name of a new table or index is taken. */
   readonly isExisting: (thrown: unknown) => boolean
@@ -46,27 +55,27 @@ export interface SqlEngine {
 
 /** A statement, and how to treat its rows. */
 export interface DatabaseQuery extends Statement {
-  /** The filter that decides, if the rows are documents that may not all match. */
+  /** If set, the rows are documents that may not all match this filter, and the result contains only the matches. */
   readonly judged?: Filter
 }
 
 /** The result of a query. */
 export interface DatabaseResult {
-  /** The first column of each row; with `judged`, the `_id`s of the matches. */
+  /** The first column of each row; with `judged`, the `_id`s of the documents that match. */
   readonly rows: readonly unknown[]
   /** The number of rows that a write changed. */
   readonly changed: number
 }
 
 /**
- * Work that queries a database step by step. It is written once; each engine runs it synchronously or with promises.
- * An error of a statement is thrown into the generator.
+ * Work that yields one statement after another and receives the result of each. Engines run it synchronously or with
+ * promises. If a statement fails, its error is thrown into the generator.
  */
 export type DatabaseWork<T> = Generator<DatabaseQuery, T, DatabaseResult>
 
-/** Reads the documents of a database, even if collections are missing there. */
+/** Reads the documents of an existing database, which may lack some of the collections. */
 export interface ExistingDocuments {
-  /** A list; empty for a collection that is missing. Its filter has no patterns. */
+  /** Lists documents; none if the collection is missing. The filter must not contain patterns. */
   list(collection: string, query: ListQuery): Promise<Listed>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * The error of a storage that was reached, but cannot be used: the message says why and what to do (CONTRACT.md §7,
- * "Storage").
+ * The error for a database that can be reached but cannot be used. Its message says why and what to do (CONTRACT.md
+ * §7, "Storage").
  */
 export class UnusableStorage extends Error {
   readonly code = 'unusable_storage'
@@ -11,10 +11,10 @@ export class UnusableStorage extends Error {
   }
 }
 
-/** The message of an error; empty if it has none. */
+/** Returns the message of an error, or an empty string if it has none. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : '')
 
-/** A text property of an error; empty if it has none of this name. */
+/** Returns a property of an error if it is a string, otherwise an empty string. */
 export function textOf(thrown: unknown, name: 'code' | 'severity' | 'constraint'): string {
   const { [name]: text } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
     readonly [name: string]: unknown

@@ -6,8 +6,8 @@ import { readUnique } from './create-structures.js'
 import type { DatabaseWork, SqlEngine } from './engine.js'
 
 /**
- * The fields of the violated unique index. If several are violated, the first in the order of creation counts, not
- * the first that the engine checked.
+ * Returns the fields of the violated unique index. If several indexes are violated, it is the one that was created
+ * first, not the one that the engine checked first.
  */
 export function* findTaken(
   engine: SqlEngine,
@@ -21,14 +21,17 @@ export function* findTaken(
   ]
   for (const { fields, conflicting } of candidates)
     if (conflicting && (yield* exists(engine, collection, conflicting))) return pathsOf(fields)
-  // Another step of the same write has the value, or it has become free since.
+  // No stored document has the value: another step of this write has it, or it has become free since the rejection.
   const [named] = yield* readUnique(dialect, 'name', index)
   return pathsOf(named ?? [ID])
 }
 
 const pathsOf = (fields: readonly FieldRef[]): readonly string[] => fields.map(({ path }) => path)
 
-/** Matches other documents with the same values of a unique index; `null` if the index does not cover this one. */
+/**
+ * Returns a filter for other documents with the same values in the fields of a unique index. Returns `null` if the
+ * given document lacks one of the fields, because the index then does not constrain it.
+ */
 function filterConflicting(fields: readonly FieldRef[], document: StoredDocument): Filter | null {
   const equalities: Filter[] = []
   for (const field of fields) {

@@ -1,6 +1,8 @@
 import type { Filter } from '../../core/filter/filter.js'
 
-/** The `_id`s of the only documents that a filter can match; `undefined` if it does not name them. */
+/**
+ * Returns the `_id`s of the only documents that a filter can match, or `undefined` if the filter does not name them.
+ */
 export function pinnedIds(filter: Filter): readonly string[] | undefined {
   if (filter.kind === 'eq' && filter.field.path === '_id') return [String(filter.value)]
   if (filter.kind !== 'and' && filter.kind !== 'or') return undefined

@@ -4,12 +4,15 @@ import { compileCondition } from './compile-condition.js'
 import type { Bind, CompileOptions, LockUse, SqlDialect, Statement, Value } from './dialect.js'
 import { pinnedIds } from './pinned-ids.js'
 
-/** A statement that reads or removes by a filter. If it is not exact, the filter must be applied to its rows again. */
+/**
+ * A statement that reads or removes by a filter. If it is not exact, the caller must apply the filter to its rows
+ * again.
+ */
 export interface FilteredStatement extends Statement {
   readonly isExact: boolean
 }
 
-/** Documents of one collection that a write names, and the strongest use of any of them. */
+/** Documents of one collection that a write names, and the strongest use that it makes of any of them. */
 export interface NamedDocuments {
   readonly collection: string
   readonly ids: readonly string[]
@@ -19,34 +22,37 @@ export interface NamedDocuments {
 /** Writes statements. */
 export interface Statements {
   list(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
-  /** A list, with the documents as they are stored. */
+  /** Like `list`, but selects the documents in their stored form. */
   page(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
-  /** The ids of a list. */
+  /** Like `list`, but selects only the `_id`s. */
   ids(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
-  /** Removes matches. A statement that is not exact selects and locks them instead. */
+  /**
+   * Removes the documents that match. If the statement is not exact, it only selects and locks the documents that may
+   * match.
+   */
   remove(collection: string, filter: Filter): FilteredStatement
   insert(collection: string, document: StoredDocument): Statement
-  /** Replaces a document that still has a version. */
+  /** Replaces a document if it still has the given version. */
   replace(collection: string, document: StoredDocument, version: number): Statement
-  /** The same for an engine that can return the former document, in the columns `id` and `before`. */
+  /** Like `replace`, for an engine that can also return the replaced document, in the columns `id` and `before`. */
   swap(collection: string, document: StoredDocument, version: number): Statement
-  /** Selects the document with an `_id`, if it still has a version, as it is stored. */
+  /** Selects a document in its stored form if it still has the given version. */
   current(collection: string, id: string, version: number): Statement
   /**
-   * Selects the documents that exist, each as `[collection, _id, version]`, and locks them until the transaction
-   * ends. The version is `null` if no step needs it.
+   * Selects those of the named documents that exist, each as `[collection, _id, version]`, and locks them until the
+   * transaction ends. The version is `null` if no step needs it.
    */
   hold(named: readonly NamedDocuments[]): readonly Statement[]
 }
 
-/** Writes a statement; its values are numbered in the order in which they are bound. */
+/** Writes a statement. Its parameters are numbered in the order in which `write` binds their values. */
 export function writeStatement({ parameter }: SqlDialect, write: (bind: Bind) => string): Statement {
   const values: Value[] = []
   return { text: write((value) => parameter(values.push(value), value)), values }
 }
 
-/** Writes the order of a list, if it has one. */
+/** Writes the ORDER BY clause of a list; empty if the list has no order. */
 export const writeOrder = (dialect: SqlDialect, sort: ListQuery['sort']): string =>
   sort.length > 0
     ? ` ORDER BY ${sort.map(({ field, descending }) => dialect.order(field, descending)).join(', ')}`
@@ -83,7 +89,7 @@ export function createStatements(dialect: SqlDialect): Statements {
   ): FilteredStatement => {
     const options = { ...given, mayJoin: limit === null || sort.length === 0 }
     return compile(collection, filter, options, (from, bind, { isExact }) => {
-      // The rows of an inexact statement are cut after they have been filtered again.
+      // An inexact statement has no limit: the caller filters its rows first, and then applies `skip` and `limit`.
       const page = isExact ? dialect.limit(skip, limit, bind) : ''
       return `SELECT ${columns} ${from}${writeOrder(dialect, sort)}${page}`
     })
@@ -115,7 +121,8 @@ export function createStatements(dialect: SqlDialect): Statements {
       compile(collection, filter, { mayJoin: true, mayWait: true }, (from, _, { isExact }) => {
         const held = dialect.hold.endings.remove ?? ''
         if (!isExact) return `SELECT ${dialect.documentText} ${from}${held}`
-        // Rows that no step names are locked in the same order as named ones.
+        // If the filter does not name the documents, a search locks them first, in the same order as named documents
+        // are locked.
         return dialect.removeFound && pinnedIds(filter) === undefined
           ? dialect.removeFound(dialect.table(collection), `SELECT _id ${from}${held}`)
           : `DELETE ${from}`
@@ -149,7 +156,7 @@ function hold(dialect: SqlDialect, { collection, ids, use }: NamedDocuments, bin
   return `SELECT ${held} AS held FROM ${dialect.table(collection)} WHERE ${where}${dialect.hold.endings[use]}`
 }
 
-/** The documents of each statement. */
+/** Divides named documents into groups. Each group is locked by one statement. */
 function joinNamed(
   named: readonly NamedDocuments[],
   most: number | null,

@@ -5,38 +5,38 @@ import { quoteName, type SqlDialect } from './dialect.js'
 import { LOG } from './log/recorder.js'
 
 /**
- * A table or an index that plans need. Its name is a digest of its definition, so the names in a database show which
- * structures are missing.
+ * A table or an index that plans need. Its name contains a digest of its definition, so the names in a database show
+ * which structures are missing.
  */
 export interface Structure {
   readonly name: string
   readonly collection: string
-  /** The fields of an index. */
+  /** The fields of an index; empty for a table. */
   readonly fields: readonly FieldRef[]
-  /** The fields that a unique index covers. */
+  /** The fields of a unique index; `null` for any other structure. */
   readonly unique: readonly FieldRef[] | null
   /**
-   * For a unique index that reads use too: the unique index and the read index that earlier versions created. If both
-   * are present, they stay in use, and this one is not created.
+   * For a unique index that also serves reads: the two indexes that earlier versions created in its place. If both
+   * exist, they stay in use, and this index is not created.
    */
   readonly former?: readonly [unique: string, forReads: string]
-  /** The statements that create it and fill it from existing documents. */
+  /** The statements that create the structure and fill it from existing documents. */
   readonly sql: readonly string[]
 }
 
-/** Whether it is an index of a collection. */
+/** Whether a structure is an index of a collection. */
 export const isIndex = ({ fields }: Structure): boolean => fields.length > 0
 
-/** Whether an index has an entry for each element of an array. */
+/** Whether an index has one entry for each element of an array. */
 export const isOfElements = ({ fields }: Pick<IndexPlan, 'fields'>): boolean =>
   fields.some(({ each }) => each)
 
-/** Increase it when the SQL of structures changes, so that old structures are not mistaken for new ones. */
+/** Increase this number when the SQL of structures changes, so that old structures are not mistaken for new ones. */
 const REVISION = 1
 
 /**
- * All structures of the plans: tables first, then the indexes in the order of their plan; then the log, if one is
- * used.
+ * Returns all structures that the plans need: each table, followed by its indexes in the order of the plan, and at
+ * the end the log if any collection is logged.
  */
 export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDialect): readonly Structure[] {
   const structures = plans.flatMap(({ name: collection, indexes }) => {
@@ -55,11 +55,14 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
   const logged = plans.filter(({ log }) => log)
   const log = [...dialect.log.map(createLog), ...logged.map(({ name }) => beginLogging(name, dialect))]
   const all = logged.length > 0 ? [...structures, ...log] : structures
-  // A structure that is needed twice is created once.
+  // If plans need a structure twice, it is created once.
   return [...new Map(all.map((structure) => [structure.name, structure])).values()]
 }
 
-/** The indexes of a collection. A unique index that serves reads replaces another one over the same fields. */
+/**
+ * Returns the indexes of a collection. If a unique index also serves reads, the separate read index over the same
+ * fields is left out.
+ */
 function indexesOf(
   collection: string,
   indexes: readonly IndexPlan[],
@@ -74,15 +77,15 @@ function indexesOf(
   return structures.filter(({ name }) => !served.has(name))
 }
 
-/** Whether the indexes of an earlier version replace a structure. */
+/** Whether a structure is not needed because both indexes that earlier versions created in its place are present. */
 export const isServedByFormer = ({ name, former }: Structure, present: ReadonlySet<unknown>): boolean =>
   former !== undefined && !present.has(name) && former.every((one) => present.has(one))
 
-/** The wanted structures that are not present. */
+/** Returns the wanted structures that must still be created. */
 export const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
   wanted.filter((one) => !present.has(one.name) && !isServedByFormer(one, present))
 
-/** Whether a structure is a table, or belongs to one that is missing too. */
+/** Returns a function that checks whether a structure is a missing table, or belongs to a missing table. */
 export const isOfNewTable = (missing: readonly Structure[]): ((structure: Structure) => boolean) => {
   const tables = new Set(missing.filter((one) => !isIndex(one)).map(({ collection }) => collection))
   return ({ collection }) => tables.has(collection)
@@ -97,8 +100,8 @@ const nameOfLogged = (collection: string): string => nameOf('logged', collection
 const nameOfLapsed = (collection: string): string => nameOf('lapsed', collection, [])
 
 /**
- * Records that a collection is logged. If it was written without a log before, the log gets a new name, so that
- * positions of the old one count as gaps.
+ * Creates the structure that records that a collection is logged. If the collection was written without a log since
+ * it was last logged, the log also gets a new name, so that positions of the old log count as gaps.
  */
 function beginLogging(collection: string, { structures, newLog }: SqlDialect): Structure {
   const isLapsed = `EXISTS (SELECT 1 FROM ${structures.table} WHERE name = '${nameOfLapsed(collection)}')`
@@ -107,8 +110,8 @@ function beginLogging(collection: string, { structures, newLog }: SqlDialect): S
 }
 
 /**
- * The statements that end the logs of collections which the plans do not log. Later writes to these are not recorded;
- * the table of structures keeps this until they are logged again.
+ * Returns the statements that record that collections are no longer logged, because the plans do not log them. Their
+ * writes then go unrecorded. The record stays until a collection is logged again.
  */
 export function lapseLogging(
   plans: readonly CollectionPlan[],
@@ -148,20 +151,26 @@ function createIndex(
   }
 }
 
-/** A table with an entry for each element of an array, kept up to date by triggers. */
+/**
+ * Creates the structure of an index of elements: a table with an entry for each element of an array, which triggers
+ * keep up to date.
+ */
 function createElements(collection: string, all: readonly FieldRef[], dialect: SqlDialect): Structure {
   const fields = cutEntry(all, dialect)
   const name = nameOfElements(collection, fields)
   return { name, collection, fields, unique: null, sql: dialect.elements({ name, collection, fields }) }
 }
 
-/** The name of the table of an index of elements, which has all of its fields. */
+/** Returns the name of the table of an index of elements. `fields` are all fields of the table. */
 export const nameOfElements = (collection: string, fields: readonly FieldRef[]): string =>
   nameOf('elements', collection, fields)
 
 const isText = ({ type }: FieldRef): boolean => type === 'string'
 
-/** In a unique index that would be too large, texts are digests: it only enforces uniqueness and serves no reads. */
+/**
+ * Returns how to digest the strings of a unique index whose entries would be too large; `undefined` for any other
+ * index. An index of digests enforces uniqueness, but serves no reads.
+ */
 function digestOf(fields: readonly FieldRef[], dialect: SqlDialect): ((value: string) => string) | undefined {
   return cutEntry(fields, dialect).length < fields.length ? dialect.entries?.digest : undefined
 }
@@ -171,7 +180,7 @@ function uniqueKey(field: FieldRef, fields: readonly FieldRef[], dialect: SqlDia
   return isText(field) ? (digestOf(fields, dialect)?.(value) ?? value) : value
 }
 
-/** The first fields of an index, as many as fit into an entry; the field of elements is always kept. */
+/** Returns the first fields of an index, as many as fit into an entry. The field with `each` is always kept. */
 function cutEntry(fields: readonly FieldRef[], { entries }: SqlDialect): readonly FieldRef[] {
   if (!entries) return fields
   const each = fields.find((field) => field.each)
@@ -183,7 +192,7 @@ function cutEntry(fields: readonly FieldRef[], { entries }: SqlDialect): readonl
   return cut(fields.length)
 }
 
-/** The indexes of a plan that reads can use: the first fields of each. */
+/** Returns the indexes of a plan in the form that reads can use: each with only the fields that fit into an entry. */
 export const soughtIndexes = ({ indexes }: CollectionPlan, dialect: SqlDialect): readonly IndexPlan[] =>
   indexes.map(({ fields, unique }) => {
     const sought = cutEntry(fields, dialect)

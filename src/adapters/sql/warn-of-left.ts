@@ -6,7 +6,7 @@ import { isIndex, type Structure } from './structures.js'
 export interface Recorded {
   readonly name: string
   readonly collection: string
-  /** The JSON of the fields of a unique index, or of `null`. */
+  /** The JSON of the fields of a unique index; the JSON `null` for any other structure. */
   readonly bound: string
 }
 
@@ -14,13 +14,14 @@ export const namesOf = (recorded: readonly Recorded[]): ReadonlySet<string> =>
   new Set(recorded.map(({ name }) => name))
 
 /**
- * Warns of unique indexes of another configuration in the collections of this one, which does not declare them: they
- * stay in force, so documents are rejected for rules that this configuration does not have (CONTRACT.md §7,
+ * Warns of unique indexes that another configuration created, and that this configuration does not declare. Such an
+ * index stays in force, so documents are rejected by a rule that this configuration does not have (CONTRACT.md §7,
  * "Storage").
  */
 export function warnOfLeft(wanted: readonly Structure[], recorded: readonly Recorded[]): void {
   const names = new Set(wanted.flatMap(({ name }) => [name, nameWhileBuilt(name)]))
-  // The same fields in another order, or of another type, are as strict.
+  // No warning is needed if this configuration declares the same fields as unique in another order or with another
+  // type, because its own index is as strict.
   const asked = new Set(wanted.map(({ collection, unique }) => keyOf(collection, unique ?? [])))
   const collections = new Set(wanted.filter((one) => !isIndex(one)).map(({ collection }) => collection))
   for (const { name, collection, bound } of recorded) {

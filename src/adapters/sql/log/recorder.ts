@@ -12,22 +12,22 @@ export const LOG_HEAD = '_log_head'
 export interface Recorder {
   insert(document: StoredDocument): readonly Statement[]
   replace(document: StoredDocument, version: number): readonly Statement[]
-  /** `removal`: deletes the matches of a filter, and nothing else. */
+  /** `removal` is the statement that deletes the matches of a filter. */
   remove(removal: Statement): readonly Statement[]
 }
 
-/** How one write is recorded. */
+/** The statements that record one write. */
 export interface Recording {
-  /** `undefined` for a collection that is not logged. */
+  /** Returns the recorder of a collection, or `undefined` if the collection is not logged. */
   of(collection: string): Recorder | undefined
-  /** Deletes the records of documents that are absent both before and after the write. */
+  /** Deletes the records of documents that existed neither before nor after the write. */
   readonly forget: Statement
 }
 
-/** A caller, or none, as a parameter: a JSON list. */
+/** Prints a caller as a parameter: a JSON list that contains the caller, or is empty without a caller. */
 export const printBy = (by: string | null): string => JSON.stringify(by === null ? [] : [by])
 
-/** Whether a step may remove a document that an earlier step inserted, which leaves nothing to record. */
+/** Whether a step may remove a document that an earlier step inserted, so that the document has no change to record. */
 export function mayVanish(steps: readonly WriteStep[]): boolean {
   const made = new Set<string>()
   return steps.some((step) => {

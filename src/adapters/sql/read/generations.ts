@@ -1,20 +1,26 @@
 import type { StoredDocument } from '../../../core/storage.js'
 
-/** A document, the bytes of its text, and those that it takes in memory. */
+/** A cached document. `size`: the bytes of its JSON text. `held`: the approximate bytes that it takes in memory. */
 export interface CachedDocument {
   readonly document: StoredDocument
   readonly size: number
   readonly held: number
 }
 
-/** The most bytes in memory of cached documents, and the most bytes of the text of one. */
+/** The most bytes of memory for all cached documents, and the most bytes of JSON text of a single cached document. */
 const MAX_BYTES = 64 * 2 ** 20
 const MAX_SIZE = 2 ** 16
 
-/** The approximate bytes of an object or an array, of a value in it, and of a text besides its characters. */
+/**
+ * The approximate bytes of memory of an object or an array, of each value in it, and of a string besides its
+ * characters.
+ */
 const BYTES = { object: 64, value: 16, text: 16 }
 
-/** The approximate bytes of a value in memory: for many small ones, twenty times those of its text. */
+/**
+ * Estimates the bytes that a value takes in memory: up to twenty times the bytes of its JSON text if it has many
+ * small parts.
+ */
 export function measure(value: unknown): number {
   if (typeof value === 'string') return BYTES.text + value.length
   if (typeof value !== 'object' || value === null) return 0
@@ -27,15 +33,15 @@ export function measure(value: unknown): number {
 type Collections<K> = Map<string, Map<unknown, K>>
 
 /**
- * A cache of documents, limited by bytes, in two generations: documents used since the last rotation, and older ones.
- * A document unused for a whole generation is evicted.
+ * A cache of documents, limited by bytes, in two generations: documents used since the last rotation, and older
+ * documents. A document that is not used for a whole generation is evicted.
  */
 export class Generations<K extends CachedDocument> {
   #young: Collections<K> = new Map()
   #old: Collections<K> = new Map()
   #bytes = 0
 
-  /** Finds documents of a collection by their `_id`. */
+  /** Returns a function that finds the cached documents of a collection by their `_id`. */
   finder(collection: string): (id: unknown) => K | undefined {
     const [recent, earlier] = [this.#young.get(collection), this.#old.get(collection)]
     return (id) => {

@@ -6,9 +6,9 @@ import type { IndexPlan, ListQuery, SortKey } from '../../../core/storage.js'
 const MAX_SHORT = 256
 
 /**
- * Whether a read is short for any stored documents: it names few documents by `_id` or by unique values, or an index
- * yields its first ones in order without skipping others. Matching a pattern is never short: one document can take
- * long.
+ * Whether a read is short, however many documents are stored. Its filter names few documents by `_id` or by unique
+ * values, or an index yields the first documents in order without skipping any. A read with a pattern is never short,
+ * because matching a single document can take long.
  */
 export function isShort(
   indexes: readonly IndexPlan[],
@@ -21,13 +21,15 @@ export function isShort(
     [{ fields: [] }, ...indexes].some(({ fields }) => gives([...fields, ID], conditions, sort))
   const conditions = conditionsOf(filter)
   if (isGiven(conditions)) return true
-  // Alternatives are merged in an order.
+  // The alternatives of a filter are read separately and merged only if the list has an order.
   return (
     sort.length > 0 && splitAlternatives(conditions).some((parts) => parts.every(({ all }) => isGiven(all)))
   )
 }
 
-/** The most documents that a filter can match, if it names them by `_id` or by unique values. */
+/**
+ * Returns the most documents that a filter can match; infinity if it does not name them by `_id` or by unique values.
+ */
 export function countNamed(indexes: readonly IndexPlan[], filter: Filter): number {
   if (filter.kind === 'or')
     return filter.filters.reduce((total, part) => total + countNamed(indexes, part), 0)
@@ -40,19 +42,19 @@ export function countNamed(indexes: readonly IndexPlan[], filter: Filter): numbe
     .reduce((least, part) => Math.min(least, countNamed(indexes, part)), Number.POSITIVE_INFINITY)
 }
 
-/** A part of the matches of a filter: all of it lies in few ranges of one index. */
+/** A part of a filter. All its matches are in a few ranges of one index. */
 export interface Ranged {
   readonly filter: Filter
   /**
-   * The order of the index, if the part is one range of documents; else empty. A statement with this order and a
-   * limit uses the index.
+   * The order of the index if the part is a single range of documents; otherwise empty. A statement with this order
+   * and a limit makes the database use the index.
    */
   readonly sort: readonly SortKey[]
 }
 
 /**
- * The parts of a filter that indexes answer: all matches, some perhaps more than once, without visiting other
- * documents. `undefined` if indexes do not answer it.
+ * Splits a filter into parts that indexes answer without visiting other documents. Together, the parts yield all
+ * matches, some perhaps more than once. Returns `undefined` if indexes cannot answer the filter.
  */
 export function findRanged(indexes: readonly IndexPlan[], filter: Filter): readonly Ranged[] | undefined {
   const all = [{ fields: [] }, ...indexes].map(({ fields }) => [...fields, ID])
@@ -74,7 +76,7 @@ export function findRanged(indexes: readonly IndexPlan[], filter: Filter): reado
   return undefined
 }
 
-/** Whether an index with these columns has all matches in few ranges, in order. */
+/** Whether an index with these columns has all matches in a few ranges, and each range in the requested order. */
 function gives(
   columns: readonly FieldRef[],
   conditions: readonly Filter[],

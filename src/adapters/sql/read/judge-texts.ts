@@ -3,19 +3,22 @@ import { compileJudge, type Judge } from '../../../core/filter/matches.js'
 import type { Slice, Sliced } from '../../../core/slices.js'
 import type { StoredDocument } from '../../../core/storage.js'
 
-/** The characters of JSON that are parsed in about one step. */
+/** The number of characters of JSON that are parsed in about one step of a slice. */
 export const CHARACTERS = 6
 
-/** Parses a document, and takes its steps from the slice. */
+/** Parses a document, and subtracts the steps that this costs from the slice. */
 export function parseDocument(text: string, slice: Slice): StoredDocument {
   slice.left -= text.length / CHARACTERS
   return JSON.parse(text) as StoredDocument
 }
 
-/** Receives the matches in order, with the bytes of their text, and returns whether to continue. */
+/** Receives each match in order, with the bytes of its JSON text. Returns whether to continue. */
 export type ReceiveMatch = (document: StoredDocument, size: number) => boolean
 
-/** Passes the matches among texts to `take` until it has enough; returns whether to continue. */
+/**
+ * Parses documents and passes those that match to `take`, until `take` returns false. Returns whether to continue
+ * with further documents.
+ */
 export function* judgeTexts(
   texts: readonly string[],
   judge: Judge,
@@ -35,7 +38,7 @@ export function* judgeTexts(
   return true
 }
 
-/** The `_id`s of the matches. */
+/** Returns the `_id`s of the documents that match a filter. */
 export function* findMatching(
   texts: readonly unknown[],
   filter: Filter,

@@ -2,20 +2,20 @@ import { compileJudge, type Judge } from '../../../core/filter/matches.js'
 import { runSliced, type Slice, type Sliced } from '../../../core/slices.js'
 import type { Listed, ListQuery, StoredDocument } from '../../../core/storage.js'
 
-/** The number of documents of one batch. */
+/** The number of documents in one batch. */
 const BATCH = 500
 
-/** The ids of a list, in its order. */
+/** The ids that a list has found, in its order. */
 export interface ListedIds {
   readonly ids: readonly string[]
-  /** False if not all of them match: `skip` and `limit` then apply to the matches. */
+  /** False if some of the documents may not match. `skip` and `limit` then apply to the documents that match. */
   readonly isExact: boolean
 }
 
 /**
- * Streams a list in batches and holds only its ids; nothing is locked between batches. Documents that no longer match
- * when their batch is read are omitted. `fetch` returns the documents of ids, in any order. If they are too large
- * together, it returns those of the first ids, and the others as `rest`, in order.
+ * Streams a list in batches. It keeps only the ids in memory, and locks nothing between batches. Documents that no
+ * longer match when their batch is read are omitted. `fetch` returns the documents with the given ids, in any order.
+ * If these are too large together, it returns those of the first ids, and the other ids as `rest`, in order.
  */
 export async function* streamByIds(
   { ids, isExact }: ListedIds,

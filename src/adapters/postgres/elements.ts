@@ -3,12 +3,18 @@ import type { FieldRef } from '../../core/filter/filter.js'
 import { type ElementsIndex, quoteName } from '../sql/dialect.js'
 import { columnTypeOf, elementsAt, jsonAt, quoteText, valueAt, valueOfElement } from './values.js'
 
-/** The column of the `_id` in a table of elements. It differs from that of the documents with which it is joined. */
+/**
+ * The column of a table of elements that contains the `_id` of the document. It has another name than `_id`, so that
+ * it is unambiguous in a join with the documents.
+ */
 export const ENTRY_ID = 'id'
 
 const columnAt = (place: number): string => `c${place}`
 
-/** The column of a field in a table of elements with these columns; `undefined` if it has none. */
+/**
+ * Returns the name of the column for a field in a table of elements, or `undefined` if there is none. `columns` are
+ * the fields of the table.
+ */
 export function columnOf(columns: readonly FieldRef[], field: FieldRef): string | undefined {
   if (field.path === '_id') return ENTRY_ID
   const place = columns.findIndex(
@@ -18,35 +24,37 @@ export function columnOf(columns: readonly FieldRef[], field: FieldRef): string 
   return place < 0 ? undefined : columnAt(place)
 }
 
-/** The statements of a table of elements. */
+/** The statements that create, fill and drop a table of elements. */
 export interface ElementsSql {
-  /** Creates the table and its triggers. Writes to the documents wait meanwhile. */
+  /** Creates the table and its triggers. Until the transaction ends, writes to the documents wait. */
   readonly create: readonly string[]
-  /** Adds the entries of all documents, in the transaction of `create`. */
+  /** Adds the entries of all documents. It must run in the transaction of `create`. */
   readonly fill: string
-  /** Adds the entries of the documents whose `_id`s are the first parameter. The caller has locked these documents. */
+  /**
+   * Adds the entries of some documents, which the caller has locked. The first parameter is the list of their `_id`s.
+   */
   readonly fillSome: string
   /** Drops what `create` creates. */
   readonly drop: readonly string[]
 }
 
-/** Whether a name is that of a table of elements. */
+/** Writes the SQL condition that a name is the name of a table of elements. `name` is an SQL expression. */
 export const isNamedElements = (name: string): string => `starts_with(${name}, '_elements_')`
 
 /** The number of triggers of a table of elements. */
 export const TRIGGERS = 3
 
 /**
- * The part of a trigger's name that identifies the schema: triggers with another mark call the function of a schema
- * that was renamed.
+ * Returns the part of a trigger's name that identifies its schema. Triggers with another mark were created before the
+ * schema was renamed, so that their function does not find its tables.
  */
 export const markOf = (schema: string): string =>
   createHash('sha256').update(schema).digest('hex').slice(0, 8)
 
 /**
- * Writes the statements of a table with one entry per document and distinct element of its array. Triggers keep it up
- * to date with every write of every process. Like the triggers of foreign keys, their function runs with the rights
- * of its owner; it fixes `search_path`, so that a session cannot change the meaning of its names.
+ * Writes the statements of a table with one entry per document and distinct element of its array. Triggers keep the
+ * table up to date when any process writes. Their function runs with the rights of its owner, like the triggers of
+ * foreign keys. It sets `search_path`, so that a session cannot change which tables and functions its names refer to.
  */
 export function createElements(schema: string, { name, collection, fields }: ElementsIndex): ElementsSql {
   const inSchema = (name: string): string => `${quoteName(schema)}.${quoteName(name)}`
@@ -55,7 +63,10 @@ export function createElements(schema: string, { name, collection, fields }: Ele
   const array = fields.find(({ each }) => each)
   const element = array ? valueOfElement(array) : 'NULL'
 
-  /** The entries of documents. */
+  /**
+   * Writes the part after the word SELECT of a query that returns the entries of documents. `row` is the name of a
+   * document's row.
+   */
   const entriesOf = (from: string, row: string, more = ''): string => {
     const values = fields.map((field) => (field.each ? element : valueAt(field, `${row}.document`)))
     const elements = elementsAt(array?.path ?? '', `${row}.document`)
@@ -72,7 +83,7 @@ export function createElements(schema: string, { name, collection, fields }: Ele
       ({ path }) => `(${jsonAt(path, 'OLD.document')}) IS DISTINCT FROM (${jsonAt(path, 'NEW.document')})`,
     ),
   ]
-  // Unchanged values are not written again.
+  // An update only deletes and inserts the entries that differ.
   const body = [
     `BEGIN IF TG_OP = 'TRUNCATE' THEN DELETE FROM ${table}`,
     `ELSIF TG_OP = 'INSERT' THEN ${insert} SELECT DISTINCT ${ofNew}`,

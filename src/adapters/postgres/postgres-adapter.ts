@@ -35,31 +35,36 @@ export type { PostgresClient, PostgresPool } from './connection/pool.js'
 
 type WriteCaller = WorkCaller & Pick<WriteOptions, 'by'>
 
-/** Either a `connectionString`, from which the adapter creates its own pool, or a `pool` of the host. */
+/**
+ * The options of the adapter: either a `connectionString`, from which it creates its own pool, or a `pool` of the
+ * host application.
+ */
 export interface PostgresAdapterOptions {
   /**
-   * `postgres://user:password@host:5432/database`, with the parameters of `pg`. Several hosts, as
-   * `a:5432,b:5432,c:5432`, are servers of which one takes writes: the adapter finds it, also after a fail-over.
-   * `target_session_attrs=read-write` checks a single host too, such as the address of a proxy.
+   * A URL like `postgres://user:password@host:5432/database`, with the parameters of `pg`. It may list several hosts,
+   * as in `a:5432,b:5432,c:5432`, of which one accepts writes. The adapter finds this host, and finds the new one
+   * after a fail-over. With `target_session_attrs=read-write`, the adapter also checks a single host, such as a
+   * proxy.
    */
   readonly connectionString?: string
   /**
-   * A `Pool` of `pg`: used unchanged, never ended. Its `lock_timeout` bounds the lock waits of single-statement
-   * writes, which the adapter's own connections bound to 5 seconds.
+   * A `Pool` of `pg`. The adapter neither changes nor ends it. A write with a single statement waits for locks as
+   * long as the `lock_timeout` of this pool allows; on the adapter's own connections, it waits at most 5 seconds.
    */
   readonly pool?: PostgresPool
   /** The schema of the tables, created if missing. Default: `collection_service`. */
   readonly schema?: string
   /**
-   * Whether to create missing tables and indexes. With `false`, opening rejects with the missing SQL. Default: true.
+   * Whether to create missing tables and indexes. With `false`, opening the service rejects if some are missing, with
+   * the SQL that creates them in the message. Default: true.
    */
   readonly migrate?: boolean
 }
 
 /**
- * Creates an adapter that keeps documents in PostgreSQL 12 or later, through `pg`, which the host installs: a
- * table for each collection, the document as `jsonb`, an index for each unique and indexed field. Throws
- * `ConfigError`.
+ * Creates an adapter that stores documents in PostgreSQL 12 or later. Each collection is a table with the documents as
+ * `jsonb`, and each unique or indexed field has an index. The host application must install the package `pg`. Throws a
+ * `ConfigError` for invalid options.
  *
  * @example
  * ```ts
@@ -107,7 +112,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     if (steps.length === 0) return { ok: true, removed: 0 }
     const outcome = await apply(steps, caller)
     if (!('taken' in outcome)) return outcome
-    // In a new transaction: the violation has ended the first.
+    // This needs a new transaction, because the violation has ended the first one.
     const { taken } = outcome
     const fields = await use(({ run }) => explainTaken(run, engine, steps, taken), caller)
     return { ok: false, step: taken.step, reason: 'unique', fields }

@@ -12,7 +12,7 @@ import { isExisting, isTooLong, lacksColumn, takenBy } from './faults.js'
 import { createSeek } from './read/entries.js'
 import { elementsAt, jsonAt, textAt, valueAt, valueOfElement } from './values.js'
 
-/** PostgreSQL's advanced regular expressions, with the collation "C". */
+/** The syntax of PostgreSQL's advanced regular expressions, on text with the collation "C". */
 const ARE: PatternDialect = {
   codePoint: (point) => `\\U${point.toString(16).padStart(8, '0')}`,
   start: '\\A',
@@ -30,11 +30,11 @@ function printRegex(pattern: Pattern): string | undefined {
   return sayable && printPattern(sayable, ARE)
 }
 
-/** The same pattern with the constructs that PostgreSQL has. */
+/** Rewrites a pattern with the constructs that PostgreSQL has. Returns `undefined` if they are not enough. */
 function toSayable(pattern: Pattern): Pattern | undefined {
   switch (pattern.kind) {
     case 'set': {
-      // PostgreSQL allows U+0000 in neither texts nor expressions.
+      // PostgreSQL allows U+0000 neither in strings nor in regular expressions.
       const ranges = pattern.ranges
         .map(([first, last]): Range => [Math.max(first, 1), last])
         .filter(([first, last]) => first <= last)
@@ -61,31 +61,37 @@ export const DEFAULT_SCHEMA = 'collection_service'
 
 const PARAMETER_TYPES: { readonly [type: string]: string } = { number: 'float8', boolean: 'boolean' }
 
-/** Compiles a pattern to a condition on a text; `undefined` if PostgreSQL cannot express it. */
+/**
+ * Compiles a pattern to the condition that a string contains a match. Returns `undefined` if PostgreSQL cannot
+ * express the pattern.
+ */
 function compileMatch(pattern: Pattern, bind: Bind): ((text: string) => string) | undefined {
   if (pattern.kind === 'text') return (text) => `strpos(${text}, ${bind(pattern.text)}) > 0`
   const regex = printRegex(pattern)
   return regex === undefined ? undefined : (text) => `${text} ~ ${bind(regex)}`
 }
 
-/** The type of a value. */
+/** Returns the PostgreSQL type for a value. */
 export function typeOf(value: Value): string {
   const [one, ending] = typeof value === 'object' ? [value[0], '[]'] : [value, '']
   return `${PARAMETER_TYPES[typeof one] ?? 'text'}${ending}`
 }
 
-/** A parameter with its type, which PostgreSQL cannot always infer. */
+/** Writes a parameter with its type, because PostgreSQL cannot always infer the type. */
 const parameterOf = (place: number, value: Value): string => `$${place}::${typeOf(value)}`
 
 /**
- * The bytes of a text, as an expression that an index may use. `decode` needs doubled backslashes, and no literal of
- * a backslash is portable.
+ * Writes an expression for the bytes of a string, which may be used in an index. `decode` needs doubled backslashes.
+ * They are written with `chr(92)`, because no literal of a backslash is portable.
  */
 const bytesOf = (text: string): string => `decode(replace(${text}, chr(92), repeat(chr(92), 2)), 'escape')`
 
 const plainValue = (field: FieldRef): string => (field.path === '_id' ? '_id' : valueAt(field))
 
-/** All writes lock in the same order, to avoid deadlocks. PostgreSQL reads a row again after waiting for its lock. */
+/**
+ * The clauses that lock rows. All writes lock in the same order, to avoid deadlocks. After it has waited for a lock,
+ * PostgreSQL reads the row again.
+ */
 const HOLDS = {
   require: ' ORDER BY _id FOR KEY SHARE',
   // A weaker lock would let two writes each change what the other requires.
@@ -94,14 +100,14 @@ const HOLDS = {
   remove: ' ORDER BY _id FOR UPDATE',
 }
 
-/** The name of a new log. */
+/** An expression for the random name of a new log. */
 const NEW_NAME = 'left(md5(random()::text || clock_timestamp()::text), 8)'
 
 /**
- * The statements that create the log. `seq`: drawn by the write when it locks the document. `position`: assigned by
- * the first reader after the commit. `write`: groups the changes of one write. `last` and `dropped`: the last
- * assigned position and the last dropped one. `total`: the bytes of a change and all changes before it, set with its
- * position.
+ * Returns the statements that create the log and its head. Columns of the log: `seq` is assigned when the write locks
+ * the document; `position` is assigned by the first reader after the commit; `write` groups the changes of one write;
+ * `total` is set together with `position`, to the bytes of this change and of all changes before it. Columns of the
+ * head: `last` is the last position that was assigned, `dropped` the position of the last change that was dropped.
  */
 const createLog = (log: string, head: string): readonly string[] => [
   `CREATE TABLE ${log} (seq bigint GENERATED ALWAYS AS IDENTITY, position bigint, write bigint, time timestamptz NOT NULL DEFAULT clock_timestamp(), collection text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, before jsonb, after jsonb)`,
@@ -110,14 +116,14 @@ const createLog = (log: string, head: string): readonly string[] => [
   `CREATE UNIQUE INDEX _log_write ON ${log} (write, id, collection) WHERE position IS NULL AND write IS NOT NULL`,
   `CREATE TABLE ${head} (log text NOT NULL, last bigint NOT NULL, dropped bigint NOT NULL)`,
   `INSERT INTO ${head} (log, last, dropped) VALUES (${NEW_NAME}, 0, 0)`,
-  // Logs of earlier versions lack it; their processes keep writing without it.
+  // Logs of earlier versions lack these two columns. Processes of those versions keep writing without them.
   `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS caller text`,
   `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS total bigint`,
 ]
 
 /**
- * The dialect of PostgreSQL's `jsonb`, in one schema. Text is compared by bytes, which in UTF-8 is the order of code
- * points.
+ * Creates the dialect for documents as `jsonb` in one schema of PostgreSQL. Strings are compared by bytes, which in
+ * UTF-8 gives the order of code points.
  */
 export function createPostgresDialect(schema: string): SqlDialect {
   const table = (collection: string): string => `${quoteName(schema)}.${quoteName(collection)}`
@@ -132,15 +138,15 @@ export function createPostgresDialect(schema: string): SqlDialect {
     structures: { table: table(STRUCTURES), order: 'position' },
     log: createLog(table(LOG), table(LOG_HEAD)),
     newLog: `UPDATE ${table(LOG_HEAD)} SET log = ${NEW_NAME}`,
-    // The stamp of a row is the transaction that wrote it.
+    // The stamp of a row is the number of the transaction that wrote it.
     stored: '_id, document, xmin AS stamp',
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
     hold: { most: null, endings: HOLDS },
     removeFound: (table, search) => `DELETE FROM ${table} WHERE _id = ANY(ARRAY(${search}))`,
     toArray: (values) => `json_build_array(${values.join(', ')})::text`,
-    // No float8 is printed as text: `extra_float_digits` would decide how many of its digits are. `jsonb` numbers
-    // keep all of theirs.
+    // The version is not converted to float8: printed as text, it might lose digits, depending on the server setting
+    // `extra_float_digits`. A `jsonb` number keeps all its digits.
     storedVersion: jsonAt('_version'),
     value: plainValue,
     hasValue: (field) => `${plainValue(field)} IS NOT NULL`,
@@ -153,11 +159,12 @@ export function createPostgresDialect(schema: string): SqlDialect {
     match(text, pattern, bind, { path, type, each }) {
       const contains = compileMatch(pattern, bind)
       if (!contains || each || type !== 'string' || path === '_id') return contains?.(text)
-      // The type check comes last: for texts that do not match, it would take half of the time.
+      // The type check comes last, because it would take half of the time for strings that do not match.
       return `(${contains(textAt(path))} AND jsonb_typeof(${jsonAt(path)}) = 'string')`
     },
     isOneOf: (value, values, bind) => `${value} = ANY(${bind(values)})`,
-    // An index that ends in `_id` has PostgreSQL's own order of nulls in its last key.
+    // `_id` has no NULLS FIRST or NULLS LAST: as the last key of every index, it has PostgreSQL's default order of
+    // nulls.
     order: (field, descending) => {
       if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
       return `${plainValue(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
@@ -166,7 +173,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
       const { create, fill } = createElements(schema, index)
       return [...create, fill]
     },
-    // An entry of a B-tree has 2,704 bytes. Two texts and the `_id` take 2,100, a timestamp 25.
+    // An entry of a B-tree has at most 2,704 bytes. Two strings and the `_id` take 2,100 bytes, a timestamp takes 25.
     entries: { texts: 2, fields: 20, digest: (value) => `(sha256(${bytesOf(value)}))` },
     limit: (skip, limit, bind) =>
       [
@@ -176,7 +183,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
   }
 }
 
-/** Creates the engine of a schema; `indexesOf`: the indexes of a collection that statements can use. */
+/** Creates the engine of a schema. `indexesOf` returns the indexes of a collection that statements can use. */
 export function createPostgresEngine(
   schema: string,
   indexesOf: (collection: string) => readonly IndexPlan[] = () => [],

@@ -7,8 +7,8 @@ import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReads } from './read/reads.js'
 
 /**
- * Connects to PostgreSQL for reading only: nothing is created. Rejects like the adapter if PostgreSQL does not
- * answer.
+ * Connects to PostgreSQL only to read documents, and creates nothing. If PostgreSQL does not answer, rejects with the
+ * same error as the adapter.
  */
 export async function readExistingDatabase(
   connectionString: string,

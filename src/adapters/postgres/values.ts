@@ -1,23 +1,29 @@
 import type { FieldRef, ValueType } from '../../core/filter/filter.js'
 
-/** Quotes a text as in the SQL standard. */
+/** Quotes a string as a literal of the SQL standard. */
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** The `jsonb` at a path. */
+/** Writes an expression for the `jsonb` at a path. */
 export const jsonAt = (path: string, root = 'document'): string =>
   [root, ...path.split('.').map(quoteText)].join(' -> ')
 
-/** The value at a path as text; a value of another type as its JSON. */
+/** Writes an expression for the value at a path as text. A value that is not a string becomes its JSON text. */
 export const textAt = (path: string): string => {
   const place = path.lastIndexOf('.')
   const [root, name] = place < 0 ? ['document', path] : [jsonAt(path.slice(0, place)), path.slice(place + 1)]
   return `(${root} ->> ${quoteText(name)}) COLLATE "C"`
 }
 
-/** Without a backslash, whose meaning depends on a setting of the server. */
+/**
+ * The pattern of a timestamp. It contains no backslash, because a server setting decides what a backslash in a
+ * literal means.
+ */
 const TIMESTAMP = `'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$'`
 
-/** A `jsonb` as a value of a declared type; NULL for another type. The type is checked before the cast. */
+/**
+ * Writes an expression that converts a `jsonb` to a declared type, and is NULL if the `jsonb` has another type. The
+ * type is checked before the cast.
+ */
 function typed(type: ValueType, json: string): string {
   const text = `(${json} #>> '{}') COLLATE "C"`
   const number = `(${json})::float8`
@@ -43,7 +49,7 @@ function typed(type: ValueType, json: string): string {
   }
 }
 
-/** The type of the column of values of a declared type. */
+/** Returns the type of a column for values of a declared type. */
 export function columnTypeOf(type: ValueType): string {
   switch (type) {
     case 'string':
@@ -63,14 +69,20 @@ export function columnTypeOf(type: ValueType): string {
   }
 }
 
-/** The value of a field; NULL if it is missing or of another type. */
+/** Writes an expression for the value of a field. It is NULL if the value is missing or has another type. */
 export const valueAt = ({ path, type }: FieldRef, root = 'document'): string =>
   typed(type, jsonAt(path, root))
 
-/** The value of an element, which is named `element`; NULL if it is of another type. */
+/**
+ * Writes an expression for the value of a field in the row `element` of `elementsAt`. It is NULL if the value is
+ * missing or has another type.
+ */
 export const valueOfElement = ({ type, inside }: FieldRef): string =>
   typed(type, inside === undefined ? 'element.value' : jsonAt(inside, 'element.value'))
 
-/** The elements of the array at a path, named `element`; none if there is no array. */
+/**
+ * Writes a FROM item with a row named `element` for each element of the array at a path, and without rows if there is
+ * no array.
+ */
 export const elementsAt = (path: string, root = 'document'): string =>
   `jsonb_array_elements(CASE jsonb_typeof(${jsonAt(path, root)}) WHEN 'array' THEN ${jsonAt(path, root)} END) AS element(value)`

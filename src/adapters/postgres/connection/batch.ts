@@ -8,21 +8,21 @@ import type { Watch } from './watch.js'
 /** The two ways to process items: several in one statement, or one alone. */
 export interface BatchWork<Item, Result> {
   /**
-   * Processes several items in one statement. Returns the result of each, in order; `undefined` for an item that must
-   * be processed alone. A `ServiceError` rejects all items, unless the statement was abandoned; any other error means
-   * that nothing was done.
+   * Processes several items in one statement. Returns the result of each item, in order, or `undefined` for an item
+   * that must be processed alone. A `ServiceError` rejects all items, unless the statement was abandoned. Any other
+   * error means that nothing was done, so that each item is processed alone.
    */
   together(items: readonly Item[], shared: SharedStatement): Promise<readonly (Result | undefined)[]>
   alone(item: Item, caller: WorkCaller): Promise<Result>
-  /** Creates the error for a caller that leaves while the statement runs. */
+  /** Creates the error for a caller that stops waiting while the statement runs. */
   readonly leaving: Leaving
-  /** The most items of one statement. Default: 32. */
+  /** The most items in one statement. Default: 32. */
   readonly most?: number
 }
 
 /**
- * Processes an item together with others that arrive in the same turn of the event loop, or while statements are
- * under way.
+ * Processes an item, in one statement with other items that arrive in the same turn of the event loop or while
+ * earlier statements run.
  */
 export type Batch<Item, Result> = (item: Item, caller: WorkCaller) => Promise<Result>
 
@@ -37,7 +37,7 @@ interface Member<Item, Result> {
 /** The default of `BatchWork.most`. */
 const MOST_TOGETHER = 32
 
-/** The most statements under way at once, without the slow ones. */
+/** The most statements that run at the same time. Slow statements do not count. */
 const MOST_UNDER_WAY = 4
 
 /** Creates a batch. */
@@ -120,7 +120,7 @@ export function createBatch<Item, Result>(
     })
 }
 
-/** Creates one batch per collection, on first use. */
+/** Returns the batch of a collection. It is created on first use. */
 export function createBatches<Item, Result>(
   watch: Watch,
   workOf: (collection: string) => BatchWork<Item, Result>,
@@ -135,5 +135,5 @@ export function createBatches<Item, Result>(
   }
 }
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const atEndOfTurn = setImmediate

@@ -1,7 +1,10 @@
 import { connect, type Socket } from 'node:net'
 import type { PostgresClient } from './pool.js'
 
-/** Milliseconds before the first attempt to cancel a statement, and between attempts. Most statements end earlier. */
+/**
+ * Milliseconds before the first attempt to cancel a statement, and between attempts. Most statements end before the
+ * first attempt.
+ */
 const CANCEL_PAUSE = 100
 
 /** Milliseconds after which a connection is dropped if its statement could not be cancelled. */
@@ -14,10 +17,10 @@ interface CancelTarget {
 }
 
 /**
- * Cancels the reads of a client until `reading` has settled. It retries because a cancellation that arrives before
- * its statement has no effect. Returns whether `reading` settled in time: a late cancellation could hit the next user
- * of the connection. Statements that may be committing are never cancelled: a commit that waits for a standby would
- * become visible without being replicated.
+ * Cancels the read of a client until `reading` has settled. It retries, because a cancellation that arrives before
+ * its statement has no effect. Returns whether `reading` settled in time. If it did not, a late cancellation could
+ * hit the next user of the connection. Writes must not be cancelled: a cancelled commit that waits for a standby
+ * would become visible without being replicated.
  */
 export async function cancelRead(
   { client, address }: CancelTarget,
@@ -45,7 +48,7 @@ export async function cancelRead(
   return hasEnded === true
 }
 
-/** The parts of a client of `pg` that give its address. A client of the host's pool may lack them. */
+/** The parts of a client of `pg` that give its address. A client of the host application's pool may lack them. */
 interface Connected {
   readonly host?: string
   readonly port?: number
@@ -54,15 +57,15 @@ interface Connected {
   }
 }
 
-/** The address of a connected client. For a socket in the file system, the host is its folder. */
+/** The address of a connected client. For a Unix socket, `host` is the folder of the socket. */
 export interface Address {
   readonly host: string | undefined
   readonly port: number | undefined
 }
 
 /**
- * Finds the address of a client. It is called before the socket is used: V8 changes the hidden class of a socket
- * whose address was read, and would deoptimize code compiled for sockets in use.
+ * Finds the address of a client. It must be called before the socket is used: reading the address changes the hidden
+ * class of the socket in V8, which would deoptimize code that was compiled for sockets in use.
  */
 export function addressOf(client: PostgresClient): Address {
   const { host, port, connection }: Connected = client as PostgresClient & Connected
@@ -83,13 +86,13 @@ export function canCancel(client: PostgresClient): client is PostgresClient & Ke
   return typeof processID === 'number' && typeof secretKey === 'number'
 }
 
-/** A code that no version of the protocol uses (PostgreSQL, "Message Formats", CancelRequest). */
+/** The code of a CancelRequest. No version of the protocol has this number (PostgreSQL, "Message Formats"). */
 const CANCEL_REQUEST = 80877102
 
 /**
- * Cancels the statement of a client with a CancelRequest to the same address: with a pooler in between, only the
- * pooler knows the server process. Like libpq's, the request is not encrypted. Resolves when the other side has
- * closed the connection, or on `stopped`.
+ * Cancels the statement of a client with a CancelRequest. The request goes to the address of the client: if that is a
+ * pooler, only the pooler knows which server process runs the statement. Like the requests of libpq, it is not
+ * encrypted. Resolves when the other side has closed the connection, or when `stopped` resolves.
  */
 async function cancel(
   client: PostgresClient,
@@ -123,5 +126,5 @@ export async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined
   return Promise.race([promise, late]).finally(() => clear(timer))
 }
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const [later, clear] = [setTimeout, clearTimeout]

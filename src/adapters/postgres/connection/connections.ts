@@ -22,46 +22,49 @@ interface Job {
   readonly writes: boolean
   /** The keys of the callers in fair queues. */
   readonly callers: readonly (string | undefined)[]
-  /** Uses a session until it is passed to `done`. */
+  /** Starts the work on a session. The job uses the session until it passes it to `done`. */
   start(session: DatabaseSession): void
   fail(thrown: unknown): void
 }
 
 /** Assigns connections to jobs, fairly among callers. */
 interface Queue {
-  /** Whether long work would wait. */
+  /** Whether long work would have to wait. */
   isFullOfLong(): boolean
   /**
-   * Adds a job. If the queue is full, rejects the last job of the caller with the most jobs, which may be this one.
-   * Throws if the host's pool is full.
+   * Adds a job. If the queue is full, rejects the last job of the caller with the most jobs, which may be this job.
+   * Throws if too many requests wait for the host application's pool.
    */
   enter(job: Job): void
   /** Removes a job. Returns whether it was still waiting. */
   leave(job: Job): boolean
-  /** Takes back the session of a job that is over. */
+  /** Takes back the session of a job that has ended. */
   done(job: Job, session: DatabaseSession): void
-  /** Resolves when no job waits, and every requested connection was returned. */
+  /** Resolves when no job waits and all connections were returned. */
   idle(): Promise<void>
 }
 
 /**
- * The most jobs that wait for a connection. Beyond, the last job of the caller with the most jobs is rejected at
- * once.
+ * The most jobs that wait for a connection. If there are more, the last job of the caller with the most jobs is
+ * rejected immediately.
  */
 export const MAX_WAITING = 256
 
-/** The connections of a pool with no known size: the default of `pg`. */
+/** The number of connections assumed for a pool of unknown size, which is the default of `pg`. */
 const DEFAULT_SIZE = 10
 
-/** The connections that one kind of work may use, and the jobs that wait for one of them. */
+/**
+ * The share of the connections that one kind of work may use. `places` is how many of them are free, and `waiting`
+ * are the jobs that wait for such a place.
+ */
 interface ConnectionShare {
   places: number
   readonly waiting: FairQueue<Job>
 }
 
 /**
- * Creates the queue of a pool. A connection passes from job to job, and returns to the pool when no job waits or the
- * host's own code waits for one. `onFull` may remove jobs that were given up.
+ * Creates the queue of a pool. A connection passes from job to job. It returns to the pool when no job waits, or when
+ * other code of the host application waits for a connection. `onFull` may remove jobs that were given up.
  */
 function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, onFull: () => void): Queue {
   const size = pool.options?.max ?? DEFAULT_SIZE
@@ -92,7 +95,7 @@ function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, onFull: (
     shares.slice(0, at < 0 ? shares.length : at).forEach(giveBack)
     refused.fail(overloaded())
   }
-  /** Takes a place of each share, or waits for the first share that has none. */
+  /** Takes a place in each share of a job, or lets the job wait for the first share without a free place. */
   const take = (job: Job, [share, ...others]: readonly ConnectionShare[]): void => {
     if (!share) wait(waiting, job)
     else if (share.places === 0) wait(share.waiting, job)
@@ -110,7 +113,8 @@ function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, onFull: (
     } else share.places += 1
   }
   const connect = (): void => {
-    // Connections in use are passed on to waiting jobs, so they count.
+    // A waiting job may also get a connection that is in use, so connections in use count towards the size of the
+    // pool.
     if (connecting >= waiting.length || connecting + held >= size) return
     connecting += 1
     pool.connect().then(
@@ -118,7 +122,7 @@ function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, onFull: (
         connecting -= 1
         held += 1
         const session = sessions.open(client)
-        // The pool may have been discarded while it connected.
+        // The adapter may have discarded the pool while this connection was being opened.
         if (sessions.isUsable(session)) next(session)
         else replace(session)
       },
@@ -185,27 +189,30 @@ function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, onFull: (
   }
 }
 
-/** Milliseconds between checks of running work. */
+/** Milliseconds between two checks of work that runs. */
 const LOOK = 1000
 
-/** Keeps the connections of work that outlasts its caller. */
+/** Keeps the connection of work that runs longer than its caller waits. */
 interface KeepAlive {
-  /** Waits until a write that was given up has ended. Returns false once the server does not report it as running. */
+  /**
+   * Waits until a write that was given up has ended, and returns true. Returns false if the server no longer reports
+   * the write as running.
+   */
   wait(client: PostgresClient, writing: Promise<unknown>): Promise<boolean>
-  /** Whether the server is busy with a client's statement; `undefined` if that cannot be observed. */
+  /** Whether the server is still busy with a client's statement; `undefined` if the service cannot find out. */
   goesOn(client: PostgresClient): Promise<boolean | undefined>
-  /** Ends all waits and sends no more queries. Resolves when the query under way is over. */
+  /** Ends all waits and sends no more queries. Resolves when the running query has ended. */
   stop(): Promise<unknown>
 }
 
 /**
- * Waits as long as the server reports that a write is running, for example while it waits for a standby: the server
- * would keep the process even if its connection was closed, and each further write would need another. A connection
- * unknown to the server is dead, or belongs to another server.
+ * Creates a `KeepAlive`. It waits as long as the server reports a write as running, for example because the write
+ * waits for a standby. Even if the connection was closed, the server would keep its process, and each further write
+ * would need another process. If the server does not know a connection, it is dead or belongs to another server.
  */
 function createKeepAlive(pool: PostgresPool): KeepAlive {
-  // Checks run one at a time: if all connections are in use, the first one that is dropped makes room for the next
-  // check.
+  // Checks run one at a time. If all connections are in use, the first connection that is dropped makes room for the
+  // next check.
   let turn: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(look: () => Promise<T>): Promise<T> => {
     const looking = turn.then(look)
@@ -258,50 +265,50 @@ async function ask(pool: PostgresPool, process: number, stopped: AbortSignal): P
   other.release(answer === undefined)
   const [found] = toRows(answer).rows
   if (Number(found?.total) === 1) return true
-  // A pooler reports process numbers of its own, which the server does not know.
+  // A pooler reports its own process numbers, which the server does not know.
   return found && Number(found.own) === processOf(other) ? false : undefined
 }
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const startTimer = setTimeout
 
 /** The caller of database work. */
 export interface WorkCaller {
   /** The key of the caller in fair queues. The getter may be costly. */
   readonly caller?: string | undefined
-  /** The callers of shared work; replaces `caller`. */
+  /** The callers of shared work, used instead of `caller`. */
   readonly callers?: readonly (string | undefined)[]
   /** Aborts the work: reads are cancelled. The getter may be costly. */
   readonly signal?: AbortSignal | undefined
-  /** Whether the signal may never abort, however long the work takes. Default: whether there is no signal. */
+  /** Whether the signal may never abort, however long the work takes. Default: true if there is no signal. */
   readonly isUnhurried?: boolean
 }
 
-/** Whether only the adapter can end the caller's wait. */
+/** Whether nothing but the adapter can end the caller's wait. */
 export const isUnhurried = (caller: WorkCaller): boolean => caller.isUnhurried ?? !caller.signal
 
 /** How work uses its connection. */
 export interface WorkOptions {
-  /** Work that may be long shares half of the connections. */
+  /** Whether the work may be long. Such work shares half of the connections. */
   readonly mayBeLong?: boolean
   /**
-   * A write is never cancelled, because it may be committing. After it was given up, it sends only a ROLLBACK, and
-   * returns its connection when it ends.
+   * Whether the work is a write. A write is never cancelled, because it may be committing. After it was given up, it
+   * can send only a ROLLBACK, and it returns its connection when it has ended.
    */
   readonly writes?: boolean
-  /** Work that may take as long as the server is busy with it, like building an index. */
+  /** Whether the work may take as long as the server is busy with it, for example when it builds an index. */
   readonly mayKeepAlive?: boolean
 }
 
 /** The connections to one database. */
 export interface Connections {
-  /** Whether work that may be long would wait for a connection. */
+  /** Whether work that may be long would have to wait for a connection. */
   isFullOfLong(): boolean
-  /** Runs `work` on a connection, and retries it a few times after errors without effect (`isRepeatable`). */
+  /** Runs `work` on a connection. Retries it a few times after errors that had no effect (`isRepeatable`). */
   use<T>(work: (session: DatabaseSession) => Promise<T>, caller: WorkCaller, manner?: WorkOptions): Promise<T>
   /**
-   * Opens no more connections, waits for `last`, and resolves when all connections are closed or returned. Work that
-   * does not end soon is given up.
+   * Opens no more connections, waits for `last`, and resolves when all connections are closed or returned. Gives up
+   * work that does not end soon.
    */
   close(last?: Promise<unknown>): Promise<void>
 }
@@ -310,7 +317,7 @@ export interface Connections {
 export function createConnections(source: PoolSource, watch: Watch): Connections {
   const keepAlive = createKeepAlive(source.pool)
   const queue = createQueue(source, createSessions(source), watch.hurry)
-  /** Work that has waited long; `close` gives it up. */
+  /** One function for each piece of work that has waited long, which gives it up. `close` calls them all. */
   const late = new Set<() => void>()
   let isLeaving = false
   let isClosed = false
@@ -331,7 +338,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         clear(looking)
       }
       const end = (given: DatabaseSession): void => {
-        // Work that was given up returns its session when it has ended and no cancellation is under way.
+        // Work that was given up returns its session only when it has ended and no cancellation is running.
         if (progress.isGivenUp) return
         session = undefined
         forget()
@@ -413,7 +420,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       const leaving = later(leave, LEAVE)
       await last
       await stopped
-      // The host's pool may never answer a `connect`.
+      // The wait is limited, because the host application's pool may never answer a `connect`.
       let left: ReturnType<typeof setTimeout> | undefined
       await Promise.race([
         queue.idle(),
@@ -428,7 +435,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
   }
 }
 
-/** Retries reads once after a lost connection (CONTRACT.md §10, "Several hosts"). */
+/** Retries a read once if its connection was lost (CONTRACT.md §10, "Several hosts"). */
 export const repeatReads =
   (use: Connections['use']): Connections['use'] =>
   (work, caller, manner) =>
@@ -440,11 +447,11 @@ export const repeatReads =
 /** The progress of a write. */
 interface WorkProgress {
   isGivenUp: boolean
-  /** Whether its transaction is open and no COMMIT was sent: giving it up then leaves no effect. */
+  /** Whether the transaction of the write is open and no COMMIT was sent, so that giving it up has no effect. */
   isOpen: boolean
 }
 
-/** A session that only accepts ROLLBACK after its write was given up. */
+/** Creates a session for a write. After the write was given up, the session accepts only ROLLBACK. */
 function endingWith(session: DatabaseSession, progress: WorkProgress): DatabaseSession {
   const check = (text: string): void => {
     if (progress.isGivenUp && text !== ROLLBACK) throw unavailable(new Error('the write was given up'))
@@ -467,7 +474,7 @@ function endingWith(session: DatabaseSession, progress: WorkProgress): DatabaseS
 const MAX_RETRIES = 3
 const PAUSE = 50
 
-/** Runs `attempt`, and retries repeatable errors a limited number of times. */
+/** Runs `attempt`. Retries it a limited number of times after repeatable errors. */
 async function retry<T>(attempt: () => Promise<T>, caller: WorkCaller): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {
@@ -479,5 +486,5 @@ async function retry<T>(attempt: () => Promise<T>, caller: WorkCaller): Promise<
   }
 }
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const [later, clear] = [setTimeout, clearTimeout]

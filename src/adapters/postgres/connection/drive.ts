@@ -12,7 +12,7 @@ type RunQuery = (
   readonly rowCount: number
 }>
 
-/** Runs the statements of a generator on one connection. */
+/** Runs the statements that a generator yields, on one connection. Returns the result of the generator. */
 export async function drive<T>(run: RunQuery, asking: DatabaseWork<T>): Promise<T> {
   let next = asking.next()
   while (!next.done) {

@@ -7,7 +7,7 @@ export interface PostgresClient {
   }): Promise<unknown>
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
-  /** With `true`, the client is destroyed. */
+  /** Returns the client to its pool or, with `true`, destroys it. */
   release(destroy?: boolean): void
 }
 
@@ -23,23 +23,26 @@ export interface PostgresPool {
 export interface Hosts {
   /** Whether a connection leads to the same host as new ones. */
   isCurrent(client: PostgresClient): boolean
-  /** Work waits for long: checks in the background whether the host still takes writes. */
+  /** Called when work has waited long: checks in the background whether the host still accepts writes. */
   doubt(): void
-  /** A connection is lost: new ones are opened after a host has confirmed that it takes writes. */
+  /**
+   * Called when a connection is lost: new connections are opened only after a host has confirmed that it accepts
+   * writes.
+   */
   distrust(client: PostgresClient): void
-  /** A server that takes no writes has answered: no connection of its pool is used again. */
+  /** Called when a server has answered that it accepts no writes: no connection of this client's pool is used again. */
   discard(client: PostgresClient): void
 }
 
 /** A pool, and whether it belongs to the adapter. */
 export interface PoolSource {
   readonly pool: PostgresPool
-  /** Whether clients may keep prepared statements. */
+  /** Whether the adapter has created the pool. Only then may its clients keep prepared statements. */
   readonly isOwn: boolean
-  /** Only of the adapter's own pool. */
+  /** The hosts of the adapter's own pool. Absent for a pool of the host application. */
   readonly hosts?: Hosts
   end(): Promise<void>
 }
 
-/** Uses a host's pool unchanged and never ends it. */
+/** Uses a pool of the host application, which it neither changes nor ends. */
 export const borrowPool = (pool: PostgresPool): PoolSource => ({ pool, isOwn: false, async end() {} })

@@ -10,7 +10,7 @@ import type { PoolSource, PostgresClient } from './pool.js'
 /** The columns of a row, as text. */
 type TextRow = readonly (string | null)[]
 
-/** The parts of a connection of `pg` that its own queries use. */
+/** The parts of a connection of `pg` that queries of `pg` use. */
 interface Wire {
   readonly parsedStatements: { readonly [name: string]: unknown }
   readonly stream: { cork(): void; uncork(): void }
@@ -24,7 +24,7 @@ interface Wire {
 interface NamedStatement {
   readonly text: string
   readonly values: readonly Value[]
-  /** The name under which it is prepared; empty for an unnamed statement. */
+  /** The name under which the statement is prepared; empty for an unnamed statement. */
   readonly name: string
 }
 
@@ -35,10 +35,10 @@ export interface RowsRead {
 }
 
 /**
- * A query object that `pg` submits like its own: `pg` calls these methods in turn. Rows are read as text. It costs
- * half of a `pg` query, because it requests no row description and creates no row objects. Its statements are sent at
- * once, and are one transaction. It is a class because V8 keeps an object literal with getters, and so the rows,
- * until a major garbage collection.
+ * A query that `pg` submits like its own queries, by calling the methods of this object. It reads rows as text. It
+ * costs half as much as a query of `pg`, because it requests no row description and creates no row objects. All its
+ * statements are sent together and form one transaction. It is a class because V8 would keep an object literal with
+ * getters, and with it the rows, until a major garbage collection.
  */
 class RowQuery {
   readonly #parts: readonly NamedStatement[]
@@ -53,7 +53,10 @@ class RowQuery {
     this.callback = callback
   }
 
-  /** Name and text of the current statement: `pg` records it as prepared when the server confirms it. */
+  /**
+   * The name and the text of the current statement. `pg` records the statement as prepared when the server confirms
+   * it.
+   */
   get name(): string {
     return this.#parts[this.#done]?.name ?? ''
   }
@@ -97,7 +100,7 @@ class RowQuery {
   }
 }
 
-/** A value in the text format of PostgreSQL. */
+/** Writes a value in the text format of PostgreSQL. */
 const toText = (value: Value): string =>
   typeof value === 'object' ? `{${value.map(toElement).join(',')}}` : String(value)
 
@@ -106,15 +109,15 @@ const toElement = (value: Scalar): string =>
 
 /** The prepared statements of clients. */
 interface PreparedStatements {
-  /** The name under which a client prepares a statement; `undefined` for a rare statement. */
+  /** Returns the name under which a client prepares a statement, or `undefined` for a statement that is rare. */
   nameOf(client: object, text: string): string | undefined
-  /** Whether a client has reached its limit. The client is then replaced, which drops its prepared statements. */
+  /** Whether a client has reached its limit of prepared statements. The client is then replaced, which drops them. */
   isFull(client: object): boolean
   /** Stops preparing statements. */
   stop(): void
 }
 
-/** The most statements remembered. */
+/** The most statements whose first use is remembered. */
 const MAX_REMEMBERED = 256
 
 /** The longest statement that is remembered, in characters. */
@@ -124,9 +127,9 @@ const MAX_LENGTH = 8192
 export const MAX_PREPARED = 512
 
 /**
- * Names statements. A statement is prepared on its second use while it is remembered, so rare ones cost nothing.
- * Prepared statements are never dropped one by one, because `pg` and poolers keep records that only the end of a
- * connection clears.
+ * Creates the names of prepared statements. A statement is prepared when it is used again while it is still
+ * remembered, so that rare statements cost nothing. Prepared statements are never dropped one by one, because `pg`
+ * and poolers keep records that only the end of a connection clears.
  */
 function createPreparedStatements(): PreparedStatements {
   let isPreparing = true
@@ -152,7 +155,7 @@ function createPreparedStatements(): PreparedStatements {
   }
 }
 
-/** A digest of the statement: processes that share a pooler share prepared statements. */
+/** Names a statement by its digest, so that processes that share a pooler share prepared statements. */
 const createName = (text: string): string =>
   `cs_${createHash('sha256').update(text).digest('hex').slice(0, 48)}`
 
@@ -173,13 +176,13 @@ export interface DatabaseSession {
   /** Runs a statement. Returns the columns of its rows as text. */
   readonly readRows: (text: string, values: readonly Value[]) => Promise<readonly TextRow[]>
   /**
-   * Runs a statement that is a complete write. It waits for locks at most `patience` milliseconds, without the time
-   * of its commit; on a host's pool, `lock_timeout` of that pool applies instead.
+   * Runs a statement that is a complete write. It waits for locks at most `patience` milliseconds, not counting the
+   * time of its commit. On a pool of the host application, the `lock_timeout` of that pool applies instead.
    */
   readonly write: (text: string, values: readonly Value[], patience?: number) => Promise<RowsRead>
   /** Whether the connection cannot be used again. */
   isLost: boolean
-  /** The numbers of statements sent and answered: the only sign of progress of a waiting statement. */
+  /** The numbers of statements that were sent and answered. Only they show whether waiting work makes progress. */
   sent: number
   answered: number
   /** Called when the connection breaks. */
@@ -194,12 +197,12 @@ export interface DatabaseSession {
  */
 export const LOCK_MILLISECONDS = 5000
 
-/** The notice level of a commit whose wait for the standby was cancelled. */
+/** The level of the notice about a commit whose wait for the standby was cancelled. */
 export const HEARD = 'warning'
 
 /**
- * The statement that bounds the lock waits of the statements sent with it, and enables their warnings. It is
- * separate, because the server locks the tables of a statement before it runs the statement.
+ * Writes the statement that limits the lock waits of the statement after it, and lets the server send warnings about
+ * it. It is separate, because the server locks the tables of a statement before it runs the statement.
  */
 const bound = (patience: number): string =>
   `SELECT set_config('lock_timeout', '${patience}ms', true), set_config('client_min_messages', '${HEARD}', true)`
@@ -209,7 +212,7 @@ interface Notice {
   readonly routine?: string | undefined
 }
 
-/** The notice events of a client of `pg`. A client of the host's pool may lack them. */
+/** The notice events of a client of `pg`. A client of the host application's pool may lack them. */
 interface Noticing {
   on(event: 'notice', listener: (notice: Notice) => void): unknown
   removeListener(event: 'notice', listener: (notice: Notice) => void): unknown
@@ -256,13 +259,14 @@ export function createSessions(source: PoolSource): DatabaseSessions {
           session.isLost = true
           hosts?.discard(client)
         }
-        // A pooler in between does not keep prepared statements.
+        // A pooler between this process and the server has not kept a prepared statement, so no more statements are
+        // prepared.
         if (isUnprepared(thrown)) prepared.stop()
         return thrown
       }
       const send: RunStatement = async (text, values = []) => {
         if (session.isLost) throw new UnsentStatement()
-        // A text of several statements has no values and cannot be prepared.
+        // A text with several statements has no values, and cannot be prepared.
         const name = values.length > 0 ? prepared.nameOf(client, text) : undefined
         const query = {
           text,
@@ -303,7 +307,7 @@ export function createSessions(source: PoolSource): DatabaseSessions {
         const toText = (value: unknown): string | null => (value === null ? null : String(value))
         return { rows: rows.map((row) => Object.values(row).map(toText)), rowCount }
       }
-      // A client of the host's pool may only resemble one of `pg`, and may use native bindings.
+      // A client of the host application's pool may only resemble a client of `pg`, or may use native bindings.
       const isOwn = source.isOwn && 'connection' in client
       const read: typeof sendAny = isOwn ? (text, values) => sendOwn(partOf(text, values)) : sendAny
       const session: DatabaseSession = {
@@ -332,10 +336,13 @@ export function createSessions(source: PoolSource): DatabaseSessions {
   }
 }
 
-/** A lost connection rejects its statement; without a listener its error would also end the process. */
+/**
+ * Ignores an error. A lost connection also rejects its statement. Without a listener, its error would end the
+ * process.
+ */
 export const ignore = (): void => {}
 
-/** Reads the result of a client's `query`; no rows if it is missing. */
+/** Reads the result of a client's `query`. Returns no rows if the result is missing. */
 export function toRows(result: unknown): Rows {
   const { rows, rowCount } = (result ?? {}) as {
     readonly rows?: Rows['rows']

@@ -7,12 +7,13 @@ export interface SharingCaller {
   readonly reject: (thrown: unknown) => void
 }
 
-/** Creates the error for a caller that leaves; `isSent`: whether the statement may have been sent. */
+/** Creates the error for a caller that stops waiting. `isSent`: whether the statement may have been sent. */
 export type Leaving = (cause: unknown, isSent: boolean) => ServiceError
 
 /**
- * The callers of one statement. The statement is aborted when the last of them has left, or when it is abandoned. It
- * is a class because V8 keeps an object literal with a getter, and so the members, until a major garbage collection.
+ * A statement that several callers share. It is aborted when no caller waits any more, or when it is abandoned. It is
+ * a class because V8 would keep an object literal with a getter, and with it the members, until a major garbage
+ * collection.
  */
 export class SharedStatement implements WorkCaller {
   readonly #members: readonly SharingCaller[]
@@ -39,12 +40,12 @@ export class SharedStatement implements WorkCaller {
     return this.#members.map(({ caller }) => caller.caller)
   }
 
-  /** True if any member has no signal that will end its wait. */
+  /** True if at least one member has no signal that will end its wait. */
   get isUnhurried(): boolean {
     return this.#members.some(({ caller }) => isUnhurried(caller))
   }
 
-  /** Begins to listen to the signals of all members. */
+  /** Begins to listen to the signals of all members. A member whose signal aborts is rejected. */
   listen(): void {
     for (const member of this.#members) {
       const { signal } = member.caller

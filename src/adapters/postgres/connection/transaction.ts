@@ -1,12 +1,12 @@
 import type { RunStatement } from './session.js'
 
 /**
- * Bounds how long the server waits for the next statement of a transaction that holds locks, so that a stopped
- * process releases them (CONTRACT.md §10, "Cancelling").
+ * Limits how long the server waits for the next statement of a transaction that holds locks, so that the locks of a
+ * stopped process are released (CONTRACT.md §10, "Cancelling").
  */
 export const BOUND_IDLE = `SET LOCAL idle_in_transaction_session_timeout = '20s'`
 
-/** Bounds how long a statement of a transaction that holds locks may take. */
+/** Limits how long a statement of a transaction that holds locks may take. */
 export const BOUND_STATEMENT = `SET LOCAL statement_timeout = '60s'`
 
 /** The statements that end a transaction. */
@@ -17,9 +17,9 @@ export const ROLLBACK = 'ROLLBACK'
 export const isBegin = (text: string): boolean => text.startsWith('BEGIN')
 
 /**
- * Runs `work` in a transaction that `begin` opens, and commits if `isKept` returns true. Otherwise, also if `begin`
- * fails or the commit is not sent, it rolls back, so that the connection is free. A connection whose rollback fails
- * is not used again.
+ * Runs `work` in a transaction that `begin` opens, and commits if `isKept` returns true. In all other cases it rolls
+ * back, even if `begin` fails or the COMMIT is not sent, so that the connection is free again. A connection whose
+ * rollback fails is not used again.
  */
 export async function inTransaction<T>(
   run: RunStatement,

@@ -5,18 +5,18 @@ export interface LongWaitListener {
 }
 
 /**
- * Watches waiting work with one shared timer: most of it ends at once, and timers and signals of its own would be
- * costly.
+ * Watches waiting work with one shared timer. Because most work ends soon, a timer and a signal listener for each
+ * piece of work would be too costly.
  */
 export interface Watch {
   add(waiting: LongWaitListener): void
   delete(waiting: LongWaitListener): void
-  /** Treats all work as having waited long. */
+  /** Treats all waiting work as if it had waited long. */
   hurry(): void
 }
 
 /**
- * Milliseconds without an answer to a statement after which work without a signal is given up: longer than
+ * Work without a signal is given up after this many milliseconds without an answer to its statement. Longer than
  * `BOUND_STATEMENT`.
  */
 export const SILENCE = 65_000
@@ -24,13 +24,13 @@ export const SILENCE = 65_000
 /** Milliseconds for which `close` waits for connections in use. */
 export const LEAVE = 5000
 
-/** Further milliseconds for which work that `close` gave up may return its connection. */
+/** Further milliseconds in which work that `close` has given up may return its connection. */
 export const LEFT = 2000
 
-/** Milliseconds between checks: work that two checks in a row find has waited long. */
+/** Milliseconds between two checks. Work that two checks in a row find has waited long. */
 const PAUSE = 100
 
-/** Creates a watch. Its timer runs while work waits. */
+/** Creates a watch. Its timer runs only while work waits. */
 export function createWatch(): Watch {
   let fresh = new Set<LongWaitListener>()
   let seen = new Set<LongWaitListener>()
@@ -67,5 +67,5 @@ export function createWatch(): Watch {
   }
 }
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const later = setTimeout

@@ -22,26 +22,30 @@ import { isLarge } from '../write/is-large.js'
 import { microsecondsOf, millisecondsOf } from './milliseconds.js'
 import { isPlace, type TimelinePosition } from './place.js'
 
-/** The head of the log. One process at a time works on it. */
+/** The row that stores the state of the log. One process at a time works on it. */
 interface LogHead {
   /**
-   * Assigns positions to the next committed changes that have none, and drops old changes. `wait`: whether to wait
-   * for another process that is working on the head. Returns whether more changes may need positions, or be
-   * droppable.
+   * Assigns positions to the next committed changes, and drops old changes. `wait`: whether to wait if another
+   * process is working on the head. Returns whether more changes may need a position (`toNumber`) or may have to be
+   * dropped (`toDrop`).
    */
   advance(run: RunStatement, wait: boolean): Promise<{ readonly toNumber: boolean; readonly toDrop: boolean }>
 }
 
-/** The most changes that get positions at once. The changes of a write stay together, unless they alone are more. */
+/**
+ * The most changes that get their positions in one statement. All changes of a write get theirs together, unless that
+ * write alone has more changes.
+ */
 const MOST = 5000
 
-/** The most changes that are dropped at once, in number and in bytes. */
+/** The most changes that are dropped in one transaction, and the most bytes of these changes. */
 const MOST_DROPPED = 2000
 const MOST_BYTES = 2 ** 24
 
 /**
- * Readers do not wait for a standby: after a fail-over the timeline differs, and positions are assigned again. For
- * the same reason, cancelling this transaction loses nothing.
+ * Begins the transaction that works on the head. Its commit does not wait for a standby: after a fail-over, the
+ * timeline differs and positions are assigned again. For the same reason, nothing is lost if this transaction is
+ * cancelled.
  */
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED',
@@ -50,7 +54,7 @@ const BEGIN = [
   BOUND_IDLE,
 ].join('; ')
 
-/** The stored bytes of a change's documents: nothing is decompressed. */
+/** An expression for the bytes of a change's documents as they are stored, which decompresses nothing. */
 const SIZE = '(coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0))'
 
 /** The state of the log, as its head stores it. */
@@ -58,7 +62,10 @@ interface StoredHead {
   readonly dropped: number
   readonly last: number
   readonly now: number
-  /** The total of the last change; `NaN` if a process of an earlier version assigned its position. */
+  /**
+   * The `total` of the last change; `NaN` if there is none because a process of an earlier version assigned its
+   * position.
+   */
   readonly total: number
 }
 
@@ -71,7 +78,8 @@ function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
 (SELECT total - ${SIZE} FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS before,
 (SELECT total FROM ${log} WHERE position = last) AS total
 FROM ${head} FOR UPDATE OF _log_head`
-  // A later change of a document has a higher `seq`. The last `seq` of a write orders all its changes.
+  // Writes get positions in the order of their last `seq`, so that the changes of one write stay together and a later
+  // change of a document comes later.
   const number = `WITH fresh AS MATERIALIZED (SELECT seq, write, id, collection, ${SIZE} AS size FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT ${MOST}),
 ends AS MATERIALIZED (SELECT count(*) AS count, max(seq) AS seq FROM fresh),
 cut AS MATERIALIZED (SELECT DISTINCT write FROM fresh WHERE (SELECT count FROM ends) = ${MOST} AND EXISTS
@@ -86,7 +94,7 @@ UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) R
 FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
   const drop = `WITH gone AS (DELETE FROM ${log} WHERE position <= $1::bigint) UPDATE ${head} SET dropped = $1::bigint`
 
-  /** The first mark. */
+  /** Finds the earliest position that is marked as not handled yet; infinity if there is no mark. */
   const findMark = async (run: RunStatement): Promise<number> => {
     let first = Number.POSITIVE_INFINITY
     for (const [collection, property] of plans.marks) {
@@ -101,13 +109,13 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
     return first
   }
   /**
-   * Whether the changes after `position` exceed the byte limit. The newest change is always kept; an unknown total
-   * counts as within the limit.
+   * Whether the changes after the first `before` bytes of the log exceed the byte limit. False for the newest change,
+   * which is always kept, and if a total is unknown.
    */
   const isBeyond = (position: number, before: unknown, { total, last }: StoredHead): boolean =>
     position < last && before !== null && total - Number(before) > plans.bytes()
 
-  /** Drops changes that are old enough, or beyond the byte limit. Returns whether there may be more. */
+  /** Drops changes that are old enough or exceed the byte limit. Returns whether there may be more such changes. */
   const dropOldest = async (run: RunStatement, kept: StoredHead): Promise<boolean> => {
     const { dropped, now } = kept
     const { unmarked, any } = plans.horizon(now)
@@ -140,7 +148,8 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
           count = MOST
           return
         }
-        // A separate statement sees commits made while the lock was awaited.
+        // This is a separate statement, so that it sees commits that were made while this transaction waited for the
+        // lock.
         const [numbered] = (await run(number, [Number(held.last), Number(held.total ?? 0)])).rows
         count = Number(numbered?.seen)
         const last = Number(numbered?.last ?? held.last)
@@ -155,20 +164,24 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
   }
 }
 
-/** Reads a page of the log: the changes after a position; `null` reads none and returns the last position. */
+/**
+ * Reads a page of the log: the changes after a position. With `null`, it reads no changes and returns the last
+ * position.
+ */
 type ReadChanges = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
 
 /**
- * A copy of the storage may use the same positions for other changes. Its log is read again from this many
- * milliseconds before: more than clocks differ, and than a write takes.
+ * In a restored database, the log may use the same positions for other changes. Such a log is read again from this
+ * many milliseconds before the time of the reader's position. That is longer than a write takes, and more than clocks
+ * differ.
  */
 const OVERLAP = 60_000
 
 const MILLISECONDS = millisecondsOf('time')
 
 /**
- * When a change was made, in microseconds: two changes of the same millisecond may swap places when a storage is
- * restored.
+ * When a change was made. In microseconds, because two changes of the same millisecond may swap their places when a
+ * database is restored.
  */
 const MICROSECONDS = microsecondsOf('time')
 
@@ -183,18 +196,21 @@ type LogRow = readonly [
   after: StoredDocument | null,
 ]
 
-/** The result of one statement. */
+/** The row that the statement for a page returns. */
 interface LogPageRow {
   readonly log: string
   readonly timeline: string
   readonly last: number
   readonly dropped: number
   readonly now: number
-  /** The time of the change at the start position, or of the last change; `null` if there is none. */
+  /**
+   * When the change at the start position was made, in microseconds. If the start position is after the last change,
+   * it is when the last change was made. `null` if there is no such change.
+   */
   readonly made: number | null
   /** Whether there are committed changes without a position. */
   readonly isFresh: boolean
-  /** The JSON of a list of rows. */
+  /** A JSON list of rows (`LogRow`). */
   readonly list: string
 }
 
@@ -202,7 +218,7 @@ interface LogPageRow {
 function createReadChanges(dialect: SqlDialect, use: Connections['use'], head: LogHead): ReadChanges {
   const [log, heads] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
-  // Rows are converted one by one up to the limit; later rows never are.
+  // Rows are converted to JSON one by one, up to the limit of bytes. Later rows are not converted.
   const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),
 written AS MATERIALIZED (SELECT json_build_array(position, write, ${MICROSECONDS}, caller, collection, id, before, after)::text AS change FROM page),
 beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(change)) ${running} AS total FROM written) AS summed WHERE total > $3::float8 LIMIT 1)
@@ -234,7 +250,7 @@ FROM ${heads}`
       made: made === null ? null : Number(made),
     }
   }
-  /** The position at which to resume after a gap. */
+  /** Returns the position at which to resume after a gap. */
   const findStart = async (
     { readRows }: DatabaseSession,
     { log, dropped }: LogPageRow,
@@ -267,7 +283,7 @@ FROM ${heads}`
           after,
           time,
           by,
-          // A write of one statement has no label, and one change.
+          // A write of one statement has no label and a single change, so that its place identifies it.
           write: label ?? -place,
           position: positionOf(place, time, made),
         }
@@ -282,12 +298,13 @@ FROM ${heads}`
     }
   }
 
-  /** No change comes after this position. */
+  /** A position after all changes. */
   const NOWHERE = Number.MAX_SAFE_INTEGER
 
   return async (after, query) => {
     const given = after === null ? undefined : parsePosition(after, isPlace)
-    // A reader that follows the log stops only by its signal.
+    // The signal of a reader that follows the log may never abort, so this read ends by itself if the database does
+    // not answer.
     const caller = { signal: query.signal, isUnhurried: true }
     const { read, start, gap } = await use(async (session) => {
       if (after === null) {
@@ -316,20 +333,23 @@ export interface PostgresLog {
   readonly changes: NonNullable<StorageAdapter['changes']>
   /** Called after each recorded write. */
   noteWrite(steps: readonly WriteStep[]): void
-  /** Waits for background work. */
+  /** Resolves when work in the background has ended. */
   settle(): Promise<void>
 }
 
-/** Milliseconds between polls for the writes of other processes. */
+/** Milliseconds after which a waiting reader looks for the writes of other processes. */
 const LOOK = 200
 
-/** The number of steps after which positions are assigned and old changes dropped, even if no process reads the log. */
+/**
+ * The number of written steps after which positions are assigned and old changes dropped, even if no process reads
+ * the log.
+ */
 const UNREAD = 500
 
-/** The weight of a write of large documents, in steps: such documents have at least about 64 KiB. */
+/** A write of large documents counts as this many additional steps. Such documents have at least about 64 KiB. */
 const LARGE = 50
 
-/** The most rounds in a row. */
+/** The most rounds of dropping changes in one run. */
 const ROUNDS = 100
 
 /** Creates the log of an adapter. */
@@ -366,7 +386,8 @@ export function createPostgresLog(
       unread += steps.length + (isLarge(steps) ? LARGE : 0)
       if (unread < UNREAD) return
       unread = 0
-      // One run at a time, until it has caught up. The next write retries.
+      // There is one run at a time, which continues until it has caught up. If it fails, a later write starts another
+      // run.
       if (isAdvancing) return
       isAdvancing = true
       advancing = use(advance, {})

@@ -6,22 +6,23 @@ import { LOG, printBy, type Recorder, type Recording } from '../../sql/log/recor
 import { writeStatement } from '../../sql/statements.js'
 import { quoteText } from '../values.js'
 
-/** Also records one statement that inserts for several steps. */
+/** A recorder that can also record a statement which inserts the documents of several steps. */
 export interface ManyRecorder extends Recorder {
   insertMany(statement: Statement): Statement
 }
 
-/** The recording of a write. */
+/** A recording that creates such recorders. */
 export interface ManyRecording extends Recording {
   of(collection: string): ManyRecorder | undefined
 }
 
-/** Draws the label of a write of several statements, which groups its changes. */
+/** Draws a random label for a write with several statements. The label groups the changes of the write. */
 const drawLabel = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
 
 /**
- * Creates the recording of a write. Each statement records its changes: `seq` of a row is drawn when the document is
- * locked. A label groups the changes of several statements; the second change of a document merges into the first.
+ * Creates the recording of a write. Each statement records its own changes, so that a change gets its `seq` while its
+ * document is locked. A label groups the changes of several statements, and the second change of a document is merged
+ * into its first change.
  */
 export function createRecording(
   engine: SqlEngine,
@@ -46,18 +47,21 @@ export function createRecording(
   }
 }
 
-/** The table of a recording, and the label of the write. */
+/** The collection whose changes are recorded, and what all its records have in common. */
 interface RecordedTable {
   readonly collection: string
   readonly plan: LogPlan
   readonly label: number | null
-  /** Writes the expression of the caller. */
+  /** Writes an expression for the caller. */
   readonly by: (bind: Bind) => string
 }
 
 type StateColumn = 'before' | 'after'
 
-/** Records the rows of `changed`, which has the `id` of each document and some of these columns. */
+/**
+ * Writes the statement that records the rows of `changed`. They contain the `id` of each changed document and the
+ * given columns.
+ */
 function recordChanged(
   { table }: SqlDialect,
   { collection, plan: { omit }, label, by }: RecordedTable,
@@ -79,7 +83,7 @@ function recordChanged(
 }
 
 /**
- * Records the documents that a statement has inserted, each as a write of its own. `by`: the expression of the
+ * Writes the statement that records inserted documents, each as a separate write. `by` is an expression for the
  * caller.
  */
 export const recordInserted = (
@@ -87,7 +91,7 @@ export const recordInserted = (
   target: Pick<RecordedTable, 'collection' | 'plan'> & { readonly by: string },
 ): string => recordChanged(dialect, { ...target, label: null, by: () => target.by }, ['after'], () => '')
 
-/** The columns that a statement returns of each inserted document. */
+/** The columns that a statement returns for each inserted document, so that they can be recorded. */
 export const INSERTED = '_id AS id, document AS after'
 
 function createRecorder({ dialect, statements }: SqlEngine, target: RecordedTable): ManyRecorder {

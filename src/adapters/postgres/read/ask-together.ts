@@ -3,10 +3,10 @@ import { type Batch, type BatchWork, createBatch } from '../connection/batch.js'
 import type { Watch } from '../connection/watch.js'
 import { explain, isLost, unavailable } from '../faults.js'
 
-/** A statement that is read with some values; `together` receives each distinct list of values once. */
+/** A query that is read with different values. `together` receives each distinct list of values once. */
 type SharedQuery<Result> = Omit<BatchWork<readonly Value[], Result>, 'leaving'>
 
-/** Creates a reader that answers simultaneous queries by one statement. Equal queries share a result. */
+/** Creates a reader that answers simultaneous queries with one statement. Equal queries share a result. */
 export const createAskTogether = <Result>(
   watch: Watch,
   { together, ...asked }: SharedQuery<Result>,

@@ -3,14 +3,20 @@ import type { Statement } from '../../sql/dialect.js'
 import type { RunStatement } from '../connection/session.js'
 import { pageOfIds, TEXTS, writeFirst, writeSmall } from './page.js'
 
-/** The number of documents of one batch. */
+/** The number of documents in one batch. */
 export const BATCH = 500
 
-/** Selects a batch; documents that could make it too large are NULL. */
+/**
+ * Writes the statement that selects a page for reading in batches. A document that could make a batch too large is
+ * NULL.
+ */
 export const writeBatch = (page: Statement): Statement =>
   writeSmall(page, Math.floor(bounds.batchBytes / BATCH))
 
-/** Reads the texts of all documents of a page, in order, in batches, inside a transaction with a snapshot. */
+/**
+ * Reads the JSON texts of all documents of a page, in order and in batches. The caller runs it in a transaction with
+ * one snapshot.
+ */
 export async function* readTexts(
   run: RunStatement,
   table: string,

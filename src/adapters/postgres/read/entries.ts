@@ -8,15 +8,24 @@ import { countNamed } from '../../sql/read/is-short.js'
 import { isOfElements, nameOfElements } from '../../sql/structures.js'
 import { columnOf, ENTRY_ID } from '../elements.js'
 
-/** The table of an index of elements, as reads use it: its rows are named `entry`. */
+/** How reads use the table of an index of elements. The rows of the table are named `entry`. */
 export interface Entries {
-  /** The FROM of a statement. A subquery without system columns, so that those of the documents are unambiguous. */
+  /**
+   * The FROM item for the table. It is a subquery, because a subquery has no system columns, so that the system
+   * columns of the documents are unambiguous.
+   */
   readonly source: string
   /** The condition that joins an entry with its document. */
   readonly joined: string
-  /** Writes conditions on the columns of the table, if it has them. An entry has one element. */
+  /**
+   * Writes conditions on the columns of the table. Each entry contains one element, so that a condition on an element
+   * is a condition on a column. Fields without a column are read from the document.
+   */
   readonly dialect: SqlDialect
-  /** Whether the table has the value that a condition compares, once per document. */
+  /**
+   * Whether the table decides a condition: it contains the compared value, which is equal in all entries of a
+   * document.
+   */
   readonly decides: (condition: Filter) => boolean
 }
 
@@ -32,7 +41,7 @@ const COMPARISONS: ReadonlySet<Filter['kind']> = new Set(['eq', 'lt', 'lte', 'gt
 const fieldOf = (condition: Filter): FieldRef | undefined =>
   'field' in condition && COMPARISONS.has(condition.kind) ? condition.field : undefined
 
-/** Creates the table of an index. */
+/** Returns how reads use the table of an index, or `undefined` if the index is not over elements. */
 export function entriesOf(dialect: SqlDialect, collection: string, index: IndexPlan): Entries | undefined {
   if (!isOfElements(index)) return undefined
   const { fields } = index
@@ -66,17 +75,20 @@ export function entriesOf(dialect: SqlDialect, collection: string, index: IndexP
   }
 }
 
-/** The bounds of an index use. */
+/** Returns the conditions that bound the range of an index. */
 export const boundsOf = ({ fixing, lower, upper }: IndexUse): readonly Filter[] =>
   [...fixing, lower, upper].filter((bound) => bound !== undefined)
 
-/** The indexes that a read may use: a filter that names documents uses no index of elements. */
+/** Returns the indexes that a read may use. Indexes of elements are left out if the filter names its documents. */
 export const usableFor = (indexes: readonly IndexPlan[], filter: Filter): readonly IndexPlan[] =>
   indexes.some(isOfElements) && countNamed(indexes, filter) < Number.POSITIVE_INFINITY
     ? indexes.filter((index) => !isOfElements(index))
     : indexes
 
-/** A filter that a table of elements answers in part: the bounds on its entries, and all other conditions. */
+/**
+ * The conditions of a filter: `bounds` are the conditions on the entries of a table of elements, `others` are all
+ * other conditions. `entries` is absent if no such table serves the filter.
+ */
 interface SoughtEntries {
   readonly others: readonly SqlCondition[]
   readonly entries: Entries | undefined
@@ -104,7 +116,7 @@ export function createSeek(
       return use !== undefined && boundsOf(use).length > 0
     })
 
-  /** Writes the conditions of a filter. They bind their values in order. */
+  /** Writes the conditions of a filter, on entries if possible. The conditions bind their values in order. */
   const write = (
     collection: string,
     conditions: readonly Filter[],
@@ -134,8 +146,8 @@ export function createSeek(
   }
 
   /**
-   * Writes a condition. If indexes answer each of its alternatives, and one of these indexes is of elements, the
-   * alternatives are separate subqueries.
+   * Writes a condition on documents. Its alternatives become separate subqueries if an index answers each of them,
+   * and at least one of these indexes is of elements.
    */
   const writeOther = (
     collection: string,
@@ -158,7 +170,8 @@ export function createSeek(
   return (collection, filter, bind, options) => {
     const indexes = indexesOf(collection)
     if (!indexes.some(isOfElements) || usableFor(indexes, filter) !== indexes) return undefined
-    // A condition that the dialect cannot express may be a rule that hides documents.
+    // A condition that the dialect cannot express may be a rule that hides documents, so no table of elements is used
+    // then.
     if (!compileCondition(filter, dialect, () => '', options).isExact) return undefined
     const sought = write(collection, conditionsOf(filter), bind, options)
     const { others, entries, bounds, overlaps } = sought

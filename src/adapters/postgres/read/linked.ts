@@ -26,10 +26,10 @@ interface LinkedSource {
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
 }
 
-/** The most bytes of a list in a shared read, and of one of its documents. */
+/** The most bytes of a list in a shared read, and the most bytes of each document in it. */
 const [BYTES, SIZE] = [65_536, 16_384]
 
-/** The most plans remembered. */
+/** The most plans in the cache. */
 const MAX_REMEMBERED = 64
 
 interface Plan {
@@ -37,7 +37,10 @@ interface Plan {
   readonly read: ReturnType<typeof createAskTogether<LinkedFound>>
 }
 
-/** Creates the reader of documents with the lists that follow from them. Simultaneous reads share one statement. */
+/**
+ * Creates the function that reads a document together with the lists that depend on one of its fields. Simultaneous
+ * reads share one statement.
+ */
 export function createReadLinked(source: LinkedSource): Required<Pick<StorageAdapter, 'readLinked'>> {
   const plans = createBoundedMap<string, Plan>(CACHES.linkedPlans, MAX_REMEMBERED)
 
@@ -75,7 +78,7 @@ function planLinked(
   const rootOf = (id: string): string =>
     `SELECT document, ${linked} AS linked FROM ${table} WHERE _id = ${id}`
   const found = ['root.document::text', ...columns].join(', ')
-  // A single read has a text of its own: PostgreSQL plans a statement with an array again for each array.
+  // A single read has a separate statement, because PostgreSQL plans a statement with an array again for each array.
   const one = `SELECT ${found} FROM (${rootOf('$1::text')}) AS root`
   const several = `SELECT place, ${found} FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, place) JOIN LATERAL (${rootOf('asked.id')}) AS root ON TRUE`
   return createAskTogether<LinkedFound>(watch, {
@@ -92,7 +95,10 @@ function planLinked(
   })
 }
 
-/** Writes a list whose filter names the link by equality; `undefined` for any other use of the link. */
+/**
+ * Writes a list whose filter compares the link by equality. Returns `undefined` if the filter uses the link in
+ * another way.
+ */
 function writeLinked(
   dialect: SqlDialect,
   { in: collection, filter, limit }: LinkedList,

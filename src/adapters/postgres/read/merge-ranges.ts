@@ -17,7 +17,7 @@ import { boundsOf, type Entries, entriesOf, usableFor } from './entries.js'
 
 type RangedQuery = Omit<ListQuery, 'signal'>
 
-/** The field and the values of a list of equalities; `undefined` for another condition. */
+/** Returns the field and the values of a list of equalities, or `undefined` for any other condition. */
 export function readList(
   condition: Filter,
 ): { readonly field: FieldRef; readonly values: readonly Scalar[] } | undefined {
@@ -33,15 +33,20 @@ export function readList(
   return { field, values }
 }
 
-/** A part of a merge: all matches of an alternative, or of the whole filter. */
+/** A part of a merge. It yields all matches of one alternative or of the whole filter. */
 interface RangeAlternative extends Alternative {
-  /** The use of an index whose ranges have the order of the page; `undefined` if PostgreSQL chooses the plan. */
+  /**
+   * How the part uses an index whose ranges are in the order of the page; `undefined` if PostgreSQL chooses the plan.
+   */
   readonly use: IndexUse | undefined
-  /** The index, if it is of elements. */
+  /** The index if it is an index of elements. */
   readonly index: IndexPlan | undefined
 }
 
-/** Finds the index for a part, by its own conditions. An index whose ranges are in order is preferred. */
+/**
+ * Finds an index whose range the part's own conditions bound, or returns `undefined`. An index is preferred if its
+ * ranges are in the order of the page. Without such an index, PostgreSQL chooses the plan.
+ */
 function findPart(
   indexes: readonly IndexPlan[],
   { all, own }: Alternative,
@@ -59,7 +64,10 @@ function findPart(
   return { all, own, use, index }
 }
 
-/** The parts of a page that are read separately: ranges of one index, or the matches of each alternative. */
+/**
+ * Returns the parts of a page that are read separately and then merged: the ranges of one index, or the matches of
+ * each alternative. Returns `undefined` if the page is read as a whole.
+ */
 function findParts(
   indexes: readonly IndexPlan[],
   { filter, sort }: RangedQuery,
@@ -83,19 +91,20 @@ function findParts(
 const countRanges = ({ use }: RangeAlternative): number =>
   use ? (splitRanges(use)?.length ?? MAX_RANGES + 1) : 1
 
-/** A condition whose values are bound. */
+/** A condition whose values are already bound. */
 interface WritableCondition {
   readonly condition: Filter
   readonly isExact: boolean
   readonly write: (dialect: SqlDialect) => string
-  /** The bound values of a list that can be read as ranges. */
+  /** The parameter with the values of a list, if each value can be read as a range. */
   readonly values?: string
 }
 
 /**
- * Writes a page whose filter has lists or alternatives: the first documents of each range of an index, merged, each
- * document once. `undefined` if no index has ranges in order, or there are more than `MAX_RANGES`. The text does not
- * depend on the number of values; they are bound in the order of the conditions.
+ * Writes a page whose filter has lists of values or alternatives. The statement reads the first documents of each
+ * range of an index and merges them, so that each document occurs once. Returns `undefined` if no index has ranges in
+ * the order of the page, or if there are more than `MAX_RANGES` ranges. The text does not depend on the number of
+ * values. They are bound in the order of the conditions.
  */
 export function mergeRanges(
   dialect: SqlDialect,
@@ -130,7 +139,7 @@ function writeMerged(
   const fixing = new Set(parts.flatMap(({ use }) => use?.fixing ?? []))
   const write = (condition: Filter): WritableCondition =>
     (fixing.has(condition) && bindList(bind, condition)) || bindValues(dialect, bind, condition)
-  // The place of the alternatives among the conditions.
+  // The index of the condition with the alternatives.
   const place =
     parts.length > 1 ? conditions.findIndex((one) => !parts[0]?.all.includes(one)) : conditions.length
   const before = conditions.slice(0, place).map(write)
@@ -152,14 +161,14 @@ function writeMerged(
       : `SELECT merged.* FROM ${sources} CROSS JOIN LATERAL (${range} LIMIT ${enough}) AS merged`,
   )
   const keys = sort.map(({ field }) => dialect.value(field))
-  // A document may be in several ranges.
+  // Duplicates are removed, because a document may be in several ranges.
   const merged = isOne
     ? all.join()
     : `SELECT DISTINCT ON (${keys.join(', ')}) merged.* FROM (${all.join(' UNION ALL ')}) AS merged`
   return { text: `${merged}${writeOrder(dialect, sort)}${end}`, isExact }
 }
 
-/** Binds the values of a list of equalities as one array; `undefined` for another condition. */
+/** Binds the values of a list of equalities as one array. Returns `undefined` for any other condition. */
 function bindList(bind: Bind, condition: Filter): WritableCondition | undefined {
   const list = readList(condition)
   if (!list) return undefined
@@ -199,7 +208,10 @@ interface MergedPage {
   readonly enough: string
 }
 
-/** Writes the documents of a part, for each of the values in its sources. */
+/**
+ * Writes the statement `range`, which selects the documents of a part for one value of each list. `sources` are the
+ * FROM items that provide these values; empty if the part has no lists.
+ */
 function writeRange(
   { dialect, collection, sort, enough }: MergedPage,
   { use, index }: RangeAlternative,
@@ -228,14 +240,14 @@ function writeRange(
   return { range, sources: sources.join(' CROSS JOIN ') }
 }
 
-/** Compares the value of a field, or any element. */
+/** Writes a condition on the value of a field or, if the field has `each`, on any element of its array. */
 const compare = (dialect: SqlDialect, field: FieldRef, condition: (value: string) => string): string =>
   field.each ? dialect.hasElement(field, condition) : condition(dialect.value(field))
 
 /**
- * Joins entries with their documents. If no other condition applies, the limit is applied before the join: however
- * many entries match, no further documents are read. A comma join, because system columns cannot be named after a
- * JOIN.
+ * Joins entries with their documents. `end` is the order and the limit if the documents have no further condition.
+ * They are then applied before the join, so that only the documents of the page are read, however many entries match.
+ * It is a comma join, because system columns cannot be named after a JOIN.
  */
 const writeJoined = (
   { source }: Entries,

@@ -1,16 +1,20 @@
 import type { Statement, Value } from '../../sql/dialect.js'
 import { typeOf } from '../postgres-engine.js'
 
-/** Selects a page as text. Only the rows of the page are converted: inside the sorted query, all rows would be. */
+/**
+ * Writes the statement that selects a page as JSON texts. The query of the page is a subquery, so that only its rows
+ * are converted to text. A conversion in the sorted query itself would convert all rows.
+ */
 export const writeAll = (page: string): string => `SELECT document::text AS document FROM (${page}) AS page`
 
 /**
- * Selects the documents of a page whose text has at most `most` bytes; the others are NULL. Documents stored in more
- * than `stored` bytes are not converted at all; the stored size may be a hundredth of the text's.
+ * Writes the statement that selects the documents of a page. A document is NULL if its text has more than `most`
+ * bytes. A document that takes more than `stored` bytes in the table is not even converted to text. Because of
+ * compression, its text may have a hundred times as many bytes.
  */
 export function writeSmall(page: Statement, most: number, stored = most): Statement {
   const [whole, kept] = [1, 2].map((place) => `$${page.values.length + place}::float8`)
-  // OFFSET prevents PostgreSQL from computing the text twice.
+  // OFFSET 0 prevents PostgreSQL from computing the text twice.
   const written = `SELECT _id, CASE WHEN pg_column_size(document) <= ${kept} THEN document::text END AS document FROM (${page.text}) AS page OFFSET 0`
   return {
     text: `SELECT _id, CASE WHEN octet_length(document) <= ${whole} THEN document END AS document FROM (${written}) AS written`,
@@ -18,25 +22,29 @@ export function writeSmall(page: Statement, most: number, stored = most): Statem
   }
 }
 
-/** The JSON of a list of the texts in `document`, as texts. */
+/** An expression for a JSON list of strings: the texts in the column `document`. */
 export const TEXTS = 'json_agg(document)::text'
 
-/** The JSON of a list of the documents whose texts are in `document`. */
+/** An expression for a JSON list of documents, whose texts are in the column `document`. */
 const LIST = `'[' || coalesce(string_agg(document, ','), '') || ']'`
 
 /**
- * Selects a page as the JSON of one list, which is cheaper than rows. NULL if the text exceeds `bytes`, or if a
- * document exceeds `size`, stored or decompressed; such a document is not converted.
+ * Writes the statement that selects a page as one JSON list, which is cheaper than one row per document. The list is
+ * NULL if its text exceeds `bytes`, or if a document exceeds `size` as it is stored or decompressed. Such a document
+ * is not converted to text.
  */
 export function writeList(page: string, bytes: string, size: string): string {
-  // Joining a document with an empty one yields an uncompressed copy.
+  // Concatenating a document with an empty object yields an uncompressed copy.
   const isSmall = `pg_column_size(document) <= ${size} AND pg_column_size('{}'::jsonb || document) <= ${size}`
   const written = `SELECT CASE WHEN ${isSmall} THEN document::text END AS document FROM (${page}) AS page OFFSET 0`
   const fits = `count(document) = count(*) AND coalesce(sum(octet_length(document)), 0) <= ${bytes}`
   return `SELECT CASE WHEN ${fits} THEN ${LIST} END AS documents FROM (${written}) AS written`
 }
 
-/** Selects one text per row of `asked`, whose columns are the parameters. */
+/**
+ * Writes the statement that runs the subquery `text` once for each row of `asked`. The columns of `asked` take the
+ * role of the parameters in `text`.
+ */
 export function writeJoined(text: string, values: readonly Value[]): string {
   const parameters = values.map((value, i) => `$${i + 1}::${typeOf(value)}[]`)
   const columns = values.map((_, i) => `v${i + 1}`)
@@ -44,9 +52,9 @@ export function writeJoined(text: string, values: readonly Value[]): string {
 }
 
 /**
- * Selects the first documents of a page as the JSON of one `list`: up to `bytes` of text, but at least one. The
- * second column lists the `_id`s of all others. Documents are converted row by row up to the limit; later rows never
- * are.
+ * Writes the statement that selects the first documents of a page as one JSON list: as many as fit into `bytes` of
+ * text, but at least one. The second column is a JSON list of the `_id`s of the other documents. Documents are
+ * converted to text one by one, up to the limit of bytes. Later documents are not converted.
  */
 export function writeFirst(page: string, bytes: string, list = LIST): string {
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
@@ -57,6 +65,6 @@ SELECT (SELECT ${list} FROM (SELECT document FROM written LIMIT (SELECT given FR
 (SELECT json_agg(_id)::text FROM (SELECT _id FROM page OFFSET (SELECT given FROM beyond)) AS others WHERE EXISTS (SELECT FROM beyond)) AS rest`
 }
 
-/** Selects the documents of the ids in the first parameter, in their order. */
+/** Writes the statement that selects the documents with the ids in the first parameter, in the order of these ids. */
 export const pageOfIds = (table: string): string =>
   `SELECT _id, document FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) JOIN ${table} AS stored ON _id = id ORDER BY place`

@@ -3,10 +3,10 @@ import type { Listed, MaybePromise, StoredDocument } from '../../../core/storage
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { WorkCaller } from '../connection/connections.js'
 
-/** The result of a read: JSON texts, each of one document or a list of documents. */
+/** The result of a read: JSON texts, each with one document or with a list of documents. */
 export interface TextList {
   readonly texts: readonly string[]
-  /** The JSON list of the `_id`s beyond the byte limit. */
+  /** A JSON list of the `_id`s of documents beyond the byte limit. */
   readonly rest?: string | null | undefined
 }
 
@@ -32,7 +32,10 @@ function* parseAll({ texts, rest }: TextList, slice: Slice): Sliced<Listed> {
 const withRest = (documents: StoredDocument[], rest: TextList['rest']): Listed =>
   rest ? Object.assign(documents, { rest: JSON.parse(rest) as readonly string[] }) : documents
 
-/** Parses a text, and first takes its steps from the slice. */
+/**
+ * Parses a JSON text, after it has subtracted the steps of parsing from the slice. Yields first if too few steps are
+ * left.
+ */
 export function* parseText(text: string, slice: Slice): Sliced<unknown> {
   const steps = text.length / CHARACTERS
   if (slice.left < steps) yield

@@ -12,23 +12,23 @@ import { readList } from './merge-ranges.js'
 /** A query to plan. */
 export type PlannableQuery = Omit<ListQuery, 'signal'>
 
-/** A query with its plan. */
+/** The plan of a query, and the values of this query. */
 export interface Planned<Plan> {
-  /** The parts that do not depend on the values. */
+  /** The part of the result that does not depend on the values. */
   readonly plan: Plan
   readonly values: readonly Value[]
 }
 
-/** How plans are made. */
+/** The functions that make one kind of plan. */
 export interface Planning<Plan> {
   /** The indexes of a collection that a read can use. */
   indexesOf(collection: string): readonly IndexPlan[]
   compile(collection: string, query: PlannableQuery, options: CompileOptions): FilteredStatement
-  /** `isSimple`: the plan is reused with other values. */
+  /** `isSimple`: whether the plan will be used again with other values. */
   plan(statement: FilteredStatement, collection: string, query: PlannableQuery, isSimple: boolean): Plan
 }
 
-/** The most plans remembered. */
+/** The most plans in the cache. */
 const MAX_REMEMBERED = 256
 
 /** Plans a query of a collection. */
@@ -38,7 +38,7 @@ export type PlanQuery<Plan> = (
   options?: CompileOptions,
 ) => Planned<Plan>
 
-/** Creates a planner. It caches plans, because making one costs as much as reading. */
+/** Creates a planner. It caches plans, because making a plan costs as much as reading. */
 export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>): PlanQuery<Plan> {
   type Known = { readonly plan: Plan; readonly indexes: readonly IndexPlan[] }
   const remembered = createBoundedMap<string, Known>(CACHES.plans, MAX_REMEMBERED)
@@ -55,8 +55,8 @@ export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>):
 }
 
 /**
- * The cache key of a query that joins comparisons, and the values that its statement binds, in order; `undefined` for
- * any other query.
+ * Returns the cache key of a query whose conditions are comparisons, and the values that its statement binds, in
+ * order. Returns `undefined` for any other query.
  */
 function findShape(
   collection: string,
@@ -74,22 +74,26 @@ function findShape(
     key += `\n${descending ? 'descending' : 'ascending'} ${nameOf(field)}`
   }
   if (limit !== null) values.push(limit)
-  // The number of ranges decides whether they are merged, and whether the read is short.
+  // The number of ranges is part of the key, because it decides whether ranges are merged and whether the read is
+  // short.
   return { key: `${key}\n${ranges <= MAX_RANGES ? 'few' : 'many'}`, values }
 }
 
-/** Lengths delimit the paths, because a path may hold any character. */
+/** Writes a field for the cache key. Lengths delimit the paths, because a path may contain any character. */
 const nameOf = ({ path, type, each, inside }: FieldRef): string =>
   `${type}${each ? ' each' : ''} ${path.length} ${path}${inside === undefined ? '' : ` ${inside.length} ${inside}`}`
 
 interface Shape {
   readonly key: string
   readonly values: readonly Value[]
-  /** The number of ranges of an index that has a column for each list. */
+  /** The number of ranges to read from an index that has a column for each list. */
   readonly ranges: number
 }
 
-/** The shape of conditions, without their values, and the values in the order in which statements bind them. */
+/**
+ * Returns the shape of conditions: a key that does not depend on their values, and the values in the order in which
+ * statements bind them.
+ */
 function shapeOf(conditions: readonly Filter[], indexes: readonly IndexPlan[]): Shape | undefined {
   let [key, ranges] = ['', 1]
   const values: Value[] = []
@@ -103,7 +107,7 @@ function shapeOf(conditions: readonly Filter[], indexes: readonly IndexPlan[]): 
   return { key, values, ranges }
 }
 
-/** The shape of a condition with alternatives on several fields. */
+/** Returns the shape of a condition with alternatives on several fields, or `undefined` for any other condition. */
 function shapeOfAny(condition: Filter, indexes: readonly IndexPlan[]): Shape | undefined {
   if (condition.kind !== 'or') return undefined
   const parts = groupEqualities(condition.filters)
@@ -120,7 +124,7 @@ function shapeOfAny(condition: Filter, indexes: readonly IndexPlan[]): Shape | u
   return { key: `${key}end`, values, ranges }
 }
 
-/** The shape of a comparison, or of a list of values. */
+/** Returns the shape of a comparison or of a list of values, or `undefined` for any other condition. */
 function shapeOfOne(condition: Filter, indexes: readonly IndexPlan[]): Shape | undefined {
   const list = readList(condition)
   if (list) {
@@ -141,7 +145,7 @@ function shapeOfOne(condition: Filter, indexes: readonly IndexPlan[]): Shape | u
 const isUnique = (field: FieldRef, indexes: readonly IndexPlan[]): boolean =>
   isOn(field, ID) || indexes.some(({ unique, fields }) => unique && fields.some((one) => isOn(field, one)))
 
-/** The value of a comparison. A pattern that is plain text binds that text. */
+/** Returns the value of a comparison. For a pattern that is plain text, it is that text. */
 function findValue(condition: Filter): Scalar | undefined {
   if ('value' in condition) return condition.value
   return condition.kind === 'match' && condition.pattern.kind === 'text' ? condition.pattern.text : undefined

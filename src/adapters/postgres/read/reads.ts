@@ -31,18 +31,18 @@ import { pageOfIds, writeAll, writeFirst, writeJoined, writeList } from './page.
 import { parseListed, type TextList } from './parse-documents.js'
 import { createPlans, type PlanQuery } from './plans.js'
 
-/** A read whose statement selects more than its filter matches. */
+/** A read whose statement may also select documents that do not match, so that this process must filter them. */
 interface CoreReading {
   readonly table: string
-  /** Selects all possible matches, in order. */
+  /** Selects all documents that may match, in order. */
   readonly page: Statement
   readonly filter: Filter
   readonly caller: WorkCaller
 }
 
 /**
- * Reads with a statement that selects more than the filter matches, and filters in the process, in slices. It sees
- * one snapshot, and its memory does not grow with the number of documents.
+ * Reads the documents that a statement selects, filters them in this process, in slices, and passes the matches to
+ * `take`. The read sees one snapshot, and its memory does not grow with the number of documents.
  */
 const readInCore = (
   run: RunStatement,
@@ -66,40 +66,50 @@ const readInCore = (
     () => false,
   )
 
-/** A page of documents; its values come with each read. */
+/** A query for a page of documents. Each read provides its own values. */
 interface PageQuery {
   readonly text: string
-  /** Example values, for their number and types. */
+  /** The values of one read, which show how many values there are and of which types. */
   readonly values: readonly Value[]
   /** The most documents of the page. */
   readonly most: number
   /** The most bytes of text to read. */
   readonly bytes: number | undefined
   readonly mayBeLong: boolean
-  /** Whether it is read more than once. */
+  /** Whether the query is kept, and read again with other values. */
   readonly isKept: boolean
-  /** Writes the text with the columns of `asked` as values, if several pages can be read at once. */
+  /**
+   * Writes the text with the columns of `asked` (`writeJoined`) instead of parameters. Absent if one statement cannot
+   * read several pages.
+   */
   readonly join?: (() => string) | undefined
 }
 
-/** Reads a page with some values. The caller may override the options of a page that may be long. */
+/** Reads a page with some values. If the page may be long, `manner` overrides its options. */
 type ReadPage = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<TextList>
 
 /**
- * The fewest bytes per document for which a page is first read as a whole. A kept plan adapts, so its limit is lower.
+ * A page is first read as a whole only if its limit of bytes allows at least this many bytes for each document. The
+ * number is lower for a query that is kept, because its reads stop trying for a while when a page does not fit.
  */
 const MIN_SHARE = { once: 3200, kept: 256 }
 
-/** The largest document of a page that is read as a whole, as a multiple of its share of the bytes. */
+/**
+ * The largest document of a page that is read as a whole, as a multiple of the bytes that the limit allows for each
+ * document.
+ */
 const MAX_SHARES = 4
 
-/** The number of reads that skip the whole-page attempt after one did not fit. */
+/** After a page did not fit, this many reads do not try to read the page as a whole. */
 const PAGE_READER_PAUSE = 15
 
-/** The limits of pages that are read together: documents, bytes, and bytes of one document. */
+/**
+ * The limits of each page that shares a statement: the number of its documents, its bytes, and the bytes of one
+ * document.
+ */
 const JOINED = { most: 32, bytes: 65_536, size: 8192 }
 
-/** Creates the reader of a page. Small pages requested together share one statement. */
+/** Creates the reader of a page. Small pages that are requested at the same time share one statement. */
 function createPageReader(use: Connections['use'], watch: Watch, page: PageQuery): ReadPage {
   const { values, most, mayBeLong, join } = page
   const readAlone = createReadAlone(page)
@@ -123,7 +133,7 @@ function createPageReader(use: Connections['use'], watch: Watch, page: PageQuery
   })
 }
 
-/** The values of all queries at one place. */
+/** Returns the values that all queries have for the parameter at a place. */
 const columnOf = (distinct: readonly (readonly Value[])[], place: number): readonly Scalar[] =>
   distinct.map((values) => values[place] as Scalar)
 
@@ -153,10 +163,13 @@ function createReadAlone(
   }
 }
 
-/** Reads a list as a whole; `undefined` if it does not fit. */
+/** Reads a page as one list. Returns `undefined` if the page does not fit. */
 type ReadList = (session: DatabaseSession, values: readonly Value[]) => Promise<TextList | undefined>
 
-/** A list is parsed at once: one MiB, the most that the service requests, takes less than a slice. */
+/**
+ * Creates the function that reads a page as one list, or returns `undefined` if too few pages would fit. The list is
+ * parsed in one step, because one MiB, the most that the service requests, takes less than a slice.
+ */
 function createReadList(page: PageQuery, bytes: number): ReadList | undefined {
   const { text, values, most, isKept } = page
   const share = bytes / most
@@ -170,7 +183,7 @@ function createReadList(page: PageQuery, bytes: number): ReadList | undefined {
   }
 }
 
-/** Reads the first documents of a page. */
+/** Reads the first documents of a page, up to its limit of bytes. */
 async function readFirst(
   readRows: DatabaseSession['readRows'],
   text: string,
@@ -180,11 +193,14 @@ async function readFirst(
   return { texts: [list ?? '[]'], rest }
 }
 
-/** A count by one statement; its values come with each read. */
+/** A count by one statement. Each read provides its own values. */
 interface Count {
   readonly text: string
   readonly mayBeLong: boolean
-  /** Writes the text with its parameters numbered after this many others; absent if other values need another text. */
+  /**
+   * Writes the text with its parameters numbered after `places` other parameters. Absent if the text depends on the
+   * values.
+   */
   readonly writeBehind?: ((places: number) => string) | undefined
 }
 
@@ -196,21 +212,21 @@ interface CountSource {
   readonly isOpen: () => boolean
 }
 
-/** Counts with some values. The caller may override the options of a count that may be long. */
+/** Counts with some values. If the count may be long, `manner` overrides its options. */
 type ReadCount = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<number>
 
-/** The most counts of one statement: PostgreSQL computes them one after another. */
+/** The most counts in one statement. The limit is low, because PostgreSQL computes them one after another. */
 const MOST_TOGETHER = 4
 
 /** Milliseconds after which a shared statement is abandoned, so that one slow count does not delay the others. */
 const PATIENCE = 500
 
-/** The number of counts that are read alone after a shared statement took long. */
+/** After a shared statement took long, this many counts are read alone. */
 const PAUSE = 64
 
 /**
- * Creates the reader of a count. Counts requested together, or while others are under way, share one statement:
- * sending a statement and receiving its result costs a process more than the rest of a request.
+ * Creates the reader of a count. Counts that are requested together, or while other counts run, share one statement,
+ * because sending a statement and receiving its result costs this process more than the rest of a request.
  */
 function createCountReader({ use, watch, isOpen }: CountSource, count: Count): ReadCount {
   const { text, mayBeLong, writeBehind } = count
@@ -220,7 +236,10 @@ function createCountReader({ use, watch, isOpen }: CountSource, count: Count): R
 
   let paused = 0
   const texts: string[] = []
-  /** Reads for a shared statement once it has a connection; before that, it waits in the queue. */
+  /**
+   * Runs the shared statement on a connection, and abandons it after `PATIENCE` milliseconds. The time in which it
+   * waited for the connection does not count.
+   */
   const readShared = async (
     { client, readRows }: DatabaseSession,
     distinct: readonly (readonly Value[])[],
@@ -249,7 +268,7 @@ function createCountReader({ use, watch, isOpen }: CountSource, count: Count): R
       use((session) => readShared(session, distinct, shared), shared, { mayBeLong }),
   })
   return (values, caller, manner) => {
-    // Counts with the default options are shared, others are read alone.
+    // Counts with the default options share statements, and other counts are read alone.
     const isBeside = manner.mayBeLong !== mayBeLong
     if (!isBeside && paused === 0) return ask(values, caller)
     if (!isBeside) paused -= 1
@@ -260,19 +279,19 @@ function createCountReader({ use, watch, isOpen }: CountSource, count: Count): R
 const writeColumns = (length: number, write: (place: number) => string): string =>
   `SELECT ${Array.from({ length }, (_, i) => `(${write(i)}) AS total${i}`).join(', ')}`
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const [later, clear] = [setTimeout, clearTimeout]
 
 /** The dependencies of reads. */
 export interface ReadSource extends CountSource {
   readonly engine: SqlEngine
-  /** Whether work that may be long would wait for a connection. */
+  /** Whether work that may be long would have to wait for a connection. */
   readonly isFullOfLong: () => boolean
   /** The indexes of a collection that a read can use. */
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
 }
 
-/** The most documents that a list, or a count, may find by indexes to count as short. */
+/** A list or a count is short if its indexes find at most this many documents. */
 const FEW = { listed: 1000, counted: 10_000 }
 
 const LONG: WorkOptions = { mayBeLong: true }
@@ -312,7 +331,7 @@ class Reads {
         plan.readPage(values, query, manner),
       )
     })
-    // A text that waits for its slice must not hold a connection.
+    // The texts are parsed after the connection was returned, because parsing may have to wait for a slice.
     return 'texts' in found ? parseListed(found, query) : found
   }
 
@@ -350,8 +369,8 @@ class Reads {
   }
 
   /**
-   * The options of a read that may be long. While long work would wait, a count by indexes decides whether this read
-   * is long.
+   * Returns the options of a read that may be long. If long work would have to wait, the read first counts its
+   * documents by indexes, to find out whether it is short.
    */
   #mannerOf(collection: string, filter: Filter, caller: WorkCaller, most: number): MaybePromise<WorkOptions> {
     const { indexesOf, isFullOfLong } = this.#source
@@ -361,7 +380,7 @@ class Reads {
       : LONG
   }
 
-  /** Whether the parts of a filter that indexes answer have few documents. */
+  /** Whether indexes find at most `most` documents for the parts of a filter. */
   async #haveFew(
     parts: readonly Ranged[],
     collection: string,
@@ -382,7 +401,7 @@ class Reads {
   }
 }
 
-/** How a page is read. */
+/** The plan of a page. */
 interface PagePlan extends WorkOptions {
   readonly text: string
   readonly isExact: boolean
@@ -424,7 +443,7 @@ function createPagePlans({ engine, use, watch, indexesOf }: ReadSource): PlanQue
   })
 }
 
-/** How a count is read. */
+/** The plan of a count. */
 interface CountPlan extends WorkOptions {
   readonly isExact: boolean
   readonly readCount: ReadCount
@@ -453,7 +472,10 @@ function createCountPlans(source: ReadSource): PlanQuery<CountPlan> {
   })
 }
 
-/** Reads. If PostgreSQL cannot compile a pattern, reads again without patterns; the core then evaluates them. */
+/**
+ * Runs a read. If PostgreSQL cannot compile a pattern, runs it again without patterns, which this process then
+ * evaluates.
+ */
 async function read<T>(
   attempt: (options: CompileOptions) => MaybePromise<T>,
   options: CompileOptions = {},
@@ -470,12 +492,12 @@ async function listIds(
   { readRows }: DatabaseSession,
   { text, values, isExact }: FilteredStatement,
 ): Promise<ListedIds> {
-  // One text with all ids is much cheaper than a row for each.
+  // One JSON text with all ids is much cheaper than one row for each id.
   const [[ids] = []] = await readRows(`SELECT json_agg(_id)::text FROM (${text}) AS listed`, values)
   return { ids: JSON.parse(ids ?? '[]') as readonly string[], isExact }
 }
 
-/** Reads a page by a statement that selects more than the filter matches. */
+/** Reads a page with a statement that may also select documents that do not match. */
 async function collect(
   run: RunStatement,
   reading: CoreReading,
@@ -498,7 +520,7 @@ async function collect(
   return rest.length > 0 ? Object.assign(found, { rest }) : found
 }
 
-/** Counts by a statement that selects more than the filter matches. */
+/** Counts with a statement that may also select documents that do not match. */
 async function countInCore(run: RunStatement, reading: CoreReading): Promise<number> {
   let total = 0
   await readInCore(run, reading, () => {

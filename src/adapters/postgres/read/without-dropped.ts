@@ -5,8 +5,9 @@ import { isUndefined } from '../faults.js'
 export type Calls = Required<Pick<StorageAdapter, 'list' | 'stream' | 'count' | 'write' | 'readLinked'>>
 
 /**
- * Retries calls that fail because a table of elements was dropped: another service needs longer texts than it can
- * hold. `forget` stops reads from using such tables; false if they used none.
+ * Retries calls that fail because a table of elements was dropped. Another service drops such a table if it needs
+ * longer strings than the table can contain. `forget` stops reads from using tables of elements. It returns false if
+ * they used none.
  */
 export function withoutDropped(calls: Calls, forget: () => boolean): Calls {
   const again = async <T>(call: () => T | Promise<T>): Promise<T> => {

@@ -40,13 +40,13 @@ import { BEGIN_STRUCTURES, lockStructures, workInTurn } from './in-turn.js'
 import { type DatabaseSchema, forget, noteBuilding, rename, tableOf } from './place.js'
 
 /**
- * Drops indexes over texts that no plan needs, in the collections of some steps, because they reject long texts.
- * Other processes then read without the dropped tables of elements. A dropped unique index is replaced by one over
- * digests. The work continues after its caller has left.
+ * Drops indexes over strings that no plan needs, because they reject long strings. Only the collections of the given
+ * steps are affected. After that, other processes read without the dropped tables of elements. A dropped unique index
+ * is replaced by a unique index over digests. The work continues even if its caller has left.
  */
 type DropSurplus = (steps: readonly WriteStep[], caller: WorkCaller) => Promise<void>
 
-/** Creates the function that drops indexes. Indexes that this role may not drop stay. */
+/** Creates the function that drops such indexes. It keeps indexes that this role may not drop. */
 export function createDropSurplus(
   use: Connections['use'],
   place: DatabaseSchema,
@@ -82,7 +82,7 @@ const findIndexes = (place: DatabaseSchema): string =>
   `SELECT indexname::text AS name, collection, bound, 'false' AS "isOfElements" FROM ${tableOf(place)} JOIN pg_indexes ON schemaname = $1 AND indexname = replace(name, $2, '')
 WHERE collection = ANY($3) AND NOT indexname = ANY($4) AND replace(indexdef, '"', '') LIKE '%''string''::text THEN (%' AND replace(indexdef, '"', '') NOT LIKE '%sha256(%'`
 
-/** The tables of elements that have texts. */
+/** Selects the tables of elements that contain strings. */
 const findElements = (place: DatabaseSchema): string =>
   `SELECT relname::text, collection, bound, 'true' FROM ${tableOf(place)} JOIN pg_class ON relname = replace(name, $2, '') AND relnamespace = quote_ident($1)::regnamespace
 WHERE ${isNamedElements('relname::text')} AND collection = ANY($3) AND NOT relname = ANY($4) AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname <> '${ENTRY_ID}' AND attnum > 0 AND atttypid = 'text'::regtype)`
@@ -104,7 +104,10 @@ async function drop(
   await run(`DELETE FROM ${tableOf(place)} WHERE name LIKE $1`, [`%${name}`])
 }
 
-/** The advice for a server that rejects connections. The text of the server names the database and the role. */
+/**
+ * The advice if a server rejects a connection, by error code. The message of the server already names the database
+ * and the role.
+ */
 const REFUSED: readonly (readonly [code: RegExp, advice: string])[] = [
   [/^28/, 'correct the user and the password of the connection, or let the role in by pg_hba.conf'],
   [/^3D/, 'create the database, or correct its name in the connection'],
@@ -112,7 +115,7 @@ const REFUSED: readonly (readonly [code: RegExp, advice: string])[] = [
   [/^53300/, 'raise max_connections of the server, or lower the connections of its clients'],
 ]
 
-/** Explains to the operator why the opening of a schema failed. */
+/** Returns an error that tells the operator why a schema could not be opened. */
 export async function explainOpening(
   use: Connections['use'] | undefined,
   schema: string,
@@ -132,7 +135,10 @@ export async function explainOpening(
 const explained = (cause: unknown, advice: string): Error =>
   new Error(`${messageOf(cause)}; ${advice}`, { cause })
 
-/** Names the role, which the server's error does not, and the rights that it needs. */
+/**
+ * Explains which privileges a role lacks. The message contains the name of the role, which the server's message
+ * omits.
+ */
 async function explainDenied(use: Connections['use'], schema: string, thrown: unknown): Promise<unknown> {
   const ask = 'SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database'
   const { rows } = await use(({ run }) => run(ask), {}).catch(() => ({ rows: [] }))
@@ -144,7 +150,7 @@ async function explainDenied(use: Connections['use'], schema: string, thrown: un
   )
 }
 
-/** The wanted structures that are missing, or whose index is invalid; all if there is no schema. */
+/** Reads which of the wanted structures are missing or invalid: all of them if the schema does not exist. */
 const readMissing = async (
   run: RunStatement,
   place: DatabaseSchema,
@@ -152,8 +158,8 @@ const readMissing = async (
 ): Promise<readonly Structure[]> => lacking(wanted, namesOf(await readRecorded(run, place, wanted)))
 
 /**
- * All existing structures, without invalid indexes; none if there is no schema. Rejects if this role may not read the
- * table of a wanted one.
+ * Reads all recorded structures except invalid indexes; none if the schema does not exist. Rejects if this role may
+ * not read the table of a wanted structure.
  */
 async function readRecorded(
   run: RunStatement,
@@ -198,14 +204,14 @@ const placedIn =
   (name: string): string =>
     `to_regclass(quote_ident('${schema}') || '.' || quote_ident(${name}))`
 
-/** The SQL condition that a table of elements exists, and its triggers are enabled. */
+/** Writes the SQL condition that a table of elements exists and its triggers are enabled. */
 function writeAreKept(place: DatabaseSchema, name: string, collection: string): string {
   const placed = placedIn(place)
   const triggers = `SELECT count(*) = ${TRIGGERS} FROM pg_trigger WHERE tgrelid = ${placed(collection)} AND tgenabled IN ('O', 'A') AND starts_with(tgname::text, ${name} || '_${markOf(place.schema)}_')`
   return `${placed(name)} IS NOT NULL AND (${triggers})`
 }
 
-/** Whether a table of elements exists, and its triggers are enabled. */
+/** Whether a table of elements exists and its triggers are enabled. */
 async function areKept(
   run: RunStatement,
   place: DatabaseSchema,
@@ -216,19 +222,22 @@ async function areKept(
   return found?.areKept === 'true'
 }
 
-/** The error of a database in another encoding. */
+/** Creates the error for a database with another encoding than UTF-8. */
 const wrongEncoding = (encoding: unknown): Error =>
   new UnusableStorage(
     `the database is in ${encoding}, not in UTF8, so texts would be in another order; create one with ENCODING 'UTF8'`,
   )
 
-/** The number of documents per transaction, and of transactions per step. */
+/**
+ * The number of documents that one transaction adds to a table of elements, and the number of transactions in one
+ * step.
+ */
 const BATCH = 200
 const BATCHES = 25
 
 /**
- * Lock timeout, and pause before the retry, in milliseconds. The timeout is short because other writes queue up while
- * this one waits for a lock.
+ * Lock timeout, and pause before the retry, in milliseconds. The timeout is short because writes of other processes
+ * queue up while a transaction waits here for a lock.
  */
 const PATIENCE = 100
 const PAUSE = 200
@@ -241,13 +250,13 @@ const BEGIN = `${BEGIN_STRUCTURES}; SET LOCAL lock_timeout = '${PATIENCE}ms'`
 type FillElements = (run: RunStatement, structure: Structure) => Promise<void>
 
 /**
- * Creates the function that builds tables of elements while other processes write. From the first step on, triggers
- * keep a table up to date with new writes; the other steps add the elements of stored documents, in the order of
- * `_id`, and lock these documents until their transaction ends. Adding one twice changes nothing, so a process that
- * resumes the work of another begins at the first document.
+ * Creates the function that builds tables of elements while other processes write. The first step creates a table
+ * with triggers, which keep it up to date with new writes. The other steps add the elements of stored documents, in
+ * the order of `_id`. Each transaction locks its documents until it ends. Adding a document twice changes nothing, so
+ * that a process that resumes the work of another process begins at the first document.
  */
 function createFillElements(place: DatabaseSchema): FillElements {
-  /** The last document whose entries were added, by table. */
+  /** The `_id` of the last document whose entries were added, by the name of the table. */
   const done = new Map<string, string>()
 
   const begin = (run: RunStatement, structure: Structure): Promise<void> =>
@@ -258,7 +267,7 @@ function createFillElements(place: DatabaseSchema): FillElements {
       for (const statement of [...drop, ...create]) await run(statement)
     })
 
-  /** Adds one batch. Returns whether there are more documents. */
+  /** Adds the entries of one batch of documents. Returns whether there are more documents. */
   const addBatch = async (run: RunStatement, structure: Structure): Promise<boolean> => {
     const { fillSome } = createElements(place.schema, structure)
     const ids = await inTransaction(run, BEGIN, async () => {
@@ -321,14 +330,14 @@ export async function dropElements(
   }
 }
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const later = setTimeout
 
 /**
- * Builds missing indexes of existing tables, one after another, by one process at a time, while other processes
- * write. Resolves when all exist, whichever process built them. A unique index stays once built, because other
- * processes may rely on it; so unique indexes come after all steps that can fail, and a failed start leaves none in
- * force.
+ * Builds the missing indexes of existing tables, one after another, while other processes write. Only one process at
+ * a time builds. Resolves when all indexes exist, even if other processes built them. A unique index is not dropped
+ * again, because other processes may rely on it. So unique indexes are built after all steps that can fail, and a
+ * failed start leaves no new unique index in force.
  */
 function buildIndexes(
   use: Connections['use'],
@@ -355,7 +364,8 @@ function buildIndexes(
 async function check(run: RunStatement, place: DatabaseSchema, structure: Structure): Promise<void> {
   const { dialect } = place.engine
   const values = (structure.unique ?? []).map((field) => dialect.value(field))
-  // Sorted, not hashed: the memory of a sort does not depend on the number of documents.
+  // `count(DISTINCT …)` sorts the values instead of hashing them, so that its memory does not grow with the
+  // documents.
   const { rows } = await run(
     `SELECT (count(*) > count(DISTINCT (${values.join(', ')})))::text AS "hasTwins" FROM ${dialect.table(structure.collection)} WHERE ${values.map((value) => `${value} IS NOT NULL`).join(' AND ')}`,
   )
@@ -363,15 +373,15 @@ async function check(run: RunStatement, place: DatabaseSchema, structure: Struct
 }
 
 /**
- * The statements that create an index, outside of a transaction. Other processes write meanwhile, except to the
- * documents of an index of elements.
+ * Returns the statements that create an index outside of a transaction. Other processes can write while it is built.
+ * Only an index of elements blocks writes to its documents.
  */
 const concurrently = (structure: Structure): string => {
   const sql = structure.sql.join(';\n')
   return isOfElements(structure) ? `BEGIN;\n${sql};\nCOMMIT` : sql.replace('INDEX', 'INDEX CONCURRENTLY')
 }
 
-/** Builds one index. The remains of an interrupted build are replaced. */
+/** Builds one index. An incomplete index that an interrupted build left is replaced. */
 export async function build(run: RunStatement, place: DatabaseSchema, structure: Structure): Promise<void> {
   const { name } = structure
   const index = `${quoteName(place.schema)}.${quoteName(name)}`
@@ -397,10 +407,10 @@ export async function build(run: RunStatement, place: DatabaseSchema, structure:
 }
 
 /**
- * Creates the missing schema, tables and indexes of the plans, and ends logs that the plans do not want. One SELECT
- * if nothing is missing. New tables are created with their indexes, all or none, by one process at a time; indexes of
- * existing tables are built while other processes write. Without `migrate` it only checks, and rejects with the
- * missing SQL.
+ * Creates the missing schema, tables and indexes of the plans, and ends the logs of collections that the plans do not
+ * log. If nothing is missing, this takes one SELECT. One process at a time creates new tables, in one transaction
+ * with their indexes. Indexes of existing tables are built while other processes write. Without `migrate`, nothing is
+ * created: if something is missing, the function rejects with an error that contains the missing SQL.
  */
 export async function createMissing(
   use: Connections['use'],
@@ -419,15 +429,15 @@ export async function createMissing(
   if (missing.length === 0 && lapses.length === 0) return
   if (!migrate) throw new UnusableStorage(describeMissing(place, missing, lapses))
   const isNew = isOfNewTable(missing)
-  // Steps that can fail because of existing documents come first: a failed start leaves no new table with its
-  // constraints.
+  // Steps that can fail because of existing documents come first, so that a failed start leaves no new table whose
+  // constraints are in force.
   if (!missing.every(isNew)) await buildIndexes(use, place, wanted)
   if (lapses.length > 0 || missing.some(isNew))
     await use(({ run }) => createNew(run, place, wanted, findLapses), {}, { mayKeepAlive: true })
   await buildIndexes(use, place, wanted)
 }
 
-/** Ends logs, and creates missing structures except for indexes of existing tables. */
+/** Ends logs, and creates the missing structures except indexes of existing tables. */
 const createNew = (
   run: RunStatement,
   place: DatabaseSchema,
@@ -435,7 +445,7 @@ const createNew = (
   findLapses: (present: ReadonlySet<unknown>) => readonly string[],
 ): Promise<void> =>
   inTransaction(run, BEGIN_STRUCTURES, async () => {
-    // A process that holds this lock never waits for another, not even for an index build.
+    // While a process holds this lock, it never waits for another process, not even for an index build.
     await lockStructures(run, place)
     await prepareSchema(run, place)
     const present = namesOf(await readRecorded(run, place, wanted))
@@ -452,7 +462,8 @@ const createTable = (place: DatabaseSchema): string =>
 
 async function prepareSchema(run: RunStatement, place: DatabaseSchema): Promise<void> {
   const { rows } = await run(
-    // Reads a table, because the name lookup of this connection may be older than its wait for the lock.
+    // Reads `pg_namespace` as a table, because looking up a schema by its name may use a cache from before the wait
+    // for the lock.
     'SELECT current_setting($1) AS encoding, EXISTS (SELECT FROM pg_namespace WHERE nspname = $2::text)::text AS exists',
     ['server_encoding', place.schema],
   )
@@ -463,7 +474,7 @@ async function prepareSchema(run: RunStatement, place: DatabaseSchema): Promise<
   await run(createTable(place))
 }
 
-/** The SQL for a role with the rights to run it. */
+/** Returns the message with the missing SQL, which a role with the necessary privileges can run. */
 function describeMissing(
   place: DatabaseSchema,
   missing: readonly Structure[],

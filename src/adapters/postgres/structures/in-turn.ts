@@ -7,32 +7,29 @@ import { isUndefined } from '../faults.js'
 import type { DatabaseSchema } from './place.js'
 
 /**
- * The right to build indexes. It is a row that other processes poll: a process that waits for a lock holds a
- * snapshot, and an index build would wait for that snapshot in turn.
+ * The right of one process to build indexes. It is a row that other processes poll. A process that waited for a lock
+ * instead would hold a snapshot, and the index build would wait for that snapshot.
  */
 interface Lease {
-  /**
-   * Takes or renews the lease. False while another process holds it, or while an index build of another process is
-   * running.
-   */
+  /** Takes or renews the lease. Returns false while another process holds it or is still building an index. */
   take(run: RunStatement): Promise<boolean>
   giveBack(run: RunStatement): Promise<void>
 }
 
-/** How long the lease lasts. A running index build, which the server reports, extends it. */
+/** How long the lease lasts. It does not expire while the server reports a running index build. */
 const LASTS = '15 seconds'
 
 /**
- * Begins a transaction that creates structures: each statement sees structures created before it, also if the
- * server's default isolation is stricter.
+ * Begins a transaction that creates structures. It sets the isolation level because the server's default may be
+ * stricter, so that a statement would not see structures that were created before it.
  */
 export const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_IDLE}`
 
-/** Takes the lock for creating structures without a lease; it is released with the transaction. */
+/** Takes the lock for creating structures without a lease. The end of the transaction releases it. */
 export const lockStructures = (run: RunStatement, { schema }: DatabaseSchema): Promise<unknown> =>
   run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${schema}`])
 
-/** Creates a lease of a schema. */
+/** Creates the lease of a schema. */
 function createLease(place: DatabaseSchema): Lease {
   const holder = randomUUID()
   const table = `${quoteName(place.schema)}.${quoteName(`${STRUCTURES}_lease`)}`
@@ -65,12 +62,12 @@ function createLease(place: DatabaseSchema): Lease {
 /** Milliseconds between checks while another process holds the lease. */
 const LOOK = 200
 
-/** Work on structures. */
+/** Work that creates or drops structures. */
 export type StructureWork = (run: RunStatement) => Promise<void>
 
 /**
- * Runs the work that `findNext` finds, one after another, by one process at a time, while others write. Resolves when
- * nothing is left, whichever process has done it.
+ * Runs the work that `findNext` finds, again and again until it finds none. One process at a time runs such work,
+ * while other processes write documents. Resolves when no work is left, even if another process has done it.
  */
 export async function workInTurn(
   use: Connections['use'],
@@ -85,15 +82,16 @@ export async function workInTurn(
       if (!next) return
       const wasHeld = isHeld
       isHeld = await use(({ run }) => lease.take(run), {})
-      // Work found before the lease was taken may be done by now.
+      // The work is run only if it was found while this process held the lease. Otherwise another process may have
+      // done it.
       if (isHeld && wasHeld) await use(({ run }) => next(run), {}, { mayBeLong: true, mayKeepAlive: true })
       else if (!isHeld) await new Promise((resolve) => later(resolve, LOOK))
     }
   } finally {
-    // An unreturned lease expires.
+    // If returning the lease fails, the lease expires.
     if (isHeld) await use(({ run }) => lease.giveBack(run), {}).catch(() => {})
   }
 }
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const later = setTimeout

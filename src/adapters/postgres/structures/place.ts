@@ -4,16 +4,16 @@ import { writeStatement } from '../../sql/statements.js'
 import type { Structure } from '../../sql/structures.js'
 import type { RunStatement } from '../connection/session.js'
 
-/** A schema of PostgreSQL, and the names of its tables. */
+/** A schema of PostgreSQL, and the engine for the tables in it. */
 export interface DatabaseSchema {
   readonly schema: string
   readonly engine: SqlEngine
 }
 
-/** The table that records structures. */
+/** Returns the name of the table that records structures. */
 export const tableOf = ({ engine }: DatabaseSchema): string => engine.dialect.structures.table
 
-/** Records a structure under another name; false if it is not recorded. */
+/** Changes the name under which a structure is recorded. Returns false if the structure is not recorded. */
 export const rename = async (
   run: RunStatement,
   place: DatabaseSchema,

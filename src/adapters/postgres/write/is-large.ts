@@ -1,10 +1,13 @@
 import { bounds } from '../../../core/bounds.js'
 import type { WriteStep } from '../../../core/storage.js'
 
-/** The cost of a step without its document. */
+/** How much a step counts in addition to its document. */
 const STEP = 64
 
-/** Whether a write may keep the server busy for long: with large documents, or many. Stops counting at the limit. */
+/**
+ * Whether a write may keep the server busy for long, because its documents are large or many. Stops counting at the
+ * limit.
+ */
 export function isLarge(steps: readonly WriteStep[]): boolean {
   let left = bounds.longWrite
   const isTooMuch = (value: unknown): boolean => {

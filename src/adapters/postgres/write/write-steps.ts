@@ -24,7 +24,7 @@ import { explain, explainWrite, isLost, isRepeatable, outcomeUnknown, unavailabl
 import { createRecording, INSERTED, type ManyRecording, recordInserted } from '../log/recording.js'
 import { isLarge } from './is-large.js'
 
-/** The most characters of a document that is created in a shared statement. */
+/** The most characters of a document that is created in one statement with others. */
 const SMALL = 8192
 
 /** Milliseconds for which a shared statement waits for the locks of other writes. */
@@ -44,7 +44,7 @@ interface Fresh {
   readonly mayBeLong?: boolean
 }
 
-/** The callers of documents, by `_id`. */
+/** Prints the callers of documents as a JSON object with the `_id`s as keys. */
 const printCallers = (fresh: readonly Fresh[]): string =>
   JSON.stringify(Object.fromEntries(fresh.flatMap(({ id, by }) => (by === null ? [] : [[id, by]]))))
 
@@ -52,14 +52,17 @@ const DONE: StepsOutcome = { ok: true, removed: 0 }
 
 const done = (): StepsOutcome => DONE
 
-/** The statements that create one document and several; with `plan` they also record changes. */
+/**
+ * Writes the statement that creates one document, and the statement that creates several. With `plan`, they also
+ * record the changes.
+ */
 function writeCreates(dialect: SqlDialect, collection: string, plan: LogPlan | undefined) {
   const table = dialect.table(collection)
   const record = (by: string): string | undefined => plan && recordInserted(dialect, { collection, plan, by })
   const [recordOne, recordAll] = [record('$3::text::jsonb ->> 0'), record('$2::text::jsonb ->> changed.id')]
   const one = `INSERT INTO ${table} (_id, document) VALUES ($1::text, $2::text::jsonb)`
-  // A value locked by another write must only delay the documents that use it: they are retried alone. Over a host's
-  // pool no other limit applies.
+  // Another write may have locked a value. So that only the documents with this value wait for it, the statement soon
+  // stops waiting and its documents are retried alone. On a pool of the host application, no other limit applies.
   const patience = `SELECT set_config('lock_timeout', '${PATIENCE}ms', true) AS is_set`
   const all = `WITH patience AS MATERIALIZED (${patience}),
 changed AS (INSERT INTO ${table} (_id, document) SELECT document ->> '_id', document FROM patience, jsonb_array_elements($1::text::jsonb) AS document ON CONFLICT DO NOTHING RETURNING ${recordAll ? INSERTED : '_id AS id'})${recordAll ? `,\nrecorded AS (${recordAll})` : ''}
@@ -71,7 +74,7 @@ SELECT json_agg(id)::text FROM changed`
   }
 }
 
-/** Creates the work of a batch: the creation of documents in a collection. */
+/** Creates the work of a batch that creates documents in one collection. */
 function createIn(
   collection: string,
   { dialect, takenBy }: SqlEngine,
@@ -80,7 +83,7 @@ function createIn(
 ): BatchWork<Fresh, StepsOutcome> {
   let known = plans.of(collection)
   let texts = writeCreates(dialect, collection, known)
-  /** The plan changes if the adapter is opened again. */
+  /** Returns the statements for the current plan, which changes if the adapter is opened again. */
   const write = (): typeof texts => {
     const plan = plans.of(collection)
     if (plan !== known) texts = writeCreates(dialect, collection, plan)
@@ -103,7 +106,7 @@ function createIn(
       })
       const [[ids] = []] = rows
       const created = new Set(JSON.parse(ids ?? '[]') as readonly string[])
-      // A rejected document is retried alone, which finds the taken value.
+      // A document that was not created is retried alone, to find out which value is taken.
       return fresh.map(({ id }) => (created.delete(id) ? DONE : undefined))
     },
     alone({ id, text, by, mayBeLong = false }, caller) {
@@ -122,7 +125,7 @@ function createIn(
   }
 }
 
-/** Creates the function that creates documents: small ones that arrive together share a statement. */
+/** Creates the function that creates documents. Small documents that arrive together share a statement. */
 export function createCreate(
   engine: SqlEngine,
   use: Connections['use'],
@@ -141,7 +144,7 @@ export function createCreate(
   }
 }
 
-/** Inserts the documents of several steps in one statement. */
+/** Creates the function that writes one statement for the inserts of several steps. */
 const createInsertMany =
   ({ table }: SqlDialect, recording?: ManyRecording) =>
   (steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean): Inserts => {
@@ -164,16 +167,16 @@ const createInsertMany =
   }
 
 /**
- * Begins the transaction of a write. Its first statement locks the rows that its steps name, in one order for all
- * writes (`nameDocuments`), and each statement sees all earlier commits. So a search (a `refuse`, a `remove` by other
- * properties than `_id`) after the change of a document sees all writes that locked the document before, and later
- * ones wait for this write: row locks suffice, and unrelated writes never wait. A stricter isolation level would not
- * see writes at another level, and one snapshot for all statements would miss commits that this write has waited for.
+ * Begins the transaction of a write. Its first statement locks the rows that the steps name (`nameDocuments`), in the
+ * same order in all writes, and each statement sees all commits before it. So if a search (a `refuse`, or a `remove`
+ * by other properties than `_id`) follows the change of a document, it sees all writes that locked the document
+ * earlier, and later such writes wait until this write ends. Row locks are therefore enough, and unrelated writes
+ * never wait. Stricter isolation would not help: it does not detect conflicts with writes at another level, and if
+ * all statements had one snapshot, they would miss commits for which this write has waited.
  */
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED',
-  // The transaction must end by itself, because writes are never cancelled. None of these limits counts while it
-  // commits.
+  // The transaction must end by itself, because writes are never cancelled. These limits do not apply to the commit.
   BOUND_STATEMENT,
   BOUND_IDLE,
   `SET LOCAL lock_timeout = '${LOCK_MILLISECONDS / 1000}s'`,
@@ -181,8 +184,9 @@ const BEGIN = [
 ].join('; ')
 
 /**
- * Takes the turns of a write as its first locks, in one order for all writes, until it ends. A write that holds row
- * locks never waits for a turn.
+ * Writes the statements that take the locks for the turns of a write (`Turn`), in the same order in all writes. They
+ * are the first locks of the write, so that it never waits for a turn while it holds row locks. They last until it
+ * ends.
  */
 function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
   const turns = new Map<string, Turn>()
@@ -197,7 +201,10 @@ function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
     .join('')
 }
 
-/** Applies steps in turn: inserts together, or one by one after one of them was rejected. */
+/**
+ * Applies steps one after another. Consecutive inserts share a statement. If an insert is rejected, all steps are
+ * applied again, each insert by itself.
+ */
 export async function writeSteps(
   session: DatabaseSession,
   plain: SqlEngine,
@@ -226,7 +233,7 @@ async function writeOnce(
   engine: SqlEngine,
   steps: readonly WriteStep[],
 ): Promise<StepsOutcome> {
-  // Before a commit nothing has happened, even if the connection is lost.
+  // Before the commit, nothing has happened, even if the connection is lost. A single statement commits by itself.
   let mayHaveHappened = isOneStatement(steps)
   const applyAll = async (): Promise<StepsOutcome> => {
     const outcome = await drive(run, applySteps(engine, steps))
@@ -241,7 +248,10 @@ async function writeOnce(
   }
 }
 
-/** The taken fields of a rejected step, after the steps before it, which are rolled back. */
+/**
+ * Returns the fields whose values were taken when a step was rejected. To find them, the steps before it are applied
+ * again and rolled back.
+ */
 export async function explainTaken(
   run: RunStatement,
   engine: SqlEngine,
@@ -257,7 +267,7 @@ export async function explainTaken(
       if (isOk(await drive(run, applySteps(together, before)))) fields = await find()
     }
     await inTransaction(run, BEGIN, look, () => false).catch((thrown: unknown) => {
-      // Another write may have taken a value of the earlier steps meanwhile.
+      // Since the rejection, another write may have taken a value of the earlier steps.
       if (engine.takenBy(thrown) === undefined) throw thrown
     })
   }
@@ -266,7 +276,10 @@ export async function explainTaken(
 
 const isOk = (outcome: StepsOutcome): boolean => 'ok' in outcome && outcome.ok
 
-/** Whether there is one step, which affects one document by its `_id` and depends on no other. */
+/**
+ * Whether a write is one statement: a single step that affects one document by its `_id` and depends on no other
+ * document.
+ */
 function isOneStatement([step, ...others]: readonly WriteStep[]): boolean {
   if (!step || others.length > 0) return false
   if ('remove' in step) return (step.expect ?? 1) === 1 && pinnedIds(step.remove)?.length === 1

@@ -1,20 +1,22 @@
 import { ignore } from '../session.js'
 import type { AnyClient, Pg } from './pg.js'
 
-/** Timeout of a host's answer, in milliseconds. */
+/** How long a host may take to answer, in milliseconds. */
 export const ANSWER_MILLISECONDS = 2000
 
-/** Milliseconds for which the other hosts may still answer after one has reported that it takes writes. */
+/** Milliseconds in which other hosts may still answer after one host has answered that it accepts writes. */
 const GRACE = 250
 
 /**
- * Asks a host whether it takes writes, and for its timeline, which grows with every fail-over. A simple query,
- * because poolers accept it.
+ * Asks a host whether it accepts writes, and for its timeline, which grows with every fail-over. It is a query
+ * without parameters, because every pooler accepts such a query.
  */
 const ASK = `SELECT (NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off')::text AS writes,
 CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END AS timeline`
 
-/** Returns the timeline of a connection's server. Rejects if the server takes no writes or does not answer in time. */
+/**
+ * Returns the timeline of a connection's server. Rejects if the server accepts no writes or does not answer in time.
+ */
 export async function askWriter(client: AnyClient): Promise<string> {
   const [row] = (await inTime(client.query(ASK))).rows as readonly { writes: unknown; timeline: unknown }[]
   if (row?.writes !== 'true') throw new Error('takes no writes')
@@ -25,9 +27,9 @@ export async function askWriter(client: AnyClient): Promise<string> {
 export type Connect = (url: string) => InstanceType<Pg['Client']>
 
 /**
- * Finds the host that takes writes. A primary that was stopped or cut off may still report itself as primary: the
- * latest timeline wins, and among equals the `current` host. If no host takes writes, rejects with the answer of
- * each.
+ * Finds the host that accepts writes. An old primary that was stopped or cut off may still report that it is the
+ * primary. So the host with the latest timeline is chosen and, if several have it, the `current` host. If no host
+ * accepts writes, rejects with the answer of each host.
  */
 export async function findWriter(
   urls: readonly string[],
@@ -69,7 +71,7 @@ async function askHost(client: ReturnType<Connect>): Promise<string> {
   }
 }
 
-/** Ends a connection to a server that may never answer again. Its statement fails. */
+/** Destroys the connection to a server that may never answer again. A statement that runs on it fails. */
 export function breakOff(client: AnyClient): void {
   const { connection } = client as { readonly connection?: { readonly stream?: { destroy(): void } } }
   if (connection?.stream) connection.stream.destroy()
@@ -81,7 +83,7 @@ export function breakOff(client: AnyClient): void {
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => later(resolve, milliseconds))
 
-/** Resolves to the value of a promise; rejects after a timeout. */
+/** Resolves to the value of a promise. Rejects if it takes longer than `ANSWER_MILLISECONDS`. */
 async function inTime<T>(promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
@@ -90,16 +92,16 @@ async function inTime<T>(promise: Promise<T>): Promise<T> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** The host and port of a URL, without user and password. */
+/** Returns the host and port of a URL, without user and password. */
 function nameHost(url: string): string {
   const { host, searchParams } = new URL(url)
   const [name, port] = [searchParams.get('host'), searchParams.get('port')]
   return name ? name + (port ? `:${port}` : '') : host
 }
 
-/** An error that joins several addresses has a code but no message. */
+/** Describes an error. An error about several addresses of a host has a code but no message. */
 const describe = (thrown: Error): string =>
   thrown.message || String((thrown as NodeJS.ErrnoException).code ?? thrown.name)
 
-// Captured on load: the fake timers of a test must not stop this module.
+// Captured when this module loads, so that the fake timers of a test do not stop it.
 const later = setTimeout

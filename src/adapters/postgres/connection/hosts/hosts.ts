@@ -12,18 +12,18 @@ export const createPool = async (connectionString: string): Promise<PoolSource> 
 export interface HostList {
   /** One connection string per host. */
   readonly urls: readonly string[]
-  /** Whether connections must lead to a host that takes writes. */
+  /** Whether connections must lead to a host that accepts writes. */
   readonly mustTakeWrites: boolean
 }
 
-/** The part before the hosts, the hosts, the database, the parameters. */
+/** The parts of a connection string: the text before the hosts, the hosts, the database, and the parameters. */
 const SHAPE = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)([^?#]*)(?:\?([^#]*))?/
 
 const TARGET = 'target_session_attrs'
 
 /**
- * Splits a connection string into one per host. As in libpq, hosts with their ports are separated by commas, or given
- * in the parameters `host` and `port`. Throws an `Error` for an invalid list. Other parts are left to `pg`.
+ * Splits a connection string into one string per host. As in libpq, hosts with their ports are separated by commas,
+ * or listed in the parameters `host` and `port`. Throws an `Error` for an invalid list. `pg` reads all other parts.
  */
 export function splitHosts(text: string): HostList {
   const [, head, places = '', path = '', query = ''] = SHAPE.exec(text) ?? []
@@ -58,7 +58,7 @@ export function splitHosts(text: string): HostList {
   return { urls, mustTakeWrites: !isOne || target !== 'any' }
 }
 
-/** The service writes, so a host that takes no writes is useless. */
+/** Throws if `target_session_attrs` asks for hosts that accept no writes, because the service cannot use such hosts. */
 function checkTarget(target: string | null, isOne: boolean): void {
   if (target === null || target === 'read-write' || target === 'primary' || (target === 'any' && isOne))
     return
@@ -71,24 +71,27 @@ interface HostPool {
   readonly pool: PgPool
   /** The connections in use. */
   readonly given: Set<PooledClient>
-  /** The connections whose server has confirmed that it takes writes. */
+  /** The connections whose server has confirmed that it accepts writes. */
   readonly asked: WeakSet<PostgresClient>
 }
 
 /** Milliseconds to wait for a connection to the only host. */
 const CONNECT_MILLISECONDS = 5000
 
-/** Milliseconds for which the search for a host that takes writes lasts, and between its attempts. */
+/** Milliseconds for which the search for a host that accepts writes lasts, and milliseconds between its attempts. */
 const PATIENCE = 1000
 const PAUSE = 100
 
-/** Milliseconds between background searches, and for which a failed search rejects all new connections. */
+/**
+ * Milliseconds between searches in the background. After a failed search, all new connections are rejected for the
+ * same time.
+ */
 const BACKGROUND = 500
 
 /**
- * Creates the pool of several hosts: its connections lead to the host that takes writes. After a fail-over,
- * connections to the old host are destroyed, and their statements fail (CONTRACT.md §10, "Several hosts"). A single
- * host is not checked.
+ * Creates a pool for several hosts. Its connections lead to the host that accepts writes. After a fail-over,
+ * connections to the old host are destroyed, and their statements fail (CONTRACT.md §10, "Several hosts"). If
+ * `mustTakeWrites` is false, the only host is not checked.
  */
 export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }: Pg): PoolSource {
   let current: HostPool | undefined
@@ -98,9 +101,9 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
   let looked = Number.NEGATIVE_INFINITY
   let failure: unknown
   let isEnded = false
-  /** The pools that are ending. */
+  /** A promise for each pool that is closing. */
   const leaving = new Set<Promise<void>>()
-  /** The connections of all pools, and the ones that only ask hosts for their role. */
+  /** The connections of all pools, and the connections that only ask hosts whether they accept writes. */
   const [pooled, asking] = [createOpened(), createOpened()]
   let wake: () => void = ignore
   const ended = new Promise<void>((resolve) => {
@@ -131,7 +134,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     pool.on('remove', pooled.delete)
     pool.on('acquire', (client) => void place.given.add(client))
     pool.on('release', (_, client) => void place.given.delete(client))
-    // A lost idle connection is replaced on demand; without a listener its error would end the process.
+    // A lost idle connection is replaced when one is needed. Without a listener, its error would end the process.
     pool.on('error', () => {
       if (place === current) isTrusted = false
     })
@@ -182,7 +185,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
       })
     return looking
   }
-  /** Searches until a host is found, or the old pool has no connections in use. */
+  /** Searches until a host is found, or until the old pool has no more connections in use. */
   const lookUntilFound = async (): Promise<void> => {
     for (;;) {
       await look().catch(ignore)

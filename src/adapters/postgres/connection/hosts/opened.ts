@@ -2,12 +2,12 @@ import { withinGrace } from '../cancel.js'
 import { breakOff } from './find-writer.js'
 import type { AnyClient } from './pg.js'
 
-/** The open connections. */
+/** A set of open connections. */
 export interface Opened {
   readonly all: ReadonlySet<AnyClient>
   add(client: AnyClient): void
   delete(client: AnyClient): void
-  /** Resolves when all are closed. A connection whose server does not answer is destroyed. */
+  /** Resolves when all connections are closed. Destroys connections whose server does not answer. */
   closed(): Promise<void>
 }
 

@@ -12,7 +12,7 @@ export function createHeldWarning(): (isHeld: boolean) => void {
   return (isHeld) => {
     if (isHeld && !wasHeld)
       host?.emitWarning?.(
-        'consumers have not handled changes that the log would drop: it holds more than limits.changesBytes',
+        'the log of changes exceeds limits.changesBytes, because consumers have not handled its oldest changes yet; check whether a consumer fails or is too slow',
         { code: 'COLLECTION_SERVICE_LOG_HELD' },
       )
     wasHeld = isHeld

@@ -42,7 +42,7 @@ describe.each(lasting.filter(([name]) => name !== 'memory'))(
       expect(without.warned).toEqual([
         [
           expect.stringMatching(
-            /^documents of things must still differ in a, .* the index _unique_\w+ is dropped/,
+            /^documents of things must still have different values in a, .* drop the index _unique_\w+ /,
           ),
           { code: 'COLLECTION_SERVICE_LEFT_UNIQUE' },
         ],

@@ -186,7 +186,7 @@ describe('an index that is being built', () => {
     await serving.write([{ in: 'things', insert: { _id: 'long', _version: 1, s: long(31), n: -1 } }], {})
     const twice = planOf({ fields: [n], unique: true }, { fields: [s], unique: true })
     await expect(connect().open(twice)).rejects.toThrow(
-      'documents of things hold texts in s that are too long',
+      'documents of things have strings in s that are too long',
     )
     const twin = { _id: 'twin', _version: 1, s: 'new', n: -1 }
     expect(await serving.write([{ in: 'things', insert: twin }], {})).toEqual({ ok: true, removed: 0 })

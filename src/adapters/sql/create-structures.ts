@@ -36,7 +36,7 @@ export const explainStructure = (
 function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Error {
   const name = isIndex(structure) ? quoteName(structure.name) : dialect.table(structure.collection)
   return new UnusableStorage(
-    `${name} exists already, but is not recorded as a table of this service: it belongs to another application, or its row in ${dialect.structures.table} was deleted; give the service ${dialect.ownPlace}, or rename the existing one`,
+    `${name} already exists, but ${dialect.structures.table} does not record it as created by this service: it belongs to another application, or its row there was deleted; give the service ${dialect.ownPlace}, or rename the existing table or index`,
     cause,
   )
 }
@@ -45,7 +45,7 @@ function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Err
 export const explainRecorded = (engine: SqlEngine, thrown: unknown): unknown =>
   engine.lacksColumn(thrown)
     ? new UnusableStorage(
-        `${engine.dialect.structures.table} lacks columns of the table in which this service records its tables: it belongs to another application; give the service ${engine.dialect.ownPlace}`,
+        `the table ${engine.dialect.structures.table} lacks columns in which this service records its tables, so it belongs to another application; give the service ${engine.dialect.ownPlace}`,
         thrown,
       )
     : thrown
@@ -88,11 +88,13 @@ export function* readUnique(
 /** Creates the error for a new unique index if documents have equal values. It names the fields, never the values. */
 export function notUnique({ collection, unique }: Structure): Error {
   const names = (unique ?? []).map(({ path }) => path).join(' and ')
-  return new UnusableStorage(`documents of ${collection} have the same ${names}, which must be unique`)
+  return new UnusableStorage(
+    `documents of ${collection} have the same ${names}, which must be unique; change or delete all but one of the documents with equal values`,
+  )
 }
 
 /** Creates the error for a new index if values are too long for the engine. It names the fields, never the values. */
 const tooLong = ({ collection, fields }: Structure): Error =>
   new UnusableStorage(
-    `documents of ${collection} hold texts in ${fields.map(({ path }) => path).join(' and ')} that are too long for an index`,
+    `documents of ${collection} have strings in ${fields.map(({ path }) => path).join(' and ')} that are too long for an index; shorten them, or do not declare the index`,
   )

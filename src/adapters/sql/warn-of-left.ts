@@ -30,7 +30,7 @@ export function warnOfLeft(wanted: readonly Structure[], recorded: readonly Reco
       continue
     const paths = fields.map(({ path }) => path).join(' and ')
     process.emitWarning(
-      `documents of ${collection} must still differ in ${paths}, which another configuration declares unique and this one does not; this ends when the index ${name} is dropped, together with its row in _structures`,
+      `documents of ${collection} must still have different values in ${paths}, because another configuration declared this unique, and this configuration does not; to end this, drop the index ${name} and delete its row in _structures`,
       { code: 'COLLECTION_SERVICE_LEFT_UNIQUE' },
     )
   }

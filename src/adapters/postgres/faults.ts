@@ -78,7 +78,7 @@ export class UnconfirmedCommit extends LostConnection {
   constructor() {
     super(undefined)
     this.name = 'UnconfirmedCommit'
-    this.message = 'the wait for the standby was cancelled'
+    this.message = 'the write is committed, but the wait for its confirmation by the standby was cancelled'
   }
 }
 
@@ -102,11 +102,15 @@ export const unavailable = (cause: unknown): ServiceError =>
 
 /** Creates the error for a write that may or may not have happened. */
 export const outcomeUnknown = (cause: unknown): ServiceError =>
-  new ServiceError('outcome_unknown', 'The write was not confirmed.', { cause })
+  new ServiceError(
+    'outcome_unknown',
+    'The database did not confirm the write. It may or may not have taken effect.',
+    { cause },
+  )
 
 /** Creates the error for a request that is rejected because the queue is full. */
 export const overloaded = (): ServiceError =>
-  new ServiceError('overloaded', 'Too many requests wait for the database.')
+  new ServiceError('overloaded', 'Too many requests are waiting for the database. Try again later.')
 
 /**
  * Returns the error for the caller of an operation: `storage_unavailable` if the database is not available, otherwise

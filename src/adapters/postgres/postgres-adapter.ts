@@ -196,7 +196,7 @@ const NO_INDEXES: readonly IndexPlan[] = []
 const OPTIONS: Expectations = {
   connectionString: [
     (value) => typeof value === 'string' && /^postgres(?:ql)?:\/\//i.test(value),
-    'a URL of PostgreSQL, like postgres://user@host/name',
+    'a PostgreSQL URL, like postgres://user:password@host:5432/database',
   ],
   pool: [
     (value) => typeof (value as PostgresPool | null)?.connect === 'function',
@@ -204,7 +204,7 @@ const OPTIONS: Expectations = {
   ],
   schema: [
     (value) => typeof value === 'string' && /^[a-zA-Z_][a-zA-Z0-9_]{0,62}$/.test(value),
-    'letters, digits and underscores, at most 63',
+    'a name of at most 63 letters, digits and underscores that does not begin with a digit',
   ],
   migrate: BOOLEAN,
 }
@@ -213,7 +213,7 @@ function checkOptions(options: unknown): PostgresAdapterOptions {
   const given: Partial<PostgresAdapterOptions> = isObject(options) ? options : {}
   const faults = [...judgeOptions(given, OPTIONS)]
   if ((given.connectionString === undefined) === (given.pool === undefined))
-    faults.push({ path: '', message: 'needs either a connectionString or a pool' })
+    faults.push({ path: '', message: 'must contain either connectionString or pool, but not both' })
   const { connectionString } = given
   if (faults.length === 0 && connectionString !== undefined) {
     try {

@@ -129,7 +129,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
   const table = (collection: string): string => `${quoteName(schema)}.${quoteName(collection)}`
   return {
     parameter: parameterOf,
-    ownPlace: 'a schema of its own (`schema`)',
+    ownPlace: 'a schema of its own (option `schema`)',
     table,
     columns: {
       id: (constraint) => `text COLLATE "C" NOT NULL CONSTRAINT ${constraint} PRIMARY KEY`,

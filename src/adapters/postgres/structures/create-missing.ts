@@ -109,10 +109,10 @@ async function drop(
  * and the role.
  */
 const REFUSED: readonly (readonly [code: RegExp, advice: string])[] = [
-  [/^28/, 'correct the user and the password of the connection, or let the role in by pg_hba.conf'],
+  [/^28/, 'correct the user and the password of the connection, or allow the role to connect in pg_hba.conf'],
   [/^3D/, 'create the database, or correct its name in the connection'],
-  [/^42501/, 'grant the role CONNECT on the database'],
-  [/^53300/, 'raise max_connections of the server, or lower the connections of its clients'],
+  [/^42501/, 'grant the role the privilege CONNECT on the database'],
+  [/^53300/, 'raise max_connections of the server, or reduce the number of connections of its clients'],
 ]
 
 /** Returns an error that tells the operator why a schema could not be opened. */
@@ -127,7 +127,9 @@ export async function explainOpening(
     return advice === undefined ? thrown : unavailable(explained(cause, advice))
   }
   if (isReadOnly(thrown))
-    return unavailable(explained(thrown, 'connect to a server that takes writes, which a standby does not'))
+    return unavailable(
+      explained(thrown, 'connect to the primary, because this server accepts no writes: it may be a standby'),
+    )
   if (isLost(thrown)) return unavailable(thrown)
   return (isDenied(thrown) || lacksLanguage(thrown)) && use ? explainDenied(use, schema, thrown) : thrown
 }
@@ -145,7 +147,7 @@ async function explainDenied(use: Connections['use'], schema: string, thrown: un
   const [{ role = 'the role', database = 'the database' } = {}] = rows
   const name = quoteName(schema)
   return new UnusableStorage(
-    `the role ${role} may not open the schema ${name} of the database ${database} (${messageOf(thrown)}); a role that may runs CREATE SCHEMA IF NOT EXISTS ${name} AUTHORIZATION ${role}, or GRANT USAGE, CREATE ON SCHEMA ${name} TO ${role}, and makes ${role} the owner of tables that are there; an index over an array needs USAGE ON LANGUAGE plpgsql as well; or it opens the service once, and grants what migrate: false needs: USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on its tables`,
+    `the role ${role} lacks privileges to open the schema ${name} of the database ${database} (${messageOf(thrown)}). Let a role that has them either run CREATE SCHEMA IF NOT EXISTS ${name} AUTHORIZATION ${role}, or run GRANT USAGE, CREATE ON SCHEMA ${name} TO ${role} and make ${role} the owner of the tables in the schema. For an index over an array, ${role} also needs USAGE ON LANGUAGE plpgsql. Or let that role start the service once, and give ${role} only what it needs with migrate: false: USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on its tables`,
     thrown,
   )
 }
@@ -191,7 +193,7 @@ async function readRows(
     if (encoding !== 'UTF8') throw wrongEncoding(encoding)
     if (mayRead === 'false' && wanted.some((one) => one.name === name))
       throw new UnusableStorage(
-        `this role may not read the table of ${collection} in the schema ${place.schema}; its owner grants it SELECT, INSERT, UPDATE and DELETE on all tables there`,
+        `the role of the connection may not read the table of ${collection} in the schema ${place.schema}; let the owner of the schema grant it SELECT, INSERT, UPDATE and DELETE on all tables of the schema`,
       )
   }
   return rows.flatMap(({ name, collection, bound, isValid }) =>
@@ -225,7 +227,7 @@ async function areKept(
 /** Creates the error for a database with another encoding than UTF-8. */
 const wrongEncoding = (encoding: unknown): Error =>
   new UnusableStorage(
-    `the database is in ${encoding}, not in UTF8, so texts would be in another order; create one with ENCODING 'UTF8'`,
+    `the database has the encoding ${encoding}, in which strings are not sorted as in UTF8; create a database with ENCODING 'UTF8'`,
   )
 
 /**
@@ -487,5 +489,5 @@ function describeMissing(
     noteStructure(place.engine.dialect, structure, quote),
   ])
   const all = [createSchema(place), createTable(place), ...lapses, ...statements]
-  return `the database lacks structures that the configuration needs, and migrate is false; missing:\n${all.join(';\n')};`
+  return `the tables and indexes of the database do not fit the configuration, and with migrate: false the service does not change them; run these statements with a role that may change them:\n${all.join(';\n')};`
 }

@@ -19,7 +19,7 @@ CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_i
  */
 export async function askWriter(client: AnyClient): Promise<string> {
   const [row] = (await inTime(client.query(ASK))).rows as readonly { writes: unknown; timeline: unknown }[]
-  if (row?.writes !== 'true') throw new Error('takes no writes')
+  if (row?.writes !== 'true') throw new Error('accepts no writes')
   return String(row.timeline)
 }
 
@@ -54,7 +54,7 @@ export async function findWriter(
   const latest = writers.reduce((most, { timeline }) => (timeline > most ? timeline : most), '')
   const able = urls.filter((url) => writers.some((one) => one.url === url && one.timeline === latest))
   const [first] = able
-  if (first === undefined) throw new Error(`no host takes writes (${refusals.join('; ')})`)
+  if (first === undefined) throw new Error(`no host accepts writes (${refusals.join('; ')})`)
   return able.find((url) => url === current) ?? first
 }
 

@@ -30,16 +30,20 @@ export function splitHosts(text: string): HostList {
   if (head === undefined) return { urls: [text], mustTakeWrites: false }
   const parameters = new URLSearchParams(query)
   for (const name of [TARGET, 'host', 'port'])
-    if (parameters.getAll(name).length > 1) throw new Error(`the parameter ${name} is given twice`)
+    if (parameters.getAll(name).length > 1) throw new Error(`must contain the parameter ${name} at most once`)
   const target = parameters.get(TARGET)
   parameters.delete(TARGET)
   const write = (place: string): string => head + place + path + (parameters.size > 0 ? `?${parameters}` : '')
   const named = parameters.get('host')?.split(',') ?? []
   const ports = parameters.get('port')?.split(',') ?? []
   if (named.length > 0 && places.includes(','))
-    throw new Error('give several hosts either before the database or in the parameter host')
+    throw new Error(
+      'must list several hosts either before the database or in the parameter host, but not in both',
+    )
   if (ports.length > 1 && ports.length !== named.length)
-    throw new Error('the parameter port needs one port, or one for each host of the parameter host')
+    throw new Error(
+      'must have one port in the parameter port, or one port for each host in the parameter host',
+    )
   const urls =
     named.length > 1
       ? named.map((host, i) => {
@@ -53,7 +57,7 @@ export function splitHosts(text: string): HostList {
   const isOne = urls.length === 1
   checkTarget(target, isOne)
   if (!isOne && (named.length > 1 ? named : places.split(',')).some((place) => /^(?::|$)/.test(place)))
-    throw new Error('a host between commas is empty')
+    throw new Error('must not contain an empty host before, between or after commas')
   if (isOne && target === null) return { urls: [text], mustTakeWrites: false }
   return { urls, mustTakeWrites: !isOne || target !== 'any' }
 }
@@ -62,7 +66,9 @@ export function splitHosts(text: string): HostList {
 function checkTarget(target: string | null, isOne: boolean): void {
   if (target === null || target === 'read-write' || target === 'primary' || (target === 'any' && isOne))
     return
-  throw new Error(`${TARGET} must be read-write`)
+  throw new Error(
+    `must have the value read-write in the parameter ${TARGET}, because the service needs a host that accepts writes`,
+  )
 }
 
 /** The pool of one host. */
@@ -212,7 +218,7 @@ export function createHosts({ urls, mustTakeWrites }: HostList, { Pool, Client }
     const client = await place.pool.connect()
     try {
       if (mustTakeWrites && !place.asked.has(client)) await askWriter(client)
-      if (place !== current) throw new Error('another host takes writes')
+      if (place !== current) throw new Error('another host now accepts the writes')
       place.asked.add(client)
       return client
     } catch (thrown) {

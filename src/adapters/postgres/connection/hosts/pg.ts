@@ -14,6 +14,9 @@ export async function importPg(): Promise<Pg> {
     // Some bundlers and runtimes do not find the named exports of a CommonJS package.
     return (await import('pg')).default
   } catch (cause) {
-    throw new Error('PostgreSQL needs the package pg: npm install pg', { cause })
+    throw new Error(
+      'the PostgreSQL adapter needs the package pg, which cannot be imported; install it with npm install pg',
+      { cause },
+    )
   }
 }

@@ -317,7 +317,7 @@ export interface Connections {
 export function createConnections(source: PoolSource, watch: Watch): Connections {
   const keepAlive = createKeepAlive(source.pool)
   const queue = createQueue(source, createSessions(source), watch.hurry)
-  /** One function for each piece of work that has waited long, which gives it up. `close` calls them all. */
+  /** The functions that give up work that has waited long. `close` calls them all. */
   const late = new Set<() => void>()
   let isLeaving = false
   let isClosed = false

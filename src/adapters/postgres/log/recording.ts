@@ -11,7 +11,7 @@ export interface ManyRecorder extends Recorder {
   insertMany(statement: Statement): Statement
 }
 
-/** A recording that creates such recorders. */
+/** A recording with a `ManyRecorder` for each logged collection. */
 export interface ManyRecording extends Recording {
   of(collection: string): ManyRecorder | undefined
 }

@@ -116,7 +116,10 @@ export function createSeek(
       return use !== undefined && boundsOf(use).length > 0
     })
 
-  /** Writes the conditions of a filter, on entries if possible. The conditions bind their values in order. */
+  /**
+   * Writes the conditions of a filter, as many as possible on entries. Values are bound in the order of the
+   * conditions.
+   */
   const write = (
     collection: string,
     conditions: readonly Filter[],

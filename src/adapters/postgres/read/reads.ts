@@ -369,8 +369,8 @@ class Reads {
   }
 
   /**
-   * Returns the options of a read that may be long. If long work would have to wait, the read first counts its
-   * documents by indexes, to find out whether it is short.
+   * Returns the options of a read that may be long. If long work would have to wait for a connection, the documents
+   * are first counted by indexes, to find out whether this read is short.
    */
   #mannerOf(collection: string, filter: Filter, caller: WorkCaller, most: number): MaybePromise<WorkOptions> {
     const { indexesOf, isFullOfLong } = this.#source

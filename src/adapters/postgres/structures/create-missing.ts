@@ -46,7 +46,10 @@ import { type DatabaseSchema, forget, noteBuilding, rename, tableOf } from './pl
  */
 type DropSurplus = (steps: readonly WriteStep[], caller: WorkCaller) => Promise<void>
 
-/** Creates the function that drops such indexes. It keeps indexes that this role may not drop. */
+/**
+ * Creates the function that drops indexes over strings that no plan needs. It keeps indexes that this role may not
+ * drop.
+ */
 export function createDropSurplus(
   use: Connections['use'],
   place: DatabaseSchema,

@@ -215,7 +215,9 @@ export function createRows(database: Loki, name: string): Rows {
       for (const { document } of collection.data) {
         if (index.findConflict(document) !== undefined) {
           const names = fields.map(({ path }) => path).join(' and ')
-          throw new Error(`documents of ${name} have the same ${names}, which must be unique`)
+          throw new Error(
+            `documents of ${name} have the same ${names}, which must be unique; change or delete all but one of the documents with equal values`,
+          )
         }
         index.add(document)
       }

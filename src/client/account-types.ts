@@ -6,7 +6,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
-/** The type of a part of `users`. */
+/** The part `P` of the types of `users`; a JSON object if the types are unknown. */
 type UsersType<M, P extends keyof CollectionTypes> = M extends {
   readonly users: { readonly [K in P]: infer T }
 }
@@ -15,21 +15,21 @@ type UsersType<M, P extends keyof CollectionTypes> = M extends {
 
 type Account<M> = M extends { readonly users: { readonly account: infer T } } ? T : unknown
 
-/** The identifier of an account, as a body. */
+/** A request body with the identifier of an account, such as `{ email }`. */
 export type Identified<M> =
   Account<M> extends { readonly identifier: infer N extends string }
     ? { readonly [name in N]: string }
     : { readonly [name: string]: string }
 
-/** The identifier and the secret of an account, as a body. */
+/** A request body with the identifier and the secret of an account, such as `{ email, password }`. */
 export type Credentials<M> =
   Account<M> extends { readonly identifier: infer N extends string; readonly secret: infer S extends string }
     ? { readonly [name in N | S]: string }
     : Partial<UsersType<M, 'create'>>
 
 /**
- * The result of a registration; nothing with `requireVerified`, because the account is active only after its owner has
- * verified it.
+ * The result of a registration: a new session, or `undefined` with `requireVerified`, because then the account is
+ * active only after its owner has verified it.
  */
 export type Registered<M> =
   Account<M> extends { readonly requireVerified: infer B extends boolean }
@@ -38,7 +38,7 @@ export type Registered<M> =
       : SignedIn<UsersType<M, 'document'>>
     : SignedIn<UsersType<M, 'document'>>
 
-/** A new session; the client has stored its token. */
+/** A new session. The client has already stored its token. */
 export interface SignedIn<User> {
   readonly user: User
   readonly token: string
@@ -50,23 +50,23 @@ export interface SessionView {
   readonly _id: string
   readonly createdAt: string
   readonly expiresAt: string
-  /** Whether it is the session of this client. */
+  /** Whether this client uses the session. */
   readonly isCurrent: boolean
 }
 
-/** The accounts of a service. */
+/** The calls of a client for accounts and sessions. */
 export interface AuthClient<M> {
-  /** Creates an account and signs in; with `requireVerified` it does not sign in, and returns nothing. */
+  /** Creates an account and signs in. With `requireVerified` it does not sign in, and resolves with `undefined`. */
   register(body: UsersType<M, 'create'>, options?: CallOptions): Promise<Registered<M>>
   /** Signs in by identifier and secret. */
   login(body: Credentials<M>, options?: CallOptions): Promise<SignedIn<UsersType<M, 'document'>>>
-  /** Ends this session and forgets its token. */
+  /** Ends this session and removes its token from the client. */
   logout(options?: CallOptions): Promise<void>
-  /** Ends every session of this user, and forgets the token. */
+  /** Ends every session of this user and removes the token from the client. */
   logoutAll(options?: CallOptions): Promise<void>
   /**
-   * Changes the own secret. It ends every session of this user and begins another, whose token the client
-   * stores.
+   * Changes the secret of the signed-in user. It ends every session of this user and begins a new one, whose token the
+   * client stores.
    */
   changeSecret(
     body: { readonly current: string; readonly new: string },
@@ -74,23 +74,30 @@ export interface AuthClient<M> {
   ): Promise<SignedIn<UsersType<M, 'document'>>>
   /** Requests the delivery of a token for a new secret. The answer does not reveal whether the account exists. */
   requestReset(body: Identified<M>, options?: CallOptions): Promise<void>
-  /** Sets a new secret with a delivered token. It ends every session, and signs in. */
+  /**
+   * Sets a new secret, with a token that was delivered to the user. It ends every session of the user, and signs in.
+   */
   reset(
     body: { readonly token: string; readonly new: string },
     options?: CallOptions,
   ): Promise<SignedIn<UsersType<M, 'document'>>>
-  /** Requests the delivery of a token that verifies the identifier. */
+  /** Requests the delivery of a token with which the user verifies the identifier. */
   requestVerification(body: Identified<M>, options?: CallOptions): Promise<void>
-  /** Verifies an identifier, or sets the new one, with a delivered token and the secret. */
+  /**
+   * Verifies the identifier with a delivered token and the secret; after `changeIdentifier`, this replaces the
+   * identifier by the new one.
+   */
   verify(body: { readonly token: string; readonly current: string }, options?: CallOptions): Promise<void>
-  /** Requests the delivery of a token to a new identifier. Until it is verified the present one stays valid. */
+  /**
+   * Requests the delivery of a token to a new identifier. The old identifier stays valid until the new one is verified.
+   */
   changeIdentifier(
     body: { readonly current: string; readonly new: string },
     options?: CallOptions,
   ): Promise<void>
-  /** The sessions of the signed-in user, 1,000 at most, in the order in which they began. */
+  /** The sessions of the signed-in user in the order in which they began, at most 1,000. */
   sessions(options?: CallOptions): Promise<readonly SessionView[]>
-  /** Ends the session with an `_id` of `sessions`. */
+  /** Ends one session of the signed-in user; `id` is its `_id` in the result of `sessions`. */
   endSession(id: string, options?: CallOptions): Promise<void>
   /** The signed-in user's own document. */
   me(options?: CallOptions): Promise<UsersType<M, 'document'>>

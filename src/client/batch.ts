@@ -4,11 +4,15 @@ import { fault } from './write-query.js'
 type Make = (...given: never[]) => DocumentRequest
 
 /**
- * The function that builds a batch: it gets the collections by name; their calls return operations and send nothing.
+ * The function that builds a batch. It receives the collections by name; their calls return operations and send
+ * nothing.
  */
 export type Build = (b: object) => unknown
 
-/** The operations that `build` returns. Throws `TypeError` for a list with anything but operations of this batch. */
+/**
+ * Calls `build` and returns the operations in its result. Throws `TypeError` if the result is not an array, is empty,
+ * or contains anything but operations of this batch.
+ */
 export function listOperations(build: Build, etags: WeakMap<object, string>): readonly DocumentRequest[] {
   const made = new Set<unknown>()
   const noting =
@@ -26,7 +30,7 @@ export function listOperations(build: Build, etags: WeakMap<object, string>): re
   const listed = build(
     new Proxy({}, { get: (_, name) => (typeof name === 'string' ? collectionOf(name) : undefined) }),
   )
-  // Spreading also visits holes.
+  // The spread turns holes of the array into `undefined`, which the check below rejects.
   const operations = Array.isArray(listed) ? [...listed] : []
   if (!operations[0] || !operations.every((operation) => made.has(operation) && !operation.signal))
     throw fault('a batch', 'must be an array of its operations')

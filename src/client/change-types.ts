@@ -1,7 +1,7 @@
 import type { CollectionTypes } from '../infer/collections.js'
 import type { FilterOf, SortOf } from './query-types.js'
 
-/** A filter for the documents to follow, and a signal that ends the call. */
+/** The filter that selects the documents to follow, and a signal that ends the call. */
 interface FollowOptions<T extends CollectionTypes> {
   readonly q?: FilterOf<T>
   readonly signal?: AbortSignal
@@ -9,18 +9,21 @@ interface FollowOptions<T extends CollectionTypes> {
 
 /** The options of a stream of changes. */
 export interface ChangesOptions<T extends CollectionTypes, P extends string> extends FollowOptions<T> {
-  /** Only these fields, and `_id`. */
+  /** The fields to return, beside `_id`. Default: all. */
   readonly project?: readonly P[]
 }
 
 /** The options of a live list. */
 export interface LiveOptions<T extends CollectionTypes> extends FollowOptions<T> {
   readonly sort?: SortOf<T>
-  /** Default: the limit of the service, if it has one. */
+  /** The most documents of the list. Default: the limit of the service, if it has one. */
   readonly limit?: number
 }
 
-/** A change of a list: it starts over (`reset`), a document enters or changes, or a document leaves. */
+/**
+ * A change of a list: the list must be read again (`reset`), a document enters the list or changes, or a document
+ * leaves it.
+ */
 export type ChangeEvent<D> =
   | { readonly event: 'reset' }
   | { readonly event: 'enter' | 'change'; readonly document: D }

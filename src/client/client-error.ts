@@ -1,31 +1,36 @@
 import type { ErrorCode, Fault } from '../core/errors.js'
 
-// A registered symbol also recognises an error of another copy of this package (ESM beside CommonJS).
+// A symbol in the global registry is shared by all copies of this package (such as ESM and CommonJS), so
+// `isClientError` also recognises the errors of another copy.
 const CLIENT_ERROR = Symbol.for('collection-service.ClientError')
 
-/** The service's own codes, and `unexpected_answer`; later releases may have more. */
+/** The error codes of the service, and `unexpected_answer`. Later releases may add codes. */
 export type ClientErrorCode = ErrorCode | 'unexpected_answer' | (string & Record<never, never>)
 
 /**
- * The error for an answer without a result. If no answer arrives, the error of `fetch` is thrown instead.
+ * The error of a call whose answer is an error response, or not an answer of the service. If no answer arrives, the
+ * call throws the error of `fetch` instead.
  */
 export class ClientError extends Error {
   declare readonly status: number
-  /** Stable; `unexpected_answer` if the answer does not come from the service. */
+  /**
+   * The error code, which stays the same in later releases; `unexpected_answer` if the answer does not come from the
+   * service.
+   */
   declare readonly code: ClientErrorCode
   /** A description for people. */
   declare readonly detail: string
   /** The validation errors of a body or a query. */
   declare readonly errors: readonly Fault[]
-  /** The index of the operation because of which the whole batch was rejected. */
+  /** The index of the operation that caused the whole batch to be rejected. */
   declare readonly operation: number | undefined
-  /** The id under which the service has logged the request. */
+  /** The id of the request in the log of the service. */
   declare readonly requestId: string | undefined
-  /** Seconds after which to retry. */
+  /** The seconds to wait before a retry. */
   declare readonly retryAfter: number | undefined
   readonly [CLIENT_ERROR] = true
 
-  /** `problem` is the body of the answer, of any form. */
+  /** `problem` is the parsed body of the answer, which may have any form. */
   constructor(response: Response, problem: unknown) {
     const { code, detail, errors, operation, requestId }: { readonly [name: string]: unknown } =
       Object(problem)
@@ -44,7 +49,7 @@ export class ClientError extends Error {
 }
 
 /**
- * True for a `ClientError` of any copy of this package. Never throws, for any value.
+ * Whether a thrown value is a `ClientError`, also one of another copy of this package. Never throws.
  *
  * @example
  * ```ts

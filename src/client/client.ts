@@ -66,9 +66,9 @@ export type {
 export { toQuery } from './write-query.js'
 
 /**
- * Creates a client of a service, by its URL with the base path, or for a handler in this process. With
- * `createClient<typeof config>(url)`, or the `Collections` that `collection-service types` prints, it knows
- * the collections; from a handler it infers them.
+ * Creates a client of a service. The target is the URL of the service including its base path, or a handler in this
+ * process. From a handler, the client infers the types of the collections. With a URL, they are given as
+ * `createClient<typeof config>(url)`, or as the `Collections` that `collection-service types` prints.
  *
  * @example
  * ```ts
@@ -121,7 +121,7 @@ export function createClient<C = unknown>(
     { signal, isRight = isDone }: RequestOptions,
   ): Promise<ClientAnswer> {
     const text = await response.text()
-    // A handler also answers clients that have disconnected.
+    // A handler in this process returns an answer even if the signal has aborted the request.
     signal?.throwIfAborted()
     let answered: ClientAnswer['body']
     try {
@@ -131,7 +131,7 @@ export function createClient<C = unknown>(
     return { body: answered, headers: response.headers }
   }
 
-  /** Sends a body, and stores the token if the answer contains a new session. */
+  /** Creates a call that sends a body, and that stores the token if the answer contains a new session. */
   const account =
     (way: string, isRight?: RequestOptions['isRight'], isPublic = true) =>
     async (given: unknown, asked?: CallOptions): Promise<ClientAnswer['body']> => {
@@ -152,8 +152,8 @@ export function createClient<C = unknown>(
     }
 
   /**
-   * Returns a document, nothing after a delete, and remembers the state in which it was read. A proxy that makes tags
-   * weak may itself reject weak ones.
+   * Returns a document (`undefined` after a delete) and remembers its entity tag. A weak tag is made strong, because a
+   * proxy that makes tags weak may reject weak tags in a request.
    */
   function take(document: ClientAnswer['body'], etag?: string | null): ClientAnswer['body'] {
     if (document && etag) etags.set(document, etag.replace('W/', ''))
@@ -207,13 +207,13 @@ export function createClient<C = unknown>(
         return (await list(writeQuery(asked), asked)).body
       },
       async *pages(asked: CallOptions & { readonly limit?: number } = {}) {
-        // The service sends longer lists whole, without a next page.
+        // `limit` is at most 1,000, because the service returns a longer list in one piece, without a next page.
         const whole = writeQuery(asked)
         const { limit = 1000 } = asked
         if (limit > 1000) throw fault('limit', `cannot be ${limit}`)
         let others: object = { ...asked, limit }
         let answering = list(writeQuery(others), asked).catch((thrown) => {
-          // A service with a lower limit pages the list itself.
+          // The service rejects the limit because its own is lower. Without a limit, it returns pages of its own size.
           if (thrown.status !== 400) throw thrown
           others = asked
           return list(whole, asked)
@@ -278,7 +278,7 @@ export function createClient<C = unknown>(
       me: about('me', isDocument),
     },
   }
-  // The configuration decides the form of the answers; the compiler cannot check that here.
+  // The types of the calls follow from the configuration `C`, which the compiler cannot check here.
   return client as unknown as Client<C>
 }
 

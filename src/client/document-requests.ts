@@ -1,28 +1,32 @@
 import type { Addressed, ConditionOptions, CreateOptions } from './types.js'
 import { fault, only, refuseOthers } from './write-query.js'
 
-/** The request of a call on one document, in the form of a batch operation (CONTRACT.md §2, "Batch"). */
+/** The request for one document, in the form of a batch operation (CONTRACT.md §2, "Batch"). */
 export interface DocumentRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly ifMatch?: string | undefined
   readonly ifNoneMatch?: string
   readonly body?: object | undefined
-  /** The signal of a single call; an operation of a batch has none. */
+  /** The signal of a call outside a batch; an operation of a batch has none. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A part of a path. Throws `TypeError` for a name that would change the path, such as `..`. */
+/** Returns a name as one segment of a path. Throws `TypeError` for a name that would change the path, such as `..`. */
 export function pathOf(name: unknown, others = /^\.{0,2}$/): string {
   if (typeof name !== 'string' || others.test(name)) throw fault('a path', `cannot be ${name}`)
   return `/${encodeURIComponent(name)}`
 }
 
-/** Creates the requests of one collection; `etags` maps each document to the state in which it was read. */
+/**
+ * Creates the functions that build the requests for the documents of one collection. `etags` contains the entity tag of
+ * each document that was read.
+ */
 export function createRequests(collection: string, etags: WeakMap<object, string>) {
   const path = pathOf(collection)
 
-  // One of these ids would address the whole collection, another path, or an endless stream.
+  // These ids are rejected: an empty one or `.` would address the whole collection, `..` another path, and `changes` an
+  // endless stream.
   const at = (document: Addressed): string =>
     path + pathOf(Object(document)._id ?? document, /^(\.{0,2}|changes)$/)
 

@@ -10,10 +10,10 @@ interface Sent {
   readonly data: any
 }
 
-/** The milliseconds of silence after which a stream counts as lost: the service sends a comment every 15 s. */
+/** The milliseconds without data after which a stream is considered lost. The service sends a comment every 15 s. */
 const SILENCE = 45_000
 
-/** Calls `give` if work takes longer than a stream may be silent, or than `milliseconds`. */
+/** Returns the result of `work`, and calls `give` if `work` takes longer than `milliseconds`. */
 export async function watch<T>(work: Promise<T>, give: () => void, milliseconds = SILENCE): Promise<T> {
   const timer = setTimeout(give, milliseconds)
   try {
@@ -23,18 +23,21 @@ export async function watch<T>(work: Promise<T>, give: () => void, milliseconds 
   }
 }
 
-/** The milliseconds before the next attempt: half a second, doubled with each failure, at most half a minute. */
+/**
+ * A random pause before the next attempt, in milliseconds. Its upper bound is half a second, doubled with each failure,
+ * at most half a minute; its lower bound is half of that.
+ */
 const pauseAfter = (failures: number): number =>
   (Math.min(30_000, 500 * 2 ** failures) * (1 + Math.random())) / 2
 
-/** A controller that also aborts with a signal. */
+/** Creates a controller that aborts when `signal` aborts. */
 function follow(signal: AbortSignal | undefined): AbortController {
   const own = new AbortController()
   signal?.addEventListener('abort', () => own.abort(), { signal: own.signal })
   return own
 }
 
-/** Reads the events of an answer. */
+/** Reads the events of a response with the type `text/event-stream`. */
 async function* readEvents(response: Response): AsyncGenerator<Sent, void, undefined> {
   const reader = response.body?.getReader()
   if (!reader) return
@@ -48,7 +51,7 @@ async function* readEvents(response: Response): AsyncGenerator<Sent, void, undef
       const blocks = (text + decoder.decode(value, { stream: true })).split('\n\n')
       text = blocks.pop() ?? ''
       for (const block of blocks) {
-        // Split at line feeds only: with the flag m, U+2028 would end a line too, and JSON contains it unescaped.
+        // Only a line feed ends a line. The flag `s` lets `.` also match U+2028, which JSON may contain unescaped.
         const lines = block.split('\n').map((line) => line.split(/: (.*)/s))
         const { id, event, data } = Object.fromEntries(lines)
         if (event && data) yield { id, event, data: JSON.parse(data) }
@@ -60,8 +63,8 @@ async function* readEvents(response: Response): AsyncGenerator<Sent, void, undef
 }
 
 /**
- * The results of `connect`, which is called again with growing pauses when a connection ends. Ends with the signal;
- * throws `ClientError` if the service rejects the request.
+ * Yields the results of `connect`. When a connection ends, it calls `connect` again, after pauses that grow. Ends when
+ * the signal aborts; throws `ClientError` if the service rejects the request.
  */
 async function* persist<T>(
   connect: (connection: AbortController) => AsyncGenerator<T, void, undefined>,
@@ -93,37 +96,39 @@ async function* persist<T>(
   }
 }
 
-/** A document of a list. */
+/** A document in a live list. */
 interface ListedDocument {
   readonly _id: string
 }
 
-/** A list in its order. */
+/** The current state of a live list. */
 interface LiveList {
   readonly documents: readonly ListedDocument[]
-  /** The most documents of the list; where the limit is unknown, the largest length so far. */
+  /** The most documents of the list. If `isKnown` is false, it is the length of the list when it was last read. */
   readonly most: number
   readonly isKnown: boolean
 }
 
-/** The longest list without a limit of its own for which the service says whether it was cut. */
+/** Up to this length, the answer to a list without a limit says whether the service has cut the list. */
 const MOST_TOLD = 1000
 
 type CompareValues = (a: unknown, b: unknown) => number
 
 /**
- * The rank of a value that is not text (CONTRACT.md §3.6): missing, false, true; numbers. Any text comes after them.
+ * The rank of a value in the order of CONTRACT.md §3.6: missing, false and true, numbers, then strings. Strings have
+ * equal ranks here.
  */
 const rankOf = (value: unknown): number => (typeof value === 'string' ? Infinity : Number(value ?? -Infinity))
 
-/** The common first bits of all surrogates. */
+/** The first five bits of every surrogate code unit. */
 const SURROGATE = 0xd800 >> 11
 
-/** Compares texts by code points. */
+/** Compares strings by code points. */
 function compareText(a: string, b: string): number {
   let i = 0
   while (i < a.length && a[i] === b[i]) i++
-  // Surrogates stand for characters that come after all others; the end of a text comes before them.
+  // Surrogates encode the characters after U+FFFF, so they sort after all other code units. The end of a string (`NaN`)
+  // sorts first.
   const rank = (text: string): number => {
     const unit = text.charCodeAt(i)
     return unit >> 11 === SURROGATE ? unit + 0x10000 : unit || -1
@@ -135,16 +140,19 @@ const valueAt = (document: unknown, path: string): unknown =>
   // biome-ignore lint/suspicious/noExplicitAny: a document may have any form
   path.split('.').reduce<any>((value, name) => value?.[name], document)
 
-/** The order of a list by its `sort`, completed by `_id` in the direction of the last key. */
+/**
+ * Compiles the `sort` of a list to a comparison. Documents with equal keys are ordered by `_id`, in the direction of
+ * the last sort key.
+ */
 function compileOrder(sort: object | undefined): CompareValues {
-  // The text of a direction decides: it is also the text that is sent to the service.
+  // A direction is read as a string, because the client also sends it to the service as a string.
   const keys = Object.entries(sort ?? {}).map(([path, to]) => [path, /^(desc|-1)$/.test(String(to))] as const)
   const all = [...keys, ['_id', keys.at(-1)?.[1]] as const]
   return (a, b) => {
     for (const [path, isDescending] of all) {
       const [x, y] = [valueAt(a, path), valueAt(b, path)]
       const order = typeof x === 'string' && typeof y === 'string' ? compareText(x, y) : rankOf(x) - rankOf(y)
-      // For two missing values the difference is NaN.
+      // The difference of two missing values is NaN, so the next key decides.
       if (order) return isDescending ? -order : order
     }
     return 0
@@ -152,8 +160,8 @@ function compileOrder(sort: object | undefined): CompareValues {
 }
 
 /**
- * The list after an event: a document is put in, or removed. `undefined` where only the service knows how long the list
- * may become, or which document now follows the last one.
+ * Returns the list after an event, which adds, changes or removes one document. Returns `undefined` if the list must be
+ * read again, because only the service knows how long it may become, or which document now follows the last one.
  */
 function applyEvent(
   { documents, most, isKnown }: LiveList,
@@ -179,7 +187,7 @@ interface LiveQuery extends FollowedQuery {
   readonly limit?: number
 }
 
-/** Opens a stream that resumes after an event. */
+/** Opens a stream of changes, which resumes after the event with the id `lastEventId`. */
 type Open = (query: string, lastEventId: string | undefined, connection: AbortController) => Promise<Response>
 
 /** Reads a list. */
@@ -188,14 +196,15 @@ type List = (
   asked: { readonly connection: AbortController },
 ) => Promise<{ readonly body: LiveList['documents']; readonly headers: Headers }>
 
-/** Creates the calls that follow a list. */
+/** Creates the calls `changes` and `live` of a collection. */
 export function createFollowing(open: Open, list: List) {
   const events = (asked: FollowedQuery) => {
     const query = writeQuery(asked)
     let last: string | undefined
     return persist(async function* (connection) {
       for await (const sent of readEvents(await open(query, last, connection))) {
-        // A new request receives the reason as an error.
+        // After an `end`, the next request begins without an event id. If the service no longer allows the stream, that
+        // request gets the reason as an error.
         last = sent.event === 'end' ? undefined : sent.id
         if (last) yield sent
       }

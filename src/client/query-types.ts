@@ -3,7 +3,7 @@ import type { CollectionTypes, Flat, LooseCollection } from '../infer/collection
 
 type Scalar = string | number | boolean
 
-/** The names of a type's own properties, without those of an index signature. */
+/** The names of a type's declared properties, without its index signature. */
 type Declared<D> = keyof {
   readonly [K in keyof D as string extends K ? never : number extends K ? never : K]: K
 } &
@@ -19,7 +19,7 @@ type IsObject<V> = unknown extends V
       ? true
       : false
 
-/** Every path of a document, as a pair of the path and its value. Includes the fields of objects, but not of arrays. */
+/** Each path of a document with the type of its value, as pairs. The paths lead into objects, but not into arrays. */
 type Pair<D, Prefix extends string = ''> = {
   [K in Declared<D> & keyof D]-?:
     | readonly [`${Prefix}${K}`, Stated<D[K]>]
@@ -33,7 +33,9 @@ type ValueIn<P> = P extends readonly [string, infer V] ? V : never
 /** Whether the types of a collection are unknown, so that any path is allowed. */
 type IsLoose<T extends CollectionTypes> = string extends keyof T['references'] ? true : false
 
-/** The values that a field can be compared with. JSON writes a `Date` as text. */
+/**
+ * The values with which a field can be compared. A `Date` is allowed for a string, because JSON writes it as a string.
+ */
 type Operand<V> = string extends V ? V | Date : V
 
 interface Equality<V> {
@@ -52,7 +54,7 @@ interface Order<V> {
 }
 
 interface RegexOperator {
-  /** Matches anywhere in the text; case-sensitive without `$options`. */
+  /** A pattern that matches anywhere in the string. It is case-sensitive without `$options`. */
   readonly $regex?: string
   readonly $options?: 'i'
 }
@@ -69,7 +71,10 @@ interface Presence {
 
 type ScalarCondition<V> = Operand<V> | null | Operators<V>
 
-/** The condition on a field with values of `V`; for an array of scalars, on one of its elements. */
+/**
+ * The condition on a field with values of type `V`. The condition on an array of scalars must match one of its
+ * elements.
+ */
 type FieldCondition<V> = unknown extends V
   ? Presence
   : [V] extends [readonly (infer I)[]]
@@ -82,17 +87,17 @@ type FieldCondition<V> = unknown extends V
 
 type AllOperators = Equality<Scalar> & Order<number | string | Date> & RegexOperator
 
-/** `T`, if no name is missing from it. */
+/** `T`. The compiler reports an error if `_Missing`, the names that `T` lacks, is not `never`. */
 type Complete<T, _Missing extends never> = T
 
 type LooseOperators = Complete<AllOperators, Exclude<OperatorName, keyof AllOperators>>
 
-/** A filter over unknown fields. */
+/** A filter on a collection whose fields are unknown. */
 export interface LooseFilter {
   readonly [path: string]: Scalar | Date | null | LooseOperators | readonly LooseFilter[]
 }
 
-/** A filter over a document: all its conditions must match and, with `$or`, at least one of its groups. */
+/** A filter on documents of type `D`. All its conditions must match and, with `$or`, at least one group of `$or`. */
 export type DocumentFilter<D> = Flat<
   { readonly [P in Pair<D> as PathIn<P>]?: FieldCondition<ValueIn<P>> } & {
     readonly $or?: readonly DocumentFilter<D>[]
@@ -113,7 +118,7 @@ type SortablePath<P> = P extends readonly [infer Path extends string, infer V]
       : never
   : never
 
-/** The type of `sort`; the first key has precedence. */
+/** The type of `sort`. The first key is the most important one. */
 export type SortOf<T extends CollectionTypes> = Flat<{
   readonly [Path in IsLoose<T> extends true ? string : SortablePath<Pair<T['document']>>]?: Direction
 }>
@@ -121,7 +126,9 @@ export type SortOf<T extends CollectionTypes> = Flat<{
 /** The paths that `project` may name. */
 export type PathOf<T extends CollectionTypes> = IsLoose<T> extends true ? string : PathIn<Pair<T['document']>>
 
-/** The fields that `expand` may name, over three references at most. */
+/**
+ * The paths that `expand` may contain: references, and references of the expanded documents, at most three in a path.
+ */
 export type ReferenceOf<M, T extends CollectionTypes> =
   IsLoose<T> extends true ? string : PathFrom<M, T['references'], [2, 1]>
 
@@ -143,7 +150,7 @@ type Keeps<P extends string, Path extends string> = Path extends P
     ? false
     : true
 
-/** The projected part of a document. */
+/** The part of a document of type `D` that `project` selects; `P` are its paths. */
 type Projected<D, P extends string, Prefix extends string = ''> = Flat<{
   [K in keyof D as K extends string
     ? `${Prefix}${K}` extends '_id'
@@ -158,19 +165,19 @@ type Projected<D, P extends string, Prefix extends string = ''> = Flat<{
     : never
 }>
 
-/** The document that replaces an `_id`, with its own references expanded. */
+/** The type of the document that replaces an `_id` of the collection `N`, with its own references expanded. */
 type ReferencedDocument<M, N, E extends string> = N extends keyof M
   ? M[N] extends { readonly document: infer D; readonly references: infer R }
     ? ExpandedOrNot<D, E, R, M>
     : Document
   : Document
 
-/** The rest of the names after the path of a reference. */
+/** The paths in `E` that continue after the reference at `Path`, without that beginning. */
 type Behind<E extends string, Path extends string> = E extends `${Path}.${infer Rest}` ? Rest : never
 
 type Widened<V, T> = V extends readonly unknown[] ? readonly (string | T)[] : V extends string ? V | T : V
 
-/** The path, if a name equals it or continues it. */
+/** `Path` if a path in `E` equals it or begins with it, else 0. */
 type NamedPath<E extends string, Path extends string> = [Extract<E, Path | `${Path}.${string}`>] extends [
   never,
 ]
@@ -178,7 +185,8 @@ type NamedPath<E extends string, Path extends string> = [Extract<E, Path | `${Pa
   : Path
 
 /**
- * A document with its references replaced; if the reader may not see the other document, the `_id` stays.
+ * A document whose references in `E` are replaced by their documents. If the reader may not see such a document, its
+ * `_id` stays.
  */
 type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
   [K in keyof D]: K extends string
@@ -192,7 +200,10 @@ type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
     : D[K]
 }>
 
-/** A document in the answer to `project` and `expand`. Both are `never` if they are not given. */
+/**
+ * A document in the answer to a request with `project` and `expand`. `P` and `E` are their paths, `never` without the
+ * option.
+ */
 export type ShownDocument<M, T extends CollectionTypes, P extends string, E extends string> =
   IsLoose<T> extends true
     ? LooseCollection['document']

@@ -8,76 +8,79 @@ export interface CountOptions<T extends CollectionTypes> extends CallOptions {
   readonly q?: FilterOf<T>
 }
 
-/** The fields of a document to get, and the references to expand. */
+/** The options of `get`: the fields to return and the references to expand. */
 export interface GetOptions<P extends string, E extends string> extends CallOptions {
-  /** Only these fields, and `_id`. */
+  /** The fields to return, beside `_id`. Default: all. */
   readonly project?: readonly P[]
-  /** The fields whose references are replaced by their documents. */
+  /** The references to replace by their documents. */
   readonly expand?: readonly E[]
 }
 
-/** The filter of a list, its order, its page, and the fields of its documents. */
+/** The options of a list: its filter, order and page, and the fields of its documents. */
 export interface ListOptions<T extends CollectionTypes, P extends string, E extends string>
   extends CountOptions<T>,
     GetOptions<P, E> {
   readonly sort?: SortOf<T>
   readonly skip?: number
-  /** Default: the limit of the service, if it has one. */
+  /** The most documents to return. Default: the limit of the service, if it has one. */
   readonly limit?: number
 }
 
-/** The parameters of a list, of a count or of a document, as `toQuery` writes them. */
+/** The query parameters of a list, a count or a single document, as `toQuery` accepts them. */
 export interface QueryParameters<T extends CollectionTypes>
   extends Omit<ListOptions<T, PathOf<T>, string>, keyof CallOptions> {
-  /** The cursor of the next page, from the answer before. */
+  /** The cursor of a page: the value of `Next-Cursor` in the answer with the page before it. */
   readonly after?: string
-  /** Requests `X-Total-Count`. */
+  /** Requests the header `X-Total-Count` with the number of all matching documents. */
   readonly total?: true
 }
 
-/** Conditions and sort keys, under the names that the OpenAPI document gives them. */
+/** Conditions and sort keys, under the parameter names of the OpenAPI document. */
 export interface NamedParameters {
   readonly [name: `q[${string}]` | `sort[${string}]`]: unknown
 }
 
-/** The condition of a read in a batch. */
+/** The options of `get` in a batch. */
 export interface ConditionOptions {
   /**
-   * Rejects the batch with `precondition_failed` if the document has changed since it was read. With an `_id`, or a
-   * document from elsewhere, it throws a `TypeError`.
+   * Rejects the batch with `precondition_failed` if the document has changed since this client read it. The call throws
+   * a `TypeError` for an `_id`, and for a document that does not come from `get`, `create`, `update` or `replace`.
    */
   readonly ifUnchanged?: boolean
 }
 
 /**
- * A new document under an `_id` that the client chooses: the call can be repeated if its outcome is unknown.
+ * The options of `create`. With an `id` that the client chooses, the call can be repeated safely if its outcome is
+ * unknown.
  */
 export interface CreateOptions extends CallOptions {
-  /** A UUID. If it exists already, the call rejects with `precondition_failed`. */
+  /**
+   * The `_id` of the new document, a UUID. If a document with it exists, the call rejects with `precondition_failed`.
+   */
   readonly id?: string
 }
 
 /**
- * A document by its `_id`, or as it was read. A document from `get`, `create`, `update` or `replace`, in a batch too,
- * is changed or deleted only if it has not changed since (`If-Match`); a document from elsewhere, such as `list`, in
- * any state.
+ * The document that a call is about: its `_id`, or the document itself. A document that comes from `get`, `create`,
+ * `update` or `replace`, also in a batch, is changed or deleted only if it is still unchanged (`If-Match`). An `_id`,
+ * or a document from elsewhere, such as `list`, is changed or deleted in any state.
  */
 export type Addressed = string | { readonly _id: string }
 
 /** One collection of a service. Every call rejects with `ClientError`, or with the error of `fetch`. */
 export interface CollectionClient<M, T extends CollectionTypes> {
-  /** The documents that a filter matches; all of them if there is no limit. */
+  /** Returns the documents that match a filter; all of them if neither `limit` nor the service limits the list. */
   list<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     options?: ListOptions<T, P, E>,
   ): Promise<ShownDocument<M, T, P, E>[]>
-  /** The same list, in pages of `limit` documents. */
+  /** Yields the documents that `list` would return, in pages of `limit` documents. */
   pages<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     options?: ListOptions<T, P, E>,
   ): AsyncGenerator<ShownDocument<M, T, P, E>[], void, undefined>
   /**
-   * The changes in the list of a filter, from now on; after each `reset`, read the list again. Reconnects by itself,
-   * with growing pauses, and resumes where it stopped. Ends when `signal` aborts; throws `ClientError` if the service
-   * rejects the request.
+   * Yields the changes of a filtered list from now on. After each `reset`, read the list again. The stream reconnects
+   * by itself, with pauses that grow, and resumes where it stopped. It ends when `signal` aborts, and throws
+   * `ClientError` if the service rejects the request.
    *
    * @example
    * ```ts
@@ -88,7 +91,8 @@ export interface CollectionClient<M, T extends CollectionTypes> {
     options?: ChangesOptions<T, P>,
   ): AsyncGenerator<ChangeEvent<ShownDocument<M, T, P, never>>, void, undefined>
   /**
-   * The whole list, now and right after each of its changes. Reconnects and ends as `changes` does.
+   * Yields the whole list, now and again immediately after each of its changes. It reconnects and ends as `changes`
+   * does.
    *
    * @example
    * ```ts
@@ -98,22 +102,22 @@ export interface CollectionClient<M, T extends CollectionTypes> {
   live(
     options?: LiveOptions<T>,
   ): AsyncGenerator<readonly ShownDocument<M, T, never, never>[], void, undefined>
-  /** The number of documents that a filter matches. */
+  /** Returns the number of documents that match a filter. */
   count(options?: CountOptions<T>): Promise<number>
-  /** One document. */
+  /** Returns one document. */
   get<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     document: Addressed,
     options?: GetOptions<P, E>,
   ): Promise<ShownDocument<M, T, P, E>>
   /** Creates a document and returns it as its creator may read it. */
   create(body: T['create'], options?: CreateOptions): Promise<T['document']>
-  /** Creates all of these documents or none. */
+  /** Creates all of the given documents, or none of them. */
   createMany(bodies: readonly T['create'][], options?: CallOptions): Promise<T['document'][]>
-  /** Changes the fields in a merge patch; `null` removes one. */
+  /** Changes the fields that a merge patch contains; `null` removes a field. */
   update(document: Addressed, patch: T['update'], options?: CallOptions): Promise<T['document']>
   /**
-   * Replaces the fields that the caller may read and write. Fields that the rule does not accept keep their values, so
-   * none is required.
+   * Replaces the fields that the caller may both read and write; a field that the body lacks is removed, or gets its
+   * default. Fields that the caller may not write keep their values, so the type requires no field.
    */
   replace(document: Addressed, body: Partial<T['create']>, options?: CallOptions): Promise<T['document']>
   /** Deletes a document. */
@@ -123,9 +127,8 @@ export interface CollectionClient<M, T extends CollectionTypes> {
 declare const RESULT: unique symbol
 
 /**
- * An operation of a batch, with the type of its result. By itself it has no effect, and it counts only in the list that
- * the function of its own batch returns: an operation that is left out is not sent, one of another batch throws a
- * `TypeError`.
+ * An operation of a batch, with the type of its result. It is sent only if the function that builds the batch returns
+ * it in its list. An operation of another batch in the list throws a `TypeError`.
  */
 export interface Operation<R> {
   readonly [RESULT]: R
@@ -133,7 +136,10 @@ export interface Operation<R> {
 
 type Call = (...parameters: never[]) => Promise<unknown>
 
-/** A call as an operation: with its parameters except the options, and with its result. */
+/**
+ * Turns the type of a call into a function with the same parameters, except the options, that returns an operation with
+ * the same result.
+ */
 type AsOperation<F extends Call> =
   Required<Parameters<F>> extends [...infer Own, CallOptions]
     ? (...parameters: Own) => Operation<Awaited<ReturnType<F>>>
@@ -144,42 +150,42 @@ type ChangesOf<T extends CollectionTypes> = Pick<
   'update' | 'replace' | 'delete'
 >
 
-/** One collection in a batch: each call returns an operation, with the same meaning. */
+/** One collection in a batch. Its calls mean the same as those of `CollectionClient`, but each returns an operation. */
 export type BatchCollection<T extends CollectionTypes> = {
   readonly [K in keyof ChangesOf<T>]: AsOperation<ChangesOf<T>[K]>
 } & {
-  /** Reads a document in the state that it has when the batch takes effect. */
+  /** Reads a document as it is after the earlier operations of the batch. */
   get(document: Addressed, options?: ConditionOptions): Operation<T['document']>
   /** Creates a document and returns it as its creator may read it. */
   create(body: T['create'], options?: Omit<CreateOptions, keyof CallOptions>): Operation<T['document']>
 }
 
-/** The collections of a service by name, as the function of a batch receives them. */
+/** The collections by name: the argument of the function that builds a batch. */
 export type BatchCollections<C> = Flat<{
   readonly [N in CollectionName<C>]: BatchCollection<TypesIn<CollectionsOf<C>, N>>
 }>
 
-/** The results of a list of operations, each at the index of its operation. */
+/** The results of a batch. The result of each operation has the same index as the operation. */
 export type BatchResults<L extends readonly Operation<unknown>[]> = {
   -readonly [I in keyof L]: L[I] extends Operation<infer R> ? R : never
 } & {
-  /** The properties that were dropped from the body of each operation, at its index; not enumerable. */
+  /** For each operation, at its index, the properties that the service dropped from its body. Not enumerable. */
   readonly ignored: readonly (readonly string[])[]
 }
 
-/** The write that dropped properties of its body. */
+/** The request whose body had properties that the service dropped. */
 export interface IgnoredContext {
   readonly method: string
-  /** The path below the base path; in a batch, the path of the operation. */
+  /** The path after the base path. In a batch, it is the path of the operation. */
   readonly path: string
-  /** In a batch, the index of the operation. */
+  /** The index of the operation in a batch; `undefined` outside a batch. */
   readonly operation?: number | undefined
 }
 
 /**
- * Called with the properties of a body that the service has dropped because the caller may not write them, once for
- * each write, and for each operation of a batch. The write is done by then; an error of this function is thrown by the
- * call.
+ * Called when the service has dropped properties of a body because the caller may not write them: once for each write,
+ * and once for each such operation of a batch. The write has already taken effect. If this function throws, the call
+ * rejects with that error.
  */
 export type OnIgnored = (names: readonly string[], context: IgnoredContext) => void
 
@@ -187,19 +193,19 @@ type TypesIn<M, N> = N extends keyof M ? Extract<M[N], CollectionTypes> : never
 
 /** A client of one service. */
 export interface Client<C = unknown> {
-  /** Sent as `Authorization: Bearer`. Signing in sets it, signing out removes it. */
+  /** The token that the client sends as `Authorization: Bearer`. Signing in sets it, signing out removes it. */
   token: string | undefined
-  /** Called with the properties of bodies that were dropped. */
+  /** Called with the properties of a body that the service dropped. */
   onIgnored: OnIgnored | undefined
   readonly auth: AuthClient<CollectionsOf<C>>
-  /** The client of a collection. Sends nothing by itself. */
+  /** Returns the client of a collection. It sends no request by itself. */
   collection<N extends CollectionName<C>>(
     name: N,
   ): CollectionClient<CollectionsOf<C>, TypesIn<CollectionsOf<C>, N>>
   /**
-   * Runs all operations of a list in one step, or none, and returns their results. The first operation that is rejected
-   * rejects the whole: its index is the `operation` of the `ClientError`. An operation that is created but not returned
-   * is not sent.
+   * Runs all operations of a list in one step, or none of them, and returns their results. If the service rejects an
+   * operation, it rejects the whole batch; the `operation` of the `ClientError` is the index of the first rejected
+   * operation. Operations that `build` creates but does not return are not sent.
    *
    * @example
    * ```ts
@@ -215,22 +221,22 @@ export interface Client<C = unknown> {
   ): Promise<BatchResults<L>>
 }
 
-/** A service as a function; one from `createCollectionService` carries the type of its configuration. */
+/** A service as a function. A function from `createCollectionService` has the type of its configuration. */
 export interface HandlerTarget<C> {
   (request: Request): Promise<Response>
   readonly '~config'?: C
-  /** The prefix of its paths. */
+  /** The prefix of all paths of the service. */
   readonly basePath?: string
 }
 
-/** The transport of a client, its token and its headers. */
+/** The options of a client: how it sends requests, its token and its headers. */
 export interface ClientOptions {
-  /** Default: the global `fetch`. Not used if the target is a function. */
+  /** The function that sends a request. Default: the global `fetch`. Not used if the target is a function. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** The token of an existing session. */
   readonly token?: string | undefined
-  /** Sent with every request. `prefer: 'handling=strict'` makes dropped properties a `ClientError`. */
+  /** Headers for every request. With `prefer: 'handling=strict'`, a dropped property is a `ClientError`. */
   readonly headers?: NonNullable<RequestInit['headers']>
-  /** Called with the properties of bodies that the service dropped. Default: none. */
+  /** Called with the properties of a body that the service dropped. Default: none. */
   readonly onIgnored?: OnIgnored | undefined
 }

@@ -4,38 +4,41 @@ import type { NamedParameters, QueryParameters } from './types.js'
 
 type Entries = { readonly [name: string]: unknown }
 
-/** The error for a value, or a name, that is not allowed at its place. */
+/** Creates the error for a value or name that is not allowed; `at` is its location. */
 export const fault = (at: string, what: string): TypeError => new TypeError(`${at} ${what}`)
 
-/** Throws if there are options other than `known`. */
+/** Throws if there is an option with another name than `known`. */
 export function refuseOthers(asked: object | undefined, known?: string): void {
   for (const name in asked) if (name !== known) throw fault(name, 'is unknown')
 }
 
-/** The options of every call. Throws if there are others, or if a signal is passed instead of options. */
+/**
+ * Reads the options that every call has. Throws if there are other options, or if a signal was passed instead of
+ * options.
+ */
 export function only(asked?: CallOptions): { readonly signal: AbortSignal | undefined } {
   refuseOthers(asked, 'signal')
   return { signal: asked?.signal }
 }
 
-/** Whether a value is a plain object, of any realm: not an array, nor an instance of a class. */
+/** Whether a value is a plain object, also one of another realm. Arrays and instances of classes are not. */
 const isEntries = (value: unknown): value is Entries =>
   Object(value) === value && !Object.getPrototypeOf(Object.getPrototypeOf(value) ?? Object.prototype)
 
 /**
- * Writes a value as JSON; `undefined` properties are left out. Throws `TypeError`, which names the place, for
- * values that JSON would drop or change.
+ * Writes a value as JSON, without properties whose value is `undefined`. Throws `TypeError`, with the location, for a
+ * value that JSON would drop or change.
  */
 export function writeJson(at: string, value: unknown): string {
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) {
     return JSON.stringify(value)
   }
-  // `Array.from` also visits holes.
+  // `Array.from` turns holes into `undefined`, which is then rejected.
   if (Array.isArray(value)) return `[${Array.from(value, (element, i) => writeJson(`${at}[${i}]`, element))}]`
   const { toJSON } = Object(value)
   if (typeof toJSON === 'function') {
     const json: unknown = toJSON.call(value)
-    // An invalid date returns null.
+    // `toJSON` of an invalid date returns null.
     if (json === null) throw fault(at, `cannot be ${value}`)
     return writeJson(at, json)
   }
@@ -49,13 +52,10 @@ export function writeJson(at: string, value: unknown): string {
   throw fault(at, `cannot be ${typeof value === 'number' ? value : found}`)
 }
 
-/** Adds a parameter, as JSON; with `isPlain`, as plain text. */
+/** Adds a parameter. Its value is written as JSON, or with `isPlain` as plain text. */
 type Add = (name: string, value: unknown, isPlain?: boolean) => void
 
-/**
- * Writes a filter. A condition must never get lost, so an empty one throws, and so does a name with
- * brackets.
- */
+/** Writes a filter. Throws for an empty condition, and for a name with brackets, so that no condition gets lost. */
 function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean): void {
   for (const [name, condition] of namedIn(at, filter, mayBeEmpty)) {
     const inside = `${at}[${name}]`
@@ -84,8 +84,8 @@ function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [st
 }
 
 /**
- * Writes the parameters of a list as a query string (CONTRACT.md §3). Throws `TypeError` for values that it
- * cannot express.
+ * Writes the parameters of a list as a query string (CONTRACT.md §3). Throws `TypeError` for a value that a query
+ * string cannot express.
  */
 export function writeQuery(parameters: object): string {
   const pairs: string[] = []
@@ -104,10 +104,10 @@ export function writeQuery(parameters: object): string {
 }
 
 /**
- * The query string of a list, without `?`, for code that sends requests without this client: a filter, an order and a
- * page as `list` takes them, or under the names that the OpenAPI document gives the parameters (`'q[title][$eq]'`). A
- * condition never gets lost: `null` is written; `undefined` in a filter throws a `TypeError`, as do all values that
- * JSON would drop or change.
+ * Returns the query string of a list, without `?`, for code that sends requests without this client. It accepts the
+ * options of `list`, and conditions under the parameter names of the OpenAPI document (`'q[title][$eq]'`). No condition
+ * gets lost: `null` is written, and a `TypeError` is thrown for `undefined` in a filter, and for every value that JSON
+ * would drop or change.
  *
  * @example
  * ```ts

@@ -1,20 +1,23 @@
 import type { Document, FieldTypeName, JsonObject } from '../core/types.js'
 
-/** The same type, written out: `infer` makes the compiler show its properties instead of its origin. */
+/** The same type. Because of `infer`, the compiler shows its properties instead of the name of the type. */
 export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
 
-/** The string keys of an object, written out too. */
+/** The string keys of an object. The compiler shows them as a union, as with `Flat`. */
 type KeyOf<T> = [keyof T & string] extends [infer K extends string] ? K : never
 
-/** The names in a part of a configuration that is keyed by name, without `$comment`. */
+/** The keys of a part of a configuration, such as `collections` or `schema`, without `$comment`. */
 export type NameOf<S> = Exclude<keyof S, '$comment'>
 
 type Choice<D, V> = D extends { readonly enum: readonly (infer E)[] } ? E : V
 
-/** `T`, checked: it must list every type except those that contain other fields. */
+/**
+ * `T`. The compiler reports an error if `T` lacks a field type, except `array` and `object`, which contain other
+ * fields.
+ */
 type Total<T extends { readonly [type in Exclude<FieldTypeName, 'array' | 'object'>]: unknown }> = T
 
-/** A field's value in JSON by the type of the field, for types that read and write the same value. */
+/** The JSON value of a field with definition `D`, by field type. It is the same in reads and writes. */
 type Values<D> = Total<{
   readonly string: Choice<D, string>
   readonly hash: string
@@ -40,12 +43,12 @@ type ShownValue<D> = D extends { readonly type: 'array'; readonly items: infer I
     ? ShownFields<P>
     : ScalarValue<D>
 
-/** Whether every document has a field; a read rule may still hide it. */
+/** Whether every document has a value for the field, although a read rule may hide it. */
 type IsThere<D> = IsHash<D> extends true ? false : IsRequired<D> extends true ? true : HasDefault<D>
 
 /**
- * The fields of a schema as they are read: required fields and those with a default are always present, the others are
- * optional; hash fields are excluded.
+ * The fields of a schema in a document that is read. Fields that are required or have a default are always present,
+ * other fields are optional, and hash fields are missing.
  */
 type ShownFields<S> = Flat<
   { readonly [K in keyof S as IsThere<S[K]> extends true ? K : never]: ShownValue<S[K]> } & {
@@ -57,7 +60,7 @@ type ShownFields<S> = Flat<
 
 type Nullable<D> = D extends { readonly nullable: true } ? null : never
 
-/** The value of a scalar field in a body. JSON writes a `Date` as text. */
+/** The value of a scalar field in a request body. A timestamp may be a `Date`, because JSON writes it as a string. */
 type GivenScalar<D> = D extends { readonly type: 'timestamp' } ? string | Date : ScalarValue<D>
 
 type GivenValue<D> = D extends { readonly type: 'array'; readonly items: infer I }
@@ -68,7 +71,10 @@ type GivenValue<D> = D extends { readonly type: 'array'; readonly items: infer I
 
 type MustBeGiven<D> = IsRequired<D> extends true ? (HasDefault<D> extends true ? false : true) : false
 
-/** The fields of a schema in the body of a new document; those in `Set` are optional: a rule's `set` fills them. */
+/**
+ * The fields of a schema in the body of a new document. Fields in `Set` are optional, because the `set` of a rule fills
+ * them.
+ */
 type GivenFields<S, Set> = Flat<
   {
     readonly [K in keyof S as MustBeGiven<S[K]> extends true ? Exclude<K, Set> : never]: GivenValue<S[K]>
@@ -83,12 +89,15 @@ type PatchValue<D> = D extends { readonly type: 'object'; readonly properties: i
   ? PatchFields<P>
   : GivenValue<D>
 
-/** The fields of a schema in a merge patch: all optional; `null` removes one that is not required. */
+/** The fields of a schema in a merge patch. All are optional; `null` removes a field that is not required. */
 type PatchFields<S> = Flat<{
   readonly [K in keyof S as K & NameOf<S>]?: PatchValue<S[K]> | (IsRequired<S[K]> extends true ? never : null)
 }>
 
-/** Every reference of a schema, or array of references, as a pair of its dotted path and its collection. */
+/**
+ * For each reference and array of references in a schema, a pair of its dotted path and the collection that it refers
+ * to.
+ */
 type ReferencePair<S, Prefix extends string = ''> = {
   [K in keyof S & string]: S[K] extends { readonly type: 'reference'; readonly collection: infer T }
     ? readonly [`${Prefix}${K}`, T]
@@ -102,25 +111,25 @@ type ReferencePair<S, Prefix extends string = ''> = {
         : never
 }[keyof S & string]
 
-/** The types of one collection: what `collection-service types` prints for each. */
+/** The types of one collection, in the form that `collection-service types` prints. */
 export interface CollectionTypes {
-  /** A document as it is read. */
+  /** A document in an answer. */
   readonly document: object
   /** The body of a new document. */
   readonly create: object
-  /** A merge patch. */
+  /** The body of an update, a merge patch. */
   readonly update: object
-  /** The paths of references, with the collections that they lead to. */
+  /** The collection that each reference refers to, by the path of the reference. */
   readonly references: object
-  /** For `users` only: how accounts are addressed. */
+  /** The names of the account fields; present only for `users`. */
   readonly account?: AccountTypes
 }
 
-/** The parts of `auth` that the types of account calls depend on. */
+/** The parts of the configuration's `auth` on which the types of the account calls depend. */
 export interface AccountTypes {
-  /** The name of the identifier. */
+  /** The name of the field that identifies an account. */
   readonly identifier: string
-  /** Whether an account is active only after its verification: then a registration does not sign in. */
+  /** Whether an account is active only after its verification. If so, a registration does not sign in. */
   readonly requireVerified: boolean
 }
 
@@ -132,7 +141,7 @@ export interface LooseCollection {
   readonly references: { readonly [path: string]: string }
 }
 
-/** Collections without known types. */
+/** Collections whose names and types are unknown. */
 export interface LooseCollections {
   readonly [name: string]: LooseCollection
 }
@@ -145,7 +154,8 @@ interface SystemFields {
 }
 
 /**
- * Whether a schema's types were widened, as in an import of a JSON file; they then do not describe a document.
+ * Whether the compiler has widened the literals of a schema to `string`, as it does for an imported JSON file. Such a
+ * schema does not tell the fields of a document.
  */
 type IsWide<S> = [NameOf<S>] extends [never]
   ? false
@@ -157,39 +167,42 @@ type IsWide<S> = [NameOf<S>] extends [never]
         : false
       : true
 
-/** The properties that a document may have beside those of its schema. */
+/** The properties that a document may have in addition to the fields of its schema. */
 type Undeclared<C> = C extends { readonly additionalProperties: true } ? JsonObject : unknown
 
-/** The names that the `set` of some rule fills on create. */
+/** The names of the fields that the `set` of at least one rule fills on create. */
 type SetName<C> = C extends { readonly permissions: infer P } ? SetNameOf<P[keyof P]> : never
 type SetNameOf<G> = G extends { readonly create: { readonly set: infer V } } ? KnownName<V> : never
-/** The known names of a value; none where the keys are any string. */
+/** The names of the properties of a type; `never` if its keys are any string. */
 type KnownName<V> = string extends keyof V ? never : NameOf<V>
 
-/** The field of `users` that only the service writes (CONTRACT.md §4, "Verification"). */
+/**
+ * The field of `users` that says whether an account is verified; only the service writes it (CONTRACT.md §4,
+ * "Verification").
+ */
 type VerifiedField<C> = C extends { readonly auth: { readonly verifiedField: infer F extends string } }
   ? string extends F
     ? never
     : F
   : never
 
-/** A schema without the fields that no body contains. */
+/** A schema without the fields in `Ours`, which only the service writes. */
 type GivenIn<S, Ours> = [Ours] extends [never] ? S : { readonly [K in keyof S as Exclude<K, Ours>]: S[K] }
 
-/** The configuration of a service whose hooks fill the fields `F`, by collection. */
+/** The type `C` of a configuration, extended by the fields `F` that hooks fill, by collection. */
 export type FilledBy<C, F> = keyof FilledIn<F> extends never ? C : C & { readonly '~fills': FilledIn<F> }
 
-/** The collections whose fields hooks fill; empty where the compiler has found none. */
+/** The part of `F` that is known: the collections for which the compiler has found the names of the filled fields. */
 type FilledIn<F> = {
   readonly [P in keyof F as unknown extends F[P] ? never : [F[P]] extends [never] ? never : P]: F[P]
 }
 
-/** The names of the fields of a collection that a hook fills. */
+/** The names of the fields that a hook of the collection `K` fills. */
 type FillOf<C, K> = C extends { readonly '~fills': infer F } ? (K extends keyof F ? F[K] : never) : never
 
 /**
- * The types of a collection; `Common`: references of all collections, `Ours`: the fields that no body contains, `Fill`:
- * the fields that a hook fills.
+ * The types of a collection. `Common` are the references that all collections have, `Ours` the fields that only the
+ * service writes, and `Fill` the fields that a hook fills.
  */
 type TypesOf<C, Common, Ours, Fill> = C extends { readonly schema: infer S }
   ? IsWide<S> extends true
@@ -202,12 +215,12 @@ type TypesOf<C, Common, Ours, Fill> = C extends { readonly schema: infer S }
       }
   : LooseCollection
 
-/** The names of the unique strings of a schema. */
+/** The names of the unique string fields of a schema. */
 type UniqueStringOf<S> = {
   [K in NameOf<S>]: S[K] extends { readonly type: 'string'; readonly unique: true } ? K : never
 }[NameOf<S>]
 
-/** The identifier of a configuration: the configured one, else the one unique string of `users`. */
+/** The name of the identifier field: the configured name, or else the only unique string field of `users`. */
 type IdentifierOf<C, S> = C extends { readonly auth: { readonly identifier: infer K extends string } }
   ? K
   : UniqueStringOf<S>
@@ -217,7 +230,7 @@ type HashOf<S> = {
   [K in NameOf<S>]: S[K] extends { readonly type: 'hash' } ? K : never
 }[NameOf<S>]
 
-/** The secret of a configuration: the configured one, else the one hash field of `users`. */
+/** The name of the secret field: the configured name, or else the only hash field of `users`. */
 type SecretOf<C, S> = C extends { readonly auth: { readonly secret: infer K extends string } } ? K : HashOf<S>
 
 /** The reference from `createdBy` to the accounts, if there are accounts (CONTRACT.md §2, "Expand"). */
@@ -257,13 +270,13 @@ type IsConfig<C> = C extends { readonly collections: infer N }
   : false
 
 /**
- * The types of all collections, by name: derived from the type of a configuration, or of a service, which also knows
- * which fields its hooks fill; or `C` itself where it is such a map, as `collection-service types` prints it. Otherwise
- * the collections have loose types.
+ * The types of all collections, by name. They are derived from the type of a configuration, or of a service, whose type
+ * also contains the fields that its hooks fill. If `C` is already a map of such types, as `collection-service types`
+ * prints it, the result is `C`. For any other type, the collections have loose types.
  */
 export type CollectionsOf<C> = TypedCollectionsOf<ConfigIn<C>>
 
-/** The configuration of a service, else the type itself. */
+/** The type of the configuration if `C` is the type of a service, or else `C` itself. */
 type ConfigIn<C> = '~config' extends keyof C ? Exclude<C['~config'], undefined> : C
 
 type TypedCollectionsOf<C> =
@@ -293,13 +306,13 @@ type PartOf<C, N, P extends keyof CollectionTypes> = N extends keyof Collections
   : never
 
 /**
- * A document as it is read: fields that are required or have a default are always present, the others are optional. The
- * type includes fields that a read rule hides from the caller.
+ * A document in an answer. Fields that are required or have a default are always present, other fields are optional.
+ * The type also contains fields that a read rule hides from the caller.
  */
 export type DocumentOf<C, N extends CollectionName<C>> = PartOf<C, N, 'document'>
 
-/** The body of a new document, without the system fields, which the service sets. */
+/** The body of a new document. It does not contain the system fields, because the service sets them. */
 export type CreateBodyOf<C, N extends CollectionName<C>> = PartOf<C, N, 'create'>
 
-/** A merge patch: only the fields that change; `null` removes one. */
+/** The body of an update, a merge patch. It contains only the fields that change; `null` removes a field. */
 export type UpdateBodyOf<C, N extends CollectionName<C>> = PartOf<C, N, 'update'>

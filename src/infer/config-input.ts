@@ -14,12 +14,12 @@ type CompositeType = 'array' | 'object' | 'reference'
 
 type DefinitionOf<T> = Extract<FieldDefinition, { readonly type: T }>
 
-/** The fields of `S`, with an optional `$comment`. */
+/** The fields of a schema like `S`, which may contain a `$comment`. */
 type Definitions<S, Target> = {
   readonly [K in keyof S]: K extends '$comment' ? string : Definition<S[K], Target>
 }
 
-/** A field definition like `D`; its references must lead to one of `Target`. */
+/** A field definition like `D`, whose references must refer to a collection in `Target`. */
 type Definition<D, Target> =
   | Exclude<FieldDefinition, { readonly type: CompositeType }>
   | (Omit<DefinitionOf<'array'>, 'items'> & {
@@ -34,7 +34,7 @@ type Names<Name> = Commented & { readonly pick?: readonly Name[]; readonly omit?
 
 type Rule<Name, Kept extends keyof RuleConfig> = boolean | (Pick<RuleConfig, Kept> & Names<Name>)
 
-/** A grant; its rules may name the fields `Name`. */
+/** A grant whose rules may contain the field names `Name`. */
 type Grant<Name> =
   | boolean
   | (Commented & {
@@ -72,7 +72,7 @@ type UserField<C> = CollectionsIn<C> extends { readonly users: infer U } ? NameI
 /** The keys of `auth` that name fields of `users`. */
 type AuthFieldName = 'identifier' | 'secret' | 'roleField'
 
-/** A configuration in which every name that refers to something exists in `C`. */
+/** A configuration like `C`, in which every name that refers to a field or a collection of `C` must exist there. */
 type ConsistentConfig<C> = Omit<Config, 'collections' | 'auth'> & {
   readonly collections: {
     readonly [K in keyof CollectionsIn<C>]: K extends '$comment'
@@ -84,7 +84,7 @@ type ConsistentConfig<C> = Omit<Config, 'collections' | 'auth'> & {
   } & { readonly verifiedField?: UserField<C> | null }
 }
 
-/** The types of all fields. */
+/** The `type` of every field of every collection, as a union. */
 type FieldTypesIn<N> = {
   [K in keyof N]: N[K] extends { readonly schema: infer S } ? TypeIn<S[keyof S]> : never
 }[keyof N]
@@ -92,7 +92,7 @@ type FieldTypesIn<N> = {
 type TypeIn<D> = D extends { readonly type: infer T } ? T : never
 
 /**
- * The type that a configuration of type `C` must have. It is `C` itself where its types were widened, as in an import
- * of a JSON file: only the service can then find its errors.
+ * The type that a configuration of type `C` must have. It is `C` itself if the compiler has widened its literals to
+ * `string`, as it does for an imported JSON file; then only the service can find errors.
  */
 export type ConfigInput<C> = string extends FieldTypesIn<CollectionsIn<C>> ? C : ConsistentConfig<C>

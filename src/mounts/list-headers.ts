@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 
 type Headers = { readonly [name: string]: string }
 
-/** The service's headers that are lists of names; each name counts once (RFC 9110 §12.5.5, Fetch). */
+/** Response headers of the service that are lists of names. A repeated name has no effect (RFC 9110 §12.5.5, Fetch). */
 const NAMES: ReadonlySet<string> = new Set([
   'vary',
   'access-control-expose-headers',
@@ -10,7 +10,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'access-control-allow-methods',
 ])
 
-/** The service's headers that are lists of longer entries (RFC 8288 §3, RFC 9110 §11.6.1). */
+/** Response headers of the service that are lists of longer entries (RFC 8288 §3, RFC 9110 §11.6.1). */
 const ENTRIES: ReadonlySet<string> = new Set(['link', 'www-authenticate'])
 
 /**
@@ -32,7 +32,8 @@ const STORING: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Appends the service's list headers to those that the host has set. Other headers replace the host's.
+ * Returns the headers to send. List headers of the service are appended to those that the host has already set, its
+ * `Cache-Control` is joined with the host's, and its other headers replace those of the host.
  */
 export function addToLists(response: ServerResponse, headers: Headers): Headers {
   const added = Object.entries(headers).map(([name, ours]): [string, string] => {
@@ -44,12 +45,13 @@ export function addToLists(response: ServerResponse, headers: Headers): Headers 
   return Object.fromEntries(added)
 }
 
-/** A directive: a name, optionally with a value, in which commas are in quotes. */
+/** A directive of `Cache-Control`: a name, optionally with a value. A value in quotes may contain commas. */
 const DIRECTIVE = /([^\s,;="]+)(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s,;"]*))?/g
 
 /**
- * The service's directives, and those of the host on other matters, such as `no-transform` and extensions: not every
- * cache understands `no-store` beside `public`.
+ * Joins the `Cache-Control` directives of the service with those of the host that do not control storing, such as
+ * `no-transform` and extensions. Storing directives of the host are dropped, because not every cache understands a
+ * contradiction such as `public` with `no-store`.
  */
 function joinDirectives(theirs: readonly string[], ours: string): string {
   const kept = Array.from(theirs.join(', ').matchAll(DIRECTIVE)).filter(
@@ -58,7 +60,7 @@ function joinDirectives(theirs: readonly string[], ours: string): string {
   return [...new Set([...ours.split(', '), ...kept.map(([directive]) => directive)])].join(', ')
 }
 
-/** Each name once, as first spelled. */
+/** Joins lists of names. Each name occurs once, in its first spelling. */
 function joinNames(lists: readonly string[]): string {
   const known = new Map<string, string>()
   for (const name of lists.flatMap((list) => list.split(',')).map((name) => name.trim()))

@@ -4,27 +4,27 @@ import type { IncomingRequest } from '../core/http/answer.js'
 import { createBodyBytes, tooLarge, tooSlow } from '../core/http/body-bytes.js'
 import type { MaybePromise } from '../core/types.js'
 
-/** A request of Node whose body a parser may have read already. */
+/** A request of Node whose body a framework or parser may already have read. */
 export type ParsedRequest = IncomingMessage & {
-  /** The parsed body. */
+  /** The parsed body, which a framework or parser has set. */
   readonly body?: unknown
-  /** Set by body-parser, before its second release, after it has parsed. */
+  /** Whether the body was parsed. Set by body-parser before version 2. */
   readonly _body?: boolean
 }
 
-/** The bytes of a body that a parser has read; `undefined` where the stream is still unread. */
+/** Returns the bytes of a body that a parser has read; `undefined` if the stream is still unread. */
 function readParsedBody(request: ParsedRequest): Uint8Array | undefined {
-  // Some parsers set an empty body on requests that they do not handle, and leave the stream unread.
+  // Some parsers set an empty body on requests that they do not parse, and leave the stream unread.
   if (request._body !== true && request.readableEnded === false) return undefined
   const body = readBody(request)
   if (body === undefined) return undefined
   if (body instanceof Uint8Array) return body
-  // Parsers turn an empty body into an empty object.
+  // Parsers return an empty object for an empty body.
   if (request.headers['content-length'] === '0') return NOTHING
   return Buffer.from(typeof body === 'string' && isSentText(request, body) ? body : stringify(body))
 }
 
-/** The parsed body. Some hosts parse it on access, and throw where it is not JSON. */
+/** Returns the parsed body. Some hosts parse it when `body` is accessed, which throws if it is not JSON. */
 function readBody(request: ParsedRequest): unknown {
   try {
     return request.body
@@ -41,24 +41,29 @@ const NOTHING = new Uint8Array()
 const JSON_TYPE = /^application\/(?:json|[^;]{1,100}\+json) *(?:;|$)/i
 
 /**
- * Whether a string is the text that was sent, and not the value of a JSON string. Parsers do not mark their result, so
- * this depends on the parsers that can have read it:
+ * Whether a string `body` is the text that was sent, and not the value of a JSON string. Parsers do not say which of
+ * the two they return, so this depends on the parsers that may have read it:
  * - a mocked request has no stream that could have been parsed: its string is the text that its author would send;
- * - bodies that were not sent as JSON are left as text, by `express.text()` and by Next;
- * - of those sent as JSON, `express.json({ strict: false })`, Next and Fastify leave the value, which is at
- *   least two quotes shorter than its JSON; `express.text({ type: '*\/*' })` leaves the text, whose length is
- *   `Content-Length`.
+ * - for a body with another type than JSON, `express.text()` and Next return the text;
+ * - for a JSON body, `express.json({ strict: false })`, Next and Fastify return the value, which is at least two quotes
+ *   shorter than its JSON. `express.text({ type: '*\/*' })` returns the text, whose length is `Content-Length`.
  */
 function isSentText({ headers, readableEnded }: ParsedRequest, body: string): boolean {
   if (readableEnded === undefined || !JSON_TYPE.test(headers['content-type'] ?? '')) return true
   return Number(headers['content-length'] ?? Number.NaN) === Buffer.byteLength(body)
 }
 
-/** Whether a value keeps its contents elsewhere than in its properties, as a form or a map does. */
+/**
+ * Whether a value keeps its contents elsewhere than in properties, as a form or a map does, so that its JSON would be
+ * empty.
+ */
 const isCollection = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Symbol.iterator in value
 
-/** The text of a parsed body: an infinite number becomes one that is out of range again. */
+/**
+ * Writes a parsed body as JSON again. An infinite number is written as `1e999`, which is out of range, as the sent
+ * number was.
+ */
 function stringify(body: unknown): string {
   let mark = ''
   const tell = (_: string, value: unknown): unknown => {
@@ -75,10 +80,13 @@ function stringify(body: unknown): string {
   }
 }
 
-/** The deadline for a body. */
+/** The deadline for reading a body. */
 export type Time = Parameters<IncomingRequest['readBody']>[1]
 
-/** Reads the bytes of a request's body, as its framework has read them, or from the stream. Throws `body_too_large`. */
+/**
+ * Returns the bytes of a request's body: those that a framework has already read, or else those of the stream. Throws
+ * `body_too_large`.
+ */
 export function readMessageBody(request: ParsedRequest, limit: number, time: Time): MaybePromise<Uint8Array> {
   const parsed = readParsedBody(request)
   if (parsed) {
@@ -94,16 +102,16 @@ export function readMessageBody(request: ParsedRequest, limit: number, time: Tim
   return readWhole(request, length) ?? collectMessage(request, limit, time)
 }
 
-/** A body that has arrived; `null` where a part of it has not. */
+/** Returns a body that has arrived completely; `null` if a part of it is missing. */
 function readWhole(request: IncomingMessage, length: number): Uint8Array | null {
   if (length === 0 || request.readableFlowing || request.readableLength !== length) return null
   const whole = toBytes(request, request.read())
-  // Without this, the request would never end.
+  // Without `resume`, the request would never emit `end`.
   request.resume()
   return whole
 }
 
-/** A chunk of a stream as bytes; it is text where other code has called `setEncoding`. */
+/** Returns a chunk of a stream as bytes. The chunk is a string if other code has called `setEncoding`. */
 const toBytes = (request: IncomingMessage, given: Uint8Array | string): Uint8Array =>
   typeof given === 'string' ? Buffer.from(given, request.readableEncoding ?? 'utf8') : given
 
@@ -118,7 +126,7 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
     }
     const refuse = (): ServiceError => tooLarge(limit)
     const onBroken = (): void => end(tooSlow)
-    // The listeners need not be removed: they are collected with the request.
+    // The listeners need not be removed, because they are garbage-collected with the request.
     request
       .on('data', (given: Uint8Array | string) => {
         if (isOver) return
@@ -133,7 +141,7 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
       })
       .on('error', onBroken)
       .on('close', onBroken)
-      // The mount, or other code before it, may have paused it.
+      // The mount, or other code before it, may have paused the request.
       .resume()
     time.onOver(onBroken)
     if (request.destroyed) onBroken()

@@ -18,18 +18,18 @@ import type { Handler, MaybePromise } from '../core/types.js'
 import { addToLists } from './list-headers.js'
 import { type ParsedRequest, readMessageBody, type Time } from './message-body.js'
 
-/** Texts or bytes, in order. */
+/** The pieces of a body in their order, as strings or bytes. */
 type BodyPieces = (Iterable<string | Bytes> | AsyncIterable<string | Bytes>) & Pick<TextStream, 'isEndless'>
 
 /**
- * Writes texts or bytes as fast as their client takes them, in small pieces, which show whether the client
- * still reads. Returns false where the client has disconnected, or stops reading a finite body for too long: the
- * connection is then broken.
+ * Writes a body as fast as the client reads it. It writes small pieces, so that it notices when the client stops
+ * reading. Returns false, and breaks the connection, if the client disconnects, or stops reading a finite body for too
+ * long.
  */
 async function sendPieces(response: ServerResponse, parts: BodyPieces): Promise<boolean> {
   for await (const part of parts) {
     for (const piece of typeof part === 'string' ? piecesOf(part) : bytesOf(part)) {
-      // Data that the system has taken at once needs no wait.
+      // There is nothing to wait for if the operating system has already accepted the data.
       if (response.write(piece) === false && leftIn(response) !== 0 && !(await isTaken(response, parts)))
         return false
     }
@@ -44,8 +44,8 @@ function* bytesOf(bytes: Bytes): Generator<Bytes, void, undefined> {
 }
 
 /**
- * Waits until a client has taken the written data; false where it has disconnected, or stops reading for too
- * long. An endless stream bounds its own backlog.
+ * Waits until the client has read the written data. Resolves to false if it disconnects, or stops reading for too long.
+ * An endless stream has no such timeout, because it limits its own backlog.
  */
 function isTaken(response: ServerResponse, parts: BodyPieces): Promise<boolean> {
   return new Promise((resolve) => {
@@ -70,14 +70,20 @@ function isTaken(response: ServerResponse, parts: BodyPieces): Promise<boolean> 
   })
 }
 
-/** The bytes that the client has not taken yet; some frameworks' responses have no socket. */
+/** The bytes that are still buffered for the client. The responses of some frameworks have no socket. */
 const leftIn = ({ writableLength, socket }: ServerResponse): number =>
   writableLength + (socket?.writableLength ?? 0)
 
-/** Headers of which Node keeps the first value and drops the others, where a fetch edge joins them. */
+/**
+ * Headers for which Node keeps only the first of several values. The Fetch API joins the values, so this mount does
+ * too.
+ */
 const KEPT_ONCE: readonly string[] = ['authorization', 'content-type']
 
-/** The values of a header. A value that a framework has set replaces the one that was sent. */
+/**
+ * Returns the value of a header, or all values that were sent. A value that a framework has set replaces those that
+ * were sent.
+ */
 function readHeader({ headers, rawHeaders }: IncomingMessage, name: string): string | string[] | undefined {
   const value = headers[name]
   if (value === undefined || !rawHeaders || !KEPT_ONCE.includes(name)) return value
@@ -92,23 +98,23 @@ const isNamed = (sent: string | undefined, name: string): boolean =>
   sent?.length === name.length && sent.toLowerCase() === name
 
 /**
- * Whether a response is sent before the whole body was read: the connection cannot be used again. In HTTP/2 a request
- * has a stream of its own, and no such header.
+ * Whether a response is sent although the request body is not read completely. Its connection cannot be used again. In
+ * HTTP/2 this does not matter, because each request has a stream of its own and there is no `Connection` header.
  */
 const leavesBodyUnread = (request: IncomingMessage): boolean =>
   request.readableEnded === false && request.httpVersionMajor !== 2 && hasBody(request)
 
-/** Whether a request was sent with a body; some frameworks' requests have no headers. */
+/** Whether a request was sent with a body. The requests of some frameworks have no headers. */
 const hasBody = ({ headers }: Partial<IncomingMessage>): boolean =>
   headers?.['transfer-encoding'] !== undefined || Number(headers?.['content-length'] ?? 0) > 0
 
-/** How long an unread body is drained, in milliseconds. */
+/** The longest time for which an unread body is read and discarded, in milliseconds. */
 const LONGEST = 2000
 
 /**
- * Sends a response, and ends it after draining the rest of the request, within limits of time and size. A connection
- * that is closed while data comes in loses what has been sent (RFC 9112 §9.6): the client would not receive the error
- * response.
+ * Writes a response, but ends it only after reading and discarding the rest of the request, within limits of time and
+ * size. If the connection were closed while data still arrives, the client could lose the response that was sent (RFC
+ * 9112 §9.6).
  */
 function endBehind(response: ServerResponse, body: string | Bytes | null): void {
   const { req: request } = response
@@ -133,14 +139,17 @@ function endBehind(response: ServerResponse, body: string | Bytes | null): void 
 
 export { createWorkerHasher, type WorkerHasherOptions } from './worker-hasher.js'
 
-/** The properties that frameworks add to Node's request. */
+/** A request of Node with the properties that frameworks add. */
 type FrameworkRequest = ParsedRequest & {
-  /** Express: the target before mount paths were cut off, and the part that was cut off. */
+  /** Express: the original request target, before mount paths were removed. `baseUrl` is the removed part. */
   readonly originalUrl?: string
   readonly baseUrl?: string
 }
 
-/** A listener of node:http, a middleware of Express and Connect, a handler of Next's pages. Never rejects. */
+/**
+ * A request listener for node:http, a middleware for Express and Connect, or a handler for API routes of Next's pages
+ * router. Its promise never rejects.
+ */
 export type NodeHandler = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -148,8 +157,9 @@ export type NodeHandler = (
 ) => Promise<void>
 
 /**
- * Serves a handler's requests from Node's own objects, without building web-standard ones. The path comes
- * from the request target, never from a `Host` header. A body that the framework has parsed is used as it is.
+ * Creates a request listener for Node from a handler. It uses Node's own request and response, without creating
+ * web-standard ones. The path comes from the request target, never from the `Host` header. A body that the framework
+ * has already parsed is used as it is.
  *
  * @example
  * ```ts
@@ -159,19 +169,20 @@ export type NodeHandler = (
 export function toNodeHandler(handler: Handler): NodeHandler {
   const respond = (handler as Handler & Partial<PlainEdge>)[RESPOND]
   if (!respond) throw new TypeError('toNodeHandler takes a handler made by createCollectionService')
-  // The client must get a response even if a framework has changed its objects.
+  // Used if a framework has changed its objects so that the response cannot be sent: the client must get a response.
   const giveUp = (response: ServerResponse): void => {
     response.statusCode = 500
     response.end()
   }
   return async (request, response) => {
-    // Without a listener, a broken connection would end the process.
+    // Without an `error` listener, a broken connection would end the process.
     response.on('error', ignore)
     try {
       if (request.headers?.['content-length'] !== undefined && request.readableFlowing === null) {
-        // Without the pause, another listener could start the stream before this one reads it.
+        // Without this pause, another listener could start the stream before the service reads it.
         request.pause()
-        // One turn later the body from the packet of the head has arrived: a complete body needs no wait, and no timer.
+        // After one turn of the microtask queue, a body in the same packet as the headers has arrived. A complete body
+        // needs no wait and no timer.
         await undefined
       }
       const incoming = new NodeRequest(request, response)
@@ -187,14 +198,16 @@ export function toNodeHandler(handler: Handler): NodeHandler {
 
 const ignore = (): void => {}
 
-/** A request of Node in plain data. A class, so that a request does not create a function for each of its methods. */
+/**
+ * A request of Node, as the core reads it. It is a class so that not every request creates a function for each method.
+ */
 class NodeRequest implements IncomingRequest {
   readonly #request: FrameworkRequest
   readonly #response: ServerResponse
   readonly method: string
   readonly target: string
   readonly mountPath: string
-  /** Whether the whole body had arrived when it was read. */
+  /** Whether the whole body had already arrived when the service read it. */
   isWhole = false
   #body: 'unread' | 'arriving' | 'whole' = 'unread'
 
@@ -235,7 +248,7 @@ class NodeRequest implements IncomingRequest {
       if (!response.writableFinished) tell()
     }
     response.on('close', onClose)
-    // A connection that is already closed emits no further event.
+    // A connection that is already closed emits no more events.
     if (response.destroyed) tell()
     return () => response.removeListener('close', onClose)
   }
@@ -252,18 +265,21 @@ class NodeRequest implements IncomingRequest {
   }
 }
 
-/** The mount path that a framework has cut off from the target, which it does only where it changes `url`. */
+/**
+ * Returns the mount path that a framework has removed from the request target. A framework removes it only if it
+ * changes `url`.
+ */
 function readMountPath({ url = '', originalUrl, baseUrl }: FrameworkRequest): string {
   if (originalUrl === undefined || originalUrl === url) return ''
   if (baseUrl !== undefined) return baseUrl
-  // Unlike Express, Connect does not keep the part that it has cut off, and leaves a presumed host before the rest;
-  // where nothing was left, it inserts a slash.
+  // Unlike Express, Connect does not keep the part that it removes. It leaves a presumed host before the rest, and
+  // inserts a slash if nothing is left.
   const [whole, rest] = [toOriginForm(originalUrl), url.replace(HOST, '')]
   const left = whole.endsWith(rest) ? rest : rest.replace(/^\/(?=\?|$)/, '')
   return whole.endsWith(left) ? whole.slice(0, whole.length - left.length).replace(/\/$/, '') : ''
 }
 
-/** In `GET http://host/path`, the path comes after the host. */
+/** Removes scheme and host from an absolute target such as `http://host/path`. */
 function toOriginForm(target: string): string {
   if (target.startsWith('/')) return target
   return HOST.test(target) ? target.replace(HOST, '') || '/' : ''
@@ -276,8 +292,8 @@ function toWebRequest(request: IncomingMessage, target: string): Request {
   for (const name of Object.keys(request.headers)) {
     for (const value of [readHeader(request, name) ?? []].flat()) headers.append(name, value)
   }
-  // The service reads the body; the rest identifies the caller. `fetch` forbids some methods that Node
-  // accepts.
+  // This request has no body, because the service reads the body itself; `authenticate` needs only the rest. `fetch`
+  // forbids some methods that Node accepts.
   const method = /^(?:connect|trace|track)$/i.test(request.method ?? '') ? 'GET' : (request.method ?? 'GET')
   const made = new Request(`http://localhost${target}`, { method, headers })
   originals.set(made, request)
@@ -287,8 +303,9 @@ function toWebRequest(request: IncomingMessage, target: string): Request {
 const originals = new WeakMap<Request, IncomingMessage>()
 
 /**
- * Node's own request for the one that `authenticate` and `clientAddress` get under `toNodeHandler`, with
- * properties that frameworks have added, like `user` or `session`. `undefined` under any other edge.
+ * Returns Node's own request for the web-standard request that `authenticate` and `clientAddress` receive under
+ * `toNodeHandler`. It has the properties that frameworks add, such as `user` or `session`. Returns `undefined` if the
+ * service does not run under `toNodeHandler`.
  *
  * @example
  * ```ts
@@ -308,7 +325,7 @@ function send(
     if (isStream(body)) body.cancel()
     return
   }
-  // Adding properties to the result of a spread costs ten times as much.
+  // Adding properties to an object that was created by a spread costs ten times as much.
   const all: OutgoingHttpHeaders = Object.assign(
     {},
     response.getHeaderNames().length > 0 ? addToLists(response, headers) : headers,
@@ -320,17 +337,19 @@ function send(
   response.writeHead(status, all)
   if (isEarly && !isStream(body)) endBehind(response, isHead ? null : body)
   else if (body === null || isHead) response.end()
-  // A short text is sent with the headers, in one packet.
+  // `end` sends a short body in the same packet as the headers.
   else if (!isStream(body) && body.length <= bounds.sentCharacters) response.end(body)
   else void sendBody(response, body)
 }
 
 /**
- * Writes a body in pieces. If a stream fails, the connection is broken: half an array is not an array.
+ * Writes a body in pieces. If a stream fails, the connection is broken, so that the client does not take the incomplete
+ * body for a complete one.
  */
 async function sendBody(response: ServerResponse, body: Text): Promise<void> {
   const stream = isStream(body) ? body : undefined
-  // The client learns that the stream has begun, even if its first piece comes late or never.
+  // The headers are sent first, so that the client sees that the stream has begun, even if its first piece comes late
+  // or never.
   if (stream) (response as Partial<ServerResponse>).flushHeaders?.()
   try {
     const isSent = await sendPieces(response, isStream(body) ? body : [body])

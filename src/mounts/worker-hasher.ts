@@ -7,9 +7,9 @@ import type { Hasher } from '../core/types/host.js'
 
 /** The options of `createWorkerHasher`. */
 export interface WorkerHasherOptions {
-  /** bcrypt's cost, 10 to 15; this hasher ignores `auth.cost`, so use the same value. Default 12. */
+  /** The cost of bcrypt, 10 to 15. This hasher does not read `auth.cost`, so use the same value here. Default 12. */
   readonly cost?: number
-  /** Threads, 1 to 64. Default 2. */
+  /** The number of threads, 1 to 64. Default 2. */
   readonly threads?: number
 }
 
@@ -21,9 +21,8 @@ const MAX_THREADS = 64
 const OPTIONS = { cost: wholeNumber(MIN_COST, MAX_COST), threads: wholeNumber(1, MAX_THREADS) }
 
 /**
- * Creates a hasher that runs bcrypt in threads of its own, so that it does not block the event loop. The threads start
- * when
- * first needed, do not keep the process alive, and are replaced when they crash. `hash` and `verify` reject
+ * Creates a hasher that runs bcrypt in worker threads, so that it does not block the event loop. The threads start when
+ * they are first needed, do not keep the process alive, and are replaced when they crash. `hash` and `verify` reject
  * with `overloaded` when more than 128 secrets wait. Throws `ConfigError`.
  *
  * @example

@@ -4,10 +4,10 @@ import { isServiceError } from '../../core/errors.js'
 import type { StorageAdapter } from '../../index.js'
 import type { StorageArguments } from './arguments/arguments.js'
 
-/** A storage that cannot be opened; the message says why. */
+/** The error for a storage that cannot be opened or read. Its message says why. */
 export class StorageError extends Error {}
 
-/** Creates the storage that a command line names. Opening it rejects with `StorageError`. */
+/** Creates the adapter of the storage that a command line names. Its `open` rejects with `StorageError`. */
 export function createStorage(storage: StorageArguments): StorageAdapter {
   const adapter = createAdapter(storage)
   return {
@@ -37,11 +37,11 @@ function createAdapter(storage: StorageArguments): StorageAdapter {
   }
 }
 
-/** A storage in words, without the URL of a database, which may contain a password. */
+/** The name of a storage in messages. For a database it is not the URL, which may contain a password. */
 export const nameStorage = (storage: StorageArguments): string =>
   storage.kind === 'file' ? storage.file : 'the database'
 
-/** An error with its causes: an operator needs more details than a client of the service. */
+/** Describes an error with all its causes, because an operator needs more details than a client of the service. */
 export function describeCause(thrown: unknown): string {
   const chain: string[] = []
   for (let one = isServiceError(thrown) ? (thrown.cause ?? thrown) : thrown; one !== undefined; ) {
@@ -51,7 +51,10 @@ export function describeCause(thrown: unknown): string {
   return chain.join(': ')
 }
 
-/** The error of several failed connection attempts has a code but no message. */
+/**
+ * The message of an error, or else its code: the error for several failed connection attempts has a code but no
+ * message.
+ */
 const nameError = (thrown: unknown): string =>
   thrown instanceof Error
     ? thrown.message || ((thrown as NodeJS.ErrnoException).code ?? thrown.name)

@@ -6,7 +6,7 @@ import type { StorageArguments } from './arguments/arguments.js'
 import { describeCause, nameStorage, StorageError } from './create-storage.js'
 import { FileError } from './read-json-file.js'
 
-/** Rejects a file that does not exist: opening a storage would create it, with the misspelt name. */
+/** Throws `FileError` if the file of a storage does not exist. A misspelt name would otherwise create a new file. */
 export async function refuseNewFile(storage: StorageArguments): Promise<void> {
   if (storage.kind !== 'file') return
   await access(storage.file).catch(() => {
@@ -14,7 +14,9 @@ export async function refuseNewFile(storage: StorageArguments): Promise<void> {
   })
 }
 
-/** Reads from a storage and changes nothing. Throws `FileError` and `StorageError`. */
+/**
+ * Opens a storage, reads from it with `work`, and closes it. It changes nothing. Throws `FileError` and `StorageError`.
+ */
 export async function readExisting<T>(
   storage: StorageArguments,
   work: (documents: ExistingDocuments) => Promise<T>,

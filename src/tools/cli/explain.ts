@@ -4,10 +4,13 @@ import { ListenError } from './listen.js'
 import { FileError } from './read-json-file.js'
 import { SeedError } from './start-service.js'
 
-/** Errors whose message tells a user enough. */
+/** Errors whose message is enough for a user, without a stack trace. */
 const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError]
 
-/** Explains an error in words where the user can correct it, and prints any other in full. */
+/**
+ * Returns the text to print for an error: only the message if the user can correct the error, otherwise with the stack
+ * trace.
+ */
 export function explain(thrown: unknown): string {
   if (thrown instanceof Error && SPEAKING.some((kind) => thrown instanceof kind)) return thrown.message
   if (isServiceError(thrown)) {

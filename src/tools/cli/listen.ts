@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { NodeHandler } from '../../mounts/node.js'
 
-/** An address on which the command cannot listen; the message says why, and what to do. */
+/** The error for an address on which the command cannot listen. Its message says why, and what to do. */
 export class ListenError extends Error {}
 
 /** The address to listen on. */
@@ -12,15 +12,18 @@ export interface ListenAddress {
   readonly host: string
 }
 
-/** A server that listens. */
+/** A server that listens for requests. */
 export interface Listening {
-  /** Its URL on this machine. */
+  /** The URL of the server on this machine. */
   readonly origin: string
-  /** Accepts no new requests, waits for those in flight, and then calls `close`, which ends endless streams. */
+  /** Accepts no new requests, waits for the running ones, and then calls `close`, which ends endless streams. */
   stop(close: () => Promise<void>): Promise<void>
 }
 
-/** Listens, and prints a line for every request. Rejects with `ListenError`. */
+/**
+ * Listens on an address, answers requests with `answer`, and prints a line for each request. Rejects with
+ * `ListenError`.
+ */
 export async function listen(
   place: ListenAddress,
   answer: NodeHandler,
@@ -32,7 +35,7 @@ export async function listen(
     open.add(response)
     response.on('close', () => {
       open.delete(response)
-      // Without the query, which may be private.
+      // The query is not printed, because it may be private.
       const [path] = (request.url ?? '').split('?')
       const status = response.writableFinished ? response.statusCode : 'gone'
       print(`${request.method} ${path} ${status} ${Math.round(performance.now() - start)} ms`)
@@ -47,7 +50,7 @@ export async function listen(
   return { origin: `http://${nameHost(place.host)}:${port}`, stop: (close) => stop(server, open, close) }
 }
 
-/** Addresses that mean all addresses of a machine. */
+/** Hosts that mean all addresses of this machine. */
 export const EVERYWHERE: readonly string[] = ['0.0.0.0', '::']
 
 function nameHost(host: string): string {
@@ -68,7 +71,7 @@ function explainListening({ port, host }: ListenAddress, cause: NodeJS.ErrnoExce
   return new ListenError(reason, { cause })
 }
 
-/** The milliseconds between two checks whether only endless answers are left. */
+/** The milliseconds between two checks whether all answers except endless streams are complete. */
 const PAUSE = 50
 
 async function stop(
@@ -76,18 +79,21 @@ async function stop(
   open: ReadonlySet<ServerResponse>,
   close: () => Promise<void>,
 ): Promise<void> {
-  // Otherwise a client that keeps its connection would keep the process alive.
+  // Without this header, a client that keeps its connection open would keep the process alive.
   for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
   server.closeIdleConnections()
   const closed = new Promise((resolve) => server.close(resolve))
   while ([...open].some((response) => !isEndless(response))) await setTimeout(PAUSE)
   await close()
-  // Connections whose streams have just ended.
+  // Closes the connections whose streams `close` has just ended.
   server.closeIdleConnections()
   await closed
 }
 
-/** Whether it is a stream of changes, in any spelling of its path. A rejected stream ends by itself. */
+/**
+ * Whether a response is a stream of changes, judged by the path of its request in any encoding. A rejected request for
+ * a stream ends by itself.
+ */
 function isEndless({ req }: ServerResponse): boolean {
   const [path = ''] = (req.url ?? '').split('?')
   const last = path.split('/').findLast((part) => part !== '')

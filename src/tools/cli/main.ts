@@ -7,16 +7,19 @@ import { init } from './commands/init.js'
 import type { OnStart } from './commands/serve.js'
 import { createTerminal, type Outputs, type Terminal } from './terminal.js'
 
-/** The parts of its process that the command uses. */
+/** The parts of the process that the command uses. */
 export interface CommandIo extends Outputs {
   readonly env: { readonly PORT?: string | undefined }
-  /** The version of the package. */
+  /** The version of this package. */
   readonly version: string
-  /** Called with the function that stops a service; signals that end the process call it. */
+  /** Called with the function that stops the service, which the caller calls when a signal ends the process. */
   readonly onStop: OnStart
 }
 
-/** Each command imports the service only if it needs it, so help and usage errors are fast. */
+/**
+ * Runs a parsed command line. Each command imports the service only if it needs it, so that help and usage errors are
+ * fast.
+ */
 async function run(args: Arguments, terminal: Terminal, { version, onStop }: CommandIo): Promise<unknown> {
   const { print } = terminal
   switch (args.word) {
@@ -57,8 +60,8 @@ async function serveSeveral(args: ServeArguments, terminal: Terminal, onStop: On
 }
 
 /**
- * Runs a command line. Resolves with its exit code; a serving command resolves as soon as it serves. It uses nothing of
- * the process but `io`, the working directory, the console, and the warnings of the runtime.
+ * Runs a command line and resolves with its exit code. A command that serves resolves as soon as it serves. Apart from
+ * `io`, this uses only the working directory, the console and the warnings of the runtime.
  */
 export async function main(args: readonly string[], io: CommandIo): Promise<number> {
   const terminal = createTerminal(io)

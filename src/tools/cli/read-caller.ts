@@ -4,8 +4,8 @@ import { UsageError } from './arguments/usage-error.js'
 import { findFault, readTextFile } from './read-json-file.js'
 
 /**
- * Reads the caller of a command line: `anonymous`, or a JSON object, inline or in a file, with the `_id` (or `id`) and
- * perhaps `roles` and other fields. Throws `UsageError` and `FileError`.
+ * Reads the value of `--caller`: `anonymous`, or a JSON object, inline or in a file. The object has an `_id` (or `id`),
+ * and may have `roles` and other fields. Throws `UsageError` and `FileError`.
  */
 export async function readCaller(named: string): Promise<Caller | null> {
   if (named === 'anonymous') return null
@@ -14,7 +14,7 @@ export async function readCaller(named: string): Promise<Caller | null> {
   try {
     value = JSON.parse(text)
   } catch {
-    // The message below covers it.
+    // The value stays `undefined`, and the check below throws.
   }
   if (!isObject(value)) throw new UsageError(FORMS)
   const fault = findFault(text)

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { findTextFault } from '../../core/json/json-text.js'
 
-/** A file that cannot be used; the message says which and why. */
+/** The error for a file that cannot be used. Its message names the file and the reason. */
 export class FileError extends Error {}
 
-/** Reads a file of JSON. Throws `FileError`, as `parseJson` does. */
+/** Reads and parses a JSON file. Throws `FileError`, as `parseJson` does. */
 export async function readJsonFile(path: string): Promise<unknown> {
   return parseJson(path, (await readTextFile(path)).replace(/^\ufeff/, ''))
 }
 
 /**
- * Parses the text of a file, or of a part of it that `path` names. Throws `FileError`, also for a key that occurs twice
- * in one object, because its first value would be lost.
+ * Parses JSON text. `path` names the file, or the part of it, in errors. Throws `FileError`, also for a key that occurs
+ * twice in one object, because its first value would be lost.
  */
 export function parseJson(path: string, text: string): unknown {
   let value: unknown
@@ -26,7 +26,7 @@ export function parseJson(path: string, text: string): unknown {
   return value
 }
 
-/** Reads a file of text. Throws `FileError`. */
+/** Reads a text file. Throws `FileError`. */
 export async function readTextFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
@@ -36,7 +36,10 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
-/** The first error of a JSON text, with its place: of syntax, or a repeated key. */
+/**
+ * Returns the first error in a JSON text with its position: a syntax error or a repeated key. `undefined` if there is
+ * none.
+ */
 export function findFault(text: string): string | undefined {
   const fault = findTextFault(text)
   if (fault?.line === undefined) return fault?.message

@@ -10,22 +10,22 @@ import type { ServeArguments } from './arguments/arguments.js'
 import { createStorage, nameStorage } from './create-storage.js'
 import { readJsonFile } from './read-json-file.js'
 
-/** A seed that cannot be stored; the message lists the errors of its documents. */
+/** The error for a seed that cannot be stored. Its message lists the validation errors of the documents. */
 export class SeedError extends Error {}
 
 /** A service whose storage is open. */
 export interface Started {
   readonly handler: Handler
   readonly plan: ServicePlan
-  /** The source of the plan. */
+  /** The configuration from which the plan was compiled. */
   readonly config: unknown
-  /** A description of the place of its documents. */
+  /** Says where the documents are stored; the end of a sentence. */
   readonly place: string
 }
 
-/** Parts that outlast a service when it restarts. */
+/** Parts that the service keeps when it restarts. */
 export interface ReusedParts {
-  /** Creates the hasher of a bcrypt cost. */
+  /** Returns the hasher for a cost of bcrypt. */
   readonly createHasher: (cost: number) => Hasher
   readonly deliver: Deliver | undefined
 }
@@ -51,7 +51,7 @@ export async function startService(
     await handler.ready().catch(explainSeed)
     return { handler, plan, config, place: describe() }
   } catch (thrown) {
-    // Open connections would keep the process alive.
+    // The storage is closed, because open connections would keep the process alive.
     await handler.close().catch(() => {})
     throw thrown
   }
@@ -59,10 +59,10 @@ export async function startService(
 
 type SeedDocuments = NonNullable<StorageAdapter['seed']>
 
-/** A storage, and its description once it is open. */
+/** A storage, and the function that describes it. */
 interface Prepared {
   readonly adapter: StorageAdapter
-  /** Called once, before the first request. */
+  /** Returns `place` of `Started`. Called once, after the storage was opened and before the first request. */
   describe(): string
 }
 
@@ -86,7 +86,10 @@ function prepareStorage({ storage, seed }: ServeArguments, documents: SeedDocume
   }
 }
 
-/** Validation errors of a seed belong to its file; a failure of the storage does not. Throws `SeedError`. */
+/**
+ * Throws a `SeedError` for the validation errors of a seed. Any other error, such as a failure of the storage, is
+ * thrown again.
+ */
 export function explainSeed(thrown: unknown): never {
   if (!isServiceError(thrown) || thrown.cause !== undefined) throw thrown
   const faults = thrown.errors.map(({ path, message }) => `  ${path || 'it'} ${message}`)

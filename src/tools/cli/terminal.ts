@@ -1,7 +1,7 @@
 import { WIDTH } from '../insight/text/layout.js'
 import { coloured, type Paint, plain } from '../insight/text/paint.js'
 
-/** A stream that a process writes to, a terminal or not. */
+/** An output stream of a process. It may be a terminal. */
 interface Output {
   write(text: string): unknown
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown
@@ -16,26 +16,26 @@ export interface Outputs {
   readonly stderr: Output
 }
 
-/** Prints text for people. */
+/** The functions that print text for people, and the style of that text. */
 export interface Terminal {
-  /** Prints a line of the result. */
+  /** Prints a line of a command's result. */
   readonly print: (line: string) => void
-  /** Prints a message once, independent of the number of processes. Default: `print`. */
+  /** Prints a message that only one of several processes may print. Default: `print`. */
   readonly announce?: (line: string) => void
-  /** Prints a line about an error. */
+  /** Prints an error message. */
   readonly complain: (line: string) => void
-  /** Whether results may be coloured: on a terminal, unless disabled (no-color.org). */
+  /** Whether results may have colours: on a terminal, unless the user has disabled colours (no-color.org). */
   readonly isColoured?: boolean
-  /** The width of tables, in characters, if it is less than their own. */
+  /** The width available to tables, in characters; present only if it is less than their normal width. */
   readonly width?: number
 }
 
-/** Narrower tables cannot be read. */
+/** The smallest width of a table, in characters. Narrower tables cannot be read. */
 const NARROW = 60
 
 /**
- * The terminal of this process. After a reader such as `head` closes the pipe, the process continues and
- * prints no more.
+ * Creates the terminal of a process. If the reader of a stream, such as `head`, closes the pipe, the process continues
+ * and prints nothing more to it.
  */
 export function createTerminal({ stdout, stderr }: Outputs): Terminal {
   const open = (stream: Output) => {
@@ -57,7 +57,7 @@ export function createTerminal({ stdout, stderr }: Outputs): Terminal {
   }
 }
 
-/** The style of text for people on a terminal. */
+/** Returns the colours and width for text that is printed on a terminal. */
 export const textFor = ({
   isColoured,
   width,

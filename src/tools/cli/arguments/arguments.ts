@@ -2,114 +2,114 @@ import type { AnyHooks } from '../../../core/hooks/types.js'
 import type { TemplateName } from '../commands/templates.js'
 import type { Format, Word } from './options.js'
 
-/** The commands that a command line can begin with; serving needs none. */
+/** The words with which a command line selects a command. Serving needs no word. */
 export type NamedWord = Exclude<Word, 'serve'>
 
-/** A storage that outlasts the process. */
+/** A storage that keeps its documents when the process ends: a SQLite file or a PostgreSQL database. */
 export type StorageArguments =
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'database'; readonly url: string; readonly schema?: string }
 
-/** The service to run, and its address. */
+/** The arguments of serving: the service, its storage and its address. */
 export interface ServeArguments {
   readonly config: string
   readonly port: number
   readonly host: string
   readonly watch: boolean
-  /** The number of processes. */
+  /** The number of processes that serve. */
   readonly processes: number
   readonly cors: readonly string[]
   readonly seed: string | undefined
-  /** Default: the admin UI is served too. */
+  /** Whether the admin UI is not served. Default: false. */
   readonly hidesPage?: boolean
-  /** A module, or `console`. Default: no delivery. */
+  /** The module that delivers tokens, or `console`. Default: tokens are not delivered. */
   readonly deliver?: string
-  /** Default: in memory. */
+  /** Default: documents are kept in memory. */
   readonly storage?: StorageArguments
 }
 
-/** The user, the role or verification, and the storage of a grant. */
+/** The arguments of `grant`: the user, what the user gets, and the storage. */
 export interface GrantArguments {
   readonly config: string
   readonly identifier: string
-  /** Default: none, if the user is verified. */
+  /** The role to give. It may be missing if `isVerified` is true. */
   readonly role: string | undefined
   readonly isVerified: boolean
   readonly storage: StorageArguments
 }
 
-/** The configuration whose types to print, and their file. */
+/** The arguments of `types`: the configuration, and the file for its types. */
 export interface TypesArguments {
   readonly config: string
-  /** Default: the terminal. */
+  /** The file for the types. Default: they are printed on the terminal. */
   readonly out: string | undefined
-  /** The fields that hooks of the service fill. Default: none. */
+  /** Hooks that declare the fields in `--fills`. Default: none. */
   readonly hooks?: AnyHooks
 }
 
-/** The template to write, and its folder. */
+/** The arguments of `init`: the template, and the folder for its files. */
 export interface InitArguments {
   readonly template: TemplateName
   readonly folder: string
 }
 
-/** The json-server file to read, and the folder for the result. */
+/** The arguments of `import`: the file to convert, and the folder for the result. */
 export interface ImportArguments {
   readonly file: string
   readonly folder: string
 }
 
-/** The arguments that all insight commands share. */
+/** The arguments that all commands which explain a configuration have in common. */
 export interface InsightArguments {
   readonly format: Format
-  /** Whether the host names the caller. */
+  /** Whether the service runs with `options.authenticate`, so that the host identifies the callers. */
   readonly authenticate: boolean
   readonly production: boolean
-  /** The fields that hooks of the service fill. Default: none. */
+  /** Hooks that declare the fields in `--fills`. Default: none. */
   readonly hooks?: AnyHooks
 }
 
-/** The configuration to check, and the stored documents to check with it. */
+/** The arguments of `check`: the configuration, and optionally the storage whose documents are checked too. */
 export interface CheckArguments extends InsightArguments {
   readonly config: string
   readonly storage?: StorageArguments
 }
 
-/** The configuration whose permissions to print. */
+/** The arguments of `matrix`: the configuration whose permissions are printed. */
 export interface MatrixArguments extends InsightArguments {
   readonly config: string
 }
 
-/** The configurations to compare. */
+/** The arguments of `diff`: the two configurations to compare. */
 export interface DiffArguments extends InsightArguments {
   readonly before: string
   readonly after: string
-  /** Whether any difference but a narrowing is a failure. */
+  /** Whether the command fails if there is any difference other than a narrowing. */
   readonly failsOnWidening: boolean
 }
 
-/** The request to explain, and its caller. */
+/** The arguments of `explain`: the request, its caller, and the state of the service. */
 export interface ExplainArguments extends InsightArguments {
   readonly config: string
   readonly method: string
-  /** May hold a query. */
+  /** The path of the request. It may contain a query. */
   readonly path: string
-  /** Default: anonymous. */
+  /** The value of `--caller`. Default: anonymous. */
   readonly caller: string | undefined
-  /** JSON, or a file of it. */
+  /** JSON, or the name of a JSON file. */
   readonly body: string | undefined
-  /** Each as in HTTP: a name, a colon, a value. */
+  /** Headers in the form of HTTP: a name, a colon and a value. */
   readonly headers: readonly string[]
-  /** A file of stored documents. Default: none. */
+  /** The file with the stored documents. Default: there are no documents. */
   readonly seed: string | undefined
-  /** A timestamp. Default: now. */
+  /** The time of the request, a timestamp. Default: now. */
   readonly now: string | undefined
 }
 
-/** The configuration to describe, and the caller. */
+/** The arguments of `openapi`: the configuration, and the caller for whom it is described. */
 export interface OpenapiArguments extends InsightArguments {
   readonly config: string
-  /** Default: everything is described. */
+  /** The value of `--caller`. Default: the document describes all operations. */
   readonly caller: string | undefined
 }
 

@@ -2,7 +2,7 @@ import { isOrigin } from '../../../core/config/options/origin.js'
 import { suggest } from '../../../core/fields/schema/names.js'
 import { UsageError } from './usage-error.js'
 
-/** The commands; without one, the command line serves. */
+/** The commands. A command line without the name of a command serves. */
 export type Word = 'serve' | 'init' | 'import' | 'grant' | 'types' | InsightWord
 
 /** The commands that explain a configuration. */
@@ -10,18 +10,18 @@ export type InsightWord = 'check' | 'matrix' | 'diff' | 'explain' | 'openapi'
 
 /** An option of the command line. */
 export interface Option {
-  /** The commands that take it. */
+  /** The commands that have this option. */
   readonly of: readonly Word[]
-  /** Whether it takes no value. */
+  /** Whether the option has no value. */
   readonly isFlag?: boolean
   readonly isRepeatable?: boolean
-  /** Throws `UsageError`. */
+  /** Checks the value of the option. Throws `UsageError`. */
   readonly check?: (value: string, name: string) => void
-  /** Its lines in the help text. */
+  /** The lines of the option in the help text. */
   readonly about: readonly string[]
 }
 
-/** The options of all commands, without `--help` and `--version`. */
+/** The options of all commands, except `--help` and `--version`. */
 export const OPTIONS = {
   port: {
     of: ['serve'],
@@ -152,7 +152,7 @@ export type OptionName = keyof typeof OPTIONS
 /** The names of all options. */
 export const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
 
-/** Checks the number of a port. Throws `UsageError`. */
+/** Checks a port number. Throws `UsageError`. */
 export function checkPort(value: string, name: string): void {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
     throw new UsageError(`${name} must be a number from 0 to 65535, found ${JSON.stringify(value)}`)
@@ -178,7 +178,7 @@ function checkSchema(value: string, name: string): void {
     throw new UsageError(`${name} takes letters, digits and underscores, at most 63`)
 }
 
-/** The output formats of the insight commands. */
+/** The output formats of `check`, `matrix`, `diff` and `explain`. */
 export const FORMATS = ['text', 'markdown', 'json'] as const
 
 export type Format = (typeof FORMATS)[number]

@@ -27,7 +27,7 @@ import { UsageError } from './usage-error.js'
 
 type InsightLine = Extract<Arguments, { readonly word: InsightWord }>
 
-/** Reads the arguments of an insight command. Throws `UsageError`. */
+/** Reads the arguments of a command that explains a configuration. Throws `UsageError`. */
 function readInsight(word: InsightWord, names: readonly string[], options: OptionValues): InsightLine {
   const common: InsightArguments = {
     format: FORMATS.find((format) => format === options.format[0]) ?? 'text',
@@ -106,7 +106,7 @@ const NAMED_WORDS: readonly NamedWord[] = [
   'openapi',
 ]
 
-/** The command of a command line, even of an invalid one. */
+/** Returns the command of a command line, even if the command line is invalid; `undefined` if it names no command. */
 export function readWord(args: readonly string[]): NamedWord | undefined {
   const { positionals } = parseArgs({ ...SHAPE, args: [...args], strict: false })
   return NAMED_WORDS.find((word) => word === positionals[0])
@@ -146,7 +146,7 @@ export function parseArguments(
   }
 }
 
-/** A misspelt command would be taken for the name of a configuration. */
+/** Throws `UsageError` for a misspelt command, which would otherwise be read as the name of a configuration. */
 function checkNearWord(name = ''): void {
   const near = /^[a-z-]+$/i.test(name) ? suggest(name, NAMED_WORDS) : ''
   if (near !== '')
@@ -187,7 +187,7 @@ function readProcesses(
   return Number(processes)
 }
 
-/** Hosting platforms set the port in this variable. An empty one is ignored. */
+/** Reads the variable `PORT`, in which hosting platforms set the port. An empty variable is ignored. */
 function readPort(variable = ''): string {
   if (variable === '') return DEFAULT_PORT
   checkPort(variable, 'the variable PORT')
@@ -236,7 +236,8 @@ const readOptions = (values: Values, word: Word): OptionValues =>
   Object.fromEntries(OPTION_NAMES.map((name) => [name, readOption(name, values[name], word)])) as OptionValues
 
 /**
- * The values of one option. Throws `UsageError` for an empty value, and for a repeated option that takes one.
+ * Returns the values of one option. Throws `UsageError` for an option that the command does not have, for an empty or
+ * invalid value, and for a repeated option that may not be repeated.
  */
 function readOption(
   name: OptionName,
@@ -264,7 +265,7 @@ type ParsedOption = { readonly type: 'string' | 'boolean'; readonly multiple: tr
 
 const typeOf = ({ isFlag = false }: Option): ParsedOption['type'] => (isFlag ? 'boolean' : 'string')
 
-/** The options in the form that Node's parser takes. */
+/** The options in the form that Node's `parseArgs` accepts. */
 const SHAPE = {
   allowPositionals: true,
   options: {
@@ -286,7 +287,7 @@ function readArguments(args: readonly string[]) {
   }
 }
 
-/** The first unknown option of a command line, as it was written. */
+/** Returns the first unknown option of a command line, as the user wrote it. */
 function findUnknownOption(args: readonly string[]): string | undefined {
   const { tokens } = parseArgs({ ...SHAPE, args: [...args], strict: false, tokens: true })
   const options = tokens.flatMap((token) => (token.kind === 'option' ? [token] : []))

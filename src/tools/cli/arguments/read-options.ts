@@ -3,20 +3,20 @@ import type { StorageArguments } from './arguments.js'
 import type { OptionName } from './options.js'
 import { UsageError } from './usage-error.js'
 
-/** The values of each option; empty if it was not given. */
+/** The values of each option. The list is empty if the option is not on the command line. */
 export type OptionValues = { readonly [name in OptionName]: readonly string[] }
 
-/** The configuration of a command line that names none. */
+/** The configuration that is used if the command line names none. */
 export const DEFAULT_CONFIG = 'config.json'
 
-/** The one configuration of a command line. Throws `UsageError`. */
+/** Returns the configuration that a command line names. Throws `UsageError` for more than one. */
 export function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): string {
   if (others.length > 0) throw new UsageError(`one configuration at a time; also found ${others.join(', ')}`)
   checkText(config, 'the name of the configuration')
   return config
 }
 
-/** The storage that the options name. Throws `UsageError`. */
+/** Returns the storage that the options name; `undefined` if they name none. Throws `UsageError`. */
 export function readStorage({ data, database, schema }: OptionValues): StorageArguments | undefined {
   const [[file], [url], [place]] = [data, database, schema]
   if (file !== undefined && url !== undefined)
@@ -28,7 +28,7 @@ export function readStorage({ data, database, schema }: OptionValues): StorageAr
   return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }
 }
 
-/** The hooks of the service, as far as the options declare them. */
+/** Returns hooks that declare the fields in `--fills`; none without the option. */
 export function readHooks({ fills }: OptionValues): { readonly hooks?: AnyHooks } {
   const named = new Map<string, string[]>()
   for (const [collection = '', field = ''] of fills.map((one) => one.split('.')))
@@ -37,7 +37,7 @@ export function readHooks({ fills }: OptionValues): { readonly hooks?: AnyHooks 
   return hooks.length > 0 ? { hooks: Object.fromEntries(hooks) } : {}
 }
 
-/** Throws `UsageError` for a blank text. */
+/** Throws `UsageError` if a value is empty or consists of spaces. `what` names the value in the message. */
 export function checkText(value: string, what: string): void {
   if (value.trim() === '') throw new UsageError(`${what} must not be empty`)
 }

@@ -1,2 +1,2 @@
-/** An invalid command line; the message says why. */
+/** The error for an invalid command line. Its message says why. */
 export class UsageError extends Error {}

@@ -3,7 +3,7 @@ import { OPTION_NAMES, OPTIONS, type Option, type Word } from './options.js'
 
 interface Usage {
   readonly synopsis: string
-  /** Its lines in the help text. */
+  /** The lines of the command in the help text. */
   readonly about: readonly string[]
 }
 
@@ -73,11 +73,11 @@ const describeOptions = (words: readonly Word[]): readonly string[] =>
     return words.some((word) => of.includes(word)) ? [describeLine(`--${name}`, about)] : []
   })
 
-/** The synopsis of a command, and how to get its help text. */
+/** Returns the synopsis of a command, and the command line that prints its help text. */
 export const describeShape = (word: Word = 'serve'): string =>
   `${WORDS[word].synopsis}\n\nFor its options: collection-service ${word === 'serve' ? '' : `${word} `}--help`
 
-/** The help text of one command, or of all. */
+/** Returns the help text of one command, or of all commands. */
 export function describeUsage(word?: Word): string {
   const words = word === undefined ? WORD_NAMES : [word]
   const takesConfig = words.some((name) => WORDS[name].synopsis.includes('config.json'))

@@ -17,8 +17,9 @@ import { FileError, readTextFile } from '../read-json-file.js'
 import type { Terminal } from '../terminal.js'
 
 /**
- * Prints the findings about a configuration, and about stored documents under it. The exit code is 1 if there is an
- * error, a warning or such a document, 2 if a file or storage cannot be read, else 0.
+ * Prints the findings about a configuration, and about the stored documents if a storage is given. The exit code is 2
+ * if a file or the storage cannot be read, 1 if there is an error, a warning, or a stored document that does not fit
+ * the configuration, and else 0.
  */
 export async function check(args: CheckArguments, terminal: Terminal): Promise<number> {
   const { config, storage, authenticate, production, hooks } = args
@@ -73,6 +74,6 @@ const linesOf = (
   }
 }
 
-/** Two parts, separated by an empty line. */
+/** Joins two parts of the output, separated by an empty line. */
 const join = (first: readonly string[], second: readonly string[]): readonly string[] =>
   second.length > 0 ? [...first, '', ...second] : first

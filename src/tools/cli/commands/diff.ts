@@ -9,8 +9,8 @@ import { readJsonFile } from '../read-json-file.js'
 import type { Terminal } from '../terminal.js'
 
 /**
- * Prints the differences between the answers of two configurations. The exit code is 1 if `--fail-on widening` is given
- * and any difference is not a narrowing, else 0. Throws `FileError` and `ConfigError`.
+ * Prints the differences between the permissions of two configurations. The exit code is 1 if `--fail-on widening` is
+ * given and there is a difference other than a narrowing, else 0. Throws `FileError` and `ConfigError`.
  */
 export async function diff(
   { before, after, format, authenticate, production, hooks, failsOnWidening }: DiffArguments,
@@ -23,7 +23,7 @@ export async function diff(
   return failsOnWidening && differences.some(({ kind }) => kind !== 'narrowing') ? 1 : 0
 }
 
-/** Reads one of two configurations; its errors name its file. */
+/** Reads and compiles one of the two configurations. Its errors contain the name of the file. */
 async function readConfig(file: string, options: InsightOptions): Promise<unknown> {
   const config = await readJsonFile(file)
   try {

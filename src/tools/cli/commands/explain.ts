@@ -11,7 +11,7 @@ import { explainSeed } from '../start-service.js'
 import { type Terminal, textFor } from '../terminal.js'
 
 /**
- * Prints why a request gets its answer. Throws `FileError`, `ConfigError`, `UsageError` for a request that is not
+ * Prints why a request gets its answer. Throws `FileError`, `ConfigError`, `UsageError` for a request that cannot be
  * explained, and `SeedError` for documents that cannot be stored.
  */
 export async function explain(args: ExplainArguments, terminal: Terminal): Promise<void> {
@@ -32,7 +32,7 @@ async function readRequest(args: ExplainArguments): Promise<ExplainedRequest> {
     headers: joinHeaders(headers),
     caller: caller === undefined ? null : await readCaller(caller),
     ...(body === undefined ? {} : { body: isFile(body) ? await readTextFile(body) : body }),
-    // Its documents are checked like any seed.
+    // `explainRequest` validates the documents, so the type is only assumed here.
     ...(seed === undefined
       ? {}
       : { documents: (await readJsonFile(seed)) as ExplainedRequest['documents'] & {} }),
@@ -42,7 +42,7 @@ async function readRequest(args: ExplainArguments): Promise<ExplainedRequest> {
 
 const isFile = (body: string): boolean => body.endsWith('.json')
 
-/** Headers by name; a repeated header has a list of values, as in a Node server. */
+/** Joins the headers by name. The values of a repeated header become one list, as in a Node server. */
 function joinHeaders(headers: readonly string[]): { readonly [name: string]: string } {
   const joined = new Map<string, string>()
   for (const header of headers) {
@@ -55,7 +55,10 @@ function joinHeaders(headers: readonly string[]): { readonly [name: string]: str
   return Object.fromEntries(joined)
 }
 
-/** A request that cannot be sent is an error of the command line. */
+/**
+ * Throws a `UsageError` for a request that cannot be sent, a `SeedError` for documents that cannot be stored, and any
+ * other error again.
+ */
 function explainFault(thrown: unknown): never {
   if (thrown instanceof TypeError) throw new UsageError(thrown.message)
   if (isServiceError(thrown)) explainSeed(thrown)

@@ -10,8 +10,9 @@ import { refuseNewFile } from '../existing-storage.js'
 import { readJsonFile } from '../read-json-file.js'
 
 /**
- * Gives a registered user a role, or verifies it, or both, also while other processes serve the same storage. Throws
- * `FileError`, `ConfigError`, `StorageError`, and a `ServiceError` with the reason if it cannot be done.
+ * Gives a registered user a role, marks the user as verified, or both. It also works while other processes serve the
+ * same storage. Throws `FileError`, `ConfigError`, `StorageError`, and a `ServiceError` with the reason if the user
+ * cannot get the role or the mark.
  */
 export async function grant(
   { config, storage, identifier, role, isVerified }: GrantArguments,
@@ -20,7 +21,7 @@ export async function grant(
   const plan = compileConfig(await readJsonFile(config), { production: false, hasAuthenticate: false })
   const roles = role === undefined ? undefined : findRoles(plan)
   const verifiable = isVerified ? findVerifiable(plan) : undefined
-  // Opened like the services that use the storage: with its change log, if there is one.
+  // The storage is opened as a service would open it, including its change log if it has one.
   const users = plansOf(plan).filter(({ name }) => name === plan.auth?.users.name)
   await refuseNewFile(storage)
   const adapter = createStorage(storage)
@@ -39,12 +40,13 @@ export async function grant(
   })
 }
 
-/** Closes the storage in any case: an open one would keep the process alive. */
+/** Runs `work` and closes the storage even if `work` fails, because an open storage would keep the process alive. */
 async function usingStorage<T>(adapter: StorageAdapter, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } finally {
-    // A storage that did not open may fail to close; the earlier error matters more.
+    // If the storage did not open, it may also fail to close. This error is ignored, because the first error is the
+    // important one.
     await adapter.close().catch(() => {})
   }
 }

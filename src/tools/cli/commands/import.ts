@@ -10,7 +10,10 @@ import { type Imported, type ImportedCollection, importDatabase } from './import
 import { readDatabase } from './import/read-database.js'
 import { prepare, writeFiles } from './write-files.js'
 
-/** Describes the result of an import: the collections, the names and values that differ, and the addresses. */
+/**
+ * Returns the text about an import: the collections with their types, the names and values that differ from the file,
+ * and the addresses that replace those of json-server.
+ */
 function describeImport({ collections, losses, isJsonServer }: Imported): string {
   const renames = collections.flatMap(describeRenames)
   const parts: readonly (readonly [about: string, lines: readonly string[]])[] = [
@@ -42,7 +45,10 @@ function describeCollection({ name, isSingle, documents, schema }: ImportedColle
   return [name, [count, ...fields].join(', ')]
 }
 
-/** The rows about the key of a collection's documents, and about its references. */
+/**
+ * Returns the lines about the references of a collection, and about the field that was the key of its documents in the
+ * file.
+ */
 function describeKeys({ name, key, schema }: ImportedCollection): readonly SummaryLine[] {
   const references = Object.entries(schema).flatMap(([field, definition]): readonly SummaryLine[] => {
     const { type, collection } = asReference(definition.type === 'array' ? definition.items : definition)
@@ -83,7 +89,10 @@ const describeRenames = ({ from, name, renamed }: ImportedCollection): readonly 
   ...[...renamed].map(([field, free]) => `${from}.${field} is ${name}.${free}`),
 ]
 
-/** The kinds of addresses that json-server has, each for the first collection that shows it. */
+/**
+ * Returns a line for each kind of address that json-server has, each with the first collection that can serve as an
+ * example.
+ */
 function describeAddresses(collections: readonly ImportedCollection[]): readonly SummaryLine[] {
   const list = collections.find(({ isSingle }) => !isSingle)
   const single = collections.find(({ isSingle }) => isSingle)
@@ -115,7 +124,10 @@ function describeList({ from, name, schema }: ImportedCollection): readonly Summ
   ]
 }
 
-/** A document in place of its `_id`, and those that refer to it. */
+/**
+ * Returns the lines about `_expand` and `_embed` of json-server: documents that replace their `_id`, and documents that
+ * refer to another document.
+ */
 function describeRelations(collections: readonly ImportedCollection[]): readonly SummaryLine[] {
   for (const { from, name, schema } of collections) {
     for (const [field, definition] of Object.entries(schema)) {
@@ -151,8 +163,9 @@ const describeSingle = ({
 }
 
 /**
- * Converts a file of JSON to a configuration and documents, writes them into a folder, and prints how names and values
- * changed. Throws `FileError`, and `SeedError` for documents that cannot be stored; then no file is written.
+ * Converts a JSON file to a configuration and documents, writes both into a folder, and prints how names and values
+ * changed. Throws `FileError`, and `SeedError` for documents that cannot be stored. If it throws, it has written no
+ * file.
  */
 export async function importFile(
   { file, folder }: ImportArguments,
@@ -180,7 +193,10 @@ const toText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
 const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
-/** Stores the documents in memory, as a start will, to find errors before any file is written. */
+/**
+ * Stores the documents in memory, as a start of the service will do, so that errors are found before any file is
+ * written.
+ */
 async function tryOut({ config, documents }: Imported): Promise<void> {
   const handler = createCollectionService(config, createMemoryAdapter({ documents }), {
     logger: SILENT,
@@ -190,7 +206,7 @@ async function tryOut({ config, documents }: Imported): Promise<void> {
   await handler.close()
 }
 
-/** The warnings of the start. */
+/** Returns the warnings that the service logs when it starts with the configuration. */
 function describeWarnings({ config }: Imported): string {
   const { warnings } = compileConfig(config, { production: false, hasAuthenticate: false })
   return ['Everyone may do everything:', ...warnings.map(({ path, message }) => `${path}: ${message}`)].join(

@@ -5,8 +5,8 @@ import { prepare, writeFiles } from './write-files.js'
 const ORIGIN = 'http://localhost:3000'
 
 /**
- * Writes a first configuration, documents and a test into a folder, and prints the next steps. Throws `FileError`; if
- * one of these files exists, none is written.
+ * Writes a first configuration, documents and a test into a folder, and prints the next steps. Throws `FileError`. If
+ * one of the files already exists, it writes none.
  */
 export async function init(
   { template: name, folder }: InitArguments,
@@ -19,7 +19,7 @@ export async function init(
   print(describeSteps(template, folder))
 }
 
-/** The next commands. */
+/** Returns the next steps with their commands. */
 function describeSteps({ tries }: Template, folder: string): string {
   const steps: readonly (readonly [about: string, lines: readonly string[]])[] = [
     ['Serve it, and edit config.json meanwhile:', ['npx collection-service --seed documents.json --watch']],

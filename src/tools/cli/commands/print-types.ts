@@ -10,7 +10,7 @@ import type { AuthConfig, CollectionConfig, Config, FieldDefinition } from '../.
 import type { TypesArguments } from '../arguments/arguments.js'
 import { FileError, readJsonFile } from '../read-json-file.js'
 
-/** A property of a printed type, on one line. */
+/** A property of a type to print. */
 interface Property {
   readonly name: string
   readonly isOptional: boolean
@@ -18,7 +18,10 @@ interface Property {
   readonly description?: string | undefined
 }
 
-/** Prints the types of a configuration's documents, to a file or the terminal. Throws `FileError` and `ConfigError`. */
+/**
+ * Prints the types of a configuration's documents, or writes them to the file `out`. Throws `FileError` and
+ * `ConfigError`.
+ */
 export async function writeTypes(
   { config, out, hooks }: TypesArguments,
   print: (line: string) => void,
@@ -26,7 +29,8 @@ export async function writeTypes(
   const written = await readJsonFile(config)
   if (out !== undefined && resolve(out) === resolve(config))
     throw new FileError(`${out} is the configuration: the types need another file`)
-  // The types do not depend on the callers; a host may have its own accounts.
+  // The types do not depend on how callers are authenticated, so `hasAuthenticate` is true: a configuration whose host
+  // has its own accounts is then valid too.
   const fills = readFills(hooks)
   const faults = judgeHooks({ hooks }, written)
   compileConfig(written, { production: false, hasAuthenticate: true, fills, faults })
@@ -38,8 +42,9 @@ export async function writeTypes(
 }
 
 /**
- * Prints the types of a valid configuration as a TypeScript module without imports: interfaces for each collection, and
- * `Collections`, which maps their names, for `createClient<Collections>(url)`.
+ * Returns a TypeScript module without imports that contains the types of a valid configuration: interfaces for each
+ * collection, and `Collections`, which maps the names of the collections to their types, for
+ * `createClient<Collections>(url)`.
  */
 export function printTypes(config: Config, fills: Fills = new Map()): string {
   const settled = settleShape(config)
@@ -67,15 +72,15 @@ export function printTypes(config: Config, fills: Fills = new Map()): string {
   ].join('\n\n')
 }
 
-/** The name of a collection's interfaces, and facts that its schema does not have. */
+/** The names of a collection's interfaces, and facts about the collection that its schema does not contain. */
 interface Printed {
   readonly typeName: string
-  /** Fields that a hook fills: the body of a create need not contain them. */
+  /** Fields that a hook fills, so that the body of a create need not contain them. */
   readonly fills: readonly string[]
   readonly account: readonly Property[]
-  /** The field that only the service writes. */
+  /** The field that says whether an account is verified; only the service writes it. */
   readonly verifiedField: string | null | undefined
-  /** Whether `createdBy` refers to an account. */
+  /** Whether `createdBy` is a reference to the accounts. */
   readonly isSigned: boolean
 }
 
@@ -128,7 +133,10 @@ function printCollection(
   return { interfaces, types }
 }
 
-/** The address of accounts, if `users` has a unique string. */
+/**
+ * Returns the property `account` of `users`, with the names of its identifier and secret fields; nothing if `users` has
+ * no identifier.
+ */
 function describeAccount(
   { schema }: CollectionConfig,
   { identifier, secret, requireVerified = false }: AuthConfig = {},
@@ -149,7 +157,9 @@ function describeAccount(
   return [{ name: 'account', isOptional: false, type: printObject(properties, '    ') }]
 }
 
-/** A name for the interfaces of each collection; names that become equal as identifiers are numbered. */
+/**
+ * Returns the name of each collection's interfaces. Collections whose names would give the same identifier get numbers.
+ */
 function nameInterfaces(collections: readonly string[]): ReadonlyMap<string, string> {
   const taken = new Set<string>()
   return new Map(
@@ -163,7 +173,7 @@ function nameInterfaces(collections: readonly string[]): ReadonlyMap<string, str
   )
 }
 
-/** The fields that a rule's `set` fills on create: a body need not contain them. */
+/** Returns the fields that the `set` of a rule fills on create, so that a body need not contain them. */
 function namesGivenBySet({ permissions = {} }: CollectionConfig): ReadonlySet<string> {
   const names = Object.values(permissions).flatMap((grant) => {
     if (typeof grant === 'boolean' || !('create' in grant) || typeof grant.create !== 'object') return []
@@ -226,7 +236,7 @@ function printObject(properties: readonly Property[], indent: string, rest = '')
   return `{\n${lines.join('')}${rest}${indent}}`
 }
 
-/** Every reference, or array of them, with its path and its collection. */
+/** Returns the path of each reference, and of each array of references, with the collection that it refers to. */
 function findReferences(fields: Definitions, prefix = ''): readonly (readonly [string, string])[] {
   return Object.entries(fields).flatMap(([name, definition]): readonly (readonly [string, string])[] => {
     const { items = definition, properties = {} } = fieldTypeOf(definition.type).inside?.(definition) ?? {}
@@ -240,7 +250,7 @@ const printLiteral = (value: string | number): string =>
 
 const printName = (name: string): string => (/^[A-Za-z]\w*$/.test(name) ? name : printText(name))
 
-/** A literal in single quotes, with the escapes of JSON. */
+/** Returns a string literal in single quotes, with the escapes of JSON. */
 const printText = (text: string): string => {
   const inner = JSON.stringify(text).slice(1, -1)
   return `'${inner.replaceAll(/\\.|'/g, (part) => (part === '\\"' ? '"' : part === "'" ? "\\'" : part))}'`

@@ -4,16 +4,19 @@ import type { ServeArguments } from '../arguments/arguments.js'
 import type { Terminal } from '../terminal.js'
 import { type OnStart, serve } from './serve.js'
 
-/** The pauses before a process that ends repeatedly is replaced, in milliseconds; they double. */
+/**
+ * The first and the longest pause before a process that has ended is replaced, in milliseconds. The pause doubles if
+ * the new process ends soon too.
+ */
 const FIRST_PAUSE = 100
 const LONGEST_PAUSE = 10_000
 
-/** A process that has served for this many milliseconds is replaced at once when it ends. */
+/** A process that has served for at least this many milliseconds is replaced immediately when it ends. */
 const STEADY = 10_000
 
 /**
- * Serves a configuration by several processes on one port. A process that ends is replaced; if the first one cannot
- * start, none does, and its exit code is that of the command.
+ * Serves a configuration with several processes on one port. A process that ends is replaced. If the first process
+ * cannot start, no other is started, and its exit code is that of the command.
  */
 export async function serveProcesses(
   { processes }: ServeArguments,
@@ -23,7 +26,10 @@ export async function serveProcesses(
   const pauses = new Set<ReturnType<typeof setTimeout>>()
   let isStopping = false
 
-  /** Starts a process, and its successors. Resolves when it serves, or with the exit code of one that never did. */
+  /**
+   * Starts a process, and replaces it when it ends. Resolves with `undefined` when the process serves, or with its exit
+   * code if it is the first process and never serves.
+   */
   const begin = (before = 0): Promise<number | undefined> => {
     const worker = cluster.fork()
     let served: number | undefined
@@ -51,7 +57,7 @@ export async function serveProcesses(
     }, pause)
     pauses.add(timer)
   }
-  // Before the first process prints its address: from then on, the command may be stopped.
+  // This is called before the first process prints its address, because the command may be stopped from then on.
   onStart(async () => {
     isStopping = true
     for (const timer of pauses) clearTimeout(timer)
@@ -75,20 +81,20 @@ export async function serveProcesses(
 const listWorkers = (): readonly Worker[] =>
   Object.values(cluster.workers ?? {}).flatMap((worker) => (worker ? [worker] : []))
 
-/** The process that prints the messages, and the only one that stores a seed. */
+/** The id of the worker that prints the messages and is the only one that stores the seed. */
 const FIRST = 1
 
-/** Whether the first process never served: its successors would not either. */
+/** Whether a worker is the first one and never served. It is not replaced, because another worker would fail too. */
 const isFirst = ({ id }: Worker, served: number | undefined): boolean => id === FIRST && served === undefined
 
-/** Serves as one of several processes. */
+/** Serves in one of several processes. */
 export async function serveAsOne(args: ServeArguments, terminal: Terminal, onStart: OnStart): Promise<void> {
   const leads = cluster.worker?.id === FIRST
   const own = { ...terminal, ...(leads ? {} : { announce() {} }) }
   await serve(leads ? args : { ...args, seed: undefined }, own, (stop) =>
     onStart(async () => {
       await stop()
-      // The channel to the first process would otherwise keep this one alive.
+      // Without `disconnect`, the channel to the first process would keep this worker alive.
       process.disconnect()
     }),
   )

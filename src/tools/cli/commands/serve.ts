@@ -18,16 +18,16 @@ import { FileError } from '../read-json-file.js'
 import { type Started, startService } from '../start-service.js'
 import { type Terminal, textFor } from '../terminal.js'
 
-/** The milliseconds between two polls of the files. */
+/** The milliseconds between two checks of the watched files. */
 const INTERVAL = 150
 
-/** A watch that can be stopped. */
+/** The running watch of some files. */
 interface Watching {
-  /** Resolves when no call is running, and none will follow. */
+  /** Stops the watch. Resolves when the callback is not running and will not be called again. */
   stop(): Promise<void>
 }
 
-/** The state of files as text: it differs after one was written, replaced or removed. */
+/** Returns the state of files as a string, which is different after a file was written, replaced or removed. */
 async function readState(files: readonly string[]): Promise<string> {
   const states = await Promise.all(
     files.map((file) =>
@@ -41,8 +41,8 @@ async function readState(files: readonly string[]): Promise<string> {
 }
 
 /**
- * Calls back when files have changed, one call at a time. It polls the files by name: editors replace the old file by a
- * new one, and not every file system reports changes.
+ * Calls `onChange` when files have changed, one call at a time. It checks the files by name, because editors replace
+ * the old file by a new one, and not every file system reports changes.
  */
 function watchFiles(files: readonly string[], before: string, onChange: () => Promise<void>): Watching {
   const ending = new AbortController()
@@ -51,7 +51,7 @@ function watchFiles(files: readonly string[], before: string, onChange: () => Pr
     let [known, seen] = [before, before]
     while (!signal.aborted) {
       const state = await readState(files)
-      // Two equal polls in a row: a write in several steps is complete.
+      // The state was the same in two consecutive checks, so a write in several steps is complete.
       if (state !== known && state === seen) {
         known = state
         await onChange()
@@ -69,19 +69,22 @@ function watchFiles(files: readonly string[], before: string, onChange: () => Pr
   }
 }
 
-/** A service that runs. */
+/** The facts about a running service that are printed. */
 interface Running {
   readonly plan: ServicePlan
-  /** The source of the plan. */
+  /** The configuration from which the plan was compiled. */
   readonly config: unknown
-  /** The name of its file. */
+  /** The name of the configuration file. */
   readonly file: string
   readonly origin: string
   /** Whether tokens are delivered. */
   readonly delivers: boolean
 }
 
-/** Describes a running service: its permissions, the routes beside the collections', and a command to try. */
+/**
+ * Describes a running service: its permissions, the routes in addition to those of its collections, and a command to
+ * try.
+ */
 export function describeService(
   { plan, config, file, origin, delivers }: Running,
   text: TextOptions = {},
@@ -121,12 +124,12 @@ function exampleOf(collections: readonly Collection[], origin: string): string {
   return `curl ${origin}/`
 }
 
-/** The target that is not a file: the terminal, for development. */
+/** The value of `--deliver` that is not a file: tokens are printed on the terminal, for development. */
 const CONSOLE = 'console'
 
 /**
- * The function that delivers tokens to the owners of accounts: `deliver` of a module, or one that prints them. Throws
- * `FileError`.
+ * Returns the function that delivers tokens to the owners of accounts: `deliver` of the module `place`, or for
+ * `console` a function that prints them. Throws `FileError`.
  */
 export async function loadDeliver(place: string, print: (line: string) => void): Promise<Deliver> {
   if (place === CONSOLE) return (delivery) => print(describeDelivery(delivery))
@@ -135,7 +138,10 @@ export async function loadDeliver(place: string, print: (line: string) => void):
   return deliver as Deliver
 }
 
-/** Identifiers are untrusted text: they must not move the cursor. */
+/**
+ * Returns the lines that are printed for a delivery. Identifiers are untrusted text, so they are escaped to keep them
+ * from moving the cursor.
+ */
 function describeDelivery(delivery: Delivery): string {
   const lines = [`To deliver to ${toPrintable(delivery.to)}: ${delivery.kind}`]
   if ('token' in delivery) lines.push(`  token ${delivery.token}`, `  until ${delivery.expiresAt}`)
@@ -143,8 +149,8 @@ function describeDelivery(delivery: Delivery): string {
 }
 
 /**
- * Resolves with the module; rejects if the event loop becomes empty first, when the process would end without a
- * message.
+ * Resolves with the loaded module. Rejects if the event loop becomes empty before the module is loaded, because the
+ * process would then end without a message.
  */
 async function loadOrEnd<T>(loading: Promise<T>): Promise<T> {
   let give: () => void = () => {}
@@ -152,7 +158,7 @@ async function loadOrEnd<T>(loading: Promise<T>): Promise<T> {
     give = () => reject(new Error('its top-level await never resolves'))
   })
   process.once('beforeExit', give)
-  // The channel to the first process keeps the event loop alive.
+  // In a worker, the channel to the first process would keep the event loop from becoming empty.
   const channel = cluster.isWorker ? process.channel : undefined
   channel?.unref()
   try {
@@ -173,18 +179,21 @@ async function importModule(place: string): Promise<{ readonly [name: string]: u
   }
 }
 
-/** A running server. */
+/** A server that is running. */
 export interface Serving {
   readonly origin: string
-  /** Waits for requests in flight. */
+  /** Stops the server after the running requests. */
   stop(): Promise<void>
 }
 
-/** Called with the function that stops a server, before it listens: a client may know its address at once. */
+/**
+ * Called with the function that stops a server, before the server listens, because a client may know the address
+ * immediately.
+ */
 export type OnStart = (stop: Serving['stop']) => void
 
 /**
- * Serves a configuration, and with `watch` each new version of it. Throws `FileError`, `ConfigError`,
+ * Serves a configuration, and with `watch` also each new version of it. Throws `FileError`, `ConfigError`,
  * `StorageError`, `SeedError` and `ListenError`.
  */
 export async function serve(
@@ -200,7 +209,7 @@ export async function serve(
     return { ...started, answer: toNodeHandler(started.handler) }
   }
   const files = filesOf(args)
-  // Before the files are read, so that a change while they are read counts.
+  // The state is read before the files are, so that a change while they are read is noticed.
   const state = await readState(files)
   let current = await start()
   let watching: ReturnType<typeof watchFiles> | undefined
@@ -242,13 +251,13 @@ export async function serve(
   return { origin, stop }
 }
 
-/** The address of the admin UI, on a line below that of the API. */
+/** Returns the line with the address of the admin UI, which follows the line with the address of the API. */
 const describePage = ({ hidesPage }: ServeArguments, origin: string): string =>
   hidesPage ? '' : `\nOpen ${origin}/_page to see and change it in a browser.`
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 
-/** Hashing threads outlast a service that restarts, so there is one hasher per cost. */
+/** Creates a cache with one hasher per cost, because the threads of a hasher are reused when the service restarts. */
 function createHasherCache(): (cost: number) => Hasher {
   const hashers = new Map<number, Hasher>()
   return (cost) => {
@@ -261,12 +270,12 @@ function createHasherCache(): (cost: number) => Hasher {
 const filesOf = ({ config, seed }: ServeArguments): readonly string[] =>
   seed === undefined ? [config] : [config, seed]
 
-/** The effect of a restart on documents in memory. */
+/** Returns a sentence about the documents that are lost in a restart because they are in memory. */
 function describeLoss({ storage, seed }: ServeArguments): string {
   if (storage) return ''
   const rest = seed === undefined ? 'nothing' : seed
   return ` The documents stored before are deleted, accounts and sessions too: it starts with ${rest}.`
 }
 
-/** A storage that fails to close must not prevent the next steps. */
+/** Closes a service. An error is ignored, so that it does not prevent the next steps. */
 const close = ({ handler }: Service): Promise<void> => handler.close().catch(() => {})

@@ -8,25 +8,31 @@ import notesDocuments from './templates/notes/documents.json?raw'
 import notesTests from './templates/notes/tests.js?raw'
 import teamsTests from './templates/teams/tests.js?raw'
 
-/** A template of a new configuration. */
+/** A template for a new configuration. */
 export interface Template {
-  /** A description in a few words. */
+  /** Describes the template in a few words. */
   readonly about: string
-  /** The content of each file, by name. */
+  /** The content of each file, by file name. */
   readonly files: { readonly [name: string]: string }
-  /** Shell lines that show its features, while it is served at an origin with its documents. */
+  /**
+   * Returns shell commands that show the features of the template. `origin` is the address of a server with the
+   * template's documents.
+   */
   readonly tries: (origin: string) => readonly string[]
 }
 
 const JSON_BODY = "-H 'content-type: application/json'"
 
-/** Extracts the token from the answer to a login. */
+/** Returns a shell command that logs in and stores the token in `$TOKEN`. */
 const logIn = (origin: string, email: string, password: string): string =>
   `TOKEN=$(curl -s ${origin}/auth/login ${JSON_BODY} -d '{"email":"${email}","password":"${password}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`
 
 const SIGNED_IN = '-H "authorization: Bearer $TOKEN"'
 
-/** The files of a template. The test ends in `.mjs`, so it is a module, independent of the folder's package.json. */
+/**
+ * Returns the files of a template. The name of the test ends in `.mjs`, so that it is a module even if the folder's
+ * package.json says otherwise.
+ */
 const filesOf = (config: string, documents: string, tests: string): Template['files'] => ({
   'config.json': config,
   'documents.json': documents,

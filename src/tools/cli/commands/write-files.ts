@@ -5,8 +5,8 @@ import { join, relative, resolve } from 'node:path'
 import { FileError } from '../read-json-file.js'
 
 /**
- * Writes files into a folder, which is created if it is missing. Throws `FileError`; if one of the files exists, none
- * is written. `word` is the command that the error names.
+ * Writes files into a folder, and creates the folder if it does not exist. Throws `FileError`. If one of the files
+ * already exists, it writes none. `word` is the command that the error message names.
  */
 export async function writeFiles(
   folder: string,
@@ -17,7 +17,7 @@ export async function writeFiles(
   await mkdir(folder, { recursive: true }).catch(refuse(folder))
   for (const [file, text] of Object.entries(files)) {
     const path = join(folder, file)
-    // Also rejects a file that has appeared in the meantime.
+    // The flag `wx` also rejects a file that was created after the check above.
     await writeFile(path, text.replace(SCHEMA, findSchema(folder)), { flag: 'wx' }).catch(refuse(path))
   }
 }
@@ -44,16 +44,25 @@ const refuse =
     throw new FileError(`${path} cannot be written: ${code}`)
   }
 
-/** Shell lines that change into a folder and install the package, each if necessary. */
+/**
+ * Returns shell commands that change into a folder and install the package. A command that is not necessary is left
+ * out.
+ */
 export const prepare = (folder: string): readonly string[] => [
   ...(folder === '.' ? [] : [`cd ${quote(folder)}`]),
   ...(isInstalled(folder) ? [] : ['npm install collection-service']),
 ]
 
-/** The path of the JSON Schema, for completion in editors, from a configuration beside the installed package. */
+/**
+ * The path to the JSON Schema in the templates, which gives completion in editors. It is right if the package is
+ * installed in the folder of the configuration.
+ */
 const SCHEMA = './node_modules/collection-service/dist/config.schema.json'
 
-/** The path from a configuration in a folder: the package may be installed in a parent folder. */
+/**
+ * Returns the path to the JSON Schema from a configuration in a folder. The package may be installed in a parent
+ * folder.
+ */
 function findSchema(folder: string): string {
   const found = resolveFrom(folder, 'collection-service/config.schema.json')
   if (found === undefined) return SCHEMA
@@ -72,6 +81,6 @@ function resolveFrom(folder: string, name: string): string | undefined {
   }
 }
 
-/** A name, quoted as one word of a shell. */
+/** Returns a name as one word of a shell command, in quotes if necessary. */
 const quote = (name: string): string =>
   /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`

@@ -8,21 +8,26 @@ import { createIdSource } from '../../../../core/start/id-source.js'
 import type { CollectionConfig, Config, FieldDefinition, JsonObject } from '../../../../core/types.js'
 import { type Database, WrittenNumber } from './read-database.js'
 
-/** A collection of the file whose documents others may reference by `id`. */
+/** A collection in the file whose documents can be referenced by their `id`. */
 interface ImportTarget {
   readonly name: string
-  /** The `_id` of each document, by its `id` as text: json-server finds `"1"` under `1`. */
+  /**
+   * The `_id` of each document, by its `id` as a string, because json-server finds the document with the id `1` under
+   * `"1"` too.
+   */
   readonly ids: ReadonlyMap<string, string>
 }
 
-/** A field whose values reference documents of another collection. */
+/** A field whose values all reference documents of `target`. */
 interface FoundReference {
   readonly target: ImportTarget
-  /** Whether a value is an array of ids. */
+  /** Whether each value is an array of ids. */
   readonly isMany: boolean
 }
 
-/** A field that is named like a reference, and one of its values that references no document. */
+/**
+ * A field whose name is that of a reference to `target`, and a value (`broken`) that references none of its documents.
+ */
 interface BrokenReference {
   readonly target: ImportTarget
   readonly broken: unknown
@@ -30,7 +35,7 @@ interface BrokenReference {
 
 const REFERENCE = /^(.+?)_?(Ids?|IDs?|ids?)$/
 
-/** Irregular plurals. */
+/** Irregular plurals, by singular. */
 const PLURALS: { readonly [singular: string]: string } = {
   child: 'children',
   foot: 'feet',
@@ -42,7 +47,7 @@ const PLURALS: { readonly [singular: string]: string } = {
   woman: 'women',
 }
 
-/** The possible names of a collection, in lower case. */
+/** Returns the possible names of a collection for a singular, in lower case. */
 function pluralsOf(singular: string): readonly string[] {
   const word = singular.toLowerCase()
   const irregular = Object.entries(PLURALS).flatMap(([one, many]) =>
@@ -60,8 +65,8 @@ function pluralsOf(singular: string): readonly string[] {
 }
 
 /**
- * The parts of a name like `postId`, `post_id` or `postIds`; `paid` and `grids` have the same ending, but are no
- * references.
+ * Splits a name like `postId`, `post_id` or `postIds` into its parts. Returns `undefined` for a name that only has the
+ * same ending, such as `paid` or `grids`.
  */
 function splitName(field: string): { readonly base: string; readonly isMany: boolean } | undefined {
   const [, start = '', end = ''] = REFERENCE.exec(field) ?? []
@@ -70,12 +75,12 @@ function splitName(field: string): { readonly base: string; readonly isMany: boo
   return { base, isMany: end.endsWith('s') }
 }
 
-/** Whether the values of a field with this name are ids: they are never counted or measured. */
+/** Whether the name of a field says that its values are ids, so that numbers in it are never counts or measures. */
 const isIdName = (field: string): boolean => /^_?id$/i.test(field) || splitName(field) !== undefined
 
 /**
- * Finds the collection that the values of a field reference: `postId` or `post_id` one document of `posts`, `postIds`
- * several. `undefined` if the field has no such name, or no value.
+ * Finds the collection that the values of a field reference: `postId` or `post_id` references one document of `posts`,
+ * `postIds` several. Returns `undefined` if the field has another name, or no value.
  */
 function findTarget(
   field: string,
@@ -99,26 +104,26 @@ function findTarget(
   return named.length > 0 ? { target, isMany } : undefined
 }
 
-/** Whether a value can reference a document. */
+/** Whether the type of a value allows it to be an id. */
 const isName = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'number' || value instanceof WrittenNumber
 
-/** The text form of a reference: json-server finds `"1"` under `1`. */
+/** Returns an id as a string, because json-server finds the document with the id `1` under `"1"` too. */
 const toName = (value: unknown): string => (value instanceof WrittenNumber ? value.text : String(value))
 
-/** The rules for names. */
+/** The rules for the names of collections or fields. */
 interface Naming {
   readonly isAllowed: (name: string) => boolean
   /** The name to use if no character is allowed. */
   readonly fallback: string
 }
 
-/** The most characters of a name. */
+/** The maximum length of a name, in characters. */
 const LENGTH = 63
 
 /**
- * Allowed names for the given ones; they differ by more than letter case. Allowed names stay; the others lose their
- * invalid characters, and get a number if the rest is taken.
+ * Maps each name to an allowed name; the results differ by more than letter case. An allowed name stays the same. Any
+ * other name loses its invalid characters, and gets a number if the result is already used.
  */
 function renameAll(names: readonly string[], { isAllowed, fallback }: Naming): ReadonlyMap<string, string> {
   const taken = new Set<string>()
@@ -144,7 +149,7 @@ function renameAll(names: readonly string[], { isAllowed, fallback }: Naming): R
   return renamed
 }
 
-/** The kind of all values of a field. `null` is not a kind: it is stored as a missing value. */
+/** The kind that all values of a field have in common. `null` has no kind, because it is stored as a missing value. */
 type ValueKind =
   | 'boolean'
   | 'integer'
@@ -175,9 +180,9 @@ function kindOfAll(values: readonly unknown[]): ValueKind {
 }
 
 /**
- * The definition that accepts all given values of a field; `json` if they have no other type in common. Whole numbers
- * are `number`, because the next value may have a fraction, unless the field has the name of an id. Numbers that JSON
- * does not hold exactly are text.
+ * Returns the definition that accepts all values of a field; its type is `json` if the values have no other type in
+ * common. Whole numbers become `number`, because the next value may have a fraction, but `integer` if the field has the
+ * name of an id. Numbers that a JSON number cannot hold exactly become strings.
  */
 function inferDefinition(name: string, values: readonly unknown[]): FieldDefinition {
   const given = values.filter((value) => value !== null)
@@ -205,7 +210,9 @@ function inferDefinition(name: string, values: readonly unknown[]): FieldDefinit
   }
 }
 
-/** Elements are stored unchanged, also `null`. */
+/**
+ * Returns the definition of an array's elements. If an element is `null`, it is `json`, which stores `null` unchanged.
+ */
 function inferItems(name: string, elements: readonly unknown[]): FieldDefinition {
   return elements.includes(null) ? { type: 'json' } : inferDefinition(name, elements)
 }
@@ -228,7 +235,10 @@ function inferObject(objects: readonly JsonObject[]): FieldDefinition {
   }
 }
 
-/** The stored JSON of a value under its definition: a number as text if the field is text. */
+/**
+ * Converts a value of the file to the JSON that is stored for its definition, such as a number to a string if the field
+ * has strings.
+ */
 function toStored(value: unknown, definition: FieldDefinition): unknown {
   if (value instanceof Date) return value.toISOString()
   if (value instanceof WrittenNumber)
@@ -248,44 +258,44 @@ function toStored(value: unknown, definition: FieldDefinition): unknown {
 
 const ANY: FieldDefinition = { type: 'json' }
 
-/** A collection as it was in the file, and as it is now. */
+/** An imported collection: its names in the file, and its new schema and documents. */
 export interface ImportedCollection {
-  /** The key in the file. */
+  /** The name of the collection in the file. */
   readonly from: string
   readonly name: string
   /** Whether the file had a single object instead of a list. */
   readonly isSingle: boolean
   readonly schema: CollectionConfig['schema']
   readonly documents: readonly JsonObject[]
-  /** The fields with another name, by the name in the file. */
+  /** The new names of renamed fields, by the name in the file. */
   readonly renamed: ReadonlyMap<string, string>
-  /** The new name of the key field; absent if there is none. */
+  /** The new name of the field that is the key of the documents in the file; absent if there is none. */
   readonly key?: string
 }
 
 /** The result of an import. */
 export interface Imported extends Pick<Database, 'isJsonServer'> {
   readonly config: Config & { readonly $schema: string }
-  /** The documents, in the form of a seed. */
+  /** The documents of each collection, in the form of a seed. */
   readonly documents: { readonly [collection: string]: readonly JsonObject[] }
   readonly collections: readonly ImportedCollection[]
-  /** Descriptions of the values that were changed or left out. */
+  /** Sentences about values that were changed or left out. */
   readonly losses: readonly string[]
 }
 
-/** A collection of the file, with documents that have an `_id`. */
+/** A collection in the file, with a new `_id` (in `ids`) for each document. */
 interface ReadCollection {
   readonly from: string
   readonly isSingle: boolean
   readonly documents: readonly JsonObject[]
   readonly ids: readonly string[]
-  /** The key field in the file: `id`, `_id`, or the keys of a dictionary. */
+  /** The field that is the key of the documents in the file: `id`, `_id`, or the field for the keys of a dictionary. */
   readonly idField: string
 }
 
 /**
- * Converts the content of a file to a configuration and documents: an object of lists, or of single objects. Everyone
- * may do everything, as with json-server.
+ * Converts the content of a file to a configuration and documents. Lists of objects, and single objects, become
+ * collections. The permissions allow everyone everything, as in json-server.
  */
 export function importDatabase(database: Database, now: () => number = Date.now): Imported {
   const { values, isJsonServer, keyField } = database
@@ -345,14 +355,17 @@ function readDocuments(value: unknown): readonly JsonObject[] | undefined {
   return Array.isArray(value) && value.every(isPlainObject) ? value : undefined
 }
 
-/** MongoDB uses `_id` as key. */
+/** Returns the key field of documents: `id`, or else `_id`, which is the key in MongoDB. */
 const idFieldOf = (documents: readonly JsonObject[]): string =>
   documents.some((document) => Object.hasOwn(document, 'id')) ? 'id' : '_id'
 
 const wordFor = (value: unknown): string =>
   Array.isArray(value) ? 'a list of other values' : JSON.stringify(toStored(value, { type: 'json' }))
 
-/** The collection as a target of references; none if an `id` is missing, repeated or invalid. */
+/**
+ * Returns a collection as a target of references. Returns nothing if the id of a document is missing, repeated or
+ * invalid.
+ */
 function targetOf(
   { from, documents, ids, idField }: ReadCollection,
   losses: string[],
@@ -366,7 +379,7 @@ function targetOf(
   return []
 }
 
-/** A definition whose values all exist and can be unique. */
+/** Returns a definition with `unique`; `undefined` if values of the definition can be missing or cannot be unique. */
 function asKey(definition: FieldDefinition): FieldDefinition | undefined {
   switch (definition.type) {
     case 'string':
@@ -428,7 +441,10 @@ function importCollection(
   }
 }
 
-/** A reference, or an array of them; `null` means the same as among plain values. */
+/**
+ * Returns the definition of a reference, or of an array of references. It is `nullable` if the values of the field can
+ * be `null`.
+ */
 function referenceTo(
   collection: string,
   { isMany }: FoundReference,
@@ -438,14 +454,14 @@ function referenceTo(
   return { ...(isMany ? { type: 'array', items: one } : one), ...(nullable ? { nullable } : {}) }
 }
 
-/** A field of the file with all of its values, and the definition that accepts them. */
+/** A field in the file with all its values, and the definition that accepts them. */
 interface Inferred {
   readonly place: string
   readonly values: readonly unknown[]
   readonly definition: FieldDefinition
 }
 
-/** The losses of a field, in words. */
+/** Returns sentences about what an import changes in the values of a field. */
 function describeLosses(
   { place, values, definition }: Inferred,
   reference: BrokenReference | FoundReference | undefined,
@@ -474,11 +490,11 @@ function describeLosses(
 interface Walked {
   readonly path: string
   readonly definition: FieldDefinition
-  /** Whether numbers became text. */
+  /** Whether numbers became strings. */
   readonly isLong: boolean
 }
 
-/** A definition and all inside it, with their places. */
+/** Returns a definition and all definitions inside it, with their paths. */
 function walk(path: string, definition: FieldDefinition, values: readonly unknown[]): readonly Walked[] {
   const isLong =
     definition.type === 'string' && values.some((value) => typeof value !== 'string' && value !== null)

@@ -5,12 +5,12 @@ import type { JsonObject } from '../../../../core/types.js'
 import { FileError, parseJson, readTextFile } from '../../read-json-file.js'
 
 /**
- * A number as written, if it may have more digits than a JavaScript number: `$numberLong`, `$numberDecimal`, and
- * integers beyond 2^53.
+ * A number in the spelling of the file, because it may have more digits than a JavaScript number can hold: a
+ * `$numberLong`, a `$numberDecimal`, or an integer beyond 2^53.
  */
 export class WrittenNumber {
   readonly text: string
-  /** The number, if a JavaScript number is exactly equal; else `undefined`. */
+  /** The equal JavaScript number; `undefined` if no JavaScript number is exactly equal. */
   readonly exact: number | undefined
 
   constructor(text: string) {
@@ -19,7 +19,7 @@ export class WrittenNumber {
   }
 }
 
-/** The digits that every double keeps (`DBL_DIG`). */
+/** The number of decimal digits that every double keeps (`DBL_DIG`). */
 const KEPT_DIGITS = 15
 
 function toExact(text: string): number | undefined {
@@ -33,7 +33,10 @@ function toExact(text: string): number | undefined {
   return isKept && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? value : undefined
 }
 
-/** Reads the content of a wrapper; `undefined` if it is not valid, and stays an object. */
+/**
+ * Converts the content of a wrapper such as `{ "$oid": … }`. Returns `undefined` if the content is not valid; the
+ * wrapper is then an ordinary object.
+ */
 type ReadWrapped = (held: unknown) => unknown
 
 const readText =
@@ -44,7 +47,10 @@ const readText =
 const INTEGER = /^-?\d+$/
 const DECIMAL = /^-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i
 
-/** A time within the years of a timestamp. */
+/**
+ * Converts the content of `$date`. Returns `undefined` for a time outside the years 1 to 9999, which a timestamp cannot
+ * hold.
+ */
 function readDate(held: unknown): Date | undefined {
   const plain = isObject(held) && typeof held.$numberLong === 'string' ? Number(held.$numberLong) : held
   if (typeof plain !== 'string' && typeof plain !== 'number') return undefined
@@ -53,7 +59,10 @@ function readDate(held: unknown): Date | undefined {
   return year >= 1 && year <= 9999 ? date : undefined
 }
 
-/** MongoDB Extended JSON v2, canonical and relaxed, as `mongoexport` writes it: the wrappers with one member. */
+/**
+ * Converters for the wrappers with one member of MongoDB Extended JSON v2, canonical and relaxed, as `mongoexport`
+ * writes it.
+ */
 const READERS: { readonly [name: string]: ReadWrapped } = {
   $oid: readText(/^[0-9a-f]{24}$/i, (text) => text),
   $date: readDate,
@@ -63,7 +72,7 @@ const READERS: { readonly [name: string]: ReadWrapped } = {
   $numberDecimal: readText(DECIMAL, (text) => new WrittenNumber(text)),
 }
 
-/** The value with text, `Date`, number or `WrittenNumber` in place of each wrapper of Extended JSON. */
+/** Replaces each wrapper of Extended JSON in a value by a string, `Date`, number or `WrittenNumber`. */
 function fromExtendedJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(fromExtendedJson)
   if (!isObject(value)) return value
@@ -75,19 +84,19 @@ function fromExtendedJson(value: unknown): unknown {
   return Object.fromEntries(inner)
 }
 
-/** The content of a file: the collections by name, as in json-server. */
+/** The content of a file: the collections by name, as in a json-server file. */
 export interface Database {
   readonly values: JsonObject
-  /** `true` for a file in the form of json-server, whose addresses are then explained. */
+  /** Whether the file has the form of json-server. If so, the command explains its addresses. */
   readonly isJsonServer: boolean
-  /** The field that holds the keys of a dictionary; absent for every other file. */
+  /** The name of the field that gets the keys of a dictionary; absent for any other file. */
   readonly keyField?: string
 }
 
 /**
- * Reads a file of json-server, a JSON list of objects, a dictionary of objects, or lines of JSON objects (NDJSON), each
- * with or without MongoDB's Extended JSON. A list, a dictionary and lines are one collection with the name of the file.
- * Throws `FileError`.
+ * Reads a json-server file, a JSON list of objects, a dictionary of objects, or lines with JSON objects (NDJSON). All
+ * may contain MongoDB's Extended JSON. A list, a dictionary and lines each become one collection with the name of the
+ * file. Throws `FileError`.
  */
 export async function readDatabase(file: string): Promise<Database> {
   const text = (await readTextFile(file)).replace(/^\ufeff/, '')
@@ -107,7 +116,10 @@ function parse(file: string, text: string): unknown {
   return fromExtendedJson(marked === text ? value : JSON.parse(marked))
 }
 
-/** Lines by the file's extension, or if the first line is an object of its own and others follow. */
+/**
+ * Whether a file has one JSON value per line: by its extension, or because its first line is a complete object and
+ * other lines follow.
+ */
 function isLines(file: string, text: string): boolean {
   if (/\.(ndjson|jsonl)$/i.test(file)) return true
   const [first = '', ...others] = linesOf(text)
@@ -126,12 +138,12 @@ const parseLines = (file: string, text: string): readonly unknown[] =>
     .split(/\r?\n/)
     .flatMap((line, i) => (line.trim() === '' ? [] : [parse(`line ${i + 1} of ${file}`, line)]))
 
-/** An object with this many members or fewer is not a dictionary. */
+/** An object with at most this many members is not a dictionary. */
 const FEW = 20
 
 /**
- * Whether an object is a dictionary: more than 20 members, all of them objects, and at least half of all their
- * properties are of fields that at least half of them have.
+ * Whether an object is a dictionary. It has more than 20 members, and all are objects with similar properties: call a
+ * field common if at least half of the members have it; then at least half of all properties must be of common fields.
  */
 function isDictionary(value: JsonObject): value is { readonly [key: string]: JsonObject } {
   const members = Object.values(value)
@@ -145,7 +157,7 @@ function isDictionary(value: JsonObject): value is { readonly [key: string]: Jso
   return common.length > 0 && 2 * sum(common) >= sum(all)
 }
 
-/** A name for the key field that no member has. */
+/** Returns a name for the key field that no member has. */
 function freeKeyField(members: readonly JsonObject[]): string {
   const taken = new Set(members.flatMap((member) => Object.keys(member).map((name) => name.toLowerCase())))
   let name = 'key'

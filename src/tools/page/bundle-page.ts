@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib'
 import { build, transform } from 'esbuild'
 import { minify } from 'terser'
 
-/** The build fails beyond this many compressed bytes: CONTRACT.md §11. */
+/** The maximum size of the document in compressed bytes, beyond which the build fails (CONTRACT.md §11). */
 const MAX_COMPRESSED = 40_000
 
-/** The icon of the tab: a sheet with three lines. */
+/** The icon of the browser tab: a sheet with three lines. */
 const ICON = `data:image/svg+xml,${"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='4' fill='#0b6a6a'/><path d='M4 5h8M4 8h8M4 11h5' stroke='#fff' stroke-width='1.5' stroke-linecap='round'/></svg>".replace(
   /[<>#]/g,
   encodeURIComponent,
@@ -16,12 +16,12 @@ const ICON = `data:image/svg+xml,${"<svg xmlns='http://www.w3.org/2000/svg' view
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** Escapes the sequences that would end a script element, inside string literals. */
+/** Escapes the character sequences that would end a script element. They occur only inside string literals. */
 const closeSafely = (script: string): string => script.replace(/<(?=\/script|!--)/gi, '\\x3c')
 
 /**
- * Bundles a module and the style beside it, `style.css`, into one HTML document without external resources, with the
- * content security policy for it. Throws if the document is too large.
+ * Bundles a module and the `style.css` in its folder into one HTML document without external resources. Returns it with
+ * its content security policy and entity tag. Throws if the document is too large.
  */
 export async function bundlePage(entry: string): Promise<{ html: string; policy: string; etag: string }> {
   const bundled = await build({
@@ -35,11 +35,11 @@ export async function bundlePage(entry: string): Promise<{ html: string; policy:
     jsxImportSource: 'preact',
     legalComments: 'none',
     logLevel: 'silent',
-    // Our own property names: none of them is in a document, an answer or a browser API.
+    // These names are shortened. They are ours alone: documents, answers and browser APIs contain none of them.
     mangleProps: /^(?:is|has)[A-Z]/,
     reserveProps: /^(?:isCurrent|isArray|isConnected|isFinite|isInteger|isNaN|hasOwn)$/,
   })
-  // Each option reduces the size. Arrow functions are safe: `new` is called on classes only.
+  // Each option reduces the size. `unsafe_arrows` is safe here, because `new` is called on classes only.
   const compress = { passes: 3, inline: 1, unsafe_arrows: true } as const
   const { code = '' } = await minify(bundled.outputFiles[0]?.text ?? '', { ecma: 2020, compress })
   const script = closeSafely(code)

@@ -10,7 +10,8 @@ const readModule = (name: string): Promise<string> =>
 const writes = new Map<string, Promise<void>>()
 
 /**
- * Writes `dist/<name>`, which exports a value, once for all formats: the value is as large as the code that uses it.
+ * Writes `dist/<name>`, a module that exports a value. It is written once for all output formats, because the value is
+ * as large as the code that uses it.
  */
 function writeOnce(name: string, read: () => Promise<unknown>): Promise<void> {
   const write = async (): Promise<void> =>
@@ -21,8 +22,8 @@ function writeOnce(name: string, read: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * An esbuild plugin that imports texts: `./file?raw` is the text of a file, bundled; `package?raw` the minified text of
- * a package and `./main.tsx?document` an HTML document, both modules in `dist`.
+ * An esbuild plugin for imports of text. `./file?raw` is the text of a file, which is bundled. `package?raw` is the
+ * minified text of a package, and `./main.tsx?document` an HTML document; each of these two becomes a module in `dist`.
  */
 export const bundleTexts: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'bundle-texts',

@@ -3,8 +3,8 @@ import document from './app/main.tsx?document'
 
 /**
  * Creates the admin UI, which `createCollectionService` serves at `GET /_page` if it is passed as `options.page`
- * (CONTRACT.md §11): one HTML document without external resources, and an ordinary client without rights of its own.
- * The document is the same for everyone. Never throws.
+ * (CONTRACT.md §11). It is one HTML document without external resources, the same for everyone. It uses the API as any
+ * client does, with the permissions of the signed-in user. Never throws.
  *
  * @example
  * ```ts

@@ -19,7 +19,10 @@ import { kindOfStatus, legible, RequestsView } from './views/requests.js'
 import { AccountForms, accountName } from './views/sign-in.js'
 import { Tray } from './views/tray.js'
 
-/** The current view. Another person gets a new instance, without the input of the previous one. */
+/**
+ * The current view. After another person signs in, the keys differ, so the view is created again without the previous
+ * person's input.
+ */
 function View() {
   const here = place.value
   const key = owner.value
@@ -138,9 +141,9 @@ function Side() {
   )
 }
 
-/** The footer with the last request of a person. */
+/** The footer, which shows the last request that a person caused. */
 function Last() {
-  // Background requests are shown only in the log of requests.
+  // Background requests appear here only if there is no other request; the log shows all of them.
   const entry = requests.value.find(({ note }) => note === '') ?? requests.value[0]
   return (
     <footer class="last">
@@ -171,7 +174,7 @@ function Last() {
 
 function Lost() {
   return (
-    // Another person may use the device now.
+    // The dialog hides everything else, because another person may use the device now.
     <Dialog title="Your session has ended" onClose={signOut} isAlone>
       <p>Sign in again to continue: your input is still here.</p>
       <AccountForms names={['login', 'request-reset', 'reset']} />
@@ -185,13 +188,13 @@ function Lost() {
 }
 
 followAddress()
-// After a sign-in or sign-out, the description is loaded again. An expired session must sign in again first.
+// Loads the description again after a sign-in or sign-out. An expired session must sign in again first.
 effect(() => {
   void epoch.value
   void learn()
 })
 let last = ''
-// The batch and the log are cleared before another person uses the tab.
+// Clears the batch and the log of requests when another person uses the tab.
 effect(() => {
   const now = owner.value
   if (last !== '' && last !== now) {

@@ -8,7 +8,7 @@ export interface TableColumn {
   readonly field: Field
 }
 
-/** The most columns of the default selection. */
+/** The maximum number of default columns. */
 const MOST = 6
 
 const columnOf = ({ fields }: DescribedCollection, path: string): TableColumn => ({
@@ -16,7 +16,7 @@ const columnOf = ({ fields }: DescribedCollection, path: string): TableColumn =>
   field: findField(fields, path) ?? unknownField(path),
 })
 
-/** The columns of a list, after the document's name: the chosen ones, else the first ones. */
+/** Returns the columns of a list that follow the document's label: the chosen columns, or else the first fields. */
 export function chooseColumns(
   collection: DescribedCollection,
   project: readonly string[] | undefined,
@@ -32,11 +32,14 @@ export function chooseColumns(
   return paths.map((path) => columnOf(collection, path))
 }
 
-/** All paths that can be requested, in the order of the schema. */
+/** Returns all paths that can be chosen as columns, in the order of the schema. */
 export const allPaths = ({ projectable, fields }: DescribedCollection): readonly string[] =>
   projectable.size > 0 ? [...projectable] : fields.map(({ name }) => name)
 
-/** The fields whose values are counted: those with few values, each of which is a possible filter. */
+/**
+ * Returns the fields for which the list shows the number of documents per value: fields with few possible values that
+ * can be used in filters.
+ */
 export function countedFields({ fields, filters }: DescribedCollection): readonly Field[] {
   return fields
     .filter(({ name, kind, items, choices }) => {
@@ -47,6 +50,6 @@ export function countedFields({ fields, filters }: DescribedCollection): readonl
     .slice(0, 4)
 }
 
-/** The values of such a field. */
+/** Returns the possible values of a field of `countedFields`. */
 export const countedValues = ({ kind, choices, items }: Field): readonly unknown[] =>
   kind === 'boolean' ? [true, false] : kind === 'array' ? (items?.choices ?? []) : choices

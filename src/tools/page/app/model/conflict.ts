@@ -1,20 +1,18 @@
 import { type FieldDraft, isSame } from './draft.js'
 import type { Field } from './schema.js'
 
-/** A field that others changed since it was read. */
+/** A field that another person has changed since the form was loaded. `was` is the old value, `theirs` the new one. */
 export interface Conflict {
   readonly field: Field
   readonly was: FieldDraft
   readonly theirs: FieldDraft
-  /** The draft of this person; `undefined` if they have not changed the field. */
+  /** The value in the form; `undefined` if this person has not changed the field. */
   readonly mine: FieldDraft | undefined
 }
 
 type Drafts = { readonly [name: string]: FieldDraft }
 
-/**
- * The fields that others changed since the form was loaded: old value, their value, and the draft if it was changed.
- */
+/** Returns the fields that others have changed since the form was loaded. */
 export function findConflicts(
   fields: readonly Field[],
   { was, theirs, mine }: { readonly was: Drafts; readonly theirs: Drafts; readonly mine: Drafts },
@@ -33,13 +31,19 @@ export function findConflicts(
     })
 }
 
-/** The form after `sent` was saved as `stored`: the stored values, and later input. */
+/**
+ * Returns the content of the form after `sent` was saved as `stored`: the stored values, but fields that were edited
+ * during the request keep their input.
+ */
 export const keepNewer = (sent: Drafts, now: Drafts, stored: Drafts): Drafts => ({
   ...stored,
   ...Object.fromEntries(Object.entries(now).filter(([name, draft]) => !isSame(draft, sent[name]))),
 })
 
-/** The form over the newest version: their value for untouched or chosen fields; else the draft. */
+/**
+ * Returns the content of the form for the newest version: the other person's value for fields that this person has not
+ * changed, and for those in `takesTheirs`, else this person's input.
+ */
 export function settle(
   conflicts: readonly Conflict[],
   mine: Drafts,

@@ -1,7 +1,7 @@
-/** The beginning of a text that a spreadsheet would run as a formula. */
+/** Matches text that a spreadsheet would run as a formula. */
 const FORMULA = /^[=+\-@\t\r\n]/
 
-/** A cell by RFC 4180. An apostrophe before a possible formula makes spreadsheets show it as text. */
+/** Writes a cell as RFC 4180 says. An apostrophe before a possible formula makes spreadsheets show it as text. */
 export function writeCell(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
@@ -10,10 +10,10 @@ export function writeCell(value: unknown): string {
   return /[",\r\n]/.test(safe) || safe !== text ? `"${safe.replace(/"/g, '""')}"` : safe
 }
 
-/** A row, with its line end. */
+/** Writes a row with its line end. */
 export const writeRow = (values: readonly unknown[]): string => `${values.map(writeCell).join(',')}\r\n`
 
-/** The value at a path, through objects. */
+/** Returns the value at a dotted path, which may lead through objects. */
 export const valueAt = (document: unknown, path: string): unknown =>
   path
     .split('.')
@@ -25,6 +25,6 @@ export const valueAt = (document: unknown, path: string): unknown =>
       document,
     )
 
-/** The row of a document. */
+/** Writes the row of a document. */
 export const writeDocument = (columns: readonly string[], document: unknown): string =>
   writeRow(columns.map((path) => valueAt(document, path)))

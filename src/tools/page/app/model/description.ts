@@ -1,38 +1,38 @@
 import { type Field, type JsonSchema, type Resolve, readField, readFields } from './schema.js'
 
-/** The operations in the answer of `GET /`. */
+/** The operations that the answer to `GET /` can contain. */
 export type CollectionOperation = 'list' | 'create' | 'read' | 'update' | 'delete'
 
-/** A collection, as its service describes it to this caller. */
+/** A collection as the service describes it to this caller. */
 export interface DescribedCollection {
   readonly name: string
   readonly operations: ReadonlySet<CollectionOperation>
-  /** The readable fields, in the order of the schema, `_id` first. */
+  /** The fields that the caller may read: `_id`, then the fields of the schema in its order. */
   readonly fields: readonly Field[]
-  /** The fields of the body of a create. */
+  /** The fields that the body of a create may contain. */
   readonly createFields: readonly Field[]
-  /** The fields of the body of an update. */
+  /** The fields that the body of an update may contain. */
   readonly updateFields: readonly Field[]
-  /** The operators that each path supports in filters. */
+  /** The operators that filters support, by path. */
   readonly filters: ReadonlyMap<string, readonly string[]>
   readonly sortable: ReadonlySet<string>
   readonly expandable: ReadonlySet<string>
   readonly projectable: ReadonlySet<string>
   readonly hasChanges: boolean
-  /** The most documents of a list; `undefined` without a limit. */
+  /** The maximum number of documents in a list; `undefined` if there is no maximum. */
   readonly maxLimit: number | undefined
   /** Whether a list without a limit returns all documents. */
   readonly isUnlimited: boolean
 }
 
-/** A form below `/auth`. */
+/** The form for a route below `/auth`. */
 export interface AccountForm {
-  /** `login`, `register`, … */
+  /** The last segment of the route: `login`, `register`, … */
   readonly name: string
   readonly fields: readonly Field[]
 }
 
-/** The collections and account forms of this caller. */
+/** The collections and account forms that this caller may use. */
 export interface Description {
   readonly collections: ReadonlyMap<string, DescribedCollection>
   /** The public account routes; empty if the service keeps no accounts. */
@@ -68,7 +68,10 @@ export interface OpenApi {
   readonly components?: unknown
 }
 
-/** Reads `GET /` and `GET /_openapi.json` of this caller. The admin UI offers only the operations that they contain. */
+/**
+ * Reads the answers to `GET /` and `GET /_openapi.json` for this caller. The admin UI offers only the operations in
+ * them.
+ */
 export function readDescription(root: Root, api: OpenApi): Description {
   const resolve = createResolve(api)
   const paths = new Map(Object.entries(api.paths ?? {}))
@@ -87,8 +90,9 @@ export function readDescription(root: Root, api: OpenApi): Description {
 }
 
 /**
- * The fields of an account form, all with one line. Most schemas describe a secret only as text: so a field that is
- * secret in the registration, and the one after the identifier, is treated as a secret in all forms.
+ * Returns the fields of an account form, all as single-line inputs. Most schemas describe a secret only as a string. So
+ * a field is treated as a secret in every form if it is a secret in the registration, or if it comes after the
+ * identifier in the login.
  */
 function nameSecrets(
   { name, fields }: AccountForm,
@@ -136,7 +140,7 @@ function readCollection(
   }
 }
 
-/** Marks the fields of a patch as required if `null` does not remove them: they must keep a value. */
+/** Marks the fields of an update as required if `null` cannot remove them, because they must keep a value. */
 const keepRequired = (fields: readonly Field[]): readonly Field[] =>
   fields.map((field) => ({ ...field, isRequired: !field.isNullable && field.kind !== 'json' }))
 
@@ -176,7 +180,7 @@ const bodyOf = (described: OperationObject | undefined, resolve: Resolve): JsonS
   return found && resolve(found)
 }
 
-/** The document in an answer; without the alternatives that `expand` adds to its references. */
+/** Returns the schema of the document in an answer. */
 function shownBy(described: OperationObject | undefined, resolve: Resolve): JsonSchema | undefined {
   const found = contentOf(described?.responses?.['200'], resolve)
   return found && resolve(found)
@@ -187,7 +191,7 @@ function listedBy(described: OperationObject | undefined, resolve: Resolve): Jso
   return items && resolve(items)
 }
 
-/** Creates the function that resolves references inside the document. */
+/** Creates the function that resolves a `$ref` inside the OpenAPI document. */
 function createResolve(api: OpenApi): Resolve {
   const resolve = (schema: JsonSchema, depth = 0): JsonSchema => {
     const { $ref, ...own } = schema
@@ -207,12 +211,12 @@ function createResolve(api: OpenApi): Resolve {
   return (schema) => resolve(schema)
 }
 
-/** The field of a path, through objects. */
+/** Returns the field at a dotted path, which may lead through objects. */
 export function findField(fields: readonly Field[], path: string): Field | undefined {
   const [name, ...rest] = path.split('.')
   const field = fields.find((one) => one.name === name)
   return rest.length === 0 || !field ? field : findField(field.fields, rest.join('.'))
 }
 
-/** A field without a known schema. */
+/** Returns a field whose schema is unknown. */
 export const unknownField = (name: string): Field => readField(name, {}, (schema) => schema)

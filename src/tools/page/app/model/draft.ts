@@ -1,15 +1,15 @@
 import type { Field } from './schema.js'
 
-/** The input of a person for a field: text, a list, or the drafts of an object's properties. */
+/** The unsaved input for a field: text, a list of drafts, or the drafts of an object's properties. */
 export type FieldDraft = string | readonly FieldDraft[] | { readonly [name: string]: FieldDraft }
 
-/** A validation error of a field; `path` is a JSON pointer into the body. */
+/** A validation error of a field. `path` is a JSON pointer into the body. */
 export interface Fault {
   readonly path: string
   readonly message: string
 }
 
-/** The result of reading a draft: a value, or nothing, or validation errors. */
+/** The result of reading a draft: a value, no value (`undefined`), or validation errors. */
 export interface Meaning {
   readonly value: unknown
   readonly faults: readonly Fault[]
@@ -17,7 +17,7 @@ export interface Meaning {
 
 export const escapePointer = (name: string): string => name.replace(/~/g, '~0').replace(/\//g, '~1')
 
-/** The initial draft for a value. A value that its field cannot hold is shown as JSON. */
+/** Returns the initial draft for a stored value. A value that does not fit its field is shown as JSON. */
 export function toDraft(field: Field, value: unknown): FieldDraft {
   if (field.kind === 'object') {
     const own = isObject(value) ? value : {}
@@ -32,7 +32,7 @@ export function toDraft(field: Field, value: unknown): FieldDraft {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Reads a draft; an empty one has no value. An untouched draft keeps the stored value. */
+/** Reads a draft. An empty draft has no value, and an unchanged draft keeps the stored value. */
 export function readDraft(field: Field, draft: FieldDraft, path = '', stored?: unknown): Meaning {
   if (stored !== undefined && isSame(toDraft(field, stored), draft)) return { value: stored, faults: [] }
   if (field.kind === 'object' && isDrafts(draft)) return readObject(field, draft, path)
@@ -51,7 +51,8 @@ export function readDraft(field: Field, draft: FieldDraft, path = '', stored?: u
 }
 
 /**
- * Reads a list. An element that looks like a stored one keeps its value, first that at its index; each is used once.
+ * Reads the elements of an array. A draft that equals the draft of a stored element keeps that element: the one at the
+ * same index if it is equal, or else another. Each stored element is used once.
  */
 function readItems(
   items: Field,
@@ -93,7 +94,7 @@ function readObject(field: Field, draft: { readonly [name: string]: FieldDraft }
   return { value: given.length > 0 || (field.isRequired && path !== '') ? value : undefined, faults }
 }
 
-/** The syntax of JSON: other forms, such as `1,000`, could be read as different numbers. */
+/** A number in the syntax of JSON. Other forms, such as `1,000`, could be read as different numbers. */
 const NUMBER = /^-?\d+(\.\d+)?(e[-+]?\d+)?$/i
 
 function readText(field: Field, text: string, path: string): Meaning {
@@ -126,13 +127,13 @@ function readText(field: Field, text: string, path: string): Meaning {
   }
 }
 
-/** Rejects `1e999`, which parses to infinity and would be sent as `null`. */
+/** Throws for `1e999`, which is parsed as infinity and would be sent as `null`. */
 const refuseInfinite = (_: string, value: unknown): unknown => {
   if (value === 1 / 0 || value === -1 / 0) throw value
   return value
 }
 
-/** The drafts of all fields of a form. */
+/** Returns the initial drafts of all fields of a form. */
 export const draftAll = (
   fields: readonly Field[],
   document: object = {},
@@ -141,13 +142,16 @@ export const draftAll = (
     fields.map((field) => [field.name, toDraft(field, (document as Record<string, unknown>)[field.name])]),
   )
 
-/** A body, and the validation errors that are found before it is sent: unreadable and missing values. */
+/**
+ * A request body, and the validation errors that are found before it is sent: values that cannot be read, and missing
+ * values.
+ */
 export interface Body {
   readonly body: { readonly [name: string]: unknown }
   readonly faults: readonly Fault[]
 }
 
-/** The body of a new document. */
+/** Reads the drafts of a form as the body of a new document. */
 export function readBody(fields: readonly Field[], drafts: { readonly [name: string]: FieldDraft }): Body {
   const read = fields.map((field) => {
     const path = `/${escapePointer(field.name)}`
@@ -164,8 +168,8 @@ export function readBody(fields: readonly Field[], drafts: { readonly [name: str
 }
 
 /**
- * The merge patch (RFC 7396) from a stored document to the drafts of a form. It omits untouched and read-only fields,
- * so it never overwrites the changes of others.
+ * Reads the drafts of a form as a merge patch (RFC 7396) for a stored document. The patch omits unchanged and read-only
+ * fields, so it does not overwrite what others have changed in them.
  */
 export function readPatch(
   fields: readonly Field[],
@@ -180,7 +184,7 @@ export function readPatch(
     const draft = drafts[field.name]
     if (draft === undefined || isSame(toDraft(field, old), draft)) continue
     const path = `${at}/${escapePointer(field.name)}`
-    // An object without input is removed, for any stored value.
+    // An object whose inputs are all empty has no value, so it is removed.
     const read = readDraft(field, draft, path, field.kind === 'array' ? old : undefined)
     if (field.kind === 'object' && isObject(old) && isDrafts(draft) && read.value !== undefined) {
       const inner = readPatch(field.fields, old, draft, path)
@@ -202,7 +206,10 @@ export function readPatch(
   return { body: patch, faults }
 }
 
-/** The merge patch from one value to another; removed properties are `null`, so it cannot express a stored `null`. */
+/**
+ * Returns the merge patch that changes one JSON value to another. `null` in a patch removes a property, so a patch
+ * cannot store `null` in an object; `refuse` is called for that.
+ */
 function changeJson(was: unknown, is: unknown, refuse: () => void): unknown {
   if (isSame(was, is)) return undefined
   if (is === null) refuse()
@@ -213,7 +220,7 @@ function changeJson(was: unknown, is: unknown, refuse: () => void): unknown {
   return Object.fromEntries(Object.keys({ ...old, ...is }).map((name) => [name, change(name)]))
 }
 
-/** Whether two drafts, or values, are the same in JSON. */
+/** Whether two drafts or values have the same JSON. */
 export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
@@ -221,7 +228,7 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
 
 const isDrafts = (draft: FieldDraft): draft is { readonly [name: string]: FieldDraft } => isObject(draft)
 
-/** A time in the format of an input for local times; whole minutes without seconds. */
+/** Returns a time in the format of an input for local times. A whole minute has no seconds. */
 export function toLocal(text: string): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime())) return text

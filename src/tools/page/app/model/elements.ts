@@ -1,6 +1,6 @@
 /**
- * Splits the text of a JSON array, which arrives in pieces of any size, into the texts of its elements. It buffers only
- * the element that is not complete yet.
+ * Creates a function that receives the text of a JSON array in pieces of any size, and returns the text of each element
+ * that a piece completes. It buffers only the element that is not complete yet.
  */
 export function createElementReader(): (piece: string) => readonly string[] {
   let [pending, depth] = ['', 0]

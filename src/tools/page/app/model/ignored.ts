@@ -1,6 +1,9 @@
 import { namesIn } from '../../../../client/answers.js'
 
-/** The message after a write, with the properties that were dropped according to the headers of the answer. */
+/**
+ * Returns the message after a write. It names the properties that the service has dropped according to the headers of
+ * the answer.
+ */
 export function describeDone(done: string, headers: Headers): string {
   const ignored = namesIn(headers)
   return ignored[0] ? `${done} without ${ignored.join(', ')}: you may not write these fields.` : `${done}.`

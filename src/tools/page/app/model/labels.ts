@@ -3,10 +3,13 @@ import type { Field } from './schema.js'
 
 const SYSTEM = new Set(['_id', 'createdAt', 'updatedAt', 'createdBy'])
 
-/** Whether the service sets a field. */
+/** Whether a field is a system field, which only the service sets. */
 export const isSystem = (name: string): boolean => SYSTEM.has(name)
 
-/** The field that labels a document: its first readable text, else its first choice. */
+/**
+ * Returns the field whose value is the label of a document: the first readable text, or else the first choice between
+ * strings.
+ */
 export function labelField(collection: DescribedCollection | undefined): Field | undefined {
   const own = collection?.fields.filter(({ name }) => !isSystem(name)) ?? []
   return (
@@ -15,7 +18,7 @@ export function labelField(collection: DescribedCollection | undefined): Field |
   )
 }
 
-/** The label of a document; without one, the end of its `_id`. */
+/** Returns the label of a document; the end of its `_id` if it has no label. */
 export function labelOf(collection: DescribedCollection | undefined, document: unknown): string {
   const field = labelField(collection)
   const own = document as { readonly [name: string]: unknown } | null
@@ -23,5 +26,5 @@ export function labelOf(collection: DescribedCollection | undefined, document: u
   return typeof text === 'string' && text.trim() !== '' ? text : shortId(own?._id)
 }
 
-/** The end of an `_id`: its beginning is the time, which many have in common. */
+/** Returns the end of an `_id`, because its beginning is a time, which is the same in many of them. */
 export const shortId = (id: unknown): string => (typeof id === 'string' ? `…${id.slice(-6)}` : '')

@@ -1,32 +1,32 @@
 import { placeOf } from '../../../../client/answers.js'
 
-/** A condition of a filter, with an operator of the API. */
+/** A condition of a filter. Its operator is one of the API, or `$contains`. */
 export interface FilterCondition {
   readonly path: string
-  /** `$contains` is a case-insensitive `$regex` of plain text. */
+  /** The operator of the API. `$contains` stands for a case-insensitive `$regex` that matches plain text. */
   readonly operator: string
   readonly value: unknown
 }
 
 /** The query of a list. */
 export interface ListQuery {
-  /** Conditions that must all match. */
+  /** The conditions that must all match. */
   readonly all: readonly FilterCondition[]
-  /** Groups, one of which must match; empty for none. */
+  /** Groups of conditions. At least one group must match; an empty list means no restriction. */
   readonly any: readonly (readonly FilterCondition[])[]
-  /** The filter as in the URL if the form cannot show it; then there are no conditions. */
+  /** The parameters of the filter in the URL, if the form cannot show them; `all` and `any` are then empty. */
   readonly filter: readonly Pair[]
   readonly sort: readonly { readonly path: string; readonly descending: boolean }[]
-  /** The columns; `undefined` for the default ones. */
+  /** The columns; `undefined` for the default columns. */
   readonly project: readonly string[] | undefined
-  /** The start of the page: the value of a `Next-Cursor`. */
+  /** The cursor of the page, from the header `Next-Cursor`. */
   readonly after: string | undefined
   readonly skip: number
-  /** Parameters that the admin UI does not use: they are sent unchanged. */
+  /** Parameters that the admin UI does not use. They are sent unchanged. */
   readonly others: readonly Pair[]
 }
 
-/** A parameter. */
+/** A query parameter. */
 type Pair = readonly [name: string, value: string]
 
 export const EMPTY_QUERY: ListQuery = {
@@ -40,12 +40,12 @@ export const EMPTY_QUERY: ListQuery = {
   others: [],
 }
 
-/** Reads a query string of the API. It drops no parameter, and changes no meaning. */
+/** Reads a query string of the API. The result expresses every parameter with its original meaning. */
 export function readListQuery(text: string): ListQuery {
   const pairs = [...new URLSearchParams(text)]
   const isFilter = ([name]: Pair): boolean => /^q\b/.test(name)
   const rest = pairs.filter((pair) => !isFilter(pair))
-  // Repeated parameters stay as they are: the service reports the error.
+  // Repeated parameters are sent unchanged, so that the service reports the error.
   const known = rest.map((pair) =>
     rest.some((other) => other !== pair && other[0] === pair[0]) ? undefined : readParameter(pair),
   )
@@ -56,7 +56,7 @@ export function readListQuery(text: string): ListQuery {
   }
 }
 
-/** Reads a parameter other than the filter; `undefined` if the admin UI would write it differently. */
+/** Reads a parameter that is not part of the filter. Returns `undefined` if the admin UI would write it differently. */
 function readParameter([name, value]: Pair): Partial<ListQuery> | undefined {
   const [, path] = /^sort\[(.+)\]$/.exec(name) ?? []
   if (path !== undefined && /^(-?1|asc|desc)$/.test(value))
@@ -69,16 +69,22 @@ function readParameter([name, value]: Pair): Partial<ListQuery> | undefined {
     : undefined
 }
 
-/** A filter in the form of the API: each operator of a field once, and groups, one of which must match. */
+/**
+ * A filter in the form of the API. In a group, each operator of a field occurs once; at least one group of `any` must
+ * match.
+ */
 interface FilterGroup {
   readonly all: readonly FilterCondition[]
   readonly any: readonly FilterGroup[]
 }
 
-/** A part of the name of a parameter. */
+/** A parameter of a filter group: the rest of its name, split at the brackets, and its value. */
 type ParameterPart = readonly [names: readonly string[], value: string]
 
-/** The conditions of a filter; if they would change its meaning, the filter as it is. */
+/**
+ * Reads the parameters of a filter as conditions. If writing the conditions again would not give the same filter,
+ * returns the parameters unchanged.
+ */
 function readFilter(filter: readonly Pair[]): Pick<ListQuery, 'all' | 'any' | 'filter'> {
   const plain = filter.map(([name, value]): Pair => [name, toJson(name, value)])
   const { all, any } = readGroup(plain.map(([name, value]) => [name.split(/[[\]]+/).slice(1, -1), value]))
@@ -89,14 +95,17 @@ function readFilter(filter: readonly Pair[]): Pick<ListQuery, 'all' | 'any' | 'f
     : { all: [], any: [], filter }
 }
 
-/** A value in the form that the admin UI writes; any other form stays as it is. */
+/** Returns a parameter's value as the admin UI would write it, as JSON. A value in another form stays unchanged. */
 function toJson(name: string, text: string): string {
   const isPattern = name.endsWith('[$regex]')
   if (text.startsWith('"') || name.endsWith('[$options]')) return text
   return isPattern || (!/^[[{]/.test(text) && parse(text) === undefined) ? JSON.stringify(text) : text
 }
 
-/** The value of JSON; `undefined` for other text, and for a list with `null`, which has no input. */
+/**
+ * Parses JSON. Returns `undefined` for other text, and for a list that contains `null`, because the form has no input
+ * for it.
+ */
 function parse(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
@@ -113,7 +122,7 @@ function readGroup(parts: readonly ParameterPart[]): FilterGroup {
     if (path === '$or') groups.set(operator, [...(groups.get(operator) ?? []), [deeper, text]])
     else if (operator !== '$options') all.push({ path, operator, value: parse(text) })
     else {
-      // `$options` belongs to the pattern before it.
+      // `$options` belongs to the preceding `$regex`.
       const pattern = String(all.pop()?.value)
       all.push({ path, operator: '$contains', value: unescapePattern(pattern) })
     }
@@ -123,7 +132,10 @@ function readGroup(parts: readonly ParameterPart[]): FilterGroup {
 
 const flatten = ({ all, any }: FilterGroup): readonly FilterCondition[] => [...all, ...any.flatMap(flatten)]
 
-/** A filter with each operator of a field once: repeated ones go into the groups, or into a new one. */
+/**
+ * Converts conditions to groups in which each operator of a field occurs once. A repeated one is added to every
+ * alternative, or becomes an alternative of its own.
+ */
 function nest({ all, any }: Pick<ListQuery, 'all' | 'any'>): FilterGroup {
   const known = new Set<string>()
   const again = all.filter(({ path, operator }) => {
@@ -138,10 +150,10 @@ function nest({ all, any }: Pick<ListQuery, 'all' | 'any'>): FilterGroup {
   }
 }
 
-/** Writes the query string for the API, without parameters that have their default. */
+/** Writes the query string for the API. Parameters that have their default value are omitted. */
 export const writeListQuery = (query: ListQuery): string => joinPairs(toPairs(query))
 
-/** Writes the filter alone. */
+/** Writes the query string with the filter only. */
 export const writeFilter = ({ all, any, filter }: ListQuery): string =>
   writeListQuery({ ...EMPTY_QUERY, all, any, filter })
 
@@ -168,23 +180,25 @@ const writeCondition = (at: string, { path, operator, value }: FilterCondition):
       ]
     : [[operator === '$eq' ? `${at}[${path}]` : `${at}[${path}][${operator}]`, JSON.stringify(value)]]
 
-/** A readable query string: brackets and dollars need no escapes there. */
+/**
+ * Joins parameters to a readable query string, in which brackets and dollars are not escaped, because they need not be.
+ */
 export const joinPairs = (pairs: readonly (readonly [string, string])[]): string =>
   pairs.map(([name, value]) => `${escapePart(name)}=${escapePart(value)}`).join('&')
 
 const escapePart = (text: string): string =>
   encodeURIComponent(text).replace(/%(?:5B|5D|24|2C|3A|2F|40)/g, decodeURIComponent)
 
-/** A pattern that matches texts which contain `text`. */
+/** Returns the pattern that matches strings which contain `text`. */
 export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
-/** The text of such a pattern; `undefined` for any other pattern. */
+/** Returns the text for which `escapePattern` returns this pattern; `undefined` if there is none. */
 export function unescapePattern(pattern: string): string | undefined {
   const plain = pattern.replace(/\\([\\^$.*+?()[\]{}|/-])/g, '$1')
   return escapePattern(plain) === pattern ? plain : undefined
 }
 
-/** The filter of conditions for the typed client. */
+/** Converts conditions to the filter `q` of the typed client. */
 export const toFilter = (query: Pick<ListQuery, 'all' | 'any'>): object => toObject(nest(query))
 
 function toObject({ all, any }: FilterGroup): object {
@@ -199,7 +213,7 @@ function toObject({ all, any }: FilterGroup): object {
   return any.length > 0 ? { ...filter, $or: any.map(toObject) } : filter
 }
 
-/** The query of the next page; `undefined` after the last one. */
+/** Writes the query string of the next page; `undefined` after the last page. */
 export function writeNext(query: ListQuery, headers: Headers): string | undefined {
   const place = placeOf(headers)
   // `others` may contain a `skip` that the admin UI does not write, such as 0.
@@ -207,7 +221,10 @@ export function writeNext(query: ListQuery, headers: Headers): string | undefine
   return place && writeListQuery({ ...query, ...place, others })
 }
 
-/** Adds or removes an equality, and returns to the first page: the effect of a click on a count. */
+/**
+ * Adds or removes the condition that a field equals a value, and returns to the first page. Called when a person clicks
+ * the count of a value.
+ */
 export function toggleEquality(query: ListQuery, path: string, value: unknown): ListQuery {
   const isOn = hasEquality(query, path, value)
   return {
@@ -222,12 +239,12 @@ const withoutEquality = (query: ListQuery, path: string): ListQuery => ({
   all: query.all.filter((one) => one.path !== path || one.operator !== '$eq'),
 })
 
-/** A query for this value of a field, without other values. */
+/** Returns the query with the condition that a field equals a value, instead of other such conditions on the field. */
 export function withEquality(query: ListQuery, path: string, value: unknown): ListQuery {
   const { all } = withoutEquality(query, path)
   return { ...query, all: [...all, { path, operator: '$eq', value }] }
 }
 
-/** Whether a query filters by this value. */
+/** Whether a query contains the condition that a field equals a value. */
 export const hasEquality = ({ all }: ListQuery, path: string, value: unknown): boolean =>
   all.some((one) => one.path === path && one.operator === '$eq' && one.value === value)

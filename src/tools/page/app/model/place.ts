@@ -1,15 +1,15 @@
-/** A view, as the fragment of the URL names it, so that each can be reloaded, linked and reached with Back. */
+/** A view of the app. The fragment of the URL names it, so that it can be reloaded, linked and reached with Back. */
 export type AppLocation =
   | { readonly view: 'collections' }
   | { readonly view: 'account' }
   | { readonly view: 'requests' }
-  /** `query` is the query string of the request to the API. */
+  /** `query` is the query string for the API. */
   | { readonly view: 'list'; readonly collection: string; readonly query: string }
   | { readonly view: 'document'; readonly collection: string; readonly id: string }
-  /** `query` holds initial values, by field. */
+  /** `query` contains initial values, by field. */
   | { readonly view: 'new'; readonly collection: string; readonly query: string }
 
-/** Reads a fragment; any that names no view leads to the collections. */
+/** Reads a fragment. One that names no view is read as the view of all collections. */
 export function readPlace(fragment: string): AppLocation {
   const [path = '', ...rest] = fragment.replace(/^#?\/?/, '').split('?')
   const query = rest.join('?')

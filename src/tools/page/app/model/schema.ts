@@ -17,7 +17,7 @@ export interface JsonSchema {
   readonly 'x-collection'?: string
 }
 
-/** How a value is displayed and edited. */
+/** The way in which a value is displayed and edited. */
 export type FieldKind =
   | 'text'
   | 'long'
@@ -33,32 +33,32 @@ export type FieldKind =
   | 'object'
   | 'json'
 
-/** A property of documents or bodies. */
+/** A property of a document or a request body. */
 export interface Field {
   readonly name: string
   readonly kind: FieldKind
   readonly description: string
   readonly isRequired: boolean
-  /** Whether `null` removes it. */
+  /** Whether `null` removes the field. */
   readonly isNullable: boolean
-  /** The values of a choice. */
+  /** The possible values of a choice. */
   readonly choices: readonly unknown[]
-  /** The collection to which it refers; for an array, the collection of its elements. */
+  /** The collection to which a reference refers; for an array, the collection to which its elements refer. */
   readonly target: string | undefined
-  /** The elements of an array. */
+  /** The field that describes the elements of an array. */
   readonly items: Field | undefined
   /** The properties of an object. */
   readonly fields: readonly Field[]
   readonly schema: JsonSchema
 }
 
-/** Resolves a reference inside the description. */
+/** Resolves a `$ref` inside the OpenAPI document. */
 export type Resolve = (schema: JsonSchema) => JsonSchema
 
-/** From this length on, a text is edited in several lines. */
+/** A string whose maximum length is greater than this is edited in several lines. */
 const LONG = 200
 
-/** Reads the schema of a value. A schema of an unknown form is treated as any JSON. */
+/** Reads the schema of a value. A schema in an unknown form is read as that of any JSON. */
 export function readField(
   name: string,
   asked: JsonSchema | undefined,
@@ -92,22 +92,22 @@ export function readField(
   }
 }
 
-/** The fields of an object's schema, in its order. */
+/** Returns the fields of an object's schema, in the order of the schema. */
 export const readFields = (schema: JsonSchema | undefined, resolve: Resolve): readonly Field[] =>
   schema ? readField('', { ...resolve(schema), type: 'object' }, resolve).fields : []
 
-/** The only alternative beside `null`, with references resolved. */
+/** Resolves references and removes `null` from the alternatives of a schema; if one alternative is left, returns it. */
 function unwrap(
   asked: JsonSchema,
   resolve: Resolve,
 ): { readonly schema: JsonSchema; readonly isNullable: boolean } {
   const schema = resolve(asked)
   const { anyOf = [], type } = schema
-  // A reference, or the document with which `expand` replaces it.
+  // The alternatives are a reference, and the document by which `expand` replaces it.
   const reference = anyOf.find((one) => one['x-collection'] !== undefined)
   if (reference) return { ...unwrap(reference, resolve), isNullable: true }
   const others = anyOf.filter((one) => one.type !== 'null')
-  // A time, or a date, which stands for its midnight.
+  // The alternatives of a timestamp are a time and a date, which means midnight. The date is ignored.
   const [only, second] = others.filter(({ format }, i) => i === 0 || format !== 'date')
   if (only && !second) return { ...unwrap(only, resolve), isNullable: others.length < anyOf.length }
   if (Array.isArray(type) && type.includes('null'))

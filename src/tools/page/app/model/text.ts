@@ -1,15 +1,15 @@
-/** A visible character for an invisible one. */
+/** Returns the visible symbol for a control character. */
 const show = (character: string): string => {
   const code = character.charCodeAt(0)
   return code === 0x7f ? '\u2421' : String.fromCharCode(0x2400 + code)
 }
 
-/** Replaces control characters except tabs and line ends by visible ones. */
+/** Replaces control characters, except tabs and line ends, by visible symbols. */
 export const showControls = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the function replaces them
   text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, show)
 
-/** The first characters of a text, never half a character, in one line. */
+/** Returns the beginning of a text in one line. It is never cut inside a character. */
 export function shorten(text: string, most: number): string {
   const line = text.slice(0, most * 4).replace(/\s+/g, ' ')
   const points = [...line.slice(0, most * 2)]
@@ -17,7 +17,7 @@ export function shorten(text: string, most: number): string {
   return points.length > most || isCut ? `${points.slice(0, most).join('')}…` : line
 }
 
-/** The URL of a link, for `http` and `https` alone; any other text is not a link. */
+/** Returns the URL if a text is a link with `http` or `https`; `undefined` for any other text. */
 export function readLink(text: string): string | undefined {
   if (!/^https?:\/\/\S+$/i.test(text) || text.length > 2000) return undefined
   try {
@@ -28,7 +28,7 @@ export function readLink(text: string): string | undefined {
   }
 }
 
-/** A value as one line of text. */
+/** Returns a value as one line of text. */
 export function describeValue(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
@@ -37,7 +37,7 @@ export function describeValue(value: unknown): string {
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** A stored time in the format of this browser; other text as it is. */
+/** Returns a stored time in the date format of this browser. Any other text is returned unchanged. */
 export function describeTime(text: string): string {
   const date = TIME.test(text) ? new Date(text) : undefined
   return date && !Number.isNaN(date.getTime())

@@ -1,7 +1,7 @@
 import type { CollectionOperation } from './description.js'
 import type { Field } from './schema.js'
 
-/** Labels of the operations. */
+/** The labels of the operations. */
 export const RIGHTS: { readonly [operation in CollectionOperation]: string } = {
   list: 'see',
   read: 'open',
@@ -10,7 +10,7 @@ export const RIGHTS: { readonly [operation in CollectionOperation]: string } = {
   delete: 'delete',
 }
 
-/** The label of an operator by the kind of a field. */
+/** Returns the label of an operator for a kind of field. */
 export function describeOperator(operator: string, kind: Field['kind']): string {
   const isTime = kind === 'time' || kind === 'date'
   const words: { readonly [operator: string]: string } = {
@@ -29,7 +29,7 @@ export function describeOperator(operator: string, kind: Field['kind']): string 
   return words[operator] ?? operator
 }
 
-/** Operators in the order in which they are offered. */
+/** The operators in the order in which the form of the filter offers them. */
 export const OPERATORS: readonly string[] = [
   '$contains',
   '$eq',
@@ -44,7 +44,7 @@ export const OPERATORS: readonly string[] = [
   '$regex',
 ]
 
-/** The texts of a form for a route below `/auth`: its heading, its button, and a hint. */
+/** For each route below `/auth`, the texts of its form: a heading, a button, and a hint. */
 export const FORMS: { readonly [name: string]: readonly [heading: string, button: string, about: string] } = {
   login: ['Sign in', 'Sign in', ''],
   register: ['Register', 'Create account', ''],
@@ -64,22 +64,25 @@ export const FORMS: { readonly [name: string]: readonly [heading: string, button
   ],
 }
 
-/** The label of a field in an account form; `undefined` for its own name. */
+/** Returns the label of a field in an account form; `undefined` if the label is the name of the field. */
 export function describeField(
   form: string,
   { name, kind }: Pick<Field, 'name' | 'kind'>,
 ): string | undefined {
-  // The fields of a registration are fields of the account.
+  // The fields of a registration are labelled with their names, as in the account.
   if (form === 'register') return undefined
   if (name === 'new') return kind === 'secret' ? 'new password' : 'new address'
   return name === 'current' ? 'current password' : name === 'token' ? 'code' : undefined
 }
 
-/** The label of a dry run's answer: 412 and 404 come after the check of rights, and nothing is changed. */
+/**
+ * Returns the label of an answer to a dry run. 412 and 404 mean that the operation is allowed, because permissions are
+ * checked before the condition that makes the dry run fail.
+ */
 export const describeAnswer = (status: number): string =>
   status === 412 || status === 404 ? 'allowed' : status === 0 ? 'no answer' : 'not allowed'
 
-/** The label of an answer's status. */
+/** Returns the label of an HTTP status. */
 export function describeStatus(status: number): string {
   if (status === 0) return 'no answer'
   if (status < 300) return 'done'
@@ -98,6 +101,6 @@ export function describeStatus(status: number): string {
   return words[status] ?? 'rejected'
 }
 
-/** `1 document`, `12 documents`. */
+/** Writes a number with its noun: `1 document`, `12 documents`. */
 export const count = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString('en')} ${n === 1 ? one : many}`

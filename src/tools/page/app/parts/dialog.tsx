@@ -4,13 +4,16 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 interface DialogProps {
   readonly title: string
   readonly children: ComponentChildren
-  /** Called when the dialog is closed without a decision. */
+  /** Called when a person closes the dialog without a decision. */
   readonly onClose: () => void
-  /** Whether the dialog hides everything else. */
+  /** Whether the dialog completely hides the page below it. */
   readonly isAlone?: boolean
 }
 
-/** A modal dialog. The browser keeps the focus inside, and restores it. */
+/**
+ * A modal dialog. The browser keeps the focus inside it. When it is closed, the focus returns to the element that had
+ * it before.
+ */
 export function Dialog({ title, children, onClose, isAlone = false }: DialogProps) {
   const [dialog, id] = [useRef<HTMLDialogElement>(null), useId()]
   useEffect(() => {

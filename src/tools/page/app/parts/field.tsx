@@ -16,21 +16,21 @@ interface Option {
 
 const MOST = 8
 
-/** An `_id`. */
+/** Matches an `_id`. */
 const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** The pause in typing before a search. */
+/** The milliseconds without typing after which a search begins. */
 const PAUSE = 200
 
-/** A search field for the document of a reference; also accepts an `_id`. */
+/** The input for a reference: a search field for a document, which also accepts an `_id`. */
 function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: InputProps) {
   const chosen = typeof draft === 'string' ? draft : ''
   const target = description.value?.collections.get(field.target ?? '')
   const [text, options] = [useSignal(''), useSignal<readonly Option[]>([])]
-  /** The option with a known label: the last one that was chosen, or loaded. */
+  /** The last option that was chosen or loaded, whose label is therefore known. */
   const named = useSignal<Option>({ id: '', label: '' })
   const [isOpen, active] = [useSignal(false), useSignal(0)]
-  /** The text for which the options were found. */
+  /** The search text to which the current options belong. */
   const sought = useSignal<string | undefined>(undefined)
   const aborting = useRef<AbortController>(undefined)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
@@ -48,7 +48,7 @@ function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: In
     const pending = findCollected().find((one) => one.id === chosen)
     if (pending) named.value = pending
     else if (target && chosen !== '') {
-      // Without an answer, the field shows the `_id`.
+      // If the request fails, the field shows the `_id`.
       const found = await ask((client) => client.collection(target.name).get(chosen), {
         note: 'the name of a reference',
       }).catch(() => undefined)
@@ -56,7 +56,7 @@ function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: In
     }
   }
 
-  /** New documents in the batch. */
+  /** Returns the new documents in the batch as options. */
   const findCollected = (): readonly Option[] =>
     collected.value
       .filter((one) => one.method === 'PUT' && one.collection === field.target)
@@ -107,7 +107,7 @@ function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: In
   }
   const close = (): void => {
     isOpen.value = false
-    // An `_id` may be typed or pasted.
+    // The text may be an `_id` that was typed or pasted.
     if (ID.test(text.value)) onChange(text.value)
     text.value = ''
   }
@@ -118,7 +118,7 @@ function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: In
       const { length } = options.value
       if (length > 0) active.value = (active.value + (event.key === 'ArrowDown' ? 1 : length - 1)) % length
     } else if (event.key === 'Enter' && isOpen.value && (text.value !== '' || options.value.length > 0)) {
-      // Enter chooses only an option of the present text, and does not submit the form.
+      // Enter chooses an option only if the options belong to the current text, and does not submit the form.
       event.preventDefault()
       if (sought.value !== text.value) void search()
       else choose(options.value[active.value])
@@ -161,8 +161,8 @@ function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: In
         hidden={!isOpen.value || options.value.length === 0}
       >
         {options.value.map((option, i) => (
-          // biome-ignore lint/a11y/useFocusableInteractive: see above
-          // biome-ignore lint/a11y/useKeyWithClickEvents: keys are those of the input
+          // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the input
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
           <div
             key={option.id}
             id={`${id}o${i}`}
@@ -180,7 +180,7 @@ function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: In
   )
 }
 
-/** A field of a form. */
+/** The props of a field in a form. */
 export interface FieldProps {
   readonly field: Field
   readonly draft: FieldDraft
@@ -189,7 +189,7 @@ export interface FieldProps {
   /** All validation errors of the form. */
   readonly faults: readonly Fault[]
   readonly onChange: (draft: FieldDraft) => void
-  /** The autocomplete attribute. */
+  /** The value of the `autocomplete` attribute. */
   readonly autocomplete?: string | undefined
   readonly label?: string | undefined
 }
@@ -265,7 +265,7 @@ export interface InputProps extends FieldProps {
 function Input(props: InputProps) {
   const { field, draft, id, isWrong, describedBy, onChange, autocomplete } = props
   const text = typeof draft === 'string' ? draft : ''
-  // An input with a single line would remove line ends.
+  // A single-line input would remove line ends.
   const hasLines = useRef(/\n/.test(text)).current
   const kind = field.kind === 'text' && hasLines ? 'long' : field.kind
   const common = {
@@ -276,7 +276,7 @@ function Input(props: InputProps) {
     'aria-required': field.isRequired,
     autocomplete: autocomplete ?? 'off',
     onInput: ({ currentTarget: { value } }: { readonly currentTarget: { readonly value: string } }) =>
-      // Inputs change line ends to `\n`.
+      // Inputs change line ends to `\n`, so stored `\r\n` are restored.
       onChange(text.includes('\r\n') ? value.replace(/\n/g, '\r\n') : value),
   }
   switch (kind) {

@@ -17,11 +17,13 @@ interface FormProps {
   readonly onSubmit: () => void
   readonly autocomplete?: (field: Field) => string | undefined
   readonly labelOf?: (field: Field) => string | undefined
-  /** Its buttons. */
+  /** The buttons of the form. */
   readonly children: ComponentChildren
 }
 
-/** A form created from a schema. Validation errors appear beside their fields; the others above. */
+/**
+ * A form created from a schema. A validation error appears at its field, or above the form if it belongs to no field.
+ */
 export function Form({
   fields,
   drafts,
@@ -45,7 +47,7 @@ export function Form({
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit()
-        // After a rejected submit, the first invalid field gets the focus.
+        // If validation fails, the first invalid field gets the focus.
         setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), 50)
       }}
     >

@@ -4,14 +4,14 @@ import { returning } from '../state/place.js'
 
 interface Props {
   readonly title: ComponentChildren
-  /** The title as text, if `title` is not text. */
+  /** The title as a string, if `title` is not a string. */
   readonly name?: string
   readonly children?: ComponentChildren
 }
 
 let isFirst = true
 
-/** The heading of a view. It takes the focus when the view opens, unless a link gets the focus back. */
+/** The heading of a view. It gets the focus when the view opens, unless the focus returns to a link (`useReturn`). */
 export function Heading({ title, name, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   const text = name ?? (typeof title === 'string' ? title : '')
@@ -19,7 +19,7 @@ export function Heading({ title, name, children }: Props) {
     document.title = text
   }, [text])
   useEffect(() => {
-    // The first view opens with the document, which has the focus at its start.
+    // The first view opens when the page loads. The focus then stays at the start of the page.
     if (!isFirst && returning.peek() === undefined) heading.current?.focus()
     isFirst = false
   }, [])
@@ -33,7 +33,7 @@ export function Heading({ title, name, children }: Props) {
   )
 }
 
-/** Gives the focus back to the link that was followed, once it is rendered. */
+/** After Back, gives the focus to the link that was followed before, as soon as it is rendered. */
 export function useReturn(isReady: boolean): void {
   useEffect(() => {
     const address = returning.peek()

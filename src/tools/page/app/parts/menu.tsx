@@ -9,7 +9,7 @@ interface Props {
   readonly children: ComponentChildren
 }
 
-/** A button that opens a panel; Escape, or a click elsewhere, closes it. */
+/** A button that opens a panel. Escape, or a click elsewhere, closes the panel. */
 export function Menu({ name, badge, children }: Props) {
   const [isOpen, id] = [useSignal(false), useId()]
   const [whole, button] = [useRef<HTMLDivElement>(null), useRef<HTMLButtonElement>(null)]
@@ -21,7 +21,7 @@ export function Menu({ name, badge, children }: Props) {
     return () => document.removeEventListener('pointerdown', leave)
   }, [])
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes what is inside
+    // biome-ignore lint/a11y/noStaticElementInteractions: only Escape is handled, which closes the panel
     <div
       class="menu"
       ref={whole}

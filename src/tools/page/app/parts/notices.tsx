@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact'
 import { failure, isOutdated } from '../state/description.js'
 import { waiting } from '../state/service.js'
 
-/** The last message, also announced to screen readers. */
+/** The last message. Screen readers announce it too. */
 const said = signal('')
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Shows a message. */
+/** Shows a message for 8 seconds. */
 export function say(text: string): void {
   clearTimeout(timer)
   said.value = text
@@ -59,6 +59,9 @@ export const Loading = ({ what = 'Loading' }: { readonly what?: string }) => (
   </p>
 )
 
-/** The message that an item does not exist for this caller; a loading message until the description is known. */
+/**
+ * Says that something does not exist for this caller. It shows a loading message until the description of this caller
+ * is loaded.
+ */
 export const Absent = ({ text }: { readonly text: string }) =>
   isOutdated.value && failure.value === undefined ? <Loading /> : <p class="hint">{text}</p>

@@ -5,15 +5,18 @@ import type { Field } from '../model/schema.js'
 import { describeTime, describeValue, readLink, shorten, showControls } from '../model/text.js'
 import { description } from '../state/description.js'
 
-/** The most characters of a value in a table. */
+/** The maximum number of characters of a value in a table. */
 const IN_TABLE = 120
 
-/** Text of any kind: never markup, and isolated so that its direction does not affect its surroundings. */
+/**
+ * Any text from a document or the service. It is never markup, and it is isolated so that its writing direction does
+ * not affect its surroundings.
+ */
 export const Text = ({ text, isShort = false }: { readonly text: string; readonly isShort?: boolean }) => (
   <bdi>{showControls(isShort ? shorten(text, IN_TABLE) : text)}</bdi>
 )
 
-/** A link to the document of a reference, with its label if it was expanded; else the end of its `_id`. */
+/** A reference. If it was expanded, a link to the document with its label, else the end of the `_id`. */
 export function Reference({
   value,
   target,
@@ -46,7 +49,7 @@ interface ValueProps {
   readonly isShort?: boolean
 }
 
-/** A value of a field, formatted for people. */
+/** The value of a field, formatted for people. */
 export function Value({ field, value, isShort = false }: ValueProps) {
   if (value === undefined || value === null) return <span class="faint">–</span>
   if (field.kind === 'reference') return <Reference value={value} target={field.target} />

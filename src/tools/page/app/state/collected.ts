@@ -4,12 +4,13 @@ import { isClientError } from '../../../../client/client.js'
 import { explain, hasCode } from './problem.js'
 import { read } from './service.js'
 
-/** The pause in typing before the check. */
+/** The milliseconds without typing after which the check begins. */
 const PAUSE = 500
 
 /**
- * Checks an operation while it is being written, so that the form can disable a button that would be rejected. Returns
- * the reason for the rejection; `undefined` if the operation is allowed, or unknown, or `operation` is `undefined`.
+ * Checks whether an operation would be allowed while a person fills in its form, so that the form can disable its
+ * button. Returns the reason if it would be rejected; `undefined` if it is allowed or not checked yet, or if
+ * `operation` is `undefined`.
  */
 export function useRehearsal(operation: Collected | undefined): string | undefined {
   const refusal = useSignal<string | undefined>(undefined)
@@ -19,7 +20,7 @@ export function useRehearsal(operation: Collected | undefined): string | undefin
     if (!operation) return
     const ending = new AbortController()
     const ask = async (): Promise<void> => {
-      // Checked after the operations that are in the batch, as it would run.
+      // The operation is checked after those that are already in the batch, because it would run after them.
       const thrown = await rehearse([...collected.peek(), operation], ending.signal)
       if (!ending.signal.aborted && hasCode(thrown, 'forbidden')) refusal.value = explain(thrown)
     }
@@ -32,7 +33,7 @@ export function useRehearsal(operation: Collected | undefined): string | undefin
   return refusal.value
 }
 
-/** An `_id` for a new document, so that others can refer to it before it is stored. */
+/** Creates an `_id` for a new document (a random UUID), so that other documents can refer to it before it is stored. */
 export function createId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
@@ -45,16 +46,16 @@ export function createId(): string {
 export interface Collected {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly collection: string
-  /** For a new document, its future `_id`, so that others can refer to it. */
+  /** The `_id` of the document. A new document has one too, so that others can refer to it. */
   readonly id: string | undefined
   readonly ifMatch?: string
   readonly body?: { readonly [name: string]: unknown }
 }
 
-/** The operations of the batch, which take effect in one step or not at all. */
+/** The operations of the batch. They take effect in one step, or none of them does. */
 export const collected = signal<readonly Collected[]>([])
 
-/** An operation in the form of `POST /_batch`. */
+/** Converts an operation to the form of `POST /_batch`. */
 const toOperation = ({ method, collection, id, ifMatch, body }: Collected): object => ({
   method,
   path: `/${encodeURIComponent(collection)}${id === undefined ? '' : `/${id}`}`,
@@ -63,15 +64,15 @@ const toOperation = ({ method, collection, id, ifMatch, body }: Collected): obje
   ...(body ? { body } : {}),
 })
 
-/** Runs the batch. Throws `ClientError`, whose `operation` is the one that was rejected. */
+/** Runs the batch. Throws `ClientError`, whose `operation` is the index of the rejected operation. */
 export async function doTogether(operations: readonly Collected[]): Promise<void> {
   await read('/_batch', { body: { operations: operations.map(toOperation) } })
 }
 
 /**
- * Checks whether the last of `operations` would be allowed after the others, without running them: the batch ends with
- * a read of a document that cannot exist, because `-` is not an `_id`, so it is rejected as a whole. Returns the error
- * of the last operation, if any.
+ * Checks whether the last of `operations` would be allowed after the others, without effect. For that, it adds a read
+ * of the document `-`, which cannot exist because `-` is not an `_id`, so the service always rejects the whole batch.
+ * Returns the error of the last of `operations`, if it has one.
  */
 export async function rehearse(operations: readonly Collected[], signal: AbortSignal): Promise<unknown> {
   const [first] = operations

@@ -4,16 +4,16 @@ import { explain } from './problem.js'
 import { ask, read } from './service.js'
 import { type Account, account, token } from './session.js'
 
-/** The description for this caller; `undefined` until it is loaded. */
+/** The description of the service for this caller; `undefined` until it is loaded. */
 export const description = signal<Description | undefined>(undefined)
 
-/** The token with which the description was loaded. */
+/** The token with which the current description was loaded. */
 const asked = signal<string | undefined>(undefined)
 
-/** Whether the description is that of another caller, until the new one is loaded. */
+/** Whether the description still belongs to the previous caller, because the new one is not loaded yet. */
 export const isOutdated = computed(() => asked.value !== token.value)
 
-/** The error of loading the description. */
+/** The error message if the description cannot be loaded. */
 export const failure = signal<string | undefined>(undefined)
 
 let turn = 0
@@ -32,7 +32,7 @@ export async function learn(): Promise<void> {
     const me = isKnown
       ? account.peek()
       : (await ask((client) => client.auth.me(), { note: 'your account' })).value
-    // The session has changed meanwhile: another call of `learn` is running.
+    // The session has changed during the requests, so another call of `learn` is running.
     if (mine !== turn) return
     account.value = me as Account | undefined
     description.value = described
@@ -40,7 +40,7 @@ export async function learn(): Promise<void> {
     failure.value = undefined
   } catch (thrown) {
     if (mine !== turn) return
-    // The stored session has expired: load again without it.
+    // The stored session has expired, so the description is loaded again without it.
     if (used !== undefined && token.peek() === undefined && !description.peek()) return learn()
     failure.value = explain(thrown)
   }

@@ -11,14 +11,17 @@ interface DownloadOptions {
   readonly format: Format
   readonly columns: readonly string[]
   readonly signal: AbortSignal
-  /** Called with the number of documents so far. */
+  /** Called with the number of documents that are downloaded. */
   readonly tell: (count: number) => void
 }
 
-/** The most documents of a page by cursor (CONTRACT.md §3.7). */
+/** The maximum number of documents in a page with a cursor (CONTRACT.md §3.7). */
 const PAGE = 1000
 
-/** The texts of all matching documents, as they arrive: in one stream, or in pages if the service limits lists. */
+/**
+ * Yields the JSON texts of all matching documents as they arrive: in one stream, or in pages if the service limits
+ * lists.
+ */
 async function* readAll(
   collection: DescribedCollection,
   { query, signal }: DownloadOptions,
@@ -39,7 +42,9 @@ async function* readAll(
   }
 }
 
-/** Downloads all matching documents into a file in the browser's storage: memory holds one piece at a time. */
+/**
+ * Downloads all matching documents into a file in the browser's storage, so that only one piece is in memory at a time.
+ */
 export async function download(collection: DescribedCollection, asked: DownloadOptions): Promise<number> {
   const { format, columns, tell } = asked
   const name = `${collection.name}.${format}`
@@ -63,26 +68,26 @@ export async function download(collection: DescribedCollection, asked: DownloadO
     throw thrown
   }
   offer(await file.finish(), name)
-  // By then the browser has its own copy; the file must not remain for the next person.
+  // After this time, the browser has its own copy. The file is removed so that the next person cannot find it.
   setTimeout(() => void file.discard(), 60_000)
   return n
 }
 
-/** A file under construction. */
+/** A file that is being written. */
 interface File_ {
   write(text: string): Promise<void>
   finish(): Promise<Blob>
   discard(): Promise<void>
 }
 
-/** A file in the browser's storage for this origin; without one, in memory. */
+/** Creates a file in the browser's storage for this origin, or in memory if there is no such storage. */
 async function createFile(name: string): Promise<File_> {
   try {
     const folder = await navigator.storage.getDirectory()
     const path = `download-${Date.now()}-${name}`
     const handle = await folder.getFileHandle(path, { create: true })
     const writable = await handle.createWritable()
-    // The previous download is over by then: its file must not remain.
+    // Files of earlier downloads must not remain.
     void clear(folder, path)
     return {
       write: (text) => writable.write(text),
@@ -107,7 +112,7 @@ async function createFile(name: string): Promise<File_> {
   }
 }
 
-/** An hour is enough for any browser to save a file. */
+/** The age after which a file is removed. An hour is enough for any browser to save a file. */
 const HOUR = 3_600_000
 
 async function clear(folder: FileSystemDirectoryHandle, own: string): Promise<void> {

@@ -4,17 +4,19 @@ import { type AppLocation, readPlace, writePlace } from '../model/place.js'
 /** The current view. */
 export const place = signal<AppLocation>(readPlace(location.hash))
 
-/** Whether the app navigated by itself, after a change: its requests are then background requests. */
+/** Whether the app has opened the current view by itself, after a change. Its requests are then background requests. */
 let isLed = false
 
-/** The reason of the requests of the current view. */
+/** Returns the reason that the log shows for requests of the current view. */
 export const whyHere = (): { readonly note?: string } => (isLed ? { note: 'after a change' } : {})
 
-/** The `href` of the focused link when a view was left, by the fragment of that view. */
+/** By the fragment of each view that was left, the `href` of the link that was followed there. */
 const left = new Map<string, string>()
 let present = location.hash
 
-/** The link to focus in the current view: Back returns to the link that was followed. */
+/**
+ * The `href` of the link that gets the focus in the current view. After Back, it is the link that was followed there.
+ */
 export const returning = signal<string | undefined>(undefined)
 
 export function followAddress(): void {
@@ -30,13 +32,13 @@ export function followAddress(): void {
     if (!link || event.button === 2) return
     const { button, ctrlKey, metaKey, shiftKey } = event
     if (button === 0 && !ctrlKey && !metaKey && !shiftKey) left.set(present, link.getAttribute('href') ?? '')
-    // A new tab inherits the session of the tab that opens it, but not if the browser opens it by itself.
+    // A tab that a script opens inherits the session of this tab, but a tab that the browser opens by itself does not.
     else if (window.open(link.href)) event.preventDefault()
   }
   for (const type of ['click', 'auxclick'] as const) addEventListener(type, follow, { capture: true })
 }
 
-/** Navigates to a view; with `replace`, replaces the current one in the history. */
+/** Navigates to a view. With `replace`, it replaces the current view in the history. */
 export function go(to: AppLocation, replace = false): void {
   const address = writePlace(to)
   if (!replace) {

@@ -12,7 +12,7 @@ const WORDS: { readonly [code: string]: string } = {
   outcome_unknown: 'The write may have happened: check before you try again.',
 }
 
-/** The message for an error, in a sentence or two: the detail from the service, and advice. */
+/** Returns the message for an error in one or two sentences: a description, usually that of the service, and advice. */
 export function explain(thrown: unknown): string {
   if (!isClientError(thrown))
     return thrown instanceof TypeError
@@ -28,14 +28,14 @@ export function explain(thrown: unknown): string {
 const describePause = (seconds: number): string =>
   seconds < 120 ? `in ${seconds} seconds` : `in ${Math.ceil(seconds / 60)} minutes`
 
-/** The validation errors of a body, each with the pointer to its place. */
+/** Returns the validation errors of a body, each with a JSON pointer to its value. */
 export const faultsOf = (thrown: unknown): readonly Fault[] =>
   isClientError(thrown) ? thrown.errors.map(({ path, message }) => ({ path, message })) : []
 
-/** Whether the app itself aborted a request. */
+/** Whether a request failed because the app itself has aborted it. */
 export const isAborted = (thrown: unknown): boolean =>
   thrown instanceof DOMException && thrown.name === 'AbortError'
 
-/** Whether the answer has this code. */
+/** Whether an error is an error response with one of these codes. */
 export const hasCode = (thrown: unknown, ...codes: readonly string[]): boolean =>
   isClientError(thrown) && codes.includes(thrown.code)

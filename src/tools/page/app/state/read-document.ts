@@ -1,6 +1,6 @@
 import { type AskOptions, ask } from './service.js'
 
-/** A document as it was read, with its entity tag. */
+/** A document that was read, with its entity tag. */
 export interface LoadedDocument {
   readonly document: { readonly _id: string; readonly [field: string]: unknown }
   readonly etag: string

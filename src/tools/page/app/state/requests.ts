@@ -5,25 +5,25 @@ import type { Sent } from '../model/requests/request-lines.js'
 export interface Entry {
   readonly id: number
   readonly sent: Sent
-  /** `null` until there is an answer; 0 if none arrived. */
+  /** The status of the answer; `null` until it arrives, 0 if none arrived. */
   readonly status: number | null
   readonly milliseconds: number
   readonly at: Date
-  /** The reason of a background request, else empty. */
+  /** The reason for a background request; empty for a request that a person caused. */
   readonly note: string
-  /** Whether it is a dry run: then a 412 or 404 means that the operation is allowed. */
+  /** Whether the request is a dry run, for which 412 and 404 mean that the operation is allowed. */
   readonly isQuestion: boolean
 }
 
-/** The most requests in the log. */
+/** The maximum number of requests in the log. */
 const MOST = 100
 
-/** The last requests, newest first. */
+/** The log: the last requests, newest first. */
 export const requests = signal<readonly Entry[]>([])
 
 let next = 1
 
-/** Logs a request; the returned function logs its answer. */
+/** Logs a request, and returns the function that logs the status of its answer. */
 export function note(sent: Sent, why = '', isQuestion = false): (status: number) => void {
   const id = next++
   const start = performance.now()

@@ -6,29 +6,29 @@ import { note } from './requests.js'
 import { epoch, loseSession, lost, token } from './session.js'
 
 /**
- * The other tabs of the admin UI. They are notified that something has changed, without any data: each reloads with its
- * own session. So other scripts of this origin learn nothing here, and no tab uses the session of another.
+ * The channel to the other tabs of the admin UI. A message says only that something has changed; each tab then reloads
+ * with its own session. So other scripts of this origin learn nothing from it, and no tab uses the session of another.
  */
 const others = new BroadcastChannel(`collection-service:${location.pathname.replace(/\/$/, '')}`)
 
 others.onmessage = () => {
-  // An expired session must sign in again first, with its input kept.
+  // A tab whose session has expired does not reload, so that its input is kept until the person signs in again.
   if (!lost.peek()) epoch.value++
 }
 
-/** Notifies other tabs of a change. */
+/** Tells the other tabs that something has changed. */
 const tellOthers = (): void => others.postMessage(null)
 
-/** The path before the service's own paths. */
+/** The base path of the service. */
 export const prefix = location.pathname.replace(/\/_page\/?$/, '')
 
-/** The base URL of the service. */
+/** The URL of the service, including its base path. */
 export const base = location.origin + prefix
 
-/** A request that waits for its retry. */
+/** The countdown to the retry of a request, as it is shown. */
 export interface RetryCountdown {
   readonly why: string
-  /** The seconds that are left. */
+  /** The seconds until the retry. */
   readonly seconds: number
   tryNow(): void
   giveUp(): void
@@ -36,20 +36,20 @@ export interface RetryCountdown {
 
 export const waiting = signal<RetryCountdown | undefined>(undefined)
 
-/** The longest wait before a retry; after a longer one, the person retries. */
+/** The longest pause before an automatic retry. If the service asks for a longer pause, the person must retry. */
 const MOST_SECONDS = 60
 
-/** How a request is sent and logged. */
+/** Options for sending and logging a request. */
 export interface AskOptions {
   readonly signal?: AbortSignal | undefined
   readonly headers?: { readonly [name: string]: string }
-  /** The reason of a background request. */
+  /** The reason for a background request, which the log shows. */
   readonly note?: string
-  /** Whether it fails silently: no retry, and no message. */
+  /** Whether the request may fail silently: without a retry and without a message. */
   readonly isQuiet?: boolean
 }
 
-/** `fetch` that logs every request, and retries when the service says so. */
+/** Creates a `fetch` that logs every request, and retries it if the service or the network is unavailable. */
 function createSend(way: AskOptions, hear: (response: Response) => void): typeof fetch {
   return async (input, init = {}) => {
     const url = new URL(String(input))
@@ -76,7 +76,7 @@ function createSend(way: AskOptions, hear: (response: Response) => void): typeof
         failure = thrown
       }
       finish(response?.status ?? 0)
-      // A 401 may also be about a secret in the body.
+      // Only this header says that the token is invalid: a 401 may also be about a secret in the body.
       if (/error="invalid_token"/.test(response?.headers.get('www-authenticate') ?? '')) loseSession(used)
       if (response?.ok && sent.method !== 'GET') tellOthers()
       const pause = isLasting ? undefined : findPause(sent, response, attempt)
@@ -91,7 +91,7 @@ function createSend(way: AskOptions, hear: (response: Response) => void): typeof
   }
 }
 
-/** The seconds until a retry; `undefined` for none. A write that may have taken effect is not retried. */
+/** Returns the seconds until a retry; `undefined` for no retry. A write that may have taken effect is not retried. */
 function findPause(sent: Sent, response: Response | undefined, attempt: number): number | undefined {
   if (!response) return sent.method === 'GET' ? Math.min(2 ** attempt, 30) : undefined
   if (response.status !== 503 && response.status !== 429) return undefined
@@ -99,7 +99,7 @@ function findPause(sent: Sent, response: Response | undefined, attempt: number):
   return seconds <= MOST_SECONDS ? Math.max(seconds, 1) : undefined
 }
 
-/** Shows a countdown and waits. Resolves to `false` if the person stops the retry. */
+/** Shows a countdown and waits for its end. Resolves to `false` if the person stops it. */
 function wait(why: string, seconds: number, signal: AbortSignal | undefined): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (again: boolean): void => {
@@ -123,13 +123,13 @@ function wait(why: string, seconds: number, signal: AbortSignal | undefined): Pr
   })
 }
 
-/** The result of a call, and the headers of its answer. */
+/** The result of a call of the typed client, and the headers of the answer. */
 export interface ServiceAnswer<T> {
   readonly value: T
   readonly headers: Headers
 }
 
-/** The typed client of the admin UI. */
+/** Creates a typed client with the session of this tab. `hear` is called with each response. */
 export function createPageClient(
   way: AskOptions = {},
   hear: (response: Response) => void = () => {},
@@ -142,7 +142,7 @@ export function createPageClient(
   return client
 }
 
-/** Calls the service through its typed client, which throws `ClientError`, or the error of `fetch`. */
+/** Calls the service with the typed client. Throws `ClientError`, or the error of `fetch`. */
 export async function ask<T>(
   call: (client: Client) => Promise<T>,
   way: AskOptions = {},
@@ -155,10 +155,10 @@ export async function ask<T>(
   return { value, headers }
 }
 
-/** A request that the typed client does not have, or whose answer it would not return completely. */
+/** The options of a request for which the typed client has no call, or of whose answer it would return only a part. */
 export interface Plain extends AskOptions {
   readonly query?: string
-  /** With it, the request is a POST. */
+  /** The body of a POST. Without it, the request is a GET. */
   readonly body?: unknown
 }
 
@@ -184,7 +184,7 @@ export async function read(path: string, plain?: Plain): Promise<ServiceAnswer<u
   return { value: await response.json(), headers: response.headers }
 }
 
-/** The number of documents that a filter matches. */
+/** Returns the number of documents that match the filter of a query. */
 export async function countAll(collection: string, query: ListQuery, way: AskOptions): Promise<number> {
   const { value } = await read(`/${collection}/count`, { ...way, query: writeFilter(query) })
   return (value as { readonly total: number }).total

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 
-/** An account, as its owner may read it. */
+/** An account as its owner may read it. */
 export interface Account {
   readonly _id: string
   readonly [field: string]: unknown
@@ -8,22 +8,30 @@ export interface Account {
 
 const KEY = `collection-service:${location.pathname}`
 
-/** The token of this tab; removed at sign-out, and when the service rejects it. */
+/** The token of this tab. It is removed at sign-out, and when the service rejects it. */
 export const token = signal<string | undefined>(readToken())
 
-/** The signed-in account; `undefined` without one, or while it is loading. */
+/** The signed-in account; `undefined` if there is none, or while it is loading. */
 export const account = signal<Account | undefined>(undefined)
 
-/** The account of a session that has expired: its input is kept until it signs in again. */
+/** The account whose session has expired. The view keeps its input until the person signs in again. */
 export const lost = signal<{ readonly account: Account | undefined } | undefined>(undefined)
 
-/** Changes with every sign-in and sign-out: documents that were shown before may be hidden now. */
+/**
+ * A number that changes whenever views must reload their documents: after a sign-in or sign-out, a batch, or a change
+ * in another tab.
+ */
 export const epoch = signal(0)
 
-/** The account that the tab belongs to, also while it has to sign in again. */
+/**
+ * The `_id` of the account to which the tab belongs, also while its session has expired. Empty for an anonymous person.
+ */
 export const owner = computed(() => (lost.value?.account ?? account.value)?._id ?? '')
 
-/** Storage may be forbidden: then a reload ends the session of the tab. */
+/**
+ * Reads the token from the storage of the tab. If the browser forbids storage, the session ends when the page is
+ * reloaded.
+ */
 function readToken(): string | undefined {
   try {
     return sessionStorage.getItem(KEY) ?? undefined
@@ -48,7 +56,7 @@ export function signIn(given: { readonly token: string; readonly user: Account }
   epoch.value++
 }
 
-/** Ends the session: at sign-out, or when a person continues without an account. */
+/** Ends the session: at sign-out, or when a person continues without signing in again. */
 export function signOut(): void {
   keepToken(undefined)
   account.value = undefined
@@ -56,7 +64,7 @@ export function signOut(): void {
   epoch.value++
 }
 
-/** Called when the service rejects a token. */
+/** Called when the service has rejected the token `used`. */
 export function loseSession(used: string | undefined): void {
   if (used === undefined || used !== token.peek()) return
   keepToken(undefined)

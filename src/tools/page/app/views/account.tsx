@@ -13,7 +13,7 @@ import { AccountForms } from './sign-in.js'
 
 const FORMS_FOR_USERS = ['change-secret', 'change-identifier', 'verify']
 
-/** The account of this person, its sessions and its forms. */
+/** The account of this person, with its sessions and forms. */
 export function AccountView() {
   if (!account.value)
     return (

@@ -8,7 +8,7 @@ import { account } from '../state/session.js'
 
 const SHOWN: readonly CollectionOperation[] = ['read', 'create', 'update', 'delete']
 
-/** The collections, and the rights on them. */
+/** The list of collections, with the permissions of this caller. */
 export function CollectionsView() {
   const known = description.value
   const all = [...(known?.collections.values() ?? [])]

@@ -19,7 +19,7 @@ import { ask, read } from '../state/service.js'
 import { epoch } from '../state/session.js'
 import { EditForm } from './document/edit-form.js'
 
-/** The rights on one document. */
+/** The permissions on one document. */
 interface Rights {
   readonly update: boolean
   readonly delete: boolean
@@ -27,15 +27,18 @@ interface Rights {
 
 const NO_RIGHTS: Rights = { update: false, delete: false }
 
-/** A tag that no document has: with the right to change it, the answer is 412, and nothing is changed. */
+/**
+ * An entity tag that no document has, so that a change never takes effect. If the caller may make the change, the
+ * answer is 412.
+ */
 const NEVER = { 'if-match': '"-"' }
 
 type CollectionCalls = ReturnType<Client['collection']>
 
 /**
- * Checks the rights on a document. Rules may depend on its values, so the rights on the collection do not suffice: the
- * answer to a change that cannot take effect tells, because rights are checked before conditions
- * (CONTRACT.md §2, "Order of faults").
+ * Checks which changes of a document are allowed. Rules may depend on its values, so the permissions on the collection
+ * are not enough. It sends changes that cannot take effect; because permissions are checked before conditions
+ * (CONTRACT.md §2, "Order of faults"), the answer shows whether the change is allowed.
  */
 async function findRights(name: string, id: string, may: Rights, signal: AbortSignal): Promise<Rights> {
   const isAllowed = async (
@@ -47,7 +50,7 @@ async function findRights(name: string, id: string, may: Rights, signal: AbortSi
     try {
       await ask((client) => change(client.collection(name)), { headers: NEVER, signal, isQuiet: true, note })
     } catch (thrown) {
-      // If the answer is unclear, the button is offered.
+      // After any other error, the button is offered.
       return !hasCode(thrown, 'unauthenticated', 'forbidden', 'not_found')
     }
     return true
@@ -61,7 +64,10 @@ async function findRights(name: string, id: string, may: Rights, signal: AbortSi
   return { update, delete: remove }
 }
 
-/** Links to the lists of documents that refer to a document, and to forms for new ones. */
+/**
+ * For each reference to this collection, a link to the list of documents that refer to this document, and a link to the
+ * form for a new one.
+ */
 function Related({ collection, id }: { readonly collection: DescribedCollection; readonly id: string }) {
   const all = [...(description.value?.collections.values() ?? [])].flatMap((other) =>
     other.fields
@@ -113,7 +119,7 @@ interface Props {
   readonly reload: () => void
 }
 
-/** The button and the dialog that delete a document. */
+/** The button that deletes a document, with its dialog. */
 function Deleting({ name, label, found, reload }: Props) {
   const [isAsking, problem, isBusy] = [useSignal(false), useSignal(''), useSignal(false)]
   const { document, etag } = found
@@ -186,7 +192,7 @@ function Deleting({ name, label, found, reload }: Props) {
   )
 }
 
-/** One document: its editable fields as a form, the others beside it. */
+/** The view of one document: a form with the editable fields, and a list of the other fields. */
 export function DocumentView({ name, id }: { readonly name: string; readonly id: string }) {
   const collection = description.value?.collections.get(name)
   return collection?.operations.has('read') ? (
@@ -211,7 +217,7 @@ function useDocument(
     const ending = new AbortController()
     const { signal } = ending
     const load = async (): Promise<void> => {
-      // The footer shows the last action: after a change, the change and not this request.
+      // After a change, this request is marked as a background request, so that the footer shows the change.
       const why = version.peek() > 0 ? { note: 'after a change' } : whyHere()
       const found = await readDocument(name, id, { signal, ...why })
       const may = {
@@ -275,7 +281,7 @@ function Present({ collection, id }: { readonly collection: DescribedCollection;
       <div class="sheetwise">
         <div>
           {editable.length > 0 && (
-            // Changes of others appear as conflicts, and never replace input.
+            // The form shows changes of others as conflicts, and never replaces input.
             <EditForm {...{ collection, found, reload }} fields={editable} />
           )}
           {own.length > 0 && <Facts fields={own} values={shown} />}

@@ -90,12 +90,15 @@ function Download({ collection, query, columns }: DownloadProps) {
 interface FacetsProps {
   readonly collection: DescribedCollection
   readonly query: ListQuery
-  /** Changes when the documents may have changed. */
+  /** Counts how often the documents were loaded; 0 before the first time. */
   readonly version: number
   readonly onChange: (query: ListQuery) => void
 }
 
-/** The number of documents for each value of a field with few values, as bars that filter. */
+/**
+ * Shows the number of documents for each value of the fields with few values, as bars. A click on a bar filters by its
+ * value.
+ */
 function Facets({ collection, query, version, onChange }: FacetsProps) {
   const counts = useSignal<ReadonlyMap<string, number>>(new Map())
   const fields = countedFields(collection)
@@ -103,7 +106,7 @@ function Facets({ collection, query, version, onChange }: FacetsProps) {
   const filter = writeFilter(query)
 
   useEffect(() => {
-    // The documents load first.
+    // The counts are requested after the documents are loaded.
     if (version === 0) return
     const ending = new AbortController()
     const { signal } = ending
@@ -119,12 +122,12 @@ function Facets({ collection, query, version, onChange }: FacetsProps) {
       }
       counts.value = found
     }
-    // Without the counts, there are no bars.
+    // If a count fails, no bars are shown.
     countEach().catch(() => {})
     return () => ending.abort()
   }, [filter, version])
 
-  // A filter that only the URL can express cannot be combined with another condition.
+  // A filter that the form cannot show cannot be combined with a further condition.
   if (all.length === 0 || counts.value.size === 0 || query.filter.length > 0) return null
   return (
     <div class="facets">
@@ -167,7 +170,7 @@ interface ColumnsProps {
   readonly onChange: (query: ListQuery) => void
 }
 
-/** The menu of columns: a list requests only the chosen ones. */
+/** The menu of columns. The list requests only the chosen columns. */
 function Columns({ collection, query, shown, onChange }: ColumnsProps) {
   const label = labelField(collection)?.name
   const paths = allPaths(collection).filter((path) => path !== label && path !== '_id')
@@ -204,7 +207,7 @@ interface TableProps {
   readonly onSort: (query: ListQuery) => void
 }
 
-/** The documents as rows, first the label of each as a link. */
+/** The documents as rows. The first cell of a row is the label of the document, as a link. */
 function Table({ collection, columns, query, rows, onSort }: TableProps) {
   const { name, operations } = collection
   const label = labelField(collection)
@@ -270,7 +273,7 @@ function HeadCell({ path, canSort, query, onSort }: HeadProps) {
   )
 }
 
-/** A document of a list. */
+/** A document in a list. */
 export interface ListRow {
   readonly _id: string
   readonly [field: string]: unknown
@@ -278,16 +281,16 @@ export interface ListRow {
 
 const PAGE = 25
 
-/** The milliseconds for which changes are collected before the list reloads. */
+/** The milliseconds after the last change until the list reloads, so that several changes cause one reload. */
 const GATHER = 150
 
 interface Props {
   readonly name: string
-  /** The query string of the API. */
+  /** The query string for the API. */
   readonly query: string
 }
 
-/** The list of a collection's documents. */
+/** The view with the list of a collection's documents. */
 export function ListView({ name, query }: Props) {
   const collection = description.value?.collections.get(name)
   if (!collection?.operations.has('list'))
@@ -378,7 +381,7 @@ function Documents({
   )
 }
 
-/** Loads the documents of a page, and reloads them after changes. */
+/** Loads the documents of a page, and loads them again after changes. */
 function useDocuments(collection: DescribedCollection, asked: ListQuery) {
   const { name, hasChanges } = collection
   const rows = useSignal<readonly ListRow[] | undefined>(undefined)
@@ -415,7 +418,7 @@ function useDocuments(collection: DescribedCollection, asked: ListQuery) {
     return () => loading.current?.abort()
   }, [key, epoch.value])
 
-  // If the client cannot express the filter, the stream covers all changes.
+  // If the client cannot express the filter, the stream reports all changes.
   const filter = JSON.stringify(toFilter(asked))
   useEffect(() => {
     if (!hasChanges) return
@@ -432,7 +435,7 @@ function useDocuments(collection: DescribedCollection, asked: ListQuery) {
           timer = setTimeout(() => void load({ note: 'after a change' }), GATHER)
         }
       } catch {
-        // Rejected, or over: the list stays as it is, without the label `live`.
+        // The stream was rejected or has ended. The list stays as it is, without the label `live`.
       }
       isLive.value = false
     }
@@ -445,14 +448,14 @@ function useDocuments(collection: DescribedCollection, asked: ListQuery) {
   return { rows, next, total, problem, isLive, version }
 }
 
-/** The same query with the limit of the view, and with the labels of references. */
+/** Adds the page size of the view to a query, and `expand`, which loads the labels of references. */
 function withReferences(collection: DescribedCollection, query: string, limit: number): string {
   const { project, others } = readListQuery(query)
   const shown = project ?? collection.fields.map(({ name }) => name)
   const expand = shown.filter((path) => collection.expandable.has(path))
   const own: (readonly [string, string])[] = [['limit', String(limit)]]
   if (expand.length > 0) own.push(['expand', JSON.stringify(expand)])
-  // Parameters of the URL take precedence.
+  // A parameter in the URL takes precedence.
   const missing = own.filter(([name]) => others.every(([one]) => one !== name))
   return [query, joinPairs(missing)].filter(Boolean).join('&')
 }

@@ -14,11 +14,11 @@ import { ask } from '../state/service.js'
 
 interface Props {
   readonly name: string
-  /** Initial values, by field. */
+  /** Initial values by field, as a query string. */
   readonly query: string
 }
 
-/** The form for a new document. */
+/** The view with the form for a new document. */
 export function NewView({ name, query }: Props) {
   const collection = description.value?.collections.get(name)
   return collection?.operations.has('create') ? (
@@ -99,7 +99,7 @@ function NewForm({
             Cancel
           </a>
         )}
-        {/* The _id of an account cannot be chosen. */}
+        {/* A batch creates documents under a chosen _id, which an account cannot have. */}
         {!hasSecret && name !== 'users' && (
           <button type="button" class="quiet" onClick={collect}>
             Add in a batch…

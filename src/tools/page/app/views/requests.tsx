@@ -9,7 +9,7 @@ import { type Entry, requests } from '../state/requests.js'
 import { base } from '../state/service.js'
 import { token } from '../state/session.js'
 
-/** The names of the secret fields, whose values are hidden in copied requests. */
+/** Returns the names of all secret fields, whose values are hidden in copied requests. */
 function secretNames(): ReadonlySet<string> {
   const { collections, forms } = description.value ?? { collections: new Map(), forms: new Map() }
   const all = [...forms.values(), ...collections.values()].flatMap((one) => [
@@ -20,7 +20,7 @@ function secretNames(): ReadonlySet<string> {
   return new Set(all.filter(({ kind }) => kind === 'secret').map(({ name }) => name))
 }
 
-/** The log of requests, each of which can be read, copied and repeated elsewhere. */
+/** The view with the log of requests. Each request can be copied as a command, to repeat it elsewhere. */
 export function RequestsView() {
   const hidden = secretNames()
   return (
@@ -50,7 +50,7 @@ interface GroupProps {
   readonly hidden: ReadonlySet<string>
 }
 
-/** A request, or a group of background requests with their number and reasons. */
+/** One request, or a folded group of background requests with their number and their reasons. */
 function Group({ group, hidden }: GroupProps) {
   const lines = group.map((entry) => <Line key={entry.id} entry={entry} hidden={hidden} />)
   if (lines.length === 1) return lines
@@ -70,7 +70,7 @@ function Group({ group, hidden }: GroupProps) {
 export const kindOfStatus = (status: number | null): string =>
   status === null ? 'open' : status === 0 || status >= 500 ? 'bad' : status >= 400 ? 'refused' : 'good'
 
-/** A query, decoded for people. */
+/** Decodes a query string for people; an invalid one is returned unchanged. */
 export function legible(query: string): string {
   try {
     return decodeURIComponent(query)

@@ -16,7 +16,7 @@ interface Props {
   readonly onSubmit: (body: object) => Promise<void>
 }
 
-/** The autocomplete attributes of account fields. */
+/** Returns the `autocomplete` attribute of a field in an account form. */
 const completionOf =
   (form: string) =>
   ({ name, kind }: { readonly name: string; readonly kind: string }): string | undefined => {
@@ -26,7 +26,7 @@ const completionOf =
     return form === 'login' || form === 'register' ? 'username' : undefined
   }
 
-/** An account form, created from the schema of its body. */
+/** An account form, created from the schema of its request body. */
 function AccountFormView({ form, onSubmit }: Props) {
   const drafts = useSignal<Drafts>(draftAll(form.fields))
   const faults = useSignal<readonly Fault[]>([])
@@ -72,16 +72,16 @@ function AccountFormView({ form, onSubmit }: Props) {
   )
 }
 
-/** The forms of an anonymous person, the default first. */
+/** The forms for an anonymous person. The first one is shown by default. */
 const FORMS_FOR_GUESTS = ['login', 'register', 'request-reset', 'reset', 'request-verification', 'verify']
 
-/** Sends an account form. */
+/** Sends the body of an account form to its route. */
 export async function submitAccount(name: string, body: object): Promise<void> {
   const begin = (given: unknown): void => {
     const { token, user } = given as SignedIn<Account>
     signIn({ token, user })
   }
-  // After the first sign-in the collections are shown; after an expired session the same view.
+  // A sign-in opens the view of all collections. After an expired session, the same view continues.
   const enter = (given: unknown): void => {
     if (!lost.peek()) go({ view: 'collections' })
     begin(given)
@@ -120,7 +120,7 @@ export async function submitAccount(name: string, body: object): Promise<void> {
   }
 }
 
-/** The forms of accounts, one of them open. */
+/** The account forms, of which one is shown. */
 export function AccountForms({ names = FORMS_FOR_GUESTS }: { readonly names?: readonly string[] }) {
   const known = description.value
   const there = names.filter((name) => known?.accountRoutes.has(name) && known.forms.has(name))
@@ -151,7 +151,7 @@ export function AccountForms({ names = FORMS_FOR_GUESTS }: { readonly names?: re
   )
 }
 
-/** The identifier of the signed-in account. */
+/** Returns the identifier of the signed-in account. */
 export function accountName(): string {
   const fields = description.value?.forms.get('login')?.fields ?? []
   const named = fields.find(({ kind }) => kind !== 'secret')

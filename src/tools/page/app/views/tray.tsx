@@ -15,7 +15,7 @@ const VERBS: { readonly [method in Collected['method']]: string } = {
   DELETE: 'delete from',
 }
 
-/** The batch: its operations, and the button that runs them. */
+/** The batch, with its operations and the button that runs them. */
 export function Tray() {
   const [problem, isBusy] = [useSignal(''), useSignal(false)]
   const all = collected.value

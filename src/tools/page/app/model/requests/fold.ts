@@ -1,17 +1,17 @@
-/** The properties of a request that decide whether it is folded. */
+/** The properties of a logged request on which folding depends. */
 interface LoggedRequest {
-  /** `null` until there is an answer; 0 if none arrived. */
+  /** The status of the answer; `null` until it arrives, 0 if none arrived. */
   readonly status: number | null
-  /** The reason of a background request; empty for the action of a person. */
+  /** The reason for a background request; empty for a request that a person caused. */
   readonly note: string
   readonly isQuestion: boolean
 }
 
-/** Whether a request is folded: a background request that has not failed. */
+/** Whether a request can be folded: a background request that has not failed. */
 const isBeside = ({ status, note, isQuestion }: LoggedRequest): boolean =>
   note !== '' && (isQuestion || status === null || (status > 0 && status < 400))
 
-/** Groups requests in their order: consecutive background requests form one group. */
+/** Groups requests, in their order. Consecutive background requests become one group. */
 export function fold<Entry extends LoggedRequest>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const groups: Entry[][] = []
   for (const entry of entries) {

@@ -1,9 +1,9 @@
 import { readListQuery, toFilter } from '../list-query.js'
 
-/** A request, as it was sent. */
+/** A request as it was sent. */
 export interface Sent {
   readonly method: string
-  /** Below the base path, without the query. */
+  /** The path after the base path, without the query. */
   readonly path: string
   readonly query: string
   readonly body?: unknown
@@ -16,13 +16,13 @@ const quote = (text: string): string => `'${text.replace(/'/g, `'\\''`)}'`
 
 const SECRET = /^(?:password|pin|secret|current|new|token)$/i
 
-/** A body without the values of secrets, whose names are `hidden`. */
+/** Writes a body as JSON, with `…` instead of secrets. `hidden` are the names of secret fields. */
 const withoutSecrets = (body: unknown, hidden: ReadonlySet<string>): string =>
   JSON.stringify(body, (name, value) =>
     typeof value === 'string' && (hidden.has(name) || SECRET.test(name)) ? '…' : value,
   )
 
-/** The request as a curl command. The token is a variable there, and secrets are left out. */
+/** Writes a request as a curl command. The token is a shell variable, and secrets are left out. */
 export function toCurl(base: string, sent: Sent, hidden: ReadonlySet<string> = new Set()): string {
   const url = base + sent.path + (sent.query ? `?${sent.query}` : '')
   const header = (name: string, value: string): string => ` -H ${quote(`${name}: ${value}`)}`
@@ -40,7 +40,7 @@ export function toCurl(base: string, sent: Sent, hidden: ReadonlySet<string> = n
 
 const NAME = /^[A-Za-z_$][\w$]*$/
 
-/** A value as a literal of TypeScript. */
+/** Writes a value as a TypeScript literal. */
 export function toCode(value: unknown): string {
   if (typeof value === 'string')
     return `'${JSON.stringify(value).slice(1, -1).replace(/\\"/g, '"').replace(/'/g, "\\'")}'`
@@ -68,9 +68,8 @@ const ACCOUNT: { readonly [path: string]: string } = {
 }
 
 /**
- * The request as a call of the typed client; `undefined` if the client has no such call: none sends the impossible
- * state
- * `"-"`, and without it the same call would take effect.
+ * Writes a request as a call of the typed client; `undefined` if the client has no such call. It has none for a dry
+ * run, which sends the entity tag `"-"` that no document has: without the tag, the call would take effect.
  */
 export function toClientLine(sent: Sent, hidden: ReadonlySet<string> = new Set()): string | undefined {
   const [first = '', second, third] = sent.path.split('/').slice(1).map(decodeURIComponent)
@@ -103,7 +102,8 @@ function toCall(
   if (options === undefined) return undefined
   if (id === undefined || id === 'count' || id === 'changes')
     return `${at}.${id ?? 'list'}(${options === '{}' ? '' : options})`
-  // The client sends the state of a document that it has read, not a given tag.
+  // The client sends the entity tag of a document that it has read, so the call gets that document, `seen`, and not its
+  // `_id`.
   const which = ifMatch ? 'seen' : toCode(id)
   if (method === 'DELETE') return `${at}.delete(${which})`
   if (method === 'PATCH') return `${at}.update(${which}, ${text})`
@@ -112,7 +112,7 @@ function toCall(
   return `${at}.get(${which}${options === '{}' ? '' : `, ${options}`})`
 }
 
-/** The options of a call; `undefined` if the client has no equivalent. */
+/** Writes the options of a call; `undefined` if the client has no equivalent for a parameter. */
 function optionsOf(query: string): string | undefined {
   const read = readListQuery(query)
   const { limit, expand, ...others } = Object.fromEntries(read.others)

@@ -18,7 +18,7 @@ interface ConflictsProps {
   readonly onResolve: (theirs: ReadonlySet<string>) => void
 }
 
-/** The changes of others, beside the person's own. */
+/** The changes of other people since the form was loaded, next to the person's own changes. */
 function Conflicts({ conflicts, onResolve }: ConflictsProps) {
   const theirs = useSignal<ReadonlySet<string>>(new Set())
   const heading = useRef<HTMLHeadingElement>(null)
@@ -92,7 +92,7 @@ function Conflicts({ conflicts, onResolve }: ConflictsProps) {
   )
 }
 
-/** A draft, displayed like its value. */
+/** A draft, displayed as the value that it means. */
 function Drafted({ field, draft }: { readonly field: Field; readonly draft: FieldDraft }) {
   const { value } = readDraft(field, draft)
   return <Value field={field} value={value ?? (typeof draft === 'string' && draft ? draft : undefined)} />
@@ -105,7 +105,10 @@ interface Props {
   readonly reload: () => void
 }
 
-/** The form for the editable fields of a document. It sends only changed fields, with the tag of the version shown. */
+/**
+ * The form for the editable fields of a document. It sends only changed fields, with the entity tag of the version on
+ * which they are based.
+ */
 export function EditForm({ collection, found, fields, reload }: Props) {
   const { name } = collection
   const base = useSignal<LoadedDocument>(found)
@@ -114,7 +117,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
   const conflicts = useSignal<readonly Conflict[] | undefined>(undefined)
   const newest = useSignal<LoadedDocument | undefined>(undefined)
   const [problem, isBusy] = [useSignal<string | undefined>(undefined), useSignal(false)]
-  // Includes fields that have become editable since the form was created.
+  // `before` also contains fields that have become editable since the form was created.
   const before = draftAll(fields, base.value.document)
   const { body, faults: own } = readPatch(fields, base.value.document, drafts.value)
   const { _id: id } = base.value.document
@@ -125,7 +128,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
   )
 
   useEffect(() => {
-    // Untouched fields show the newest version.
+    // A form without unsaved input shows the newest version.
     if (isTouched || own.length > 0 || found.etag === base.peek().etag) return
     base.value = found
     drafts.value = draftAll(fields, found.document)
@@ -158,7 +161,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
       isBusy.value = false
     }
   }
-  /** Loads the newest version and finds the conflicts. */
+  /** Loads the newest version of the document and finds the conflicts. */
   async function compare(): Promise<void> {
     try {
       const now = await readDocument(name, id, { note: 'newest version' })

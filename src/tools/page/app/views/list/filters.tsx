@@ -24,7 +24,7 @@ interface Props {
 
 const isListOf = (operator: string): boolean => operator === '$in' || operator === '$nin'
 
-/** The field for the operand of a condition. */
+/** Returns the field that describes the operand of a condition. */
 function operandField(
   collection: DescribedCollection,
   { path, operator }: Pick<Line, 'path' | 'operator'>,
@@ -44,7 +44,7 @@ function operandField(
   return isListOf(operator) ? { ...plain, kind: 'array', items: own, target: own.target } : own
 }
 
-/** The operand of a condition, or its validation errors. */
+/** Reads the operand of a condition. An empty operand is a validation error. */
 function readLine(collection: DescribedCollection, line: Line): Meaning {
   const read = readDraft(operandField(collection, line), line.draft)
   return read.value === undefined && read.faults.length === 0
@@ -52,12 +52,12 @@ function readLine(collection: DescribedCollection, line: Line): Meaning {
     : read
 }
 
-/** The operators of a path that have a label. */
+/** Returns the operators that can be chosen for a path. */
 function operatorsOf(collection: DescribedCollection, path: string): readonly string[] {
   const allowed = collection.filters.get(path) ?? []
   const field = findField(collection.fields, path)
   const kind = field?.items?.kind ?? field?.kind
-  // Patterns are not useful for an `_id`, a time or a choice.
+  // Patterns are not offered for an `_id`, a time or a choice, because they are not useful there.
   const isText = path !== '_id' && (kind === 'text' || kind === 'long')
   return OPERATORS.filter((one) =>
     one === '$contains' || one === '$regex' ? isText && allowed.includes('$regex') : allowed.includes(one),
@@ -71,7 +71,7 @@ const toLine =
       ? { path: condition.path, operator: '$exists', draft: condition.operator === '$ne' ? 'true' : 'false' }
       : { ...condition, draft: toDraft(operandField(collection, condition), condition.value) }
 
-/** The form of the filter: conditions that must all match, and groups, one of which must match. */
+/** The form for the filter: conditions that must all match, and groups of which at least one must match. */
 export function Filters({ collection, query, onChange }: Props) {
   const paths = [...collection.filters.keys()]
   const read = toLine(collection)
@@ -97,7 +97,8 @@ export function Filters({ collection, query, onChange }: Props) {
       value: readLine(collection, line).value,
     }))
   const apply = (): void => {
-    // An unreadable condition must not be dropped: the list would show more documents.
+    // The filter is not applied while a condition cannot be read, because the list would show more documents without
+    // that condition.
     isTried.value = [...all.value, ...any.value.flat()].some(
       (line) => readLine(collection, line).faults.length > 0,
     )

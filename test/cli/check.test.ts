@@ -313,7 +313,7 @@ describe('what is printed', () => {
     expect(printed).toMatch(/^notes +5 +2 +1 +3 +2 \(code\)$/m)
     expect(printed).toContain(idOf(13))
     const faulty = await run({ collections: 1 }, '--data', file)
-    expect(faulty.printed).toContain('not read')
+    expect(faulty.printed).toContain('not checked')
   })
 
   test('a database of others is left alone too', async () => {

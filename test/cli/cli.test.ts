@@ -412,7 +412,7 @@ describe('with a file of data', () => {
     const first = spawn(...args)
     const [origin] = await first.printed(ORIGIN)
     await first.printed(/Try: .*\n/)
-    expect(first.stdout()).toContain(`begins with ${documents}`)
+    expect(first.stdout()).toContain(`the documents of ${documents} were stored`)
     const { token } = (await (await register(origin)).json()) as { token: string }
     const countUsers = async (at: string): Promise<number> => {
       const answer = await judgedFetch(`${at}/users/count`, { headers: { authorization: `Bearer ${token}` } })
@@ -432,7 +432,7 @@ describe('with a file of data', () => {
     const second = spawn(...args)
     const [next] = await second.printed(ORIGIN)
     await second.printed(/Try: .*\n/)
-    expect(second.stdout()).toContain('was skipped')
+    expect(second.stdout()).toContain('was not stored')
     expect(await countUsers(next)).toBe(all)
     second.child.kill('SIGTERM')
     expect(await second.ended).toBe(0)

@@ -21,11 +21,12 @@ test('the console prints what is delivered, and it counts', async () => {
   const [origin] = await serving.printed(ORIGIN)
   await serving.printed(/request-reset, reset, request-verification, verify, change-identifier · with email/)
   expect((await post(origin, 'register', ANN)).status).toBe(201)
-  const verification = /^To deliver to ann@example\.com: verification\n {2}token ([\w-]{43})\n {2}until \S+$/m
+  const verification =
+    /^Message for ann@example\.com: verification\n {2}token ([\w-]{43})\n {2}valid until \S+$/m
   const [, token] = await serving.printed(verification)
   expect((await post(origin, 'verify', { token, current: ANN.password })).status).toBe(204)
   expect((await post(origin, 'request-reset', { email: ANN.email })).status).toBe(202)
-  await serving.printed(/^To deliver to ann@example\.com: reset$/m)
+  await serving.printed(/^Message for ann@example\.com: reset$/m)
   serving.stop()
   expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
 })

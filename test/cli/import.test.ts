@@ -22,12 +22,12 @@ test('a file of json-server is served, and what became of it is printed', async 
   for (const said of [
     'Wrote config.json, documents.json in blog, from db.json.',
     'posts    1 document, id unique integer, title string, authorId → authors, createdAt_2 string',
-    'posts.createdAt is posts.createdAt_2',
+    'posts.createdAt is now posts.createdAt_2',
     'authors.notes is null in some documents',
     'version is 3',
-    'posts.id                         stays beside _id, and is unique: GET /posts?q[id]=',
-    'posts.authorId                   the _id of a document of authors',
-    'a property that no document has  rejected, 400 validation_failed',
+    'posts.id                                  is kept beside _id, and is unique: GET /posts?q[id]=',
+    'posts.authorId                            contains the _id of a document of authors',
+    'a property that no imported document has  is rejected with 400 validation_failed',
     'GET /posts?_expand=author   ',
     'GET /posts?expand=["authorId"]',
     'none: GET /posts?q[authorId]=<_id> lists them',
@@ -58,14 +58,14 @@ test('nothing is overwritten', async () => {
   const { code, stderr } = await run('import', 'db.json', 'twice')
   expect([code, stderr]).toEqual([
     1,
-    `${join('twice', 'config.json')}, ${join('twice', 'documents.json')} are there already; import overwrites nothing, and has written nothing\n`,
+    `${join('twice', 'config.json')}, ${join('twice', 'documents.json')} already exist: import does not overwrite files, and has written none\n`,
   ])
   expect(await readFile(join(folder(), 'twice', 'config.json'), 'utf8')).toBe(before)
 })
 
 test.each<[string, unknown, RegExp]>([
-  ['no object', [1], /holds no list of objects/],
-  ['nothing to serve', { version: 1 }, /holds no list of objects/],
+  ['no object', [1], /contains neither an object nor a list/],
+  ['nothing to serve', { version: 1 }, /contains neither an object nor a list/],
   ['a number that JSON does not hold', '{"posts":[{"id":1e400}]}', /\/posts\/0\/id/],
   ['a key twice', '{"posts":[{"id":1,"id":2}]}', /the key "id" twice/],
 ])('%s: an error that says so, and no file', async (name, content, message) => {

@@ -29,7 +29,7 @@ interface Served {
 async function serve(...args: string[]): Promise<Served> {
   const serving = spawn('config.json', '--port', '0', '--processes', '3', ...args)
   const [origin] = await serving.printed(ORIGIN)
-  const [, pids = ''] = await serving.printed(/^3 processes serve: (.*)\.$/m)
+  const [, pids = ''] = await serving.printed(/^3 processes are serving: (.*)\.$/m)
   return { serving, origin, pids: pidsIn(pids) }
 }
 

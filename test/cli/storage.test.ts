@@ -129,11 +129,11 @@ describe('--data', () => {
     const [path, data] = [await write(config), newPath('.db')]
     const seed = await write({ notes: [{ text: 'one' }], users: [ann] })
     const first = await start(path, '--data', data, '--seed', seed)
-    expect(first.printed).toContain(`begins with ${seed}`)
+    expect(first.printed).toContain(`the documents of ${seed} were stored`)
     expect(await readNotes(first)).toEqual(['one'])
     await first.stop()
     const second = await start(path, '--data', data, '--seed', seed)
-    expect(second.printed).toContain(`${seed} was skipped`)
+    expect(second.printed).toContain(`${seed} was not stored`)
     expect(await readNotes(second)).toEqual(['one'])
   })
 
@@ -199,12 +199,12 @@ describe('--database', () => {
         const [path, seed] = [await write(config), await write({ notes: [{ text: 'one' }] })]
         const args = [path, '--database', url, '--seed', seed]
         const first = await start(...args)
-        expect(first.printed).toContain(`begins with ${seed}`)
+        expect(first.printed).toContain(`the documents of ${seed} were stored`)
         expect(first.printed).not.toContain(url)
         const { body } = await post(first, '/auth/register', ann)
         await first.stop()
         const second = await start(...args)
-        expect(second.printed).toContain(`${seed} was skipped`)
+        expect(second.printed).toContain(`${seed} was not stored`)
         const granted = await runGrant('ann@b.co', 'admin', path, '--database', url)
         expect(granted).toEqual({ printed: expect.stringContaining('now has the role admin'), said: '' })
         expect((await post(second, '/notes', { text: 'two' }, body.token)).status).toBe(201)

@@ -69,7 +69,7 @@ test.each(WRITERS)('a configuration that is written %s is served anew', async (_
     await replace(join(folder(), 'watched.json'), JSON.stringify(configOf(name)))
     const printed = await startsAnew(serving, length)
     expect(printed).toContain(`again on ${origin}`)
-    expect(printed).toMatch(/deleted.*nothing/)
+    expect(printed).toMatch(/deleted.*without documents/)
     expect(await textsIn(`${origin}/${name}`)).toEqual([])
     expect(await statusOf(`${origin}/${i === 0 ? 'before' : 'first'}`)).toBe(404)
   }

@@ -59,10 +59,10 @@ function nameHost(host: string): string {
 }
 
 function explainListening({ port, host }: ListenAddress, cause: NodeJS.ErrnoException): ListenError {
-  const noHost = `There is no host ${host}. --host takes an address of this machine; 0.0.0.0 means all.`
+  const noHost = `There is no host ${host}. --host must be an address of this machine; 0.0.0.0 means all of them.`
   const reasons: { readonly [code: string]: string } = {
-    EADDRINUSE: `Port ${port} is taken: another process listens there. Stop it, or choose another port with --port; --port 0 takes a free one.`,
-    EACCES: `Port ${port} needs special privileges. Choose one from 1024 with --port.`,
+    EADDRINUSE: `Port ${port} is already in use by another process. Stop that process, or choose another port with --port; --port 0 chooses a free one.`,
+    EACCES: `Port ${port} needs special privileges. Choose a port from 1024 on with --port.`,
     EADDRNOTAVAIL: `This machine has no address ${host}. --host 0.0.0.0 listens on all its addresses.`,
     ENOTFOUND: noHost,
     EAI_AGAIN: noHost,

@@ -20,11 +20,12 @@ export async function readCaller(named: string): Promise<Caller | null> {
   const fault = findFault(text)
   if (fault !== undefined) throw new UsageError(`--caller has ${fault}`)
   if (value._id !== undefined && value.id !== undefined)
-    throw new UsageError('--caller takes an _id or an id, not both')
+    throw new UsageError('--caller must have an _id or an id, not both')
   const { _id, id = _id, roles = [], ...fields } = value
   const areRoles = Array.isArray(roles) && roles.every((role) => typeof role === 'string')
   if (typeof id !== 'string' || !areRoles) throw new UsageError(FORMS)
   return { ...fields, id, roles }
 }
 
-const FORMS = '--caller takes anonymous, or JSON like {"_id":"ann","roles":["editor"]}, or a file of it'
+const FORMS =
+  '--caller must be anonymous, JSON like {"_id":"ann","roles":["editor"]}, or a .json file with such JSON'

@@ -70,7 +70,7 @@ function prepareStorage({ storage, seed }: ServeArguments, documents: SeedDocume
   if (!storage) {
     return {
       adapter: createMemoryAdapter(documents === undefined ? {} : { documents }),
-      describe: () => 'in memory: documents last as long as this process.',
+      describe: () => 'in memory: documents are lost when this process ends.',
     }
   }
   const adapter = createStorage(storage)
@@ -81,8 +81,8 @@ function prepareStorage({ storage, seed }: ServeArguments, documents: SeedDocume
     adapter: seeding.adapter,
     describe: () =>
       seeding.finish() === 'stored'
-        ? `in ${name}, which begins with ${seed}.`
-        : `in ${name}, which holds documents already: ${seed} was skipped.`,
+        ? `in ${name}, where the documents of ${seed} were stored.`
+        : `in ${name}, which already contains documents: ${seed} was not stored.`,
   }
 }
 

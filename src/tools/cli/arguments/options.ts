@@ -26,69 +26,77 @@ export const OPTIONS = {
   port: {
     of: ['serve'],
     check: checkPort,
-    about: ['where to listen; 0 takes a free port', '(default: the variable PORT, else 3000)'],
+    about: [
+      'the port to listen on; 0 means any free port',
+      '(default: the environment variable PORT, or 3000)',
+    ],
   },
   host: {
     of: ['serve'],
     about: [
-      'the address to listen on; 0.0.0.0 lets other machines in',
-      '(default: localhost, which only this machine reaches)',
+      'the address to listen on; 0.0.0.0 accepts connections',
+      'from other machines',
+      '(default: localhost, only for this machine)',
     ],
   },
   watch: {
     of: ['serve'],
     isFlag: true,
-    about: ['restarts when the configuration or the seed changes'],
+    about: ['restarts when the configuration or the seed file changes'],
   },
   processes: {
     of: ['serve'],
     check: checkProcesses,
-    about: ['how many processes serve on the port (default: 1);', 'a process that ends is replaced'],
+    about: [
+      'the number of processes that serve on the port',
+      '(default: 1); a process that ends is replaced',
+    ],
   },
   cors: {
     of: ['serve'],
     check: checkOrigin,
     isRepeatable: true,
-    about: ['an origin whose pages may read answers, or *; may be repeated'],
+    about: ['an origin whose pages may read answers, or * for all;', 'may be repeated'],
   },
   seed: {
     of: ['serve', 'explain'],
     about: [
-      'initial documents: { "<collection>": [ ... ] };',
-      'the server skips them if documents are stored already',
+      'a JSON file with documents: { "<collection>": [ ... ] };',
+      'a server stores them only if its storage is empty',
     ],
   },
   'no-page': {
     of: ['serve'],
     isFlag: true,
-    about: ['disables the admin UI, which is at /_page otherwise'],
+    about: ['does not serve the admin UI, which is otherwise at /_page'],
   },
   deliver: {
     of: ['serve'],
     about: [
-      'delivers tokens to account owners: a module that exports',
-      'deliver(delivery); console prints them, for development',
+      'a module that exports deliver(delivery), which sends',
+      'tokens to the owners of accounts; console prints them,',
+      'for development',
     ],
   },
   data: {
     of: ['serve', 'grant', 'check'],
     about: [
-      'a file of SQLite, through better-sqlite3;',
-      'a server without storage keeps documents in memory',
+      'a SQLite file (needs better-sqlite3); a server without',
+      '--data or --database keeps documents in memory',
     ],
   },
   database: {
     of: ['serve', 'grant', 'check'],
     check: checkUrl,
     about: [
-      'a database of PostgreSQL, through pg:',
-      'postgres://user@host/name; several hosts as a:5432,b:5432',
+      'the URL of a PostgreSQL database (needs pg):',
+      'postgres://user@host/name; for several hosts: a:5432,b:5432',
     ],
   },
   schema: {
     of: ['grant', 'check'],
     check: checkSchema,
-    about: ['the PostgreSQL schema of the tables', '(default: collection_service)'],
+    about: ['the PostgreSQL schema that contains the tables', '(default: collection_service)'],
   },
   verified: {
     of: ['grant'],
@@ -98,52 +106,58 @@ export const OPTIONS = {
   format: {
     of: ['check', 'matrix', 'diff', 'explain'],
     check: checkFormat,
-    about: ['text, markdown or json (default: text)'],
+    about: ['the output format: text, markdown or json (default: text)'],
   },
   authenticate: {
     of: ['check', 'matrix', 'diff', 'explain', 'openapi'],
     isFlag: true,
-    about: ['the host names the caller: roles and $user may be anything'],
+    about: [
+      'assumes options.authenticate: the host identifies the',
+      'caller, so roles and $user may have any value',
+    ],
   },
   production: {
     of: ['check', 'matrix', 'diff', 'explain', 'openapi'],
     isFlag: true,
-    about: ['as in production, which rejects rules open to all'],
+    about: [
+      'assumes production, where it is an error if everyone may',
+      'read and change all documents of a collection',
+    ],
   },
   fills: {
     of: ['types', 'check', 'diff', 'openapi'],
     isRepeatable: true,
     check: checkFilled,
-    about: ['a required field that a hook fills, as tickets.number;', 'may be repeated'],
+    about: ['a required field that a hook fills, like tickets.number;', 'may be repeated'],
   },
   'fail-on': {
     of: ['diff'],
     check: checkFailOn,
-    about: ['widening: exits 1 on any difference but a narrowing'],
+    about: ['widening: exits 1 if there is any difference other than', 'a narrowing'],
   },
   caller: {
     of: ['explain', 'openapi'],
     about: [
-      'the caller: anonymous, or JSON as',
-      '{ "_id": "...", "roles": [...] }, or a file of it',
+      'the caller: anonymous, or JSON like',
+      '{ "_id": "...", "roles": [...] }, or a .json file with it',
       '(default: anonymous; openapi: all callers together)',
     ],
   },
   body: {
     of: ['explain'],
-    about: ['the body: JSON, or a file of it'],
+    about: ['the request body: JSON, or a .json file with it'],
   },
   header: {
     of: ['explain'],
     isRepeatable: true,
     check: checkHeader,
-    about: ['a header, as "If-Match: *"; may be repeated'],
+    about: ['a request header, like "If-Match: *"; may be repeated'],
   },
   now: {
     of: ['explain'],
-    about: ['the time of the request, as 2026-11-20T08:00:00Z', '(default: now)'],
+    about: ['the time of the request, like 2026-11-20T08:00:00Z', '(default: now)'],
   },
-  out: { of: ['types'], about: ['the file for the types; without it, they are printed'] },
+  out: { of: ['types'], about: ['the file for the types (default: they are printed)'] },
 } as const satisfies { readonly [name: string]: Option }
 
 /** The name of an option. */
@@ -163,19 +177,21 @@ function checkProcesses(value: string, name: string): void {
     throw new UsageError(`${name} must be a number from 1 to 999, found ${JSON.stringify(value)}`)
 }
 
-/** The message does not repeat the value, which may contain a password. */
 function checkOrigin(value: string, name: string): void {
   if (value !== '*' && !isOrigin(value))
-    throw new UsageError(`${name} takes an origin like https://example.com, or *; found ${value}`)
+    throw new UsageError(`${name} must be an origin like https://example.com, or *; found ${value}`)
 }
 
+/** Checks the URL of a database. The error does not repeat it, because it may contain a password. */
 function checkUrl(value: string, name: string): void {
   if (!/^postgres(?:ql)?:\/\//.test(value)) throw new UsageError(`${name} must begin with postgres://`)
 }
 
 function checkSchema(value: string, name: string): void {
   if (!/^[a-zA-Z_][a-zA-Z0-9_]{0,62}$/.test(value))
-    throw new UsageError(`${name} takes letters, digits and underscores, at most 63`)
+    throw new UsageError(
+      `${name} must consist of at most 63 letters, digits and underscores, the first not a digit`,
+    )
 }
 
 /** The output formats of `check`, `matrix`, `diff` and `explain`. */
@@ -186,22 +202,24 @@ export type Format = (typeof FORMATS)[number]
 function checkFormat(value: string, name: string): void {
   if (!FORMATS.some((format) => format === value))
     throw new UsageError(
-      `${name} takes text, markdown or json, found ${JSON.stringify(value)}${suggest(value, FORMATS)}`,
+      `${name} must be text, markdown or json, found ${JSON.stringify(value)}${suggest(value, FORMATS)}`,
     )
 }
 
 function checkFilled(value: string, name: string): void {
   if (!/^[^.]+\.[^.]+$/.test(value))
     throw new UsageError(
-      `${name} takes a collection and its field, as tickets.number, found ${JSON.stringify(value)}`,
+      `${name} must be a collection and its field, like tickets.number, found ${JSON.stringify(value)}`,
     )
 }
 
 function checkFailOn(value: string, name: string): void {
-  if (value !== 'widening') throw new UsageError(`${name} takes widening, found ${JSON.stringify(value)}`)
+  if (value !== 'widening') throw new UsageError(`${name} must be widening, found ${JSON.stringify(value)}`)
 }
 
 function checkHeader(value: string, name: string): void {
   if (!/^[\w-]+: *\S/.test(value))
-    throw new UsageError(`${name} takes a name, a colon and a value, found ${JSON.stringify(value)}`)
+    throw new UsageError(
+      `${name} must be a name, a colon and a value, like "If-Match: *", found ${JSON.stringify(value)}`,
+    )
 }

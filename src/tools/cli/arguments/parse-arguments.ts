@@ -59,9 +59,9 @@ function readPair([before, after, ...others]: readonly string[]): {
   readonly after: string
 } {
   if (before === undefined || after === undefined || others.length > 0)
-    throw new UsageError('diff needs two configurations: the one before, and the one after')
-  checkText(before, 'the name of the configuration before')
-  checkText(after, 'the name of the configuration after')
+    throw new UsageError('diff needs two configurations: first the old one, then the new one')
+  checkText(before, 'the name of the old configuration')
+  checkText(after, 'the name of the new configuration')
   return { before, after }
 }
 
@@ -70,10 +70,11 @@ function readRequest([method, path, ...others]: readonly string[]): Pick<
   'method' | 'path' | 'config'
 > {
   if (method === undefined || path === undefined)
-    throw new UsageError('explain needs a method and a path: GET /articles')
+    throw new UsageError('explain needs a method and a path, like GET /articles')
   if (!/^[A-Z]+$/i.test(method))
-    throw new UsageError(`a method is a word such as GET, found ${JSON.stringify(method)}`)
-  if (!path.startsWith('/')) throw new UsageError(`a path begins with a slash, found ${JSON.stringify(path)}`)
+    throw new UsageError(`the method must be a word like GET, found ${JSON.stringify(method)}`)
+  if (!path.startsWith('/'))
+    throw new UsageError(`the path must begin with a slash, found ${JSON.stringify(path)}`)
   return { method: method.toUpperCase(), path, config: readConfig(others) }
 }
 
@@ -150,7 +151,7 @@ export function parseArguments(
 function checkNearWord(name = ''): void {
   const near = /^[a-z-]+$/i.test(name) ? suggest(name, NAMED_WORDS) : ''
   if (near !== '')
-    throw new UsageError(`there is no command ${name}${near} (a file of that name is ./${name})`)
+    throw new UsageError(`there is no command ${name}${near} (to serve a file of that name, write ./${name})`)
 }
 
 function readServe(
@@ -179,10 +180,10 @@ function readProcesses(
   storage: StorageArguments | undefined,
 ): number {
   if (Number(processes) === 1) return 1
-  if (watch.length > 0) throw new UsageError('--watch and --processes exclude each other')
+  if (watch.length > 0) throw new UsageError('--watch and --processes cannot be used together')
   if (!storage || (storage.kind === 'file' && storage.file === ':memory:'))
     throw new UsageError(
-      '--processes needs --data or --database: documents in memory belong to one process alone',
+      '--processes needs --data or --database, because processes cannot share documents in memory',
     )
   return Number(processes)
 }
@@ -204,16 +205,18 @@ function readGrant([identifier, ...others]: readonly string[], options: OptionVa
   if (role !== undefined) checkText(role, 'the role')
   const storage = readStorage(options)
   if (!storage)
-    throw new UsageError('grant needs --data or --database: documents in memory end with their process')
+    throw new UsageError(
+      'grant needs --data or --database, because documents in memory are lost when their process ends',
+    )
   return { config: readConfig(isRoleless ? others : others.slice(1)), identifier, role, isVerified, storage }
 }
 
 function readInit([name = DEFAULT_TEMPLATE, folder = '.', ...others]: readonly string[]): InitArguments {
   const template = TEMPLATE_NAMES.find((known) => known === name)
-  const allowed = TEMPLATE_NAMES.join(' or ')
+  const allowed = TEMPLATE_NAMES.join(', ')
   if (template === undefined) {
     const found = `found ${JSON.stringify(name)}${suggest(name, TEMPLATE_NAMES)}`
-    throw new UsageError(`init takes ${allowed}, and then a folder; ${found}`)
+    throw new UsageError(`init needs a template (${allowed}), and then a folder; ${found}`)
   }
   checkFolder(folder, others)
   return { template, folder }
@@ -226,7 +229,7 @@ function readImport([file = DEFAULT_DATABASE, folder = '.', ...others]: readonly
 }
 
 function checkFolder(folder: string, others: readonly string[]): void {
-  if (others.length > 0) throw new UsageError(`one folder at a time; also found ${others.join(', ')}`)
+  if (others.length > 0) throw new UsageError(`only one folder can be given; also found ${others.join(', ')}`)
   checkText(folder, 'the name of the folder')
 }
 
@@ -249,9 +252,11 @@ function readOption(
   if (!of.includes(word)) {
     const [taker] = of
     const owner = taker === 'serve' ? 'serving a configuration' : of.join(' and ')
-    throw new UsageError(`${word === 'serve' ? 'serving' : word} takes no --${name}; it belongs to ${owner}`)
+    throw new UsageError(
+      `${word === 'serve' ? 'serving' : word} has no option --${name}, which belongs to ${owner}`,
+    )
   }
-  if (values.length > 1 && !isRepeatable) throw new UsageError(`--${name} is given more than once`)
+  if (values.length > 1 && !isRepeatable) throw new UsageError(`--${name} may be given only once`)
   return values.map((value) => {
     const text = String(value)
     if (isFlag) return text

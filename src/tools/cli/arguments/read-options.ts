@@ -11,7 +11,8 @@ export const DEFAULT_CONFIG = 'config.json'
 
 /** Returns the configuration that a command line names. Throws `UsageError` for more than one. */
 export function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): string {
-  if (others.length > 0) throw new UsageError(`one configuration at a time; also found ${others.join(', ')}`)
+  if (others.length > 0)
+    throw new UsageError(`only one configuration can be given; also found ${others.join(', ')}`)
   checkText(config, 'the name of the configuration')
   return config
 }
@@ -20,9 +21,9 @@ export function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string
 export function readStorage({ data, database, schema }: OptionValues): StorageArguments | undefined {
   const [[file], [url], [place]] = [data, database, schema]
   if (file !== undefined && url !== undefined)
-    throw new UsageError('--data and --database exclude each other')
+    throw new UsageError('--data and --database cannot be used together')
   if (place !== undefined && url === undefined)
-    throw new UsageError('--schema goes with --database: a file has none')
+    throw new UsageError('--schema needs --database, because a SQLite file has no schema')
   if (file !== undefined) return { kind: 'file', file }
   if (url === undefined) return undefined
   return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }

@@ -34,16 +34,19 @@ const WORDS: { readonly [word in Word]: Usage } = {
   },
   types: {
     synopsis: 'collection-service types [config.json] [--out FILE.ts] [--fills COLLECTION.FIELD]',
-    about: ['describes the documents in TypeScript,', 'for createClient<Collections>(url)'],
+    about: ['prints TypeScript types of the documents,', 'for createClient<Collections>(url)'],
   },
   check: {
     synopsis:
       'collection-service check [config.json] [--authenticate] [--production] [--fills COLLECTION.FIELD] [--format FORMAT] [--data FILE.db | --database URL [--schema NAME]]',
-    about: ['finds errors and likely mistakes;', 'exits 1 on a warning'],
+    about: [
+      'finds errors and likely mistakes in a configuration;',
+      'exits 1 if there is an error or a warning',
+    ],
   },
   matrix: {
     synopsis: 'collection-service matrix [config.json] [--authenticate] [--production] [--format FORMAT]',
-    about: ['prints all permissions, for commits and reviews'],
+    about: ['prints all permissions in tables, for reviews'],
   },
   diff: {
     synopsis:
@@ -53,12 +56,12 @@ const WORDS: { readonly [word in Word]: Usage } = {
   explain: {
     synopsis:
       'collection-service explain <method> <path> [config.json] [--caller CALLER] [--body JSON] [--header HEADER] [--seed documents.json] [--now TIME] [--authenticate] [--production] [--format FORMAT]',
-    about: ['explains the answer to a request, and the grant that would', 'let it through'],
+    about: ['explains the answer to a request and, if it is rejected,', 'names a grant that would allow it'],
   },
   openapi: {
     synopsis:
       'collection-service openapi [config.json] [--caller CALLER] [--authenticate] [--production] [--fills COLLECTION.FIELD]',
-    about: ['describes the service in OpenAPI 3.1'],
+    about: ['prints the OpenAPI 3.1 document of the service'],
   },
 }
 
@@ -75,7 +78,7 @@ const describeOptions = (words: readonly Word[]): readonly string[] =>
 
 /** Returns the synopsis of a command, and the command line that prints its help text. */
 export const describeShape = (word: Word = 'serve'): string =>
-  `${WORDS[word].synopsis}\n\nFor its options: collection-service ${word === 'serve' ? '' : `${word} `}--help`
+  `${WORDS[word].synopsis}\n\nFor all options: collection-service ${word === 'serve' ? '' : `${word} `}--help`
 
 /** Returns the help text of one command, or of all commands. */
 export function describeUsage(word?: Word): string {
@@ -87,7 +90,7 @@ export function describeUsage(word?: Word): string {
     ...words.flatMap((name) => (name === 'serve' ? [] : [describeLine(name, WORDS[name].about)])),
     ...(takesConfig ? [describeLine('config.json', CONFIG)] : []),
     ...describeOptions(words),
-    describeLine('--help', ['this text, or after a command its options']),
-    ...(word === undefined ? [describeLine('--version', ['the version of collection-service'])] : []),
+    describeLine('--help', ['prints this text, or after a command the help for it']),
+    ...(word === undefined ? [describeLine('--version', ['prints the version of collection-service'])] : []),
   ].join('\n')
 }

@@ -58,7 +58,8 @@ const linesOf = (
   { findings, reports }: CheckResult,
 ): readonly string[] => {
   const paint = isColoured ? coloured : plain
-  const unread = storage && !reports ? ['The documents were not read: correct the errors first.'] : []
+  const unread =
+    storage && !reports ? ['The stored documents were not checked: correct the errors first.'] : []
   switch (format) {
     case 'json':
       return [toJsonText({ findings, ...(reports ? { documents: reports } : {}) }, 2)]

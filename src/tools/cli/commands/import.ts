@@ -17,8 +17,8 @@ import { prepare, writeFiles } from './write-files.js'
 function describeImport({ collections, losses, isJsonServer }: Imported): string {
   const renames = collections.flatMap(describeRenames)
   const parts: readonly (readonly [about: string, lines: readonly string[]])[] = [
-    ['Types, from all documents:', align(collections.map(describeCollection))],
-    ['Renamed, because the names are taken or not allowed:', renames],
+    ['Collections, with the types found in all documents:', align(collections.map(describeCollection))],
+    ['Renamed, because a name is already used or not allowed:', renames],
     ['Changed or left out:', losses],
     ['Ids, references and other properties:', align([...collections.flatMap(describeKeys), UNDECLARED])],
     [
@@ -53,20 +53,26 @@ function describeKeys({ name, key, schema }: ImportedCollection): readonly Summa
   const references = Object.entries(schema).flatMap(([field, definition]): readonly SummaryLine[] => {
     const { type, collection } = asReference(definition.type === 'array' ? definition.items : definition)
     if (type !== 'reference') return []
-    const held = definition.type === 'array' ? 'the _ids of documents' : 'the _id of a document'
-    return [[`${name}.${field}`, `${held} of ${collection}; GET /${name}?expand=["${field}"] shows them`]]
+    const held =
+      definition.type === 'array' ? 'contains the _ids of documents' : 'contains the _id of a document'
+    return [
+      [
+        `${name}.${field}`,
+        `${held} of ${collection}; GET /${name}?expand=["${field}"] returns the documents instead`,
+      ],
+    ]
   })
   if (key === undefined) return references
   const row: SummaryLine = [
     `${name}.${key}`,
-    `stays beside _id, and is unique: GET /${name}?q[${key}]=… finds one document`,
+    `is kept beside _id, and is unique: GET /${name}?q[${key}]=… finds one document`,
   ]
   return [row, ...references]
 }
 
 const UNDECLARED: SummaryLine = [
-  'a property that no document has',
-  'rejected, 400 validation_failed, until config.json declares it',
+  'a property that no imported document has',
+  'is rejected with 400 validation_failed until config.json declares it',
 ]
 
 function describeType(definition: FieldDefinition): string {
@@ -85,8 +91,8 @@ function describeType(definition: FieldDefinition): string {
 }
 
 const describeRenames = ({ from, name, renamed }: ImportedCollection): readonly string[] => [
-  ...(from === name ? [] : [`${from} is ${name}`]),
-  ...[...renamed].map(([field, free]) => `${from}.${field} is ${name}.${free}`),
+  ...(from === name ? [] : [`${from} is now ${name}`]),
+  ...[...renamed].map(([field, free]) => `${from}.${field} is now ${name}.${free}`),
 ]
 
 /**
@@ -118,7 +124,7 @@ function describeList({ from, name, schema }: ImportedCollection): readonly Summ
     [`GET /${from}?${first}_like=a`, `GET /${name}?q[${first}][$regex]=a`],
     [`GET /${from}?_sort=${first}&_order=desc`, `GET /${name}?sort[${first}]=-1`],
     [`GET /${from}?_page=3&_limit=10`, `GET /${name}?skip=20&limit=10&total=true`],
-    [`GET /${from}?q=word`, 'none: a search names its field'],
+    [`GET /${from}?q=word`, 'none: a search must name a field'],
     [`POST /${from}`, `POST /${name}`],
     [`PUT, PATCH, DELETE /${from}/1`, `PUT, PATCH, DELETE /${name}/<_id>`],
   ]
@@ -173,7 +179,7 @@ export async function importFile(
 ): Promise<void> {
   const imported = importDatabase(await readDatabase(file))
   if (imported.collections.length === 0)
-    throw new FileError(`${file} holds no list of objects, and no object`)
+    throw new FileError(`${file} contains neither an object nor a list of objects`)
   await tryOut(imported)
   await writeFiles(
     folder,
@@ -185,7 +191,9 @@ export async function importFile(
   print(describeImport(imported))
   print(`\n${describeWarnings(imported)}`)
   print(
-    ['\nServe it:', ...prepare(folder), 'npx collection-service --seed documents.json --watch'].join('\n  '),
+    ['\nStart the server:', ...prepare(folder), 'npx collection-service --seed documents.json --watch'].join(
+      '\n  ',
+    ),
   )
 }
 
@@ -209,7 +217,8 @@ async function tryOut({ config, documents }: Imported): Promise<void> {
 /** Returns the warnings that the service logs when it starts with the configuration. */
 function describeWarnings({ config }: Imported): string {
   const { warnings } = compileConfig(config, { production: false, hasAuthenticate: false })
-  return ['Everyone may do everything:', ...warnings.map(({ path, message }) => `${path}: ${message}`)].join(
-    '\n  ',
-  )
+  return [
+    'Everyone may read and change everything:',
+    ...warnings.map(({ path, message }) => `${path}: ${message}`),
+  ].join('\n  ')
 }

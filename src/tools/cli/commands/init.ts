@@ -22,10 +22,13 @@ export async function init(
 /** Returns the next steps with their commands. */
 function describeSteps({ tries }: Template, folder: string): string {
   const steps: readonly (readonly [about: string, lines: readonly string[]])[] = [
-    ['Serve it, and edit config.json meanwhile:', ['npx collection-service --seed documents.json --watch']],
-    ['See it in a browser, and sign in with an account of documents.json:', [`${ORIGIN}/_page`]],
-    ['Try it, in another terminal:', tries(ORIGIN)],
-    ['Check the permissions:', ['node --test']],
+    [
+      'Start the server, which restarts when you edit config.json:',
+      ['npx collection-service --seed documents.json --watch'],
+    ],
+    ['Open the admin UI in a browser, and sign in with an account in documents.json:', [`${ORIGIN}/_page`]],
+    ['Try the API, in another terminal:', tries(ORIGIN)],
+    ['Test the permissions:', ['node --test']],
   ]
   const [first = '', ...rest] = steps.map(([about, lines], i) =>
     [about, ...(i === 0 ? prepare(folder) : []), ...lines].join('\n  '),
@@ -34,4 +37,4 @@ function describeSteps({ tries }: Template, folder: string): string {
 }
 
 const WARNING =
-  'The passwords in documents.json are public. Change them before other machines can reach this.'
+  'The passwords in documents.json are public. Change them before other machines can reach the server.'

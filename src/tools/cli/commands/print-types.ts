@@ -28,7 +28,7 @@ export async function writeTypes(
 ): Promise<void> {
   const written = await readJsonFile(config)
   if (out !== undefined && resolve(out) === resolve(config))
-    throw new FileError(`${out} is the configuration: the types need another file`)
+    throw new FileError(`${out} is the configuration: choose another file for the types`)
   // The types do not depend on how callers are authenticated, so `hasAuthenticate` is true: a configuration whose host
   // has its own accounts is then valid too.
   const fills = readFills(hooks)
@@ -96,7 +96,7 @@ function printCollection(
   const declare = (suffix: string, about: string, properties: readonly Property[]): string =>
     `/** ${about} */\nexport interface ${typeName}${suffix} ${printObject(properties, '', rest)}`
   const interfaces = [
-    declare('Document', `A document of \`${name}\`, as far as its reader may see it.`, [
+    declare('Document', `A document of \`${name}\`. Fields that the caller may not read are missing.`, [
       { name: '_id', isOptional: false, type: 'string' },
       ...describeFields(schema, 'document', '  '),
       { name: 'createdAt', isOptional: false, type: 'string' },
@@ -110,7 +110,7 @@ function printCollection(
     ),
     declare(
       'UpdateBody',
-      `A merge patch for a document of \`${name}\`: a \`null\` removes.`,
+      `A merge patch for a document of \`${name}\`. \`null\` removes a field.`,
       describeFields(written, 'update', '  '),
     ),
   ].join('\n\n')

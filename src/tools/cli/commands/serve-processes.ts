@@ -43,8 +43,8 @@ export async function serveProcesses(
       if (isStopping || isFirst(worker, served)) return code ?? 1
       const isSteady = served !== undefined && performance.now() - served >= STEADY
       const pause = isSteady ? 0 : Math.min(LONGEST_PAUSE, before * 2 || FIRST_PAUSE)
-      const after = pause === 0 ? 'at once' : `in ${pause} ms`
-      complain(`Process ${worker.process.pid} ended (${reason ?? code}); another one begins ${after}.`)
+      const after = pause === 0 ? 'immediately' : `in ${pause} ms`
+      complain(`Process ${worker.process.pid} ended (${reason ?? code}). A new process starts ${after}.`)
       beginLater(pause)
       return undefined
     })
@@ -73,7 +73,7 @@ export async function serveProcesses(
   const others = Array.from({ length: processes - 1 }, () => begin())
   void Promise.all(others).then(() => {
     const ids = listWorkers().map(({ process: { pid } }) => pid)
-    if (!isStopping) print(`${processes} processes serve: ${ids.join(', ')}.`)
+    if (!isStopping) print(`${processes} processes are serving: ${ids.join(', ')}.`)
   })
   return 0
 }

@@ -92,13 +92,13 @@ export function describeService(
   const { collections, auth } = plan
   const all = [...collections.values()]
   const routes: readonly (readonly [path: string, about: string])[] = [
-    ['/', 'GET lists the collections and operations that its caller may use'],
+    ['/', 'GET lists the collections and operations that the caller may use'],
     ...all.flatMap(({ name, hasChanges }) =>
       hasChanges
-        ? [[`/${name}/changes`, 'GET streams changes of documents that its caller may read'] as const]
+        ? [[`/${name}/changes`, 'GET streams changes of documents that the caller may read'] as const]
         : [],
     ),
-    ['/_batch', 'POST runs several operations, all or none'],
+    ['/_batch', 'POST runs several operations: all of them or none'],
     ...(auth ? [['/auth', describeAccounts(auth, delivers)] as const] : []),
   ]
   const width = Math.max(...routes.map(([path]) => path.length))
@@ -143,8 +143,8 @@ export async function loadDeliver(place: string, print: (line: string) => void):
  * from moving the cursor.
  */
 function describeDelivery(delivery: Delivery): string {
-  const lines = [`To deliver to ${toPrintable(delivery.to)}: ${delivery.kind}`]
-  if ('token' in delivery) lines.push(`  token ${delivery.token}`, `  until ${delivery.expiresAt}`)
+  const lines = [`Message for ${toPrintable(delivery.to)}: ${delivery.kind}`]
+  if ('token' in delivery) lines.push(`  token ${delivery.token}`, `  valid until ${delivery.expiresAt}`)
   return lines.join('\n')
 }
 
@@ -253,7 +253,7 @@ export async function serve(
 
 /** Returns the line with the address of the admin UI, which follows the line with the address of the API. */
 const describePage = ({ hidesPage }: ServeArguments, origin: string): string =>
-  hidesPage ? '' : `\nOpen ${origin}/_page to see and change it in a browser.`
+  hidesPage ? '' : `\nOpen ${origin}/_page to see and change the documents in a browser.`
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 
@@ -273,8 +273,8 @@ const filesOf = ({ config, seed }: ServeArguments): readonly string[] =>
 /** Returns a sentence about the documents that are lost in a restart because they are in memory. */
 function describeLoss({ storage, seed }: ServeArguments): string {
   if (storage) return ''
-  const rest = seed === undefined ? 'nothing' : seed
-  return ` The documents stored before are deleted, accounts and sessions too: it starts with ${rest}.`
+  const rest = seed === undefined ? 'without documents' : `with ${seed}`
+  return ` The documents in memory, accounts and sessions are deleted: it starts ${rest}.`
 }
 
 /** Closes a service. An error is ignored, so that it does not prevent the next steps. */

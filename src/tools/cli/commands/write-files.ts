@@ -32,9 +32,9 @@ async function refuseOverwriting(folder: string, names: readonly string[], word:
     )
   }
   if (found.length === 0) return
-  const verb = found.length === 1 ? 'is' : 'are'
+  const verb = found.length === 1 ? 'exists' : 'exist'
   throw new FileError(
-    `${found.join(', ')} ${verb} there already; ${word} overwrites nothing, and has written nothing`,
+    `${found.join(', ')} already ${verb}: ${word} does not overwrite files, and has written none`,
   )
 }
 

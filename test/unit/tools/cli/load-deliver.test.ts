@@ -53,7 +53,7 @@ test('the console shows a token on lines of its own, and no character that could
   await deliver({ kind: 'reset', to: 'a\u001b[2J\n@example.com', user, token: 'T-1', expiresAt })
   await deliver({ kind: 'identifier-changing', to: 'ann@example.com', user })
   expect(printed).toEqual([
-    `To deliver to a\\u{1b}[2J\\n@example.com: reset\n  token T-1\n  until ${expiresAt}`,
-    'To deliver to ann@example.com: identifier-changing',
+    `Message for a\\u{1b}[2J\\n@example.com: reset\n  token T-1\n  valid until ${expiresAt}`,
+    'Message for ann@example.com: identifier-changing',
   ])
 })

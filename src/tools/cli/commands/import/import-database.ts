@@ -375,7 +375,9 @@ function targetOf(
   const named = new Map(documents.map((one, i) => [toName(one[idField]), ids[i] ?? '']))
   const isKey = given.length === documents.length && named.size === documents.length
   if (isKey && given.every(isName)) return [{ name: from, ids: named }]
-  losses.push(`${from}.${idField} is not a text or number of its own in each document: it is not unique here`)
+  losses.push(
+    `${from}.${idField} is not a different string or number in each document, so it is not unique here`,
+  )
   return []
 }
 
@@ -473,14 +475,14 @@ function describeLosses(
   const isReference = reference !== undefined && !('broken' in reference)
   const losses = walk(place, definition, values).flatMap(
     ({ path, definition: { type, nullable }, isLong }) => [
-      ...(nullable ? [`${path} is null in some documents: such a field is missing there`] : []),
+      ...(nullable ? [`${path} is null in some documents: it is missing there after the import`] : []),
       ...(isLong && !isReference
         ? [
-            `${path} is text for all values, because some are numbers with more digits than a JSON number keeps`,
+            `${path} is a string in all documents, because some values are numbers with more digits than a JSON number can hold`,
           ]
         : []),
       ...(type === 'json' && (!isReference || (path !== place && path !== `${place}[]`))
-        ? [`${path} is any JSON, because its values have no common type: filters cannot compare it`]
+        ? [`${path} accepts any JSON, because its values have no common type: filters cannot compare it`]
         : []),
     ],
   )

@@ -103,7 +103,7 @@ export async function readDatabase(file: string): Promise<Database> {
   const value = isLines(file, text) ? parseLines(file, text) : parse(file, text)
   const name = basename(file).replace(/\.[^.]*$/, '')
   if (Array.isArray(value)) return { values: { [name]: value }, isJsonServer: false }
-  if (!isObject(value)) throw new FileError(`${file} holds no list of objects, and no object`)
+  if (!isObject(value)) throw new FileError(`${file} contains neither an object nor a list of objects`)
   if (!isDictionary(value)) return { values: value, isJsonServer: true }
   const keyField = freeKeyField(Object.values(value))
   const documents = Object.entries(value).map(([key, member]) => ({ [keyField]: key, ...member }))

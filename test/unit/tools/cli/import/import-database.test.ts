@@ -97,7 +97,7 @@ describe('a field that names documents of another collection refers to them', ()
       { id: { type: 'json' } },
       { postId: { type: 'reference', collection: 'posts' } },
     ])
-    expect(losses).toEqual([expect.stringMatching(/^posts\.id is any JSON/)])
+    expect(losses).toEqual([expect.stringMatching(/^posts\.id accepts any JSON/)])
   })
 
   test('where each value is found, by its _id', () => {
@@ -138,11 +138,11 @@ test('what cannot be taken as it was is named', () => {
   expect(losses).toEqual([
     'version is 2: only objects and lists of objects are imported',
     'tags is a list of other values: only objects and lists of objects are imported',
-    'posts.id is not a text or number of its own in each document: it is not unique here',
+    'posts.id is not a different string or number in each document, so it is not unique here',
     'notes.authorId is not a reference: 9 is not the id of a document of authors',
-    'notes.any.list[] is any JSON, because its values have no common type: filters cannot compare it',
-    'notes.at is null in some documents: such a field is missing there',
-    'notes.at is any JSON, because its values have no common type: filters cannot compare it',
+    'notes.any.list[] accepts any JSON, because its values have no common type: filters cannot compare it',
+    'notes.at is null in some documents: it is missing there after the import',
+    'notes.at accepts any JSON, because its values have no common type: filters cannot compare it',
   ])
 })
 

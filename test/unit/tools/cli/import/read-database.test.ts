@@ -197,7 +197,7 @@ test.each<[fault: string, name: string, text: string, message: RegExp]>([
     /line 2 of .*a\.json has the key "a" twice/,
   ],
   ['a long integer and a key twice', 'a.json', '[{"n":12345678901234567890,"n":1}]', /the key "n" twice/],
-  ['text', 'a.json', '"a"', /holds no list of objects/],
+  ['text', 'a.json', '"a"', /contains neither an object nor a list/],
 ])('%s is an error that says where', async (_, name, text, message) => {
   const thrown = await readText(name, text).catch((error: unknown) => error)
   expect(thrown).toBeInstanceOf(FileError)

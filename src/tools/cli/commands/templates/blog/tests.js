@@ -1,4 +1,4 @@
-// Permissions as tests. To run them: node --test
+// Tests of the permissions in config.json. To run them: node --test
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ const readJson = async (name) => JSON.parse(await readFile(new URL(name, import.
 const config = await readJson('config.json')
 const documents = await readJson('documents.json')
 
-// An in-memory service for each test, so that tests share no documents. The hasher is cheap: for tests only.
+// A service in memory for each test, so that tests do not share documents. The hasher is fast but not secure.
 const createService = () =>
   createCollectionService(config, createMemoryAdapter({ documents }), { hasher: createTestHasher() })
 
@@ -22,7 +22,7 @@ const stranger = null
 const [hello, , draft] = documents.articles
 const [welcome, spam] = documents.comments
 
-// The service as one caller. No password is needed: `as` trusts its argument.
+// Calls the service as one caller. No password is needed, because `as` trusts its argument.
 function actAs(caller, service = createService()) {
   const handler = service.as(caller)
   return async (method, path, body) => {
@@ -35,7 +35,7 @@ function actAs(caller, service = createService()) {
 
 const statusOf = async (caller, ...request) => (await actAs(caller)(...request)).status
 
-test('everyone reads what is published, without the notes of its editors', async () => {
+test('everyone reads published articles, without the notes field', async () => {
   const { body: articles } = await actAs(stranger)('GET', '/articles?sort[publishedAt]=1')
   assert.deepEqual(
     articles.map((article) => [article.title, article.notes]),
@@ -63,12 +63,12 @@ test('authors write drafts, and editors publish them', async () => {
   assert.equal((await actAs(stranger, service)('GET', path)).body.text, 'More')
 })
 
-test('readers write no articles', async () => {
+test('readers cannot write articles', async () => {
   assert.equal(await statusOf(stranger, 'POST', '/articles', { title: 'Mine' }), 401)
   assert.equal(await statusOf(reader, 'POST', '/articles', { title: 'Mine' }), 403)
 })
 
-test('who is signed in comments on what is published, under their own name', async () => {
+test('signed-in users comment on published articles, under their own name', async () => {
   const comment = { article: hello._id, text: 'Nice', author: 'Somebody else' }
   const { status, body } = await actAs(reader)('POST', '/comments', comment)
   assert.deepEqual([status, body.author], [201, 'Rita'])
@@ -77,7 +77,7 @@ test('who is signed in comments on what is published, under their own name', asy
   assert.deepEqual([refused.status, refused.body.errors[0].path], [400, '/article'])
 })
 
-test('editors hide comments, and cannot rewrite them', async () => {
+test('editors hide comments, but cannot change their text', async () => {
   const service = createService()
   const textsFor = async (caller) => {
     const { body } = await actAs(caller, service)('GET', `/comments?q[article]=${hello._id}`)
@@ -91,7 +91,7 @@ test('editors hide comments, and cannot rewrite them', async () => {
   assert.deepEqual(await textsFor(stranger), [])
 })
 
-test('a new account has no role, whatever it asks for', async () => {
+test('a new account has no role, even if it asks for one', async () => {
   const account = {
     email: 'Eve@Example.com',
     password: 'a long secret',

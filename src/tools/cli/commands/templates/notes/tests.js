@@ -1,4 +1,4 @@
-// Permissions as tests. To run them: node --test
+// Tests of the permissions in config.json. To run them: node --test
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -9,13 +9,13 @@ const readJson = async (name) => JSON.parse(await readFile(new URL(name, import.
 const config = await readJson('config.json')
 const documents = await readJson('documents.json')
 
-// An in-memory service for each test, so that tests share no documents. The hasher is cheap: for tests only.
+// A service in memory for each test, so that tests do not share documents. The hasher is fast but not secure.
 const createService = () =>
   createCollectionService(config, createMemoryAdapter({ documents }), { hasher: createTestHasher() })
 
 const [ann, bob] = documents.users.map((user) => ({ id: user._id }))
 
-// The service as one caller; `null` is anonymous. No password is needed: `as` trusts its argument.
+// Calls the service as one caller; `null` is anonymous. No password is needed, because `as` trusts its argument.
 function actAs(caller, service = createService()) {
   const handler = service.as(caller)
   return async (method, path, body) => {
@@ -28,18 +28,18 @@ function actAs(caller, service = createService()) {
 
 const titlesOf = ({ body }) => body.map((note) => note.title).sort()
 
-test('everybody lists and counts their own notes', async () => {
+test('users list and count only their own notes', async () => {
   assert.deepEqual(titlesOf(await actAs(ann)('GET', '/notes')), ['Books to read', 'Milk, bread, olives'])
   assert.deepEqual(titlesOf(await actAs(bob)('GET', '/notes')), ["Bob's secret plan"])
   assert.deepEqual((await actAs(bob)('GET', '/notes/count')).body, { total: 1 })
 })
 
-test('strangers read and write nothing', async () => {
+test('anonymous callers read and write nothing', async () => {
   assert.equal((await actAs(null)('GET', '/notes')).status, 401)
   assert.equal((await actAs(null)('POST', '/notes', { title: 'Mine' })).status, 401)
 })
 
-test('a note of somebody else is not there', async () => {
+test('the notes of other users return 404', async () => {
   const service = createService()
   const { body: note } = await actAs(ann, service)('POST', '/notes', { title: 'For my eyes only' })
   for (const [method, body] of [['GET'], ['PATCH', { title: 'Changed' }], ['DELETE']]) {
@@ -48,7 +48,7 @@ test('a note of somebody else is not there', async () => {
   assert.equal((await actAs(ann, service)('DELETE', `/notes/${note._id}`)).status, 204)
 })
 
-test('a note needs a title, and knows whose it is', async () => {
+test('a note needs a title, and records its creator', async () => {
   const refused = await actAs(ann)('POST', '/notes', { text: 'Untitled' })
   assert.equal(refused.status, 400)
   assert.deepEqual(

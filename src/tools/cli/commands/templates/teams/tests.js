@@ -1,4 +1,4 @@
-// Permissions as tests. To run them: node --test
+// Tests of the permissions in config.json. To run them: node --test
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ const readJson = async (name) => JSON.parse(await readFile(new URL(name, import.
 const config = await readJson('config.json')
 const documents = await readJson('documents.json')
 
-// An in-memory service for each test, so that tests share no documents. The hasher is cheap: for tests only.
+// A service in memory for each test, so that tests do not share documents. The hasher is fast but not secure.
 const createService = () =>
   createCollectionService(config, createMemoryAdapter({ documents }), {
     hasher: createTestHasher(),
@@ -22,7 +22,7 @@ const [red, blue] = documents.teams
 const [garden, feast, boat] = documents.projects
 const [toMax, , toEve] = documents.invitations
 
-// The service as one caller. No password is needed: `as` trusts its argument.
+// Calls the service as one caller. No password is needed, because `as` trusts its argument.
 function actAs(caller, service = createService()) {
   const handler = service.as(caller)
   return async (method, path, body) => {
@@ -37,7 +37,7 @@ const statusOf = async (caller, ...request) => (await actAs(caller)(...request))
 const titlesFor = async (caller, path, service) =>
   (await actAs(caller, service)('GET', path)).body.map(({ title }) => title)
 
-test('who founds a team becomes its first admin in the same batch, and nobody later', async () => {
+test('the founder of a team becomes its first admin in the same batch, but not later', async () => {
   const service = createService()
   const act = actAs(zoe, service)
   const team = crypto.randomUUID()
@@ -51,19 +51,19 @@ test('who founds a team becomes its first admin in the same batch, and nobody la
   assert.equal((await actAs(max, service)('POST', '/memberships', late)).status, 403)
 })
 
-test('the admin of one team is nothing in another', async () => {
+test('the admin of one team has no rights in another', async () => {
   assert.equal(await statusOf(bob, 'GET', `/projects/${garden._id}`), 404)
   assert.equal(await statusOf(bob, 'DELETE', `/projects/${garden._id}`), 404)
   assert.equal(await statusOf(bob, 'PATCH', `/teams/${red._id}`, { name: 'Mine' }), 403)
 })
 
-test('a guest reads projects, and no drafts of others', async () => {
+test('a guest reads projects, but no drafts of others', async () => {
   assert.deepEqual(await titlesFor(gil, '/projects'), [garden.title])
   assert.deepEqual(await titlesFor(max, '/projects'), [garden.title, feast.title, boat.title])
   assert.equal(await statusOf(gil, 'POST', '/projects', { team: red._id, title: 'Pond' }), 403)
 })
 
-test('who is invited joins as what they were invited as, and as nothing more', async () => {
+test('invited users join with the role of the invitation, and no other', async () => {
   const service = createService()
   const join = (caller, role) =>
     actAs(caller, service)('POST', '/memberships', {
@@ -78,20 +78,20 @@ test('who is invited joins as what they were invited as, and as nothing more', a
   assert.deepEqual(await titlesFor(eve, '/projects', service), [garden.title])
 })
 
-test('who takes an invitation back, expels', async () => {
+test('deleting an invitation removes the member', async () => {
   const service = createService()
   assert.equal((await actAs(ann, service)('DELETE', `/invitations/${toMax._id}`)).status, 204)
   assert.deepEqual(await titlesFor(max, '/tasks', service), [])
 })
 
-test('a task and its project belong to one team', async () => {
+test('a task and its project must belong to the same team', async () => {
   const between = { team: red._id, project: boat._id, title: 'Between' }
   const { status, body } = await actAs(max)('POST', '/tasks', between)
   assert.deepEqual([status, body.errors[0].path], [400, '/project'])
   assert.equal(await statusOf(bob, 'POST', '/tasks', { ...between, team: blue._id }), 201)
 })
 
-test('a draft of a comment is for its writer alone', async () => {
+test('only its writer reads a draft of a comment', async () => {
   const textsFor = async (caller) => (await actAs(caller)('GET', '/comments')).body.map(({ text }) => text)
   assert.deepEqual(await textsFor(max), ['Tomatoes!', 'Or rather'])
   assert.deepEqual(await textsFor(ann), ['Tomatoes!'])

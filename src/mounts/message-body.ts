@@ -33,8 +33,8 @@ function readBody(request: ParsedRequest): unknown {
   }
 }
 
-const unparsed = (fault = 'not JSON as the host has parsed it'): ServiceError =>
-  new ServiceError('invalid_json', `The body is ${fault}.`)
+const unparsed = (fault = 'not JSON'): ServiceError =>
+  new ServiceError('invalid_json', `The body that the host has parsed is ${fault}.`)
 
 const NOTHING = new Uint8Array()
 
@@ -95,7 +95,7 @@ export function readMessageBody(request: ParsedRequest, limit: number, time: Tim
   }
   if (request.readableEnded)
     throw new TypeError(
-      "the host has read the body of this request: set Node's request.body to the parsed body first",
+      "the host has already read the body of this request: set request.body of Node's request to the parsed body",
     )
   const length = Number(request.headers['content-length'] ?? 0)
   if (length > limit) throw tooLarge(limit)

@@ -168,7 +168,7 @@ export type NodeHandler = (
  */
 export function toNodeHandler(handler: Handler): NodeHandler {
   const respond = (handler as Handler & Partial<PlainEdge>)[RESPOND]
-  if (!respond) throw new TypeError('toNodeHandler takes a handler made by createCollectionService')
+  if (!respond) throw new TypeError('toNodeHandler needs a handler that createCollectionService has returned')
   // Used if a framework has changed its objects so that the response cannot be sent: the client must get a response.
   const giveUp = (response: ServerResponse): void => {
     response.statusCode = 500

@@ -48,8 +48,8 @@ export async function playTabs(browser, service) {
   )
   await isKept(second)
   await second.press('Save')
-  await second.page.getByText('The document was changed meanwhile').waitFor()
-  await second.press('Save over the newest version')
+  await second.page.getByText('The document has changed since you opened it').waitFor()
+  await second.press('Save these values')
   await second.said('Saved')
   await third.page.waitForFunction(() => document.querySelector('main h1').textContent === 'Dig deep')
 

@@ -162,7 +162,7 @@ describe('of a list that is changed', () => {
     if (!list) throw new Error('there is no field')
     const stored = { list: [null, 1] }
     expect(readPatch([list], stored, { list: ['', '1', ''] }).faults).toEqual([
-      { path: '/list/2', message: 'has no value yet' },
+      { path: '/list/2', message: 'needs a value' },
     ])
     expect(readPatch([list], stored, { list: ['1', ''] }).body).toEqual({ list: [1, null] })
     expect(read([{ count: '9' }, ...shown.slice(1)])).toEqual([{ count: 9 }, ...lines.slice(1)])
@@ -186,7 +186,7 @@ test('a null in an object of JSON cannot be written by a change', () => {
   const stored = { ...DOCUMENT, any: { a: 1 } }
   const drafts = { ...draftAll(FIELDS, stored), any: '{"a":1,"b":{"c":null}}' }
   expect(readPatch(FIELDS, stored, drafts).faults).toEqual([
-    { path: '/any', message: 'a change cannot store null in an object' },
+    { path: '/any', message: 'cannot store null in an object' },
   ])
 })
 

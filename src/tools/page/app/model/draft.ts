@@ -80,7 +80,7 @@ function readItem(field: Field, draft: FieldDraft, path: string, stored: unknown
   const read = readDraft(field, draft, path, stored)
   if (read.value !== undefined || read.faults.length > 0) return read
   const isText = field.kind === 'text' || field.kind === 'long'
-  return isText ? { value: '', faults: [] } : { ...read, faults: [{ path, message: 'has no value yet' }] }
+  return isText ? { value: '', faults: [] } : { ...read, faults: [{ path, message: 'needs a value' }] }
 }
 
 function readObject(field: Field, draft: { readonly [name: string]: FieldDraft }, path: string): Meaning {
@@ -114,7 +114,7 @@ function readText(field: Field, text: string, path: string): Meaning {
       try {
         return { value: JSON.parse(text, refuseInfinite), faults: [] }
       } catch {
-        return fault('is not JSON: texts and names need double quotes')
+        return fault('is not JSON: strings and names need double quotes')
       }
     case 'time': {
       const date = new Date(text)
@@ -195,7 +195,7 @@ export function readPatch(
     faults.push(...read.faults)
     if (field.kind === 'json' && isObject(read.value))
       patch[field.name] = changeJson(old, read.value, () =>
-        faults.push({ path, message: 'a change cannot store null in an object' }),
+        faults.push({ path, message: 'cannot store null in an object' }),
       )
     else if (read.value !== undefined) patch[field.name] = read.value
     else if (read.faults.length === 0) {

@@ -7,9 +7,9 @@ const WORDS: { readonly [code: string]: string } = {
   invalid_token: 'Your session has ended.',
   forbidden: 'You may not do this.',
   not_found: 'Not found, or you may not see it.',
-  precondition_failed: 'The document was changed meanwhile.',
+  precondition_failed: 'The document has changed since you opened it.',
   internal_error: 'Something went wrong inside the service.',
-  outcome_unknown: 'The write may have happened: check before you try again.',
+  outcome_unknown: 'The change may have been saved: check before you try again.',
 }
 
 /** Returns the message for an error in one or two sentences: a description, usually that of the service, and advice. */

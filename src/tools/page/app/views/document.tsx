@@ -138,7 +138,7 @@ function Deleting({ name, label, found, reload }: Props) {
     } catch (thrown) {
       problem.value = explain(thrown)
       if (hasCode(thrown, 'precondition_failed')) {
-        problem.value = 'The document was changed meanwhile. Check it again.'
+        problem.value = 'The document has changed since you opened it. Check it again.'
         reload()
       }
     } finally {
@@ -151,7 +151,7 @@ function Deleting({ name, label, found, reload }: Props) {
       { method: 'DELETE', collection: name, id: document._id, ifMatch: etag },
     ]
     leave()
-    say('In the batch. Nothing is deleted yet.')
+    say('Added to the batch. Nothing is deleted yet.')
   }
   return (
     <>

@@ -75,7 +75,7 @@ function NewForm({
     faults.value = own
     if (own.length > 0) return
     collected.value = [...collected.value, { method: 'PUT', collection: name, id: createId(), body }]
-    say('In the batch. Nothing is saved yet.')
+    say('Added to the batch. Nothing is saved yet.')
     drafts.value = draftAll(fields, given)
   }
   return (

@@ -28,11 +28,11 @@ export function RequestsView() {
       <Heading title="Requests" />
       <p class="hint">
         Each line is a request of the admin UI. Open it to copy it as a curl command, or as a call of the
-        client.
+        TypeScript client.
         {token.value !== undefined && (
           <>
             {' '}
-            There, <code>$TOKEN</code> is your token.
+            In the copy, <code>$TOKEN</code> stands for your token.
           </>
         )}
       </p>

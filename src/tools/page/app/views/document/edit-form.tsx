@@ -32,7 +32,7 @@ function Conflicts({ conflicts, onResolve }: ConflictsProps) {
   return (
     <div class="conflicts" role="group" aria-labelledby="conflicts">
       <h2 id="conflicts" tabIndex={-1} ref={heading}>
-        The document was changed meanwhile
+        The document has changed since you opened it
       </h2>
       <p class="hint">
         Your changes are not saved yet.{' '}
@@ -85,7 +85,7 @@ function Conflicts({ conflicts, onResolve }: ConflictsProps) {
       ))}
       <div class="actions">
         <button type="button" class="main" onClick={() => onResolve(theirs.value)}>
-          Save over the newest version
+          Save these values
         </button>
       </div>
     </div>
@@ -174,7 +174,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
       })
     } catch (thrown) {
       problem.value = hasCode(thrown, 'not_found')
-        ? 'The document was deleted meanwhile, or you may not see it. Your input is still here.'
+        ? 'The document was deleted, or you may not see it any more. Your input is still here.'
         : explain(thrown)
     }
   }
@@ -189,7 +189,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
     if (own.length > 0 || !isTouched) return
     const { etag } = base.value
     collected.value = [...collected.value, { method: 'PATCH', collection: name, id, ifMatch: etag, body }]
-    say('In the batch. Nothing is saved yet.')
+    say('Added to the batch. Nothing is saved yet.')
   }
   return (
     <>

@@ -95,10 +95,10 @@ export interface AuthClient<M> {
     body: { readonly current: string; readonly new: string },
     options?: CallOptions,
   ): Promise<void>
-  /** The sessions of the signed-in user in the order in which they began, at most 1,000. */
+  /** Returns the sessions of the signed-in user in the order in which they began, at most 1,000. */
   sessions(options?: CallOptions): Promise<readonly SessionView[]>
   /** Ends one session of the signed-in user; `id` is its `_id` in the result of `sessions`. */
   endSession(id: string, options?: CallOptions): Promise<void>
-  /** The signed-in user's own document. */
+  /** Returns the signed-in user's own document. */
   me(options?: CallOptions): Promise<UsersType<M, 'document'>>
 }

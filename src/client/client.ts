@@ -278,7 +278,8 @@ export function createClient<C = unknown>(
       me: about('me', isDocument),
     },
   }
-  // The types of the calls follow from the configuration `C`, which the compiler cannot check here.
+  // The types of the calls follow from the configuration `C`. The compiler cannot check that the calls have these
+  // types.
   return client as unknown as Client<C>
 }
 

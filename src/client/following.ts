@@ -203,8 +203,8 @@ export function createFollowing(open: Open, list: List) {
     let last: string | undefined
     return persist(async function* (connection) {
       for await (const sent of readEvents(await open(query, last, connection))) {
-        // After an `end`, the next request begins without an event id. If the service no longer allows the stream, that
-        // request gets the reason as an error.
+        // The service has ended the stream. The next request starts without an event id; if the service rejects it, the
+        // call gets the reason as an error.
         last = sent.event === 'end' ? undefined : sent.id
         if (last) yield sent
       }

@@ -104,7 +104,7 @@ export type DocumentFilter<D> = Flat<
   }
 >
 
-/** The type of `q`. */
+/** The type of the filter `q`. */
 export type FilterOf<T extends CollectionTypes> =
   IsLoose<T> extends true ? LooseFilter : DocumentFilter<T['document']>
 
@@ -123,7 +123,7 @@ export type SortOf<T extends CollectionTypes> = Flat<{
   readonly [Path in IsLoose<T> extends true ? string : SortablePath<Pair<T['document']>>]?: Direction
 }>
 
-/** The paths that `project` may name. */
+/** The paths that `project` may contain. */
 export type PathOf<T extends CollectionTypes> = IsLoose<T> extends true ? string : PathIn<Pair<T['document']>>
 
 /**
@@ -172,12 +172,12 @@ type ReferencedDocument<M, N, E extends string> = N extends keyof M
     : Document
   : Document
 
-/** The paths in `E` that continue after the reference at `Path`, without that beginning. */
+/** For each path in `E` that begins with the reference at `Path`, the rest of the path: `team` for `author.team`. */
 type Behind<E extends string, Path extends string> = E extends `${Path}.${infer Rest}` ? Rest : never
 
 type Widened<V, T> = V extends readonly unknown[] ? readonly (string | T)[] : V extends string ? V | T : V
 
-/** `Path` if a path in `E` equals it or begins with it, else 0. */
+/** Resolves to `Path` if a path in `E` equals it or begins with it, else to 0. */
 type NamedPath<E extends string, Path extends string> = [Extract<E, Path | `${Path}.${string}`>] extends [
   never,
 ]

@@ -14,7 +14,8 @@ export type ParsedRequest = IncomingMessage & {
 
 /** Returns the bytes of a body that a parser has read; `undefined` if the stream is still unread. */
 function readParsedBody(request: ParsedRequest): Uint8Array | undefined {
-  // Some parsers set an empty body on requests that they do not parse, and leave the stream unread.
+  // Some parsers set an empty body on requests that they do not parse, and leave the stream unread. Such a body is
+  // ignored.
   if (request._body !== true && request.readableEnded === false) return undefined
   const body = readBody(request)
   if (body === undefined) return undefined

@@ -228,7 +228,7 @@ function printType(definition: FieldDefinition, purpose: Purpose, indent: string
 function printObject(properties: readonly Property[], indent: string, rest = ''): string {
   if (properties.length === 0 && rest === '') return '{}'
   const lines = properties.map(({ name, isOptional, type, description }) => {
-    // A description may contain the end of a comment.
+    // A `*/` in a description would end the comment.
     const about = description?.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ').trim()
     const comment = about ? `${indent}  /** ${about} */\n` : ''
     return `${comment}${indent}  readonly ${name}${isOptional ? '?' : ''}: ${type}\n`

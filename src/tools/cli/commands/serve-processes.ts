@@ -57,7 +57,7 @@ export async function serveProcesses(
     }, pause)
     pauses.add(timer)
   }
-  // This is called before the first process prints its address, because the command may be stopped from then on.
+  // `onStart` is called before the first process prints its address, because the command may be stopped from then on.
   onStart(async () => {
     isStopping = true
     for (const timer of pauses) clearTimeout(timer)

@@ -124,7 +124,7 @@ function exampleOf(collections: readonly Collection[], origin: string): string {
   return `curl ${origin}/`
 }
 
-/** The value of `--deliver` that is not a file: tokens are printed on the terminal, for development. */
+/** With this value of `--deliver`, tokens are printed on the terminal, for development. */
 const CONSOLE = 'console'
 
 /**

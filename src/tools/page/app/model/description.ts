@@ -91,8 +91,8 @@ export function readDescription(root: Root, api: OpenApi): Description {
 
 /**
  * Returns the fields of an account form, all as single-line inputs. Most schemas describe a secret only as a string. So
- * a field is treated as a secret in every form if it is a secret in the registration, or if it comes after the
- * identifier in the login.
+ * a field is treated as a secret in every form if it is a secret in the registration, or if it is the second field of
+ * the login, after the identifier.
  */
 function nameSecrets(
   { name, fields }: AccountForm,

@@ -455,7 +455,7 @@ function withReferences(collection: DescribedCollection, query: string, limit: n
   const expand = shown.filter((path) => collection.expandable.has(path))
   const own: (readonly [string, string])[] = [['limit', String(limit)]]
   if (expand.length > 0) own.push(['expand', JSON.stringify(expand)])
-  // A parameter in the URL takes precedence.
+  // A parameter in the URL takes precedence over that of the view.
   const missing = own.filter(([name]) => others.every(([one]) => one !== name))
   return [query, joinPairs(missing)].filter(Boolean).join('&')
 }

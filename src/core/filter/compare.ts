@@ -11,8 +11,7 @@ export interface OrderKey {
 }
 
 /**
- * Compares two items; returns a negative number, zero or a positive number. It subtracts its steps from the
- * slice.
+ * Compares two items; returns a negative number, zero or a positive number. Subtracts its steps from `slice`.
  */
 export type CompareItems<T> = (a: T, b: T, slice: Slice) => number
 
@@ -42,7 +41,7 @@ export const compileDocumentOrder = (sort: readonly OrderKey[]): CompareItems<Js
     sort.map(({ field }) => compileField(field)),
   )
 
-/** Returns the steps of a comparison. Comparing two long strings may have to read both to the end. */
+/** Returns the number of steps of a comparison. Two long strings may have to be read to the end. */
 const costOf = (a: Ordered, b: Ordered): number =>
   typeof a === 'string' && typeof b === 'string' ? 2 + (Math.min(a.length, b.length) >> 5) : 2
 
@@ -52,7 +51,7 @@ const MAX_KEPT = 1000
 /** Accepts items one by one and returns the first `count` of them in sorted order. */
 interface Sorter<T> {
   add(item: T, slice: Slice): void
-  /** Returns the items in sorted order. It sorts in slices. */
+  /** Returns the items in sorted order. Sorts in slices. */
   finish(slice: Slice): Sliced<readonly T[]>
 }
 
@@ -77,8 +76,8 @@ export function createSorter<T>(order: CompareItems<T>, count: number): Sorter<T
   }
 }
 
-// These functions are top-level because creating a generator function for each list takes as long as a short
-// list itself: see CONTRIBUTING.md.
+// These functions are top-level because creating a generator function for each list takes as long as sorting
+// a short list: see CONTRIBUTING.md.
 
 function* sortFirst<T>(
   items: T[],
@@ -107,7 +106,7 @@ function findPlace<T>(sorted: readonly T[], item: T, order: CompareItems<T>, sli
   return low
 }
 
-/** Sorts by a merge sort from the bottom up, so that it can pause between any two comparisons. */
+/** A merge sort from the bottom up, which can pause between any two comparisons. */
 export function* mergeSort<T>(all: T[], order: CompareItems<T>, slice: Slice): Sliced<readonly T[]> {
   let from = all
   let into: T[] = new Array(all.length)
@@ -144,10 +143,7 @@ const HOLDS: { readonly [type in ValueType]: (value: unknown) => boolean } = {
   json: (value) => value !== undefined && value !== null,
 }
 
-/**
- * Returns the test whether a stored value is of a declared type. A value that fails the test counts as
- * missing.
- */
+/** Returns the test whether a stored value is of a declared type. A value that fails counts as missing. */
 export const holdsType = (type: ValueType): ((value: unknown) => boolean) => HOLDS[type]
 
 /**

@@ -4,8 +4,8 @@ import { LAST } from './pattern/syntax/code-points.js'
 import type { Pattern } from './pattern/syntax/pattern.js'
 
 /**
- * The strings that begin with a prefix: from `from` to below `below` (`undefined`: no limit). `isAll`: all of
- * them match.
+ * The strings that begin with a prefix: at least `from` and less than `below` (`undefined`: no upper limit).
+ * `isAll`: the pattern matches all of them.
  */
 interface Prefix {
   readonly from: string
@@ -14,8 +14,8 @@ interface Prefix {
 }
 
 /**
- * Returns the strings with the literal prefix that a pattern requires; `undefined` if it does not begin with
- * `^` and text.
+ * Returns the strings with the literal prefix that a pattern requires; `undefined` if the pattern does not
+ * begin with `^` and literal text.
  */
 function prefixOf(pattern: Pattern): Prefix | undefined {
   if (pattern.kind !== 'sequence') return undefined
@@ -57,10 +57,7 @@ export interface Constraint {
   readonly isMissing: boolean
 }
 
-/**
- * The constraint of a condition on one field. `isWhole`: the condition says nothing more than this
- * constraint.
- */
+/** The constraint of a condition on one field. `isWhole`: the condition requires nothing else. */
 export interface FieldConstraint {
   readonly constraint: Constraint
   readonly isWhole: boolean
@@ -78,7 +75,7 @@ const nothingSaid = (field: FieldRef): Constraint => ({
   isMissing: false,
 })
 
-/** Returns a name that is unique for the path and type of a field. */
+/** Returns a name that identifies a field by its path and type. */
 export const nameOf = ({ path, type }: FieldRef): string => `${type} ${path}`
 
 /**
@@ -230,7 +227,7 @@ export function isImpossible({ values, lower, upper, isPresent, isMissing }: Con
   return order > 0 || (order === 0 && (isStrict(lower) || isStrict(upper)))
 }
 
-/** Writes a constraint as conditions, and omits those that `given` already implies. */
+/** Builds the conditions that express a constraint, without those that `given` already implies. */
 export function writeConditions(constraint: Constraint, given: Constraint | undefined): readonly Filter[] {
   const { field, values, excluded, lower, upper } = constraint
   if (isImpossible(constraint)) return [nothing]

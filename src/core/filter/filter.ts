@@ -79,7 +79,7 @@ export function or(filters: readonly Filter[]): Filter {
   return (parts.length === 1 && parts[0]) || { kind: 'or', filters: parts }
 }
 
-/** Returns the conditions of a filter that must all be true. */
+/** Splits a filter into conditions that must all be true. */
 export const conditionsOf = (filter: Filter): readonly Filter[] =>
   filter.kind === 'and' ? filter.filters : [filter]
 
@@ -93,7 +93,7 @@ export function not(filter: Filter): Filter {
 /** A leaf of a filter: a condition on one field. */
 export type Leaf = Exclude<Filter, { readonly kind: 'and' | 'or' | 'not' }>
 
-/** Returns the replacement of a leaf, or of an `or` of equalities on its field. */
+/** Returns the replacement for a leaf on `field`, or for an `or` of equalities on `field`. */
 type Replace = (filter: Filter, field: FieldRef) => Filter
 
 /**
@@ -133,8 +133,8 @@ function mapAlternatives(filters: readonly Filter[], replace: Replace): Filter {
 }
 
 /**
- * Returns the adjacent equalities on one field that begin at index `from`. Equalities from one list have the
- * same `FieldRef` object, by which they are found.
+ * Returns the adjacent equalities on one field that begin at index `from`. They are recognized by their
+ * shared `FieldRef` object, which all equalities from one list have.
  */
 function takeEqualities(filters: readonly Filter[], from: number): readonly Leaf[] {
   const run: Leaf[] = []

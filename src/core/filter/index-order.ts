@@ -9,12 +9,12 @@ export interface IndexUse {
    * value.
    */
   readonly fixing: readonly Filter[]
-  /** For the next column, one condition that bounds it on each side. Further bounds are ignored. */
+  /** The conditions that bound the next column from below and above. Further bounds are ignored. */
   readonly lower: Filter | undefined
   readonly upper: Filter | undefined
   /**
-   * The sort keys by which the index sorts all matches, all in one direction; `undefined` if it does not sort
-   * them.
+   * The sort keys by which the index sorts all matches: all ascending or all descending. `undefined` if it
+   * does not sort them.
    */
   readonly order: readonly OrderKey[] | undefined
   /**
@@ -78,13 +78,13 @@ export function useIndex(
   }
 }
 
-/** The most ranges that are merged. Each further range would cost more than it saves. */
+/** The maximum number of ranges that are merged. Each further range would cost more than it saves. */
 export const MAX_RANGES = 64
 
 /**
  * Splits the use of an index into unordered ranges, each with one value for every column of `fixing`. Returns
- * `undefined` if there are more than `most` ranges. A document can be in two ranges only if the use
- * `overlaps`.
+ * `undefined` if there are more than `most` ranges. A document can be in two ranges only if `use.overlaps` is
+ * true.
  */
 export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse[] | undefined {
   const lists = use.fixing.map((fix) => (fix.kind === 'or' ? distinctOf(fix.filters) : [fix]))
@@ -144,8 +144,8 @@ const replaceIn = (
 ): readonly Filter[] => conditions.flatMap((condition) => (condition === one ? others : condition))
 
 /**
- * One alternative of an `or`: its own conditions, and those of the whole filter with the `or` replaced by
- * them.
+ * One alternative of an `or`: its `own` conditions, and the conditions of the whole filter (`all`), in which
+ * `own` replaces the `or`.
  */
 export interface Alternative {
   readonly all: readonly Filter[]
@@ -153,9 +153,9 @@ export interface Alternative {
 }
 
 /**
- * Returns the ways to split a filter. For each `or` with alternatives on several fields, there is a list that
- * contains the whole filter once per alternative. A document may match several alternatives. Equalities on
- * one field are one alternative.
+ * Splits a filter at each `or` that has alternatives on several fields. Each list of the result contains the
+ * whole filter once per alternative of one such `or`. A document may match several alternatives. Equalities
+ * on one field are one alternative.
  *
  * @example
  * ```ts
@@ -202,8 +202,8 @@ export function isOrderIndexed(some: readonly Indexed[], filter: Filter, sort: r
 }
 
 /**
- * Returns the number of ranges of an index to merge for all matches in order; infinite if the index does not
- * sort them.
+ * Returns how many ranges of an index must be merged to get all matches in order; infinite if the index does
+ * not sort them.
  */
 function countRanges(
   columns: readonly FieldRef[],
@@ -224,7 +224,7 @@ export const isRange = (condition: Filter, column: FieldRef): boolean =>
 
 /**
  * Whether a condition allows only one value of a column, or only a missing value. The latter does not apply
- * to `_id` and to array elements, because they are never missing in an index.
+ * to `_id` or array elements, because an index has no entries without them.
  */
 export function fixes(condition: Filter, column: FieldRef): boolean {
   if (condition.kind === 'eq') return isOn(condition.field, column) && canHold(column.type, condition.value)

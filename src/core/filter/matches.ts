@@ -141,15 +141,12 @@ type ValueTest =
   | { readonly test: (value: unknown) => boolean; readonly steps?: number }
   | { readonly begin: (value: unknown) => Pausing | boolean }
 
-/** Work on one value that can pause. `goOn` returns `undefined` when the slice is used up. */
+/** Pausable work on one value. `goOn` returns `undefined` when the slice is used up. */
 interface Pausing {
   goOn(slice: Slice): boolean | undefined
 }
 
-/**
- * Compiles a `match`. Most patterns are plain text and most stored strings are short, which needs no search
- * with pauses.
- */
+/** Compiles a `match`. The usual case, plain text in a short string, needs no search with pauses. */
 function compileMatch(field: FieldRef, pattern: Pattern): Judge {
   const matcher = compilePattern(pattern)
   const search = compileLeaf(field, { begin: (value) => matcher.search(value as string) })
@@ -221,14 +218,12 @@ function walkElements(
   }
 }
 
-/**
- * The number of steps above which a result is remembered, in case another leaf pauses at the same document.
- */
+/** A result that took more than this number of steps is remembered, in case another leaf pauses. */
 const DEAR = 1000
 
 /**
- * Compiles a leaf that can pause. It remembers its progress or its answer for the last document at which this
- * leaf paused or a later leaf may pause.
+ * Compiles a leaf that can pause. For the last document, it remembers its progress after a pause, and an
+ * answer that took long (`DEAR`) or came after a pause.
  */
 function canPause(begin: (document: JsonObject) => Pausing | boolean): Judge {
   let last:
@@ -248,8 +243,8 @@ function canPause(begin: (document: JsonObject) => Pausing | boolean): Judge {
 }
 
 /**
- * Compiles a getter of the value to compare in an element: the element itself, or the value at a path inside
- * it.
+ * Compiles a getter for the compared value of an array element: the element itself, or the value at a path
+ * inside it.
  */
 function compileInside(path: string | undefined): (element: unknown) => unknown {
   if (path === undefined) return (element) => element

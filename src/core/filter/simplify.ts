@@ -35,7 +35,7 @@ import { groupEqualities } from './join-equalities.js'
  */
 export const simplify = (filter: Filter): Filter => within(filter, NONE)
 
-/** The constraints that are already known to be true, by the name of the field. */
+/** The constraints that are already known to be true, by the name (`nameOf`) of the field. */
 type Context = ReadonlyMap<string, Constraint>
 
 const NONE: Context = new Map()
@@ -73,7 +73,7 @@ function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[
     const reading = readings[i]
     if (!reading) {
       const other = simplifyOther(part, context)
-      // A single remaining alternative is an ordinary condition, so the whole list is simplified again.
+      // If one alternative remains, it is an ordinary condition, so the whole list is simplified again.
       hasNew ||= part.kind === 'or' && other.kind !== 'or'
       return other
     }
@@ -91,7 +91,7 @@ function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[
   return isSame ? parts : simplified
 }
 
-/** Keeps a single condition as it is, but rewrites a list that contains a repeated or impossible value. */
+/** Returns a single condition unchanged, but shortens a list that contains a repeated or impossible value. */
 function keepWhole(part: Filter, { constraint }: FieldConstraint): Filter {
   const isShorter = part.kind === 'or' && constraint.values && constraint.values.size < part.filters.length
   return isShorter ? and(writeConditions(constraint, undefined)) : part
@@ -138,8 +138,8 @@ function simplifyAny(filters: readonly Filter[], context: Context, filter: Filte
 }
 
 /**
- * Whether alternatives begin with an equality on array elements. Constraints of other conditions do not apply
- * to it.
+ * Whether a filter is an `or` that begins with an equality on array elements. The constraints of other
+ * conditions do not apply to elements.
  */
 function isOfElements(filter: Filter): boolean {
   const [first] = filter.kind === 'or' ? filter.filters : []

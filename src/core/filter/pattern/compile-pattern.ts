@@ -17,8 +17,8 @@ export interface TextSearch {
 }
 
 /**
- * The property that holds a pattern's matcher. JSON has no symbols, so copies and serialized patterns have no
- * matcher.
+ * The property that contains the matcher of a pattern. JSON has no symbols, so copies and serialized patterns
+ * have no matcher.
  */
 const MATCHER = Symbol('matcher')
 
@@ -28,8 +28,8 @@ export function attachMatcher(pattern: Pattern, machines: ValueCache): void {
 }
 
 /**
- * Returns the matcher of a pattern, or a new one. Its time is linear in the length of the text, for every
- * pattern.
+ * Returns the matcher attached to a pattern, or creates one. For every pattern, it takes time linear in the
+ * length of the text.
  */
 export const compilePattern = (pattern: Pattern): Matcher =>
   (pattern as { readonly [MATCHER]?: Matcher })[MATCHER] ??
@@ -60,8 +60,8 @@ function createMatcher(pattern: Pattern, machines: ValueCache): Matcher {
 const forever = endless()
 
 /**
- * The progress of a search. At first (`isSifting`) it looks for a literal that every match contains, which is
- * cheap. Then it looks for a match.
+ * The progress of a search. At first (`isSifting`), the search looks for a literal that every match contains,
+ * which is cheap. Then it looks for a match.
  */
 interface Search extends SearchState {
   isSifting: boolean

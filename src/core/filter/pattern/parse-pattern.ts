@@ -3,11 +3,11 @@ import { foldRanges } from './syntax/letter-case.js'
 import type { Pattern } from './syntax/pattern.js'
 import { PatternFault, readSyntax } from './syntax/read-syntax.js'
 
-/** The most characters of a pattern (CONTRACT.md §3.5). */
+/** The maximum number of characters of a pattern (CONTRACT.md §3.5). */
 const MAX_CHARACTERS = 512
-/** The most nodes of a pattern after its repeats are written out (CONTRACT.md §3.5). */
+/** The maximum number of nodes of a pattern after its repeats are written out (CONTRACT.md §3.5). */
 const MAX_NODES = 1000
-/** The most pairs of nodes that can directly follow each other (CONTRACT.md §3.5). */
+/** The maximum number of pairs of nodes that can directly follow each other (CONTRACT.md §3.5). */
 const MAX_PAIRS = 20_000
 
 /** Parses a portable pattern. Throws `PatternFault` for anything outside the portable core. */
@@ -22,9 +22,7 @@ export const parsePattern: ParsePattern = (source, options) => {
   return pattern
 }
 
-/**
- * Rejects a pattern that becomes too large when its repeats are written out, before its automaton is built.
- */
+/** Before its automaton is built, rejects a pattern that is too large after its repeats are written out. */
 function refuseLarge(pattern: Pattern): void {
   if (countNodes(pattern) > MAX_NODES)
     throw new PatternFault(`has more than ${MAX_NODES} nodes once its repeats are written out`)

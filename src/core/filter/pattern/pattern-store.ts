@@ -5,16 +5,16 @@ import { type ParsePattern, parsePattern } from './parse-pattern.js'
 import type { Pattern } from './syntax/pattern.js'
 import { createValueCache } from './value-cache.js'
 
-/** The patterns of one service: the most recent patterns, and the states that their searches computed. */
+/** The cache of one service: its most recent patterns, and the states that their searches computed. */
 export interface PatternStore {
   readonly parse: ParsePattern
-  /** The bytes of patterns and states together. */
+  /** The bytes of patterns and states combined. */
   readonly bytes: number
 }
 
-/** The most bytes of cached patterns. */
+/** The maximum number of bytes of cached patterns. */
 const PATTERN_BYTES = 2 * 1024 * 1024
-/** The most bytes of the states that searches computed. */
+/** The maximum number of bytes of the states that searches computed. */
 const MACHINES_BYTES = 16 * 1024 * 1024
 
 /** The bytes of a matcher and of its cache entries. */
@@ -26,8 +26,8 @@ interface CachedPattern {
 }
 
 /**
- * Creates a store of patterns. Each pattern carries its matcher, so that the code that filters by it finds
- * the matcher.
+ * Creates a store of patterns. Each pattern carries its matcher, so that a filter can use it without the
+ * store.
  */
 export function createPatternStore(): PatternStore {
   const patterns = createBoundedMap<string, CachedPattern>(
@@ -52,7 +52,7 @@ export function createPatternStore(): PatternStore {
   }
 }
 
-/** Estimates the bytes of a pattern: its objects and arrays in V8, and the strings that its matcher keeps. */
+/** Estimates the bytes of a pattern: its objects and arrays in V8, and the strings that its matcher stores. */
 function countBytes(pattern: Pattern): number {
   switch (pattern.kind) {
     case 'text':

@@ -1,8 +1,8 @@
 /** A cache of values that can be created again. The total of their bytes is limited. */
 export interface ValueCache {
   /**
-   * Returns a getter of a value. The getter returns the cached value, or creates it again if it was evicted.
-   * `make` reports the bytes of the value when it creates it and whenever the value grows.
+   * Returns a getter that returns the cached value, or creates it again if it was evicted. `make` creates the
+   * value, and reports its bytes then and whenever the value grows.
    */
   keep<T extends object>(make: (onGrow: (bytes: number) => void) => T): () => T
   readonly bytes: number
@@ -22,7 +22,7 @@ export function createValueCache(maxBytes: number): ValueCache {
   let total = 0
 
   const makeRoom = (): void => {
-    // An entry that is added again comes last, so the loop reaches it a second time.
+    // A used entry moves to the end, so the loop reaches it a second time.
     for (const entry of entries) {
       if (total <= maxBytes) return
       entries.delete(entry)

@@ -20,7 +20,8 @@ const toSparse = (members: Iterable<number>, width: number): readonly number[] =
   [...toWords(members, width)].flatMap((bits, word) => (bits === 0 ? [] : [word, bits]))
 
 /**
- * One side of an index in a text: no character (`EDGE`), a character of an ASCII word (`WORD`), or `OTHER`.
+ * One side of an index in a text: no character (`EDGE`), an ASCII word character (`WORD`), or another
+ * (`OTHER`).
  */
 const EDGE = 0
 /** See `EDGE`. */
@@ -62,14 +63,14 @@ const BEFORE_CHARACTER = ANYWHERE & ~AT_END
 const BEHIND_CHARACTER = ANYWHERE & ~AT_START
 
 /**
- * A pattern as the positions of a Glushkov automaton. There is one position for each character that the
- * pattern may match after its repeats are written out, and position 0 before all of them. Each step between
- * positions has the contexts in which the anchors and word boundaries between them allow it.
+ * A pattern as the positions of a Glushkov automaton: one position for each character that the pattern may
+ * match after its repeats are written out, and position 0 before all of them. Anchors and word boundaries
+ * between two positions limit the step between them to certain contexts.
  */
 interface Positions {
   /** The code points that each position accepts. Position 0 accepts none. */
   readonly takes: readonly (readonly Range[])[]
-  /** For each position, the positions that can come next, each with the contexts in which it can come next. */
+  /** For each position, the positions that can come next, with the contexts that allow this. */
   readonly follow: readonly ReadonlyMap<number, Contexts>[]
   /** For each position, the contexts in which a match may end there. */
   readonly ends: readonly Contexts[]
@@ -77,7 +78,7 @@ interface Positions {
   readonly asksForWords: boolean
 }
 
-/** A position, and the contexts in which it can be the first or the last position of a part. */
+/** A position, and the contexts in which it can be the first or the last position of a part of a pattern. */
 type Reach = readonly [position: number, contexts: Contexts]
 
 interface PatternFragment {
@@ -85,7 +86,7 @@ interface PatternFragment {
   readonly last: readonly Reach[]
   /** The contexts in which the part matches the empty string. */
   readonly empty: Contexts
-  /** Whether each last position already leads to each first position, so that a loop adds no steps. */
+  /** Whether every last position already leads to every first position, so that a loop adds no steps. */
   readonly isLoop: boolean
 }
 
@@ -93,10 +94,7 @@ const nothing = (empty: Contexts): PatternFragment => ({ first: [], last: [], em
 
 const hasPositions = ({ first }: PatternFragment): boolean => first.length > 0
 
-/**
- * Finds the positions of a pattern. It calls `onPair` for each pair of successive positions; `onPair` may
- * throw.
- */
+/** Finds the positions of a pattern. Calls `onPair`, which may throw, for each pair of successive positions. */
 export const findPositions = (pattern: Pattern, onPair: () => void = () => {}): Positions =>
   new PositionFinder(onPair).find(pattern)
 
@@ -215,7 +213,7 @@ class PositionFinder {
   }
 
   /**
-   * Joins copies as in `a(b(b(b)?)?)?`. Only the copy before a copy leads into it, which keeps the number of
+   * Joins copies as in `a(b(b(b)?)?)?`. Each copy follows only the copy before it, which keeps the number of
    * pairs small.
    */
   #joinOptional(a: PatternFragment, copies: readonly PatternFragment[]): PatternFragment {
@@ -246,7 +244,7 @@ const restrict = (reaches: readonly Reach[], contexts: Contexts): readonly Reach
         return both === NOWHERE ? [] : [[position, both]]
       })
 
-/** The steps between positions, in a form that makes many steps in one operation. */
+/** The steps between positions, encoded so that one operation makes many steps. */
 interface Steps {
   /**
    * The positions that can be followed by themselves (`stay`) or by the next position (`shift`) in every
@@ -293,8 +291,8 @@ function sortSteps(follow: readonly ReadonlyMap<number, Contexts>[], width: numb
     jumps.set(key, jump)
   }
   for (const { from, all, far, some } of steps) {
-    // Adds the targets with or without the near targets: the set that more positions share, so that there are
-    // few jumps.
+    // Adds the targets with or without the near ones: the variant that more positions share, because this
+    // takes fewer jumps.
     const isWholeShared = (shared.get(all.name) ?? 0) > (shared.get(far.name) ?? 0)
     if (far.targets.length > 0) addJump(from, isWholeShared ? all : far, ANYWHERE)
     for (const [contexts, targets] of some) addJump(from, nameTargets(targets), contexts)
@@ -330,8 +328,8 @@ function writeJumps(jumps: readonly Jump[], width: number): readonly number[] {
 }
 
 /**
- * A pattern as bit sets over its positions. A search keeps the set of positions that it may have reached. An
- * additional last word of the set holds the kind of the last character.
+ * A pattern as bit sets over its positions. A search stores the set of positions that it may have reached. An
+ * additional last word of the set represents the kind of the last character.
  */
 export interface Automaton {
   /** The number of words of a set, including the last. */
@@ -345,11 +343,11 @@ export interface Automaton {
    */
   isEnd(set: Int32Array, characterClass?: number): boolean
   /**
-   * Writes to `to` the positions after a character of this class, starting from `from`. False if no match can
-   * follow.
+   * Writes to `to` the positions after a character of this class, starting from `from`. Returns false if no
+   * match can follow.
    */
   step(from: Int32Array, to: Int32Array, characterClass: number): boolean
-  /** The cost of one `isEnd` and one `step` together, in operations on a word. */
+  /** The cost of one `isEnd` and one `step` combined, in operations on a word. */
   readonly cost: number
   /** The cost of building the automaton, in the same unit. */
   readonly effort: number

@@ -1,6 +1,6 @@
 import { LAST, type Range } from '../syntax/code-points.js'
 
-/** All code points, divided into classes. The members of a class belong to the same sets. */
+/** All code points, divided into classes. Code points of one class are members of the same sets. */
 export interface CharacterClasses {
   readonly count: number
   /** Returns the class of a code point. */
@@ -17,7 +17,7 @@ export interface CharacterClasses {
 const PAGE = 0x100
 const PAGES = 0x100
 
-/** The classes, and the classes of which each of the divided sets consists. */
+/** The result of `divide`. */
 export interface Division {
   readonly classes: CharacterClasses
   /** The classes of each set, in the order of the sets. */
@@ -79,9 +79,7 @@ function number(names: Int32Array): Uint16Array {
   return Uint16Array.from(names, (name) => numbers.get(name) ?? 0)
 }
 
-/**
- * Builds the table for code points of one UTF-16 unit. Pages with the same single class share their cells.
- */
+/** Builds the table for code points of one UTF-16 unit. Pages of one and the same class share their cells. */
 function tabulate(starts: Int32Array, classes: Uint16Array): Pick<CharacterClasses, 'pages' | 'cells'> {
   const pages = new Uint16Array(PAGES)
   const tables: Uint16Array[] = []

@@ -33,15 +33,15 @@ interface States {
    */
   known(): Uint16Array
   readonly columns: number
-  /** The number of states, and the number of states that fit before the arrays must grow. */
+  /** The number of states, and how many fit before the arrays must grow. */
   count(): number
   capacity(): number
 }
 
-/** The number of states that fit at first. */
+/** The number of states for which there is room at first. */
 const FEW = 8
 
-/** The most states. Their numbers must fit in 16 bits. */
+/** The maximum number of states, because their numbers must fit in 16 bits. */
 const MOST = 0xffff - FIRST
 
 /** Creates the states of an automaton. It calls `onGrow` with the number of bytes that it adds. */
@@ -131,8 +131,8 @@ function createStates(automaton: Automaton, maxBytes: number, onGrow: (bytes: nu
 const SLOTS_EACH = 2
 
 /**
- * The progress of a search: its text, the index of the next unit, and the set of positions (`undefined` at
- * first).
+ * The progress of a search: its text, the index of the next UTF-16 unit, and the set of positions
+ * (`undefined` at first).
  */
 export interface SearchState {
   readonly text: string
@@ -146,7 +146,7 @@ export interface Machine {
   run(place: SearchState, slice: Slice): boolean | undefined
 }
 
-/** The most bytes of a machine. Only a machine whose automaton alone is larger exceeds them. */
+/** The maximum number of bytes of a machine, unless its automaton alone is larger. */
 export const MACHINE_BYTES = 256 * 1024
 
 /** The bytes of a machine besides its tables: about twenty typed arrays, and the functions that use them. */
@@ -222,7 +222,7 @@ function createStateRun(automaton: Automaton, states: States, runSets: Machine['
             slice.left -= stepsPerState
             next = states.follow(state, characterClass)
             known = states.known()
-            // The slice is used up, so the loop stops: computing the next state may cost as much.
+            // Computing a state used up the slice, so the loop stops before it may compute another one.
             if (slice.left <= 0) stop = at
           }
           if (next === UNKNOWN) {

@@ -68,26 +68,26 @@ function joinAll(parts: readonly Literals[]): Literals {
 export type PlainSearch = (place: SearchState, slice: Slice) => boolean | 'perhaps' | undefined
 
 /**
- * The most UTF-16 units of a literal to search for. A runtime's own search may compare all of them at each
- * index.
+ * The maximum number of UTF-16 units of a literal to search for, because the runtime may compare all of them
+ * at each index.
  */
 const MAX_SOUGHT = 6
 /** The number of UTF-16 units that one call of the runtime's search covers. Between calls, the search can pause. */
 const WINDOW = 0x4000
-/** The number of UTF-16 units that count as one step. In their worst case, some runtimes take four times as long. */
+/** The number of UTF-16 units that count as one step. In the worst case, some runtimes take four times as long. */
 const UNITS_PER_STEP = 16
-/** Up to this many comparisons, one search by the runtime is cheap even in the worst case. */
+/** Up to this many comparisons, a search by the runtime is cheap even in the worst case. */
 const FEW = 0x1000
 
 /** Whether the runtime's own search for a literal is cheap even in the worst case. */
 export const isCheap = (text: string, literal: string): boolean => text.length * literal.length <= FEW
 
-/** Returns the steps of a search that `isCheap`. */
+/** Returns the number of steps of a search that `isCheap`. */
 export const stepsToSearch = (text: string): number => 1 + text.length / UNITS_PER_STEP
 
 /**
- * Creates the literal search that rejects most texts without a match; `undefined` if the pattern requires no
- * literal.
+ * Creates a search for a literal, which rejects most texts without a match. Returns `undefined` if the
+ * pattern requires no literal.
  */
 export function createSieve(pattern: Pattern): PlainSearch | undefined {
   const literal = isAnchored(pattern) ? '' : findLiteral(pattern)
@@ -114,6 +114,6 @@ export function createSieve(pattern: Pattern): PlainSearch | undefined {
   }
 }
 
-/** Whether a pattern only matches at the start of the text. Its search ends soon anyway. */
+/** Whether a pattern only matches at the start of the text, so that its search ends soon anyway. */
 const isAnchored = (pattern: Pattern): boolean =>
   pattern.kind === 'start' || (pattern.kind === 'sequence' && pattern.parts[0]?.kind === 'start')

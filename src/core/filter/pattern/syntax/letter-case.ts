@@ -6,8 +6,8 @@ const single = (text: string): number | undefined => {
 }
 
 /**
- * The code points for which the rule below differs from CaseFolding.txt: the dotless i, and three letters
- * whose upper case has several code points.
+ * The code points for which the mappings of `foldCodePoint` differ from CaseFolding.txt: the dotless i, and
+ * three letters whose upper case has several code points.
  */
 const EXCEPTIONS: ReadonlyMap<number, number> = new Map([
   [0x131, 0x131],
@@ -17,8 +17,8 @@ const EXCEPTIONS: ReadonlyMap<number, number> = new Map([
 ])
 
 /**
- * Returns the Unicode simple case folding of a code point, based on the runtime's full case mappings: the
- * lower case of the upper case. It ignores a mapping that has several code points as its result.
+ * Returns the Unicode simple case folding of a code point: the lower case of its upper case, from the full
+ * case mappings of the runtime. A mapping to several code points is ignored.
  */
 function foldCodePoint(point: number): number {
   const exception = EXCEPTIONS.get(point)
@@ -27,7 +27,7 @@ function foldCodePoint(point: number): number {
   return single(String.fromCodePoint(upper).toLowerCase()) ?? upper
 }
 
-/** No script has letter case beyond this code point. */
+/** The last code point that is searched for letter case. No script beyond it has letter case. */
 const LAST_CASED = 0x1ffff
 
 /** Matches characters that a case mapping changes. This test is cheaper than the mappings. */
@@ -43,7 +43,7 @@ interface Cased {
 
 let known: Cased | undefined
 
-/** Finds every code point that has another letter case. The result is computed when it is first needed. */
+/** Finds every code point that has another letter case. Computed on first use. */
 function findCased(): Cased {
   if (known) return known
   const byFold = new Map<number, number[]>()

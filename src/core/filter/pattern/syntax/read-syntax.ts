@@ -11,7 +11,7 @@ export class PatternFault extends Error {}
 export const readSyntax = (source: string, change?: ChangeRanges): Pattern =>
   convertAlternatives(parseSyntax(source).alternatives, change)
 
-/** Changes the characters that a pattern names, for example to all their letter cases. */
+/** Replaces the characters that a pattern names, for example with all their letter cases. */
 type ChangeRanges = (ranges: readonly Range[]) => readonly Range[]
 
 function parseSyntax(source: string): AST.Pattern {

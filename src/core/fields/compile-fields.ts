@@ -34,7 +34,7 @@ function compileField(name: string, path: string, definition: FieldDefinition): 
   }
 }
 
-/** Returns the field as filters see it. A filter on an array of scalars matches if any element matches. */
+/** Returns a field as filters see it. A filter on an array of scalars matches if any element matches. */
 function compileRef(path: string, { valueType }: FieldType, items: Field | null): FieldRef | null {
   if (items?.ref && items.fieldType.isScalar) return { ...items.ref, each: true }
   return valueType && { path, type: valueType, each: false }
@@ -54,8 +54,8 @@ export const SYSTEM_FIELD_PLANS: readonly Field[] = Object.entries(SYSTEM_TYPES)
 })
 
 /**
- * Returns all fields that a query may name, with the properties of objects; without secrets and the inside of
- * arrays.
+ * Returns all fields that a query may name, including properties of objects, but without secrets and without
+ * fields inside arrays.
  */
 export const collectPaths = (fields: readonly Field[]): readonly Field[] =>
   fields.flatMap((field) => (field.ref ? [field, ...collectPaths(field.properties)] : []))

@@ -3,22 +3,22 @@ const LABEL = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
 const DOMAIN = `@(?:${LABEL}\\.)+${LABEL}$`
 
 /**
- * Matches an ASCII address. It has no flag `u`, with which the Kelvin sign would match `k`, and the long s
- * would match `s`.
+ * Matches an ASCII address. Without the flag `u`, because that flag would let the Kelvin sign match `k`, and
+ * the long s match `s`.
  */
 const ASCII_ADDRESS = new RegExp(`^[${ASCII}]+(?:\\.[${ASCII}]+)*${DOMAIN}`, 'i')
 
 /**
  * Letters and marks that are invisible or easily confused: characters that fonts may omit; i and j without a
- * dot, and the dot itself; and the characters that RFC 8264 §9.6 and §9.9 disallow (fillers, repetition
- * marks, old jamo).
+ * dot, I with a dot, and the combining dot; and characters that RFC 8264 §9.6 and §9.9 disallow (fillers,
+ * repetition marks, old jamo).
  */
 const REFUSED =
   '\\p{Default_Ignorable_Code_Point}\\u0130\\u0131\\u0237\\u0307\\u0640\\u07fa\\u302e\\u302f\\u3031-\\u3035\\u303b\\u1100-\\u11ff\\ua960-\\ua97f\\ud7b0-\\ud7ff'
 
 /**
- * One character. A mark must follow a letter outside ASCII, because NFKC composes most ASCII letters with
- * their marks.
+ * Matches a character with its marks. Marks must follow a letter outside ASCII, because NFKC composes most
+ * ASCII letters with their marks.
  */
 const CHARACTER = `(?:[A-Z${ASCII}]|(?![\\0-\\x7f${REFUSED}])(?:\\p{Nd}|\\p{L}(?:(?![${REFUSED}])[\\p{Mn}\\p{Mc}])*))`
 const DOT_ATOM = new RegExp(`^${CHARACTER}+(?:\\.${CHARACTER}+)*$`, 'u')
@@ -40,7 +40,7 @@ const RIGHT_ATOM = `(?=\\p{L})[${FROM_THE_RIGHT}](?:[-_+]?[${FROM_THE_RIGHT}\\p{
  */
 const ONE_DIRECTION = new RegExp(`^(?:[^${FROM_THE_RIGHT}]*|${RIGHT_ATOM}(?:\\.${RIGHT_ATOM})*)$`, 'u')
 
-/** The most bytes of a local part (RFC 5321 §4.5.3.1.1). */
+/** The maximum number of bytes of a local part (RFC 5321 §4.5.3.1.1). */
 const MAX_LOCAL_BYTES = 64
 
 /**

@@ -35,13 +35,13 @@ export interface Field<T extends FieldTypeName = FieldTypeName> {
   /** The field that describes the elements of an array. */
   readonly items: Field | null
   /**
-   * Returns the stored form of a value, without normalising fields inside it; `undefined` if nothing is
+   * Returns the stored form of a value, with the fields inside it unchanged; `undefined` if nothing is
    * stored.
    */
   readonly normalise: (value: unknown) => unknown
   /**
-   * Returns the default of a missing field. If `now` is `null`, it returns only a default that does not
-   * depend on the time.
+   * Returns the default of a missing field. If `now` is `null`, returns it only if it does not depend on the
+   * time.
    */
   readonly defaultAt: (now: string | null) => unknown
   /** Whether any field inside this field has a default. */
@@ -51,13 +51,11 @@ export interface Field<T extends FieldTypeName = FieldTypeName> {
 /** The traits of a type with scalar values, which can be compared, sorted, unique and indexed. */
 interface ScalarTraits {
   readonly isScalar: true
-  /** Whether values are strings: a query need not quote them, and patterns apply. */
+  /** Whether values are strings, so that a query need not quote them and patterns apply. */
   readonly holdsText: boolean
   /** Whether the operators for order, such as `$gt`, apply. */
   readonly isOrdered: boolean
-  /**
-   * Whether values may have any length. An indexed value is limited to the length that every index supports.
-   */
+  /** Whether values may have any length. An index limits the length of its values. */
   readonly isUnbounded: boolean
   /** The type as filters see it. */
   readonly valueType: ComparableType
@@ -78,14 +76,13 @@ interface OpaqueTraits {
 /** The traits of all types whose values cannot be compared. */
 export const OPAQUE = { isScalar: false, holdsText: false, isOrdered: false } as const
 
-/** The error of an operand in a query; `'type'` if the operand has the wrong type. */
+/** The error for an operand in a query; `'type'` if the operand has the wrong type. */
 export type OperandFault = 'type' | readonly [code: string, message: string]
 
 /** Checks of a definition that a JSON Schema cannot express. */
 export interface DefinitionCheck {
   /**
-   * Reports a fault of an attribute, which is then ignored. `part` is a JSON pointer to the fault inside the
-   * attribute.
+   * Reports a fault of an attribute, which is then ignored. `part` is a JSON pointer to the fault inside it.
    */
   refuse(attribute: string, message: string, part?: string): void
   /** The report for the definition. A fault reported here does not change the definition. */
@@ -114,13 +111,13 @@ export type FieldType<T extends FieldTypeName = FieldTypeName> = (ScalarTraits |
   /** A description of the values, for authors of configurations. */
   readonly description: string
   /**
-   * The attributes of a definition besides the shared attributes, and `default`, which has the type of the
-   * field.
+   * The attributes of a definition besides the shared attributes, including `default`, which has the field's
+   * type.
    */
   readonly attributes: { readonly [name in Exclude<keyof DefinitionOf<T>, SharedAttribute>]-?: JsonSchema }
   /** The attributes that a definition must have. */
   readonly needed?: readonly string[]
-  /** Two attributes, of which the first must not be greater than the second. */
+  /** A lower and an upper bound: two attributes, of which the first must not be greater than the second. */
   readonly bounds?: readonly [lower: string, upper: string]
   /**
    * Checks what a JSON Schema cannot express. Returns the definition in the form that the other members
@@ -133,15 +130,15 @@ export type FieldType<T extends FieldTypeName = FieldTypeName> = (ScalarTraits |
     readonly items?: FieldDefinition
   }
   /**
-   * Returns the JSON Schema of a normalised value, in which a secret is not hashed yet. The pattern and the
-   * elements of an array are not included, because they are checked separately.
+   * Returns the JSON Schema of a normalised value whose secrets are not hashed yet. It does not include the
+   * pattern and the elements of an array, because they are checked separately.
    */
   bodySchema(field: Field<T>): JsonSchema
   /** Returns the regular expression that must match somewhere in a value. */
   patternOf?(definition: DefinitionOf<T>): string | undefined
   /**
-   * Compiles the conversion of a value to stored form. It does not change values of another type; the
-   * validator rejects them.
+   * Compiles the conversion of a value to stored form. A value of another type stays unchanged, because the
+   * validator rejects it.
    */
   compileNormalise?(definition: DefinitionOf<T>): (value: unknown) => unknown
   /**

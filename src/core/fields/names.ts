@@ -17,17 +17,14 @@ export const RESERVED_FIELD_NAMES: readonly string[] = [
 export const FIELD_NAMES: JsonSchema = { pattern: FIELD_NAME, not: { enum: RESERVED_FIELD_NAMES } }
 
 /**
- * Reports each name that differs from another name or from a reserved name only in letter case (CONTRACT.md
+ * Reports each name that differs only in letter case from a reserved name or an earlier name (CONTRACT.md
  * §1).
  */
 export function checkCase(names: readonly string[], reserved: readonly string[], report: ConfigReport): void {
   for (const [name, message] of findTwins(names, reserved)) report.at(name).fault(message)
 }
 
-/**
- * Returns the error of each name that differs from a reserved name, or from an earlier name, only in letter
- * case.
- */
+/** Returns the error for each name that differs only in letter case from a reserved name or an earlier name. */
 export function findTwins(
   names: readonly string[],
   reserved: readonly string[],

@@ -1,12 +1,10 @@
 import type { JsonSchema } from '../json/json-schema.js'
 import type { Field } from './field-type.js'
 
-/** The most bytes of a unique or indexed string, or of an element of an indexed array (CONTRACT.md §1). */
+/** The maximum bytes of a unique or indexed string, or of an element of an indexed array (CONTRACT.md §1). */
 export const MAX_INDEXED_BYTES = 1024
 
-/**
- * Returns the JSON Schema of a normalised value. If an index covers a string, the schema limits its length.
- */
+/** Returns the JSON Schema of a normalised value. The length of an indexed string is limited. */
 export const toValueSchema = (field: Field, indexed: ReadonlySet<string>): JsonSchema => {
   const { fieldType, path } = field
   const isHeld = fieldType.isScalar && fieldType.isUnbounded && indexed.has(path)

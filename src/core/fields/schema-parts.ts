@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../json/json-schema.js'
 import type { FieldDefinition } from '../types.js'
 
-/** Returns the keyword with example values of a key, which editors show. */
+/** Returns the keyword `examples` of a key; editors show its values. */
 export const examples = (...values: readonly unknown[]): JsonSchema => ({ examples: values })
 
 /**
@@ -56,9 +56,7 @@ export const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchem
   ...more,
 })
 
-/**
- * Describes an object whose property names the author of the configuration chooses, except the `known` names.
- */
+/** Describes an object with property names that the author of the configuration chooses, and the `known` names. */
 export const mapOf = (
   values: JsonSchema,
   { names, known = {}, ...more }: JsonSchema & { readonly names: JsonSchema; readonly known?: JsonSchema },

@@ -2,17 +2,14 @@
 const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d)))?$/
 
-/**
- * Matches a time in stored form. Days after the 28th need a check of the month, so this pattern excludes
- * them.
- */
+/** Matches a time in stored form, except on the 29th to 31st, because those days depend on the month. */
 const STORED =
   /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
 /**
- * Returns the stored form, as in `2026-11-20T08:00:00.000Z`, of an RFC 3339 date-time or date. It is in UTC,
- * with the fraction cut to milliseconds; a date means midnight. Returns `undefined` for anything else, and
- * for a day that does not exist, a leap second, or a year outside 0001 to 9999 (CONTRACT.md §1).
+ * Returns the stored form of an RFC 3339 date-time or date, as in `2026-11-20T08:00:00.000Z`: in UTC, cut to
+ * milliseconds, with midnight for a date. Returns `undefined` for anything else, and for a day that does not
+ * exist, a leap second, or a year outside 0001 to 9999 (CONTRACT.md §1).
  */
 export function parseTimestamp(text: string): string | undefined {
   if (STORED.test(text)) return text

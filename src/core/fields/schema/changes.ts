@@ -6,9 +6,8 @@ import type { JsonObject } from '../../types.js'
 import type { Field } from '../field-type.js'
 
 /**
- * Whether a fault counts against an update. These faults count: those of changed values, of removed required
- * properties, and of forbidden names. An unchanged stored value may violate the current configuration
- * (CONTRACT.md §2).
+ * Whether a fault counts against an update, because it concerns a changed value, a removed required property
+ * or a forbidden name. An unchanged stored value may violate the current configuration (CONTRACT.md §2).
  */
 export function isChange(
   { path, code }: Fault,
@@ -16,8 +15,8 @@ export function isChange(
   before: JsonObject,
   after: JsonObject,
 ): boolean {
-  // This ignores the stored value: otherwise a caller could guess it, because only the right guess would be
-  // accepted.
+  // The stored value does not count here. Otherwise a caller could guess it, because only the right guess
+  // would be accepted.
   if (code === 'unknown_property' || code === 'forbidden_name') return readPointer(body, path) !== undefined
   const parent = path.slice(0, path.lastIndexOf('/'))
   // A new object must contain all its required properties.
@@ -46,10 +45,7 @@ export function findImmutableChanges(
   })
 }
 
-/**
- * Creates the fault of an update that changes an immutable property, compared with the value that the caller
- * can read.
- */
+/** Creates the fault for an update that changes an immutable property. */
 export const immutable = (path: string): Fault => ({
   path,
   code: 'immutable',

@@ -24,8 +24,8 @@ export const envelope = (properties: EnvelopeSchema['properties']): EnvelopeSche
 })
 
 /**
- * Compiles the validator of an envelope. It finds at most 50 faults. Compiling takes milliseconds. A client
- * controls the number of properties and elements of a body, so the validator stops at the limit of faults.
+ * Compiles the validator of an envelope, which takes milliseconds. The validator stops at 50 faults, because
+ * a client controls the number of properties and elements of a body.
  */
 export function compileEnvelope(schema: EnvelopeSchema): (body: JsonObject) => readonly Fault[] {
   const shells = Object.entries(schema.properties).map(([name, { items, ...shell }]) => [name, shell])
@@ -50,7 +50,7 @@ export function compileEnvelope(schema: EnvelopeSchema): (body: JsonObject) => r
 /** Adds the faults of a value at the JSON pointer `at`, until the limit is reached. */
 type JudgeLevel = (value: unknown, at: string, faults: Fault[]) => void
 
-/** Compiles the check of one level. It counts unknown names itself, so that it can stop at the limit. */
+/** Compiles the check of one level. It finds unknown names itself, so that it can stop at the limit. */
 function compileLevel(schema: JsonSchema): JudgeLevel {
   const { properties } = schema
   const names = isObject(properties) ? Object.keys(properties) : undefined

@@ -17,10 +17,7 @@ export interface Violation {
   readonly params: { readonly [name: string]: unknown }
   /** Whether the name of the property is invalid, instead of its value. */
   readonly isName?: boolean
-  /**
-   * The invalid value, and the schema that it violates. Only for configurations, because they contain no
-   * secrets.
-   */
+  /** The invalid value, and the schema that it violates. Only for configurations, because they contain no secrets. */
   readonly found?: unknown
   readonly schema?: JsonSchema
 }
@@ -44,7 +41,7 @@ function createAjv(verbose: boolean): Ajv {
     verbose,
     // With this setting, ajv compiles each referenced schema only once.
     inlineRefs: false,
-    // Without this, every object would satisfy `required: ["toString"]`.
+    // Otherwise every object would satisfy `required: ["toString"]`.
     ownProperties: true,
     allowUnionTypes: true,
     strictTypes: true,
@@ -95,12 +92,10 @@ const shared: { quiet?: Ajv; verbose?: Ajv } = {}
 
 type FindViolations = (value: unknown) => readonly Violation[]
 
-/** The size of the cache of compiled schemas, in UTF-16 units of their JSON. */
+/** The maximum size of the cache of compiled schemas, in UTF-16 units of their JSON. */
 const MAX_KEPT = 256 * 1024
 
-/**
- * The cache of compiled schemas by their JSON. Collections and services of one process often share schemas.
- */
+/** Compiled schemas by their JSON. Collections and services of one process often share schemas. */
 const kept = createBoundedMap<string, { readonly find: FindViolations; readonly length: number }>(
   CACHES.schemas,
   MAX_KEPT,
@@ -108,9 +103,9 @@ const kept = createBoundedMap<string, { readonly find: FindViolations; readonly 
 )
 
 /**
- * Compiles a JSON Schema to a function that returns the violations. For each path, it returns only the first
- * violation of the value and the first violation of the name. Compiling takes milliseconds the first time.
- * With `verbose`, a violation contains the invalid value.
+ * Compiles a JSON Schema to a function that returns the violations: for each path, only the first one of the
+ * value and the first one of the name. Compiling takes milliseconds the first time. With `verbose`, a
+ * violation contains the invalid value.
  */
 export function compileJsonSchema(schema: JsonSchema, { verbose = false } = {}): FindViolations {
   const kind = verbose ? 'verbose' : 'quiet'
@@ -125,7 +120,7 @@ export function compileJsonSchema(schema: JsonSchema, { verbose = false } = {}):
 
 function compileWith(ajv: Ajv, schema: JsonSchema): FindViolations {
   const validate: ValidateFunction = ajv.compile(schema)
-  // Otherwise ajv would keep every schema that it ever compiled.
+  // Otherwise ajv would cache every schema that it ever compiled.
   ajv.removeSchema(schema)
   return (value) => {
     if (validate(value)) return NONE

@@ -29,7 +29,7 @@ export const isSystemField = (name: string): boolean => (SYSTEM_FIELDS as readon
 export const findNearest = (name: string, known: readonly string[]): string | undefined =>
   closestMatch(name.slice(0, 64), [...known], { maxDistance: Math.max(2, Math.floor(name.length / 3)) })
 
-/** Returns the end of a message, as in `; did you mean "title"?`, or an empty string. */
+/** Returns the end of a message, like `; did you mean "title"?`, or an empty string. */
 export function suggest(name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known)
   return nearest === undefined ? '' : `; did you mean ${JSON.stringify(nearest)}?`

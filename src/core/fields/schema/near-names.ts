@@ -3,13 +3,13 @@ import { toPointerParts } from '../../json/pointer.js'
 import type { Field } from '../field-type.js'
 import { suggest } from './names.js'
 
-/** The most names for which the nearest name is searched, because each search compares all candidates. */
+/** The maximum number of names for which a similar name is searched, because a search compares all candidates. */
 const MAX_SOUGHT = 8
 
 type Node = Pick<Field, 'properties' | 'items'>
 
 /**
- * Adds the nearest declared name to the message of the first few unknown properties. At the top level, the
+ * Adds the nearest declared name to the messages of the first few unknown properties. At the top level, the
  * candidates are `accepted`.
  */
 export function addNearNames(

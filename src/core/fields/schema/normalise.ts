@@ -69,7 +69,7 @@ export function normaliseAtOnce(
 const stepsToCopy = (fields: readonly Field[], properties: number): number =>
   COPY * properties + fields.length / LOOK
 
-/** Normalises the short values of declared properties. All other values stay as they are. */
+/** Normalises the short values (`isShort`) of declared properties. All other values stay as they are. */
 function normaliseShorts(
   fields: readonly Field[],
   value: JsonObject,
@@ -88,23 +88,23 @@ function normaliseShorts(
   return declared === properties ? normalised : addOthers(fields, normalised, value)
 }
 
-/** The number of steps that copying a property takes (about 200 ns). */
+/** The number of steps that it takes to copy a property (about 200 ns). */
 const COPY = 4
 
 /** The number of properties that can be looked up in one step. */
 const LOOK = 4
 
-/** Returns the steps of looking up the declared properties of a value. A missing property is looked up too. */
+/** Returns the number of steps for looking up all declared properties of a value, including missing ones. */
 export const stepsToJudge = ({ properties }: Field): number =>
   properties.reduce((steps, property) => steps + 1 + stepsToJudge(property), 0)
 
 /** Whether a field has neither elements nor properties with their own definitions. */
 const isPlain = ({ items, properties }: Field): boolean => !items && properties.length === 0
 
-/** The most elements of an array that is normalised without pauses. */
+/** The maximum number of elements of an array that is normalised without pauses. */
 const SHORT = 16
 
-/** Whether a value can be normalised without pauses, as most values can. */
+/** Whether a value can be normalised without pauses. Most values can. */
 const isShort = (field: Field, value: unknown): boolean =>
   typeof value !== 'object' ||
   value === null ||

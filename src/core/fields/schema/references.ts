@@ -18,8 +18,8 @@ export const holdsReference = ({ type, properties, items }: Field): boolean =>
   type === 'reference' || properties.some(holdsReference) || (items !== null && holdsReference(items))
 
 /**
- * Returns every reference in an object. Values that are not strings are skipped, because the validator
- * rejects them.
+ * Returns every reference in an object. Skips values that are not strings, because the validator rejects
+ * them.
  */
 export const collectReferences = (
   fields: readonly Field[],
@@ -48,7 +48,7 @@ function collectIn(field: Field, value: unknown, path: string, found: Reference[
   }
 }
 
-/** Returns the references in `after` whose `_id` the same field did not contain in `before`. */
+/** Returns the references in `after` to documents to which the same field did not refer in `before`. */
 export function findNewReferences(
   fields: readonly Field[],
   before: JsonObject,

@@ -32,7 +32,7 @@ const hasType = (type: string | readonly string[], value: unknown): boolean =>
 
 const matchers = new Map<string, Matcher>()
 
-/** The compiled patterns are all kept, because they are few and come only from our own schemas. */
+/** All compiled patterns are cached, because they are few and come only from our own schemas. */
 function matchesPattern(source: string, text: string): boolean {
   const matcher = matchers.get(source) ?? compilePattern(parsePattern(source, { ignoreCase: false }))
   matchers.set(source, matcher)
@@ -49,7 +49,7 @@ const ofType = (type: string, demands: { readonly [keyword: string]: Demand }): 
     (wanted, value, place) => !hasType(type, value) || demand(wanted, value, place),
   ])
 
-/** Keywords that are always satisfied: annotations, and keywords that another keyword evaluates. */
+/** Keywords that are always satisfied: annotations, and keywords that are evaluated with another keyword. */
 const SILENT = ['title', 'description', 'examples', 'default', '$defs', 'then', 'else', 'oneOf']
 
 const DEMANDS: ReadonlyMap<string, Demand> = new Map([
@@ -103,8 +103,8 @@ const DEMANDS: ReadonlyMap<string, Demand> = new Map([
 ])
 
 /**
- * Whether a value satisfies one of our schemas, evaluated without compiling the schema. Most processes check
- * only one value, and compiling takes a hundred times as long as this check. Only the compiled schema reports
+ * Whether a value satisfies one of our schemas. The schema is not compiled, because most processes check only
+ * one value, and compiling takes a hundred times as long as this check. Only a compiled schema reports
  * violations. Throws for an unsupported keyword.
  */
 export function satisfiesSchema(root: JsonSchema, value: unknown): boolean {

@@ -7,12 +7,9 @@ import { applyDefaults, normalise, normalisePatch } from './normalise.js'
 
 /** An update, described independently of the document that it changes. */
 export interface Update {
-  /**
-   * PATCH merges the named properties into the document; PUT replaces the stored properties by the named
-   * ones.
-   */
+  /** PATCH merges the named properties into the document; PUT replaces the stored properties with them. */
   readonly mode: 'patch' | 'put'
-  /** The properties that the update names, in stored form. An `undefined` property is removed. */
+  /** The properties that the update names, in stored form. A property that is `undefined` is removed. */
   readonly named: JsonObject
   /** The properties that a PUT replaces, whether or not it names them. */
   readonly replaced: ReadonlySet<string>
@@ -56,10 +53,7 @@ export function updateFields(
   return orderFields(fields, applyDefaults(given, orderFields(fields, after), now))
 }
 
-/**
- * Returns the field as an update uses it: its defaults set no immutable property, because only a create sets
- * these.
- */
+/** Returns a field without defaults for immutable properties, because only a create sets those. */
 export const forUpdate = (field: Field): Field =>
   holdsImmutable(field)
     ? {
@@ -76,9 +70,7 @@ export const forUpdate = (field: Field): Field =>
 const patchValue = (before: unknown, patch: unknown): unknown =>
   patch === null ? undefined : mergePatch(before, patch)
 
-/**
- * Adds to an object those stored properties that a PUT cannot replace: immutable and undeclared properties.
- */
+/** Adds to an object the stored properties that a PUT cannot replace: immutable and undeclared properties. */
 function carryOver(field: Field | undefined, before: unknown, after: unknown): unknown {
   if (field?.type !== 'object' || !isObject(before) || !isObject(after)) return after
   const properties = new Map(field.properties.map((property) => [property.name, property]))
@@ -95,9 +87,9 @@ function carryOver(field: Field | undefined, before: unknown, after: unknown): u
 }
 
 /**
- * Returns the part that a PUT keeps of a value it does not name: immutable properties, and the objects around
- * them. Other objects are removed together with their undeclared properties, because an object that is kept
- * only for these would reveal that they exist.
+ * Returns the part of a value that remains if a PUT does not name the value: immutable properties, and the
+ * objects around them. Any other object is removed with its undeclared properties, because an object that
+ * remained only for these would reveal them.
  */
 function leaveOver(field: Field | undefined, value: unknown): unknown {
   if (field?.definition.immutable) return value

@@ -14,17 +14,17 @@ import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName } from './names.js'
 import { stepsToJudge } from './normalise.js'
 
-/** The most faults in one response (CONTRACT.md §4). */
+/** The maximum number of faults in one response (CONTRACT.md §4). */
 export const MAX_FAULTS = 50
 /**
- * The longest path of a fault; a longer path is cut. Clients choose the names in a body, so without this
- * limit they could make a response as large as they like.
+ * The maximum length of a fault's path; a longer path is cut. Clients choose the names in a body, so without
+ * this limit they could make a response as large as they like.
  */
 export const MAX_PATH = 256
 
 /** Which faults a validator returns. */
 export interface FaultOptions {
-  /** The most faults to find. Default 50. */
+  /** The maximum number of faults to find. Default 50. */
   readonly limit?: number
   /** Faults that were found earlier. There is at most one fault for each path. */
   readonly known?: readonly Fault[]
@@ -32,10 +32,10 @@ export interface FaultOptions {
   readonly isRelevant?: (fault: Fault) => boolean
 }
 
-/** Finds all faults of a normalised body, one per path. The body may be stored if there are none. */
+/** Finds all faults of a normalised body, one per path. The body can be stored if there are none. */
 export interface BodyValidator {
   (body: JsonObject, options?: FaultOptions): readonly Fault[]
-  /** Does the same in slices. */
+  /** Does the same, in slices. */
   readonly inSlices: (body: JsonObject, slice: Slice, options?: FaultOptions) => Sliced<readonly Fault[]>
   /**
    * Whether a body certainly has no fault, which is the common case. Also false if the check uses up the
@@ -51,15 +51,15 @@ export interface ValidatorOptions extends InnerOptions {
 
 /** The options that also apply to nested values. */
 interface InnerOptions {
-  /** The paths that an index covers. The elements of an array have the path of the array. */
+  /** The paths of indexed fields. The elements of an array have the path of the array. */
   readonly indexed: ReadonlySet<string>
   readonly parsePattern: ParsePattern
 }
 
 /**
- * Compiles the validator of whole documents. Compiling takes milliseconds, once per collection at start. A
- * client controls the number of elements and properties of a body, so each check stops at the limit of
- * faults.
+ * Compiles the validator of whole documents. Compiling takes milliseconds, once per collection at start. Each
+ * check stops at the limit of faults, because a client controls the number of elements and properties of a
+ * body.
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
@@ -157,8 +157,8 @@ type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Slic
 
 /**
  * Compiles the checks that the JSON Schema of a body does not contain: undeclared properties of objects,
- * elements of arrays, and patterns, whose search can pause. Returns `undefined` if a field needs no such
- * check.
+ * elements of arrays, and patterns, because their search must pause. Returns `undefined` if a field needs
+ * none of them.
  */
 function compileCheck(
   { type, fieldType, definition, items, properties }: Field,
@@ -230,8 +230,8 @@ const count = (number: unknown, one: string): string => `${number} ${one}${numbe
 type DescribeKeyword = (params: Violation['params']) => readonly [code: string, message: string]
 
 /**
- * The error code and message for each violated keyword of a body's schema. The message of an `enum` does not
- * list the values, because some writers may not read them.
+ * The code and message of the fault for each keyword of a body's schema. The message for `enum` does not list
+ * the values, because some writers may not read them.
  */
 const DESCRIPTIONS: { readonly [keyword: string]: DescribeKeyword } = {
   required: () => ['required', 'is required'],

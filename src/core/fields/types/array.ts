@@ -3,7 +3,7 @@ import type { FieldDefinition } from '../../types.js'
 import { type FieldType, OPAQUE } from '../field-type.js'
 import { count, examples, filled, pickKeywords } from '../schema-parts.js'
 
-/** A list of values of one kind. */
+/** A list of values of one type. */
 export const arrayType: FieldType<'array'> = {
   ...OPAQUE,
   description: 'A list of values of one type.',
@@ -35,7 +35,7 @@ export const arrayType: FieldType<'array'> = {
 }
 
 /**
- * Rejects immutable properties of elements: elements have no names, so an update cannot tell which element it
+ * Rejects immutable properties of elements. Elements have no names, so an update cannot tell which one it
  * changes.
  */
 function refuseImmutable(definition: FieldDefinition, report: ConfigReport): void {

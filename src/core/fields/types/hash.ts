@@ -1,19 +1,19 @@
 import { type FieldType, OPAQUE } from '../field-type.js'
 import { lengths, pickKeywords } from '../schema-parts.js'
 
-/** The most bytes of a secret, because bcrypt ignores further bytes (CONTRACT.md §4). */
+/** The maximum bytes of a secret, because bcrypt ignores further bytes (CONTRACT.md §4). */
 export const MAX_SECRET_BYTES = 72
 
 /**
- * A secret with more UTF-16 units has more than 72 bytes in NFC too, because NFC saves at most two thirds of
- * a text.
+ * The maximum number of UTF-16 units of a secret that may fit in 72 bytes. NFC removes at most two thirds of
+ * a text, so a longer secret has too many bytes in NFC too.
  */
 const LONGEST_TYPED = 3 * MAX_SECRET_BYTES
 
 /**
- * Converts a secret to the form that is validated and hashed. NFC makes a password equal to the same password
- * typed on another system (RFC 8265 §4.2). A secret that is too long in any form is not converted, because
- * NFC takes quadratic time.
+ * Converts a secret to the form that is validated and hashed. In NFC, the same password is equal on all
+ * systems (RFC 8265 §4.2). NFC takes quadratic time, so a secret that is too long in any form is not
+ * converted.
  */
 export const composeSecret = (secret: string): string =>
   secret.length > LONGEST_TYPED ? secret : secret.normalize('NFC')

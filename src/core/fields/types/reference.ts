@@ -35,12 +35,12 @@ export const referenceType: FieldType<'reference'> = {
   },
   needed: ['collection'],
   settle(definition, { refuse }) {
-    // The object contains only a comment.
+    // `match` contains only a comment.
     if (definition.match && Object.keys(definition.match).length === 0)
       refuse('match', 'must name at least one field')
     return definition
   },
-  // A schema cannot check whether the referenced document exists. The storage is queried for it.
+  // A schema cannot check whether the referenced document exists. A write looks it up in storage.
   bodySchema: () => ({ type: 'string' }),
   compileNormalise: () => normaliseId,
   judgeOperand: judgeText,

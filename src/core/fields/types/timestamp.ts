@@ -21,7 +21,7 @@ export const timestampType: FieldType<'timestamp'> = {
       ' "$now" is the time at which the document is created.',
     ),
   },
-  // Both bounds are in stored form, in which the order of strings is the order of times.
+  // Both bounds are in stored form. Strings in stored form sort like the times they represent.
   bounds: ['minimum', 'maximum'],
   settle: (definition, check) => ({
     ...definition,
@@ -42,7 +42,7 @@ export const timestampType: FieldType<'timestamp'> = {
     if (fault !== undefined || parseTimestamp(String(operand)) !== undefined) return fault
     return ['wrong_type', 'must be an RFC 3339 date-time or date']
   },
-  // JSON writes a `Date` as a string, so that a client may pass one.
+  // A client may pass a `Date`, because JSON writes it as a string.
   print: (_, { purpose }) => (purpose === 'document' ? 'string' : 'string | Date'),
 }
 

@@ -18,28 +18,25 @@ export interface Expansion {
   readonly onward: readonly Expansion[]
 }
 
-/** The names that a caller may read in the collections to which references lead. */
+/** The fields that a caller may read in the collections to which references lead. */
 export interface Following {
-  /**
-   * Returns the collection to which a field refers; `undefined` if it is not a reference that the caller may
-   * follow.
-   */
+  /** Returns the collection to which a field refers; `undefined` if the caller may not follow the field. */
   targetOf(field: Field): string | undefined
   /** Returns the fields that the caller may read in a collection; `null` if there are none. */
   readable(collection: string): ReadableNames | null
 }
 
-/** The most references that one name may follow (CONTRACT.md §2, "Expand"). */
+/** The maximum number of references that one name may follow (CONTRACT.md §2, "Expand"). */
 export const MAX_LEVELS = 3
 
-/** An expansion under construction: longer names of the same query may add expansions inside it. */
+/** An expansion under construction. Further names of the same query may add expansions inside it. */
 interface OpenExpansion extends Expansion {
   readonly onward: OpenExpansion[]
 }
 
 /**
- * Compiles the names of references. The caller must be able to read each reference of a name in the
- * collection that contains it.
+ * Compiles the names of references. The caller must be able to read every reference that a name follows, in
+ * the collection that contains the reference.
  */
 export function compileExpand(
   paths: readonly string[],
@@ -71,7 +68,7 @@ export function compileExpand(
   return order(root, readable, following)
 }
 
-/** The depth to which a schema can be nested. */
+/** The maximum number of parts of a declared path, because schemas are not nested more deeply. */
 const MAX_PARTS = 32
 
 /** Finds the reference with which a name begins. */
@@ -80,7 +77,7 @@ function findReference(
   readable: ReadableNames | null,
   following: Following,
 ): Omit<Expansion, 'onward'> | undefined {
-  // No declared path has more parts than `MAX_PARTS`.
+  // Further parts cannot belong to a declared path.
   const parts = name.split('.', MAX_PARTS)
   for (let length = 1; length <= parts.length; length++) {
     const path = parts.slice(0, length).join('.')
@@ -98,8 +95,8 @@ export function targetOf(field: Field): string | undefined {
 }
 
 /**
- * Sorts expansions by the order of their fields, because the order of the names in a query must not decide
- * which expansions fit the limit.
+ * Sorts expansions by the order of their fields, so that the order of names in a query does not decide which
+ * expansions fit the limit.
  */
 const order = (
   expansions: readonly Expansion[],

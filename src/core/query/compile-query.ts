@@ -70,7 +70,7 @@ function compileSort(field: Field, direction: string, readable: Readable): SortK
 }
 
 /**
- * Appends `_id` in the direction of the last key, so that no two documents are equal in the order
+ * Appends `_id` in the direction of the last key, so that no two documents are equal in the sort order
  * (CONTRACT.md §3.6).
  */
 function completeSort(keys: readonly SortKey[], idField: Field): readonly SortKey[] {
@@ -109,8 +109,8 @@ function readTotal(text: string | undefined): boolean {
 }
 
 /**
- * The properties that a response shows of a document: `true` for the whole value, or a projection for a part
- * of it.
+ * The properties of a document that a response shows: `true` for a whole value, or a projection for a part of
+ * it.
  */
 type Projection = ReadonlyMap<string, Projection | true>
 
@@ -211,9 +211,9 @@ export function compileQuery(
 const asWritten = (operand: unknown): readonly unknown[] => [operand]
 
 /**
- * Returns the operands of a condition on the creator, if creators may be accounts. The `_id` of an account is
- * in lower case, but the `_id` of a caller that the host application authenticated keeps its form, so the
- * condition compares with both.
+ * Returns the operands of a condition on the creator, if creators may be accounts: an `_id` as written and in
+ * lower case. Accounts have an `_id` in lower case, but other callers keep the `_id` from the host
+ * application.
  */
 const asCreator = (operand: unknown): readonly unknown[] => {
   if (Array.isArray(operand)) return [operand.flatMap(asCreator)]
@@ -248,8 +248,8 @@ function createReading(readable: Readable, following: Following): QueryReading {
 }
 
 /**
- * Compiles the conditions, all of which must be true. If there are groups, at least one group must be true
- * too. `at` is the part of a parameter's name before the field.
+ * Compiles the conditions: all must be true and, if there are groups, at least one group. `at` is the part of
+ * a parameter's name before the field.
  */
 function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: QueryReading): Filter {
   const filters: Filter[] = []
@@ -295,7 +295,7 @@ function compileField(
   return filters
 }
 
-/** One operator of a query with its field and its values. */
+/** An operator of a query with its field and its values. */
 interface Comparison {
   readonly field: Field
   readonly operator: OperatorName
@@ -328,8 +328,8 @@ function buildComparison(
 }
 
 /**
- * Returns the validation error of values. If they are valid with a plus for each space, it also explains how
- * to encode a plus.
+ * Returns the error for invalid values. If they are valid with a plus for each space, the error also explains
+ * how to encode a plus.
  */
 function explainSpaces(
   fault: ConditionFault,

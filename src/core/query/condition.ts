@@ -25,9 +25,7 @@ export const unknownOperator = (name: string): ConditionFault =>
     `there is no operator ${JSON.stringify(name.slice(0, 32))}${suggest(name, [...OPERATOR_NAMES, OPTIONS])}`,
   )
 
-/**
- * Returns the field whose values a condition compares: the items of an array, or otherwise the field itself.
- */
+/** Returns the field whose values a condition compares: the items of an array, or else the field itself. */
 export const elementOf = (field: Field): Field => field.items ?? field
 
 /** How to parse a pattern. `parse` may use a cache. */
@@ -66,7 +64,7 @@ export function buildCondition(
   }
 }
 
-/** Returns the type of the scalars that a condition may compare: the type of the field or of its elements. */
+/** Returns the type of the values that a condition compares: the type of the field or of its elements. */
 function scalarTypeOf(field: Field) {
   const { fieldType } = elementOf(field)
   if (fieldType.isScalar) return fieldType
@@ -134,10 +132,7 @@ const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 /** Whether a value of a list operator is a JSON array. Any other string is a single value. */
 export const isArrayText = (text: string): boolean => text.startsWith('[')
 
-/**
- * Parses the values of an operator. The single values of a list are one operand together. Throws
- * `ConditionFault`.
- */
+/** Parses the values of an operator. All single values of a list form one operand. Throws `ConditionFault`. */
 export const readOperands = (
   field: Field,
   operator: OperatorName,
@@ -183,12 +178,12 @@ function readScalar(field: Field, text: string): unknown {
   return value
 }
 
-/** Rejects a number so close to zero that it was read as zero, because the condition would compare with zero. */
+/** Rejects a number that is not zero but was read as zero, because the condition would compare with zero. */
 function refuseUnderflow(): never {
   throw new ConditionFault('out_of_range', 'is too close to zero')
 }
 
-/** Rejects such numbers in a list. `text` is the JSON of the list. */
+/** Applies `refuseUnderflow` to each number of a list. `text` is the JSON of the list. */
 function refuseUnderflows(text: string): void {
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '')
   for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g)) if (isUnderflow(number)) refuseUnderflow()

@@ -68,10 +68,10 @@ const OPERATORS = {
 /** The names of all operators. */
 export const OPERATOR_NAMES: readonly string[] = Object.keys(OPERATORS)
 
-/** Changes the `$regex` on the same field. It is not a condition by itself. */
+/** The options of the `$regex` on the same field. They are not a condition by themselves. */
 export const OPTIONS = '$options'
 
-/** Contains whole filters, of which at least one must match. */
+/** The operator with whole filters, of which at least one must match. */
 export const OR = '$or'
 
 /** Whether this is the name of an operator. */

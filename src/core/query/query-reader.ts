@@ -9,7 +9,7 @@ import { parseQueryString, type QueryForm } from './query-string.js'
 import type { ParameterName } from './raw-query.js'
 import type { Readable } from './reading.js'
 
-/** The number of slots of the table: a power of two. */
+/** The number of slots of the table in `createSightings`: a power of two. */
 const PLACES = 8192
 
 /**
@@ -52,13 +52,13 @@ export type ReadQuery = (
 ) => LinkedQuery
 
 /**
- * The size of the cache of queries, in UTF-16 units of query strings. A compiled query takes about 100 bytes
- * per unit.
+ * The maximum size of the cache of queries, in UTF-16 units of query strings. A compiled query takes about
+ * 100 bytes per unit.
  */
 const MAX_KEPT = 128 * 1024
 /** The longest query that is cached, in UTF-16 units. */
 const MAX_LENGTH = 1024
-/** The size of the cache of parameter names, in UTF-16 units. */
+/** The maximum size of the cache of parameter names, in UTF-16 units. */
 const MAX_FORMS = 32 * 1024
 /** The size of a cache entry in addition to the text of its query. */
 const OVERHEAD = 8
@@ -76,7 +76,7 @@ interface CachedQuery {
 
 /**
  * Creates the reader of query strings. It caches a query only when the query comes a second time, because
- * most queries never come again, and the garbage collection of a cache entry costs as much as compiling the
+ * most queries come only once, and the garbage collection of a cache entry costs as much as compiling the
  * query. A compiled query depends on its text, on the parameters of its route, and on the fields that its
  * caller may read, which `readable.key` identifies.
  */
@@ -84,7 +84,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
   const [idField] = SYSTEM_FIELD_PLANS
   if (!idField) throw new Error('every document has an _id')
   const wasSeen = createSightings()
-  /** The caches by the parameters of a route. There are at most as many entries as routes. */
+  /** The caches by the list of parameters of a route, so there are at most as many entries as routes. */
   const routes = new Map<readonly ParameterName[], OfRoute>()
   const addRoute = (allowed: readonly ParameterName[]): OfRoute => {
     const route = {
@@ -98,7 +98,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
     const { queries, forms } = routes.get(allowed) ?? addRoute(allowed)
     const compile = (): LinkedQuery => {
       const raw = parseQueryString(text, allowed, limits, forms)
-      // Only a list has an order. A stream has none, and resumes after an event instead of a cursor.
+      // Only a list has an order and cursors. A stream resumes after an event.
       const { after, lastEventId, ...unordered } = raw
       const isOrdered = allowed.includes('sort')
       const event = lastEventId || after

@@ -15,15 +15,13 @@ const PLAIN = /^[\x21-\x24\x26-\x2a\x2c-\x7e]*$/
 
 const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Map() }
 
-/** The most levels of `$or` groups inside each other (CONTRACT.md §3.3). */
+/** The maximum number of levels of nested `$or` groups (CONTRACT.md §3.3). */
 const MAX_LEVELS = 4
 
 /** Caches parsed queries by their parameter names, for one list of allowed names. */
 export type QueryForms = BoundedMap<string, QueryForm>
 
-/**
- * A parsed query in which each value is the index of its parameter, and the size of the query in the cache.
- */
+/** A parsed query with the index of a parameter in place of each value, and the size of its cache entry. */
 export interface QueryForm {
   readonly query: RawQuery
   readonly size: number
@@ -50,12 +48,11 @@ export function parseQueryString(
   return known ?? parse(parts, allowed, forms)
 }
 
-/** The longest parameter names of one query that are cached, in UTF-16 units. */
+/** The maximum length of the names of one query that are cached, in UTF-16 units. */
 const MAX_NAMES = 1024
 
 /**
- * Reads a query whose parameter names are cached; returns `undefined` for other names, and if a value cannot
- * be decoded.
+ * Reads a query whose names are cached; returns `undefined` for other names or if a value cannot be decoded.
  */
 function readKnown(parts: readonly string[], forms: QueryForms): RawQuery | undefined {
   const form = forms.get(namesOf(parts))
@@ -69,10 +66,7 @@ function readKnown(parts: readonly string[], forms: QueryForms): RawQuery | unde
   return fill(form.query, values)
 }
 
-/**
- * Returns the names of the parameters as they were sent. Each includes the `=` before its value, if there is
- * one.
- */
+/** Returns the names of the parameters as they were sent, each with the `=` after it, if there is one. */
 function namesOf(parts: readonly string[]): string {
   let names = ''
   for (const part of parts) names += `${part.slice(0, part.indexOf('=') + 1)}&`
@@ -112,7 +106,7 @@ function parse(parts: readonly string[], allowed: readonly ParameterName[], form
   }
   refuse(faults)
   const query = readTree(keys)
-  // Queries with a repeated name are not cached, because its values decide whether it may be repeated.
+  // Queries with a repeated name are not cached, because the values decide whether the name may be repeated.
   if (forms && seen.size === keys.length) {
     const names = namesOf(parts)
     if (names.length <= MAX_NAMES) forms.set(names, { query, size: names.length })
@@ -120,9 +114,7 @@ function parse(parts: readonly string[], allowed: readonly ParameterName[], form
   return fill(query, values)
 }
 
-/**
- * Whether a key may occur again with this value. A list is either one JSON array or several single values.
- */
+/** Whether a key with the value `first` may also have `value`. A list is one JSON array or several single values. */
 function mayFollow(key: string, first: string | undefined, value: string): boolean {
   if (first === undefined) return true
   const [, operator = key] = /\[(\$\w+)\]$/.exec(key) ?? []
@@ -144,12 +136,12 @@ export function refuse(faults: readonly Fault[]): void {
   throw new ServiceError('invalid_query', detail, { errors: shown })
 }
 
-/** Whether the response has room for another validation error. */
+/** Whether the response has room for another fault. */
 export const isTold = (faults: readonly Fault[]): boolean => faults.length < MAX_FAULTS
 
-/** The most validation errors in a response: enough to correct a query. */
+/** The maximum number of faults in a response: enough to correct a query. */
 const MAX_FAULTS = 8
-/** The most validation errors that `detail` describes. */
+/** The maximum number of faults that `detail` describes. */
 const MAX_DETAILED = 3
 
 const cut = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name)
@@ -171,8 +163,7 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * Returns the canonical form of a key: `q[a]` becomes `q[a][$eq]`. Returns a fault for a key outside the
- * grammar.
+ * Returns the canonical form of a key: `q[a]` becomes `q[a][$eq]`. Returns a fault if the key is not allowed.
  */
 function canonicalKey(name: string, allowed: readonly ParameterName[]): string | Fault {
   const start = name.search(BRACKET)
@@ -204,7 +195,7 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
   }
 }
 
-/** Whether brackets contain an index or nothing, which some clients write for lists. */
+/** Whether brackets contain an index or nothing. Some clients write lists like this. */
 const isIndex = (bracket: string): boolean => /^\[\d*\]$/.test(bracket)
 
 const indexed = (form: string): string =>
@@ -238,8 +229,7 @@ function canonicalCondition(name: string, keys: readonly string[]): string | Fau
 }
 
 /**
- * Creates the fault for a field that does not exist or that the caller may not read. It does not reveal
- * which.
+ * Creates the fault for a field that does not exist or that the caller may not read, without revealing which.
  */
 export const unknownField = (parameter: string, path: string, nearest = ''): Fault => ({
   path: cut(parameter),
@@ -264,7 +254,7 @@ type Tree = {
   readonly expand?: string | string[]
 }
 
-/** Parses canonical keys to a query whose values are the indexes of the parameters. */
+/** Parses canonical keys to a query with the index of a parameter in place of each value. */
 function readTree(keys: readonly string[]): RawQuery {
   const pairs = keys.map((key, place) => `${encodeURIComponent(key)}=${place}`)
   let tree: Tree
@@ -295,7 +285,7 @@ function readTree(keys: readonly string[]): RawQuery {
   return query
 }
 
-/** Replaces each index by the value of the parameter at this index. */
+/** Replaces each index with the value of the parameter at this index. */
 function fill({ conditions, groups, sort, project, expand, ...single }: RawQuery, values: readonly string[]) {
   const put = (place: string): string => values[Number(place)] ?? ''
   const query: { -readonly [name in keyof RawQuery]: RawQuery[name] } = {

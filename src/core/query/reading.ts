@@ -14,31 +14,28 @@ export interface ReadableNames {
 /** The fields of a collection that one caller may read. */
 export interface Readable extends ReadableNames {
   /**
-   * A cache key for the results of the members below: equal keys mean equal results. Missing if they cannot
-   * be cached.
+   * A cache key for the results of the members below: equal keys mean equal results. Missing if the results
+   * cannot be cached.
    */
   readonly key?: number
   /** Whether every grant of the caller shows a field. */
   isShownAlways(field: Field): boolean
   /**
-   * Makes a condition false where the caller may not read its field. The condition must be false for a
-   * missing value.
+   * Makes a condition false for documents in which the caller may not read its field. The condition must
+   * already be false for a missing value.
    */
   guard(filter: Filter, field: FieldRef): Filter
   /** Parses the patterns of a query. */
   readonly parsePattern: ParsePattern
 }
 
-/**
- * Reads the parameters of a query. After an error, it continues with the next parameter, so that all errors
- * are reported.
- */
+/** Reads the parameters of a query. Continues after a fault, so that all faults are reported. */
 export interface QueryReading {
   readonly readable: Readable
   readonly faults: Fault[]
   /** Returns the field that a parameter names. */
   find(parameter: string, path: string): Field | undefined
-  /** Returns a function that replaces an operand of a condition on a field by one or more operands. */
+  /** Returns a function that replaces an operand of a condition on a field with one or more operands. */
   spellings(field: Field): (operand: unknown) => readonly unknown[]
   /** Returns the result of `compile`, or `fallback` if `compile` throws a `ConditionFault`. */
   attempt<T>(parameter: string, fallback: T, compile: () => T): T

@@ -8,7 +8,7 @@ import type { JsonObject } from '../types.js'
 export interface ClaimValues {
   /** The distinct values. The value of the oldest document comes first. */
   readonly values: readonly Scalar[]
-  /** Whether all values were read: false if more documents exist than the limit. */
+  /** Whether all values were read: false if there are more documents than the limit. */
   readonly isWhole: boolean
 }
 
@@ -34,8 +34,8 @@ export interface Binding {
 export type VariableForm = 'single' | 'list'
 
 /**
- * Returns the reason why a variable cannot be used: it has no value of the required form that one of the
- * fields can contain. Returns `undefined` if it can be used. `fields` is empty if no field is known.
+ * Returns the reason why a variable cannot be used: it has no value of the required form that one of `fields`
+ * can contain. Returns `undefined` if it can be used. `fields` is empty if no field is known.
  */
 export type JudgeVariable = (
   variable: string,
@@ -71,12 +71,12 @@ export function claimIn(claims: { has(name: string): boolean }, variable: unknow
   return name !== undefined && claims.has(name) ? name : undefined
 }
 
-/** How much of a claim is required: all its values, or only some (the values within the limit). */
+/** How much of a claim is required: all its values, or only those within the limit (`some`). */
 export type ClaimShare = 'all' | 'some'
 
 /**
- * Replaces the variables in a value. Returns `undefined` if the caller has no value or `null` for a variable,
- * or has an incomplete claim when `share` is `all`.
+ * Replaces the variables in a value. Returns `undefined` if a variable has no value for the caller, has
+ * `null`, or is an incomplete claim and `share` is `all`.
  */
 export function bindValue(
   value: unknown,

@@ -11,7 +11,7 @@ import { buildCondition, ConditionFault, elementOf, unknownOperator } from './co
 import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
 import { type Binding, bindValue, claimIn, findVariables, type JudgeVariable } from './variable.js'
 
-/** A filter in the configuration. It is fixed if it does not depend on the caller or the time. */
+/** A filter in the configuration: fixed, or bound to the caller and the time in each request. */
 export type Where =
   | { readonly kind: 'fixed'; readonly filter: Filter; readonly ways: Ways }
   | {
@@ -28,7 +28,7 @@ export type Where =
       readonly parts: BoundParts
     }
 
-/** The parts of a filter that contains variables: filters joined by `and` or `or`, or one condition. */
+/** The parts of a filter that contains variables: filters combined by `and` or `or`, or one condition. */
 export type BoundParts =
   | { readonly kind: 'and' | 'or'; readonly wheres: readonly Where[] }
   | {
@@ -57,7 +57,7 @@ export interface WhereScope {
   readonly judgeVariable: JudgeVariable
   readonly claims: { has(name: string): boolean }
   readonly parsePattern: ParsePattern
-  /** Whether the type of the values at a path is unknown because its definition has a fault. */
+  /** Whether the type of the values at a path is unknown, because the definition of the field has a fault. */
   readonly isUnsure: (path: string) => boolean
 }
 
@@ -113,8 +113,7 @@ function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, r
 }
 
 /**
- * Fields that replace a field of unknown type. If none of them accepts a condition, the condition is wrong
- * for every type.
+ * Fields that replace a field of unknown type. A condition that none of them accepts is wrong for every type.
  */
 const STAND_INS: readonly Field[] = compileFields({
   string: { type: 'string' },
@@ -178,13 +177,11 @@ function parseCondition(
 
 const isList = (operator: OperatorName): boolean => takes(operator, 'list')
 
-/**
- * Returns the variables in an operand. A pattern has none: a dollar in a pattern means the end of the text.
- */
+/** Returns the variables in an operand. A pattern has none, because its dollars mean the end of the text. */
 const variablesOf = (operator: OperatorName, operand: unknown): readonly string[] =>
   takes(operator, 'pattern') ? [] : findVariables(operand)
 
-/** Returns every error of a condition, both of its variables and of the elements of its list. */
+/** Returns every error in a condition: in its variables, and in the elements of its list. */
 function judgeCondition(
   fields: readonly Field[],
   operator: OperatorName,
@@ -218,7 +215,7 @@ function findFault(attempt: () => void): string | undefined {
   }
 }
 
-/** Throws if the field cannot accept an operand for any caller. This is an error in the configuration. */
+/** Throws if the field cannot accept an operand for any caller, which is an error in the configuration. */
 function tryCondition(field: Field, operator: OperatorName, operand: unknown): void {
   if (variablesOf(operator, operand).length === 0) {
     buildCondition(field, operator, operand)
@@ -234,7 +231,7 @@ function tryCondition(field: Field, operator: OperatorName, operand: unknown): v
 }
 
 /**
- * Binds a condition to a caller; `undefined` if the caller has no value for a variable or a value that does
+ * Builds the filter of a condition for one caller; `undefined` if a variable has no value, or one that does
  * not fit.
  */
 function bindCondition(
@@ -243,7 +240,7 @@ function bindCondition(
   operand: unknown,
   binding: Binding,
 ): Filter | undefined {
-  // An incomplete claim only proves that a value is in it. A value that was not read may be in it too.
+  // An incomplete claim can prove that a value is in the claim, but not that a value is missing from it.
   const bound = bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
   if (bound === undefined) return undefined
   try {

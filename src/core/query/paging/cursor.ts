@@ -10,7 +10,7 @@ import { ConditionFault } from '../condition.js'
  */
 export interface Cursor {
   readonly values: readonly (Scalar | null)[]
-  /** The number of documents before the position, counted over the previous pages. */
+  /** The number of documents before the position, on all earlier pages. */
   readonly passed: number
 }
 
@@ -46,7 +46,7 @@ export function readCursor(sort: readonly SortKey[], text: string): Cursor {
   return { values, passed }
 }
 
-/** Creates the validation error for a string that is not a cursor. */
+/** Creates the error for a string that is not a cursor. */
 export const malformedCursor = (): ConditionFault =>
   new ConditionFault('malformed', 'is not a cursor: copy it from Next-Cursor unchanged')
 
@@ -70,9 +70,9 @@ const nameOf = (sort: readonly SortKey[]): string =>
   sort.map(({ field, descending }) => (descending ? '-' : '+') + field.path).join()
 
 /**
- * Returns the filters of the documents after a position (CONTRACT.md §3.7), as disjoint ranges in sorted
+ * Returns the filters for the documents after a position (CONTRACT.md §3.7), as disjoint ranges in sorted
  * order. Each range fixes the first keys and bounds the next key, so that an index can seek even if many
- * documents have the same first keys.
+ * documents have the same values for the first keys.
  */
 export function rangesAfter(sort: readonly SortKey[], { values }: Cursor): readonly Filter[] {
   const ranges: Filter[] = []

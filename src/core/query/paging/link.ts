@@ -1,11 +1,8 @@
-/** Characters that a query may contain but a URL must encode, and their encoded forms. */
+/** The characters that a query may contain but a URL must encode, and their encoded forms. */
 const UNSAFE = /["#<>\\^`{|}]/g
 const ENCODED = /%(?:2[23]|3[CE]|5[CE]|60|7[BCD])/g
 
-/**
- * Returns the parameters of a query except its position in a list or a stream, for a link. Ends in `&` or is
- * empty.
- */
+/** Returns the query for a link, without its position in a list or a stream. Ends in `&` or is empty. */
 export const writeOthers = (text: string): string =>
   text
     .replace(UNSAFE, encodeURIComponent)
@@ -25,8 +22,8 @@ function isPlace(part: string): boolean {
 const PLACE = /&(?:skip=\d{1,16}|lastEventId=[\w-]{1,1024})(?=&|$)/
 
 /**
- * Returns the bytes of a query that count towards `queryBytes`: all except its position (CONTRACT.md §3.7,
- * and §9, "Resuming").
+ * Returns the number of bytes of a query that count towards `queryBytes`: all except its position
+ * (CONTRACT.md §3.7, and §9, "Resuming").
  */
 export function countAsked(text: string): number {
   const asked = `&${text}`.replace(PLACE, '')

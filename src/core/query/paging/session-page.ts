@@ -10,20 +10,17 @@ import { malformedCursor } from './cursor.js'
 /** The parameters of a list of sessions. */
 export const PARAMETERS: readonly ParameterName[] = ['after', 'limit']
 
-/** The maximum, and the default, number of sessions of a page. */
+/** The maximum number of sessions on a page, which is also the default. */
 export const MAX_SESSIONS = 1000
 
 /**
- * A position in the list of an account's sessions. It contains no stored `_id` of a session, because that is
- * secret.
+ * A position in the list of an account's sessions. It does not contain the stored `_id` of a session, because
+ * that is secret.
  */
 export interface SessionPlace {
-  /** The start time of the last session before the position, in stored form; empty if it has none. */
+  /** The start time of the last session before the position, in stored form; empty if the session has none. */
   readonly began: string
-  /**
-   * The number of sessions with the same start time up to this position, including the last one; 0 at the
-   * beginning of the list.
-   */
+  /** How many sessions before the position have the start time `began`; 0 at the beginning of the list. */
   readonly passed: number
   /** The name of the last session before the position. */
   readonly name: string

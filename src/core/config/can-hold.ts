@@ -15,7 +15,7 @@ export function canHold(target: Field, source: Field): boolean {
   return !target.items || !source.items || canHold(target.items, source.items)
 }
 
-/** Returns the type of a field with an article, for messages such as "is an array of string". */
+/** Returns the type of a field with an article, for messages: for example `an array of string`. */
 export const describeType = ({ type, items }: Field): string => {
   const name = type === 'json' ? 'JSON' : type
   const article = /^[aeio]/.test(name) ? 'an' : 'a'

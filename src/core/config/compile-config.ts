@@ -28,8 +28,8 @@ import { checkShape, type IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
 /**
- * The keys that only affect the service's own accounts. The other keys also apply to callers that the host
- * application authenticates.
+ * The keys of `auth` that only affect the service's own accounts. The other keys also apply to callers that
+ * the host application authenticates.
  */
 const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
   'register',
@@ -61,7 +61,7 @@ function warnOfIdleKeys(
   if (plan.log === null) warn(OF_CHANGES, limits, report.at('limits'), 'no collection has "changes": true')
 }
 
-/** The facts about the host application and its options that a configuration is checked against. */
+/** The facts about the host application and its options against which a configuration is checked. */
 export interface CompileOptions {
   /** Whether a collection that is open to everyone is a fault. */
   readonly production: boolean
@@ -79,10 +79,7 @@ export interface CompileOptions {
   readonly faults?: readonly ConfigFault[]
 }
 
-/**
- * Compiles a configuration. Throws `ConfigError` with every fault, except faults that only follow from
- * another fault.
- */
+/** Compiles a configuration. Throws `ConfigError` with every fault that does not only follow from another. */
 export function compileConfig(input: unknown, options: CompileOptions): ServicePlan {
   const { config, isUnsure, faults: misshapen } = checkShape(input)
   const faults: ConfigFault[] = [...(options.faults ?? []), ...misshapen]
@@ -223,8 +220,8 @@ function presenceOf(fields: readonly Field[], name: string | null): Where | null
 }
 
 /**
- * Determines which collections to log. If any collection has `changes`, the collections that determine a
- * caller's permissions are logged too (CONTRACT.md §9, "The log").
+ * Determines which collections to log: those that have `changes` and, if there are any, those that determine
+ * a caller's permissions (CONTRACT.md §9, "The log").
  */
 function compileLog(
   config: Partial<Config>,
@@ -252,8 +249,8 @@ function checkLimits({ defaultLimit, maxLimit }: Limits, report: ConfigReport): 
 const OPEN_DOOR = 'everyone may create, read, update and delete everything here'
 
 /**
- * Finds collections that are open to everyone. A collection whose grants for everyone have a fault is not
- * included, because correcting the fault could close the collection.
+ * Finds collections that are open to everyone. A collection is not included if its grants for everyone have a
+ * fault, because correcting the fault could close it.
  */
 const findOpenDoors = (
   collections: ReadonlyMap<string, Collection>,

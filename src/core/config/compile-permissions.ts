@@ -25,7 +25,7 @@ import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig
 import { judgeSample } from './judge-sample.js'
 import { UNSURE } from './shape/settle-shape.js'
 
-/** The parts of a collection that the values of a `set` are checked against. */
+/** The parts of a collection against which the values of a `set` are checked. */
 interface SetScope {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
@@ -34,8 +34,8 @@ interface SetScope {
 }
 
 /**
- * Returns the reasons why a property can never be set to a value, for each variable in the value and for its
- * other parts.
+ * Returns the reasons why a property can never be set to a value: one for each variable or other part at
+ * fault.
  */
 function judgeSet(name: string, value: unknown, scope: SetScope): readonly string[] {
   const declared = scope.fields.filter((field) => field.name === name)
@@ -47,7 +47,7 @@ function judgeSet(name: string, value: unknown, scope: SetScope): readonly strin
 const UNDECLARED = compileFields({ any: { type: 'json' } })
 
 /**
- * Checks the variables in a value. `fields` contains the possible fields of the value; it is empty if none is
+ * Checks the variables in a value. `fields` contains the possible fields of the value, or none if no field is
  * known.
  */
 function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVariable): readonly string[] {
@@ -64,10 +64,7 @@ function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVa
 const findInside = ({ items, properties }: Field, name: string): Field | readonly Field[] =>
   items ?? properties.find((property) => property.name === name) ?? UNDECLARED
 
-/**
- * Returns the reasons why the literal parts of a value do not fit its field, for all possible values of its
- * variables.
- */
+/** Returns the reasons why the literal parts of a value do not fit its field, independent of its variables. */
 function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly string[] {
   const at = toPointerPart(name)
   const sample: JsonObject = { [name]: value }
@@ -82,16 +79,13 @@ function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly 
     .map(({ path, message }) => `is not a valid value of the field: ${path.slice(at.length)} ${message}`)
 }
 
-/** The parts of a collection that the names and values of a rule are checked against. */
+/** The parts of a collection against which the names and values of a rule are checked. */
 export interface RuleScope extends WhereScope, SetScope {
   readonly additionalProperties: boolean
   readonly roleField: string | null
   /** The field that only the service may write. */
   readonly verifiedField: string | null
-  /**
-   * The condition that a document must satisfy to be shown to callers without a role; `null` for no
-   * condition.
-   */
+  /** The condition for showing a document to callers without a role; `null` for no condition. */
   readonly shownIf: Where | null
 }
 
@@ -135,7 +129,7 @@ function expandGrant(grant: GrantConfig, place: ConfigReport): readonly Configur
   if (typeof grant === 'boolean') {
     return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), place, isWhole: grant }))
   }
-  // A mixture of both forms has already been reported. The rules of each form are still checked.
+  // A mixture of both forms of a grant has already been reported. The rules of both forms are still checked.
   const plain: readonly ConfiguredRule[] = isPlain(grant)
     ? [
         { operation: 'read', rule: WITHOUT_CONDITIONS, place },
@@ -243,8 +237,7 @@ function isAlways(filter: Filter): boolean {
 }
 
 /**
- * Whether everyone may perform every operation on every document and property, regardless of how the grants
- * are written.
+ * Whether everyone may perform every operation on every document and property, however the grants express it.
  */
 export const isOpenToEveryone = (
   table: CompiledPermissions,

@@ -17,7 +17,7 @@ import { judgeSample } from './judge-sample.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { UNSURE } from './shape/settle-shape.js'
 
-/** The most elements of an indexed array, because each element has its own index entry. */
+/** The maximum number of elements of an indexed array, because each element has its own index entry. */
 const MAX_ELEMENTS = 1000
 
 /** The collection whose indexes are compiled, and the report for it. */
@@ -40,7 +40,7 @@ function compileIndexes(
   const marked = fields.flatMap((field): IndexPlan[] => {
     const { unique, index } = field.definition as { readonly unique?: boolean; readonly index?: boolean }
     const place = report.at('schema').at(field.name)
-    // References are always indexed, because a deletion searches for the documents that refer to the deleted
+    // References are always indexed, because a deletion searches for documents that refer to the deleted
     // document.
     const references = findReferences(field, name, place).flatMap(({ ref }) =>
       ref ? [{ fields: [ref], unique: unique === true }] : [],
@@ -174,7 +174,7 @@ export interface CompiledSchema {
   readonly storage: CollectionPlan
 }
 
-/** The parts of a configuration on which a schema depends. */
+/** The functions that all schemas of a configuration share. */
 interface SchemaContext {
   readonly parsePattern: ParsePattern
   readonly isUnsure: IsUnsure
@@ -225,7 +225,7 @@ function settleDefinition(definition: FieldDefinition, report: ConfigReport): Fi
   const { settle, bounds } = fieldTypeOf(definition.type)
   const settled = settle?.(definition, check) ?? definition
   if (bounds) checkBounds(settled, bounds, unusable, check)
-  // A hole means that this value of the list has a fault.
+  // A hole stands for an element with a fault.
   if ('enum' in settled && settled.enum && hasHoles(settled.enum)) unusable.add('enum')
   if (unusable.size === 0) return settled
   const usable = Object.entries(settled).filter(([attribute]) => !unusable.has(attribute))

@@ -20,8 +20,8 @@ export const DEFAULT_LIMITS: Limits = {
 }
 
 /**
- * The defaults of `auth` (CONTRACT.md §1). The fields for identifier, secret and role have none here, because
- * they depend on the schema of `users`.
+ * The defaults of `auth` (CONTRACT.md §1), without those that depend on the schema of `users`: the fields for
+ * identifier, secret and role.
  */
 export const DEFAULT_AUTH: Required<
   Pick<AuthConfig, 'register' | 'sessionDays' | 'sessions' | 'cost' | 'requireVerified' | 'resetMinutes'>

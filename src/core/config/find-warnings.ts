@@ -60,7 +60,7 @@ function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): v
     )
 }
 
-/** Warns if no limit is set, because anyone can then request whole collections repeatedly. */
+/** Warns if everyone may list whole collections, because neither `defaultLimit` nor `maxLimit` is set. */
 function warnOfUnlimited(
   { collections, limits }: Pick<ServicePlan, 'collections' | 'limits'>,
   report: WarningReport,
@@ -127,10 +127,7 @@ function warnOfLesserRights({ permissions, fields }: Collection, report: Warning
   }
 }
 
-/**
- * Whether a rule accepts fewer properties than another rule, or has a condition where the other rule has
- * none.
- */
+/** Whether `rule` accepts fewer properties than `everyone`, or has a condition where `everyone` has none. */
 export function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boolean {
   const lacks = names.some(
     (name) =>

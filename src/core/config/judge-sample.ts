@@ -5,10 +5,10 @@ import type { BodyValidator } from '../fields/schema/validator.js'
 import { readPointer } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
 
-/** An arbitrary time. It does not matter, because values from defaults are not checked here. */
+/** An arbitrary time for the defaults, whose values are not checked here. */
 const SOMETIME = '2000-01-01T00:00:00.000Z'
 
-/** The compiled schema with which a document is checked. */
+/** The compiled schema against which a document is checked. */
 interface Schema {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
@@ -18,8 +18,8 @@ interface Schema {
 
 /**
  * Returns the faults of a value that a configuration gives to a field. `sample` is a document that contains
- * only this value, at the pointer `place`. As in a write, missing properties inside the value get their
- * defaults. The defaults themselves are checked where they are declared.
+ * only this value, at the pointer `place`. Defaults are added inside the value as in a write, but are
+ * themselves checked where they are declared.
  */
 export function judgeSample(
   { fields, validate, givesDefaults = true }: Schema,

@@ -17,8 +17,8 @@ import type { IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
 /**
- * Creates the check of variables. If the service keeps the accounts, `$user` is a document of `users`. If the
- * host application authenticates callers, they may have any field of any type (CONTRACT.md §5).
+ * Creates the check of variables. `$user` is a document of `users` if the service keeps the accounts. Callers
+ * that the host application authenticates may have any field of any type (CONTRACT.md §5).
  */
 export function createVariableJudge(
   users: { readonly [field: string]: FieldDefinition } | undefined,
@@ -97,7 +97,7 @@ function formsOf({ fieldType, items }: Field): readonly VariableForm[] {
   return fieldType.isScalar ? ['single'] : []
 }
 
-/** Rejects a comparison with an operand of the wrong form, because it would be false for every caller. */
+/** Judges the form of an operand. With the wrong form, a comparison would be false for every caller. */
 function judgeForm(
   variable: string,
   form: VariableForm | undefined,

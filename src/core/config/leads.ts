@@ -7,8 +7,8 @@ export const isDemandOn = ({ path, isList }: Demand, column: FieldRef): boolean 
   path === column.path && isList === column.each && column.inside === undefined
 
 /**
- * Whether an index finds the documents that satisfy demands. It is enough that its first field is bound. If
- * it has a field of array elements, all fields up to this field must be fixed.
+ * Whether an index finds the documents that satisfy demands. Its first field must be bound. If it has a field
+ * of array elements, all fields up to this field must be fixed.
  */
 export function leads(
   { fields }: Pick<IndexPlan, 'fields'>,

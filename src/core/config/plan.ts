@@ -43,7 +43,7 @@ export interface AuthPlan {
   readonly secret: Field
   readonly register: boolean
   readonly sessionMilliseconds: number
-  /** The most sessions of an account. */
+  /** The maximum number of sessions of an account. */
   readonly sessions: number
   readonly cost: number
   /** The field with the verification time of an account; `null` if there is none. */
@@ -61,7 +61,7 @@ export interface Referrer {
 }
 
 /**
- * A pair of fields that must have the same value: one in a document, one in the document to which it refers.
+ * Two fields that must have the same value: `here` in a document, `there` in the document to which it refers.
  */
 export interface MatchPair {
   readonly here: FieldRef
@@ -82,10 +82,7 @@ export interface Match {
   readonly pairs: readonly MatchPair[]
 }
 
-/**
- * All matches, by the collection that contains the reference (`from`) and by the collection of its target
- * (`to`).
- */
+/** All matches, by the collection that contains the reference (`from`) and by that of its target (`to`). */
 export interface Matches {
   readonly from: ReadonlyMap<string, readonly Match[]>
   readonly to: ReadonlyMap<string, readonly Match[]>
@@ -94,12 +91,12 @@ export interface Matches {
 /** Values of a caller that come from other documents (CONTRACT.md §5, "Claims"). */
 export interface Claim {
   readonly name: string
-  /** The collection of these other documents. */
+  /** The collection of the documents that contain the values. */
   readonly from: string
   readonly where: Where
   /** The field that contains the values. */
   readonly taken: FieldRef & { readonly type: ComparableType }
-  /** Returns the value of a document; `undefined` if it has none. */
+  /** Returns the value in a document; `undefined` if the document has none. */
   readonly take: (document: JsonObject) => Scalar | undefined
 }
 
@@ -111,7 +108,7 @@ export interface LoggedPlan {
   readonly configuration: string
 }
 
-/** A warning about valid configuration that should not be used in a running service. */
+/** A warning about valid configuration that is probably a mistake, or unsafe in a running service. */
 export interface ConfigWarning {
   /** A stable code in lower_snake_case (CONTRACT.md §8, "Check"). */
   readonly code: string
@@ -134,6 +131,5 @@ export interface ServicePlan {
   readonly matches: Matches
   /** The logged collections; `null` if no collection has `changes`. */
   readonly log: LoggedPlan | null
-  /** Warnings about valid configuration that should not be used in a running service. */
   readonly warnings: readonly ConfigWarning[]
 }

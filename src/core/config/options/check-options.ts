@@ -28,7 +28,7 @@ function judgeConsumers(options: unknown, config: unknown): readonly ConfigFault
 }
 
 /**
- * Returns the fault of a consumer's name. The name must be short because it is stored with the consumer's
+ * Returns the fault of a consumer's name. A name must be short, because it is stored with the consumer's
  * position.
  */
 function describeName(name: string): string | undefined {
@@ -105,13 +105,13 @@ const isLogger = (value: unknown): boolean =>
 const isPage = (value: unknown): boolean =>
   isObject(value) && ['html', 'policy', 'etag'].every((name) => typeof value[name] === 'string')
 
-/** The form of `basePath`, the path before all routes. */
+/** The expected form of `basePath`, the path before all routes. */
 export const BASE_PATH: Expectation = [
   (value) => typeof value === 'string' && /^(?:\/(?!\.\.?(?:\/|$))[\w.~%!$&'()*+,;=:@-]+)*\/*$/.test(value),
   'a path like "/api"',
 ]
 
-/** The form of `hooks`: hooks by the name of their collection. */
+/** The expected form of `hooks`: hooks by the name of their collection. */
 export const HOOKS: Expectation = [
   isPlainObject,
   'a plain object that contains hooks by the name of their collection',
@@ -157,8 +157,8 @@ const OPTIONS: Expectations = {
 const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
 
 /**
- * Returns the faults of the adapter and of the options: an adapter without the required methods, unknown
- * options, values of a wrong type, and names of collections that `config` does not contain.
+ * Returns the faults of the adapter and of the options: missing methods of the adapter, unknown options,
+ * values of a wrong type, and names of collections that `config` does not contain.
  */
 export function checkOptions(adapter: unknown, options: unknown, config: unknown): readonly ConfigFault[] {
   try {

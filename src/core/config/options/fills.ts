@@ -13,8 +13,8 @@ export const isListOfNames = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && [...value].every((name) => typeof name === 'string')
 
 /**
- * Returns the fields that hooks fill. A list of another type is ignored here, because the check of the
- * options reports it.
+ * Returns the names of the fields that hooks fill. A value of another type is ignored here, because
+ * `checkOptions` reports it.
  */
 export function readFills(hooks: unknown): Fills {
   const entries = isObject(hooks) ? Object.entries(hooks) : []
@@ -37,11 +37,11 @@ function describeUnfillable({ type, definition }: Field): string | undefined {
 const isFillable = (field: Field): boolean =>
   field.definition.required === true && describeUnfillable(field) === undefined
 
-/** Returns the names of the given fields that a hook can fill. */
+/** Returns the names in `named` that belong to fields that a hook can fill. */
 export const selectFills = (fields: readonly Field[], named: readonly string[] = []): ReadonlySet<string> =>
   new Set(fields.filter((field) => isFillable(field) && named.includes(field.name)).map(({ name }) => name))
 
-/** Returns the faults of names that hooks cannot fill. A schema that has faults itself is skipped. */
+/** Returns the faults of names that hooks cannot fill. Skips a collection whose schema has faults. */
 export function judgeFills(
   fills: Fills,
   collections: ReadonlyMap<string, Pick<Collection, 'fields'>>,

@@ -4,8 +4,8 @@
 const ORIGIN = /^(?:null|[a-z][a-z\d+.-]*:\/\/[^/?#@\sA-Z*]+)$/
 
 /**
- * Whether browsers send an origin in this form. An http or https origin has no default port, and its host is
- * ASCII.
+ * Whether browsers send an origin in this form. For http and https, they omit the default port and write the
+ * host in ASCII.
  */
 export function isOrigin(value: unknown): boolean {
   if (typeof value !== 'string' || !ORIGIN.test(value)) return false

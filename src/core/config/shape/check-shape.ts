@@ -40,10 +40,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
   'false schema': () => 'cannot be combined with pick and omit of the whole grant: move these into the rules',
 }
 
-/**
- * Hints for authors who use the syntax of other tools. Each depends on a location and on the value found
- * there.
- */
+/** Hints for authors who use the syntax of other tools: a location, and the hint for the value found there. */
 const HINTS: readonly (readonly [place: RegExp, hint: (found: unknown) => string])[] = [
   [/^\/(?:fields|properties|schema\/type)$/, () => 'define fields directly in "schema"'],
   [/^\/schema\/required$/, () => 'put "required": true in each field'],
@@ -87,8 +84,8 @@ export type IsUnsure = (pointer: string) => boolean
 let compiled: ((value: unknown) => readonly Violation[]) | undefined
 
 /**
- * Returns the violations of the configuration's schema. The schema is only compiled for an invalid
- * configuration, because most are valid.
+ * Returns the violations of the configuration's schema. Most configurations are valid, so the schema is only
+ * compiled for an invalid one.
  */
 function findViolations(copied: unknown): readonly Violation[] {
   if (satisfiesSchema(CONFIG_SCHEMA, copied)) return []
@@ -97,8 +94,8 @@ function findViolations(copied: unknown): readonly Violation[] {
 }
 
 /**
- * The keywords whose violation does not make a value unusable, because the fault is in its name or in a
- * neighbouring value.
+ * The keywords whose violation leaves a value usable, because the fault is in its name or in a neighbouring
+ * value.
  */
 const KEPT: readonly string[] = ['false schema', 'uniqueItems']
 
@@ -135,7 +132,7 @@ export function checkShape(input: unknown): CheckedShape {
   }
 }
 
-/** Whether a violation only follows from a value that could not be copied, which is already reported. */
+/** Whether a violation only follows from a value that could not be copied. That value is already reported. */
 function isOfCopy({ path, keyword, isName }: Violation, unreadable: readonly ConfigFault[]): boolean {
   const outer = outwards(path)
   return unreadable.some((fault) => {

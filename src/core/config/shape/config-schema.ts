@@ -54,8 +54,8 @@ function mergeAttributes(types: readonly FieldTypeName[], attributesOf: Attribut
 }
 
 /**
- * Returns the schema of a field's definition. `type` selects one alternative, so that only faults of the
- * intended type are reported. If the type is unknown, an attribute is a fault only if no type has it.
+ * Returns the schema of a field's definition. `type` selects an alternative, so that only faults for the
+ * intended type are reported. If the type is unknown, only an attribute that no type has is a fault.
  */
 const definitionOf = (types: readonly FieldTypeName[], attributesOf: AttributesOf): JsonSchema => ({
   type: 'object',
@@ -79,7 +79,7 @@ const definitionOf = (types: readonly FieldTypeName[], attributesOf: AttributesO
   }),
 })
 
-/** Returns the attributes that only this type has. */
+/** Returns the attributes of a type besides the common attributes. */
 const ownAttributes = (type: FieldTypeName): JsonSchema => fieldTypeOf(type).attributes
 
 const withoutDefault = ({ default: _, ...attributes }: JsonSchema): JsonSchema => attributes
@@ -181,8 +181,7 @@ const LIMITS: JsonSchema = object(
 )
 
 /**
- * Names that a claim must not have, because callers authenticated by the host application have fields with
- * these names.
+ * Names that a claim must not have, because callers that the host application authenticates have such fields.
  */
 const TAKEN: readonly string[] = ['id', 'roles']
 

@@ -5,12 +5,12 @@ import { toPointerPart } from '../../json/pointer.js'
 import type { Config, FieldDefinition } from '../../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 
-/** The definition that replaces a definition of unknown type. Checks that depend on the type skip it. */
+/** Replaces a definition of unknown type. Checks that depend on the type skip it. */
 export const UNSURE: FieldDefinition = Object.freeze({ type: 'json' })
 
 /**
- * Returns the parts of a configuration that can be compiled, so that they are checked too. It removes
- * comments and the values at the pointers in `misshapen`. A removed element leaves a hole, so that the other
+ * Returns the parts of a configuration that can be compiled and so checked further: without comments and
+ * without the values at the pointers in `misshapen`. A removed element leaves a hole, so that the other
  * elements keep their index.
  */
 export function settleShape(config: unknown, misshapen: ReadonlySet<string> = new Set()): Partial<Config> {
@@ -41,7 +41,7 @@ export function settleShape(config: unknown, misshapen: ReadonlySet<string> = ne
     const needed = at !== '' && Array.isArray(schema.required) ? schema.required : []
     const present = new Set<unknown>(entries.map(([name]) => name))
     const isWhole = needed.every((name) => present.has(name))
-    // An object whose schema needs members is also removed if all its members were removed.
+    // An object that must have members is also removed if all its members were removed.
     const isEmptied = schema.minProperties !== undefined && entries.length === 0 && !isOnlyComment(value)
     return isWhole && !isEmptied ? Object.freeze(Object.fromEntries(entries)) : undefined
   }

@@ -11,7 +11,7 @@ const encoder = new TextEncoder()
 const encodeBinary = (binary: string): string =>
   btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 
-/** The most arguments of one call, because engines limit their number. */
+/** The maximum number of arguments of one call, because engines limit it. */
 const MAX_ARGUMENTS = 8192
 
 function binaryOf(bytes: Uint8Array): string {

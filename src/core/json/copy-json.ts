@@ -22,7 +22,7 @@ type MustBe = (pointer: string) => boolean
 
 const nowhere: MustBe = () => false
 
-/** The report for the position of the value, and the settings of the whole copy. */
+/** The report for the position of a value, and the settings of the whole copy. */
 interface CopyContext {
   readonly report: ConfigReport
   readonly mustBe: MustBe

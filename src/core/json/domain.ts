@@ -12,10 +12,10 @@ export const isStorableText = (text: string): boolean => !text.includes('\u0000'
 export const isStorableNumber = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 
-/** Whether a number, given as written, is not zero but so close to it that it would be read as zero. */
+/** Whether a number, given as written, is not zero but so close to zero that it would be read as zero. */
 export const isUnderflow = (number: string): boolean => Number(number) === 0 && /^-?[0.]*[1-9]/.test(number)
 
-/** The most levels of nesting; the body itself is the first level (CONTRACT.md §4). */
+/** The maximum number of levels of nesting; the body itself is the first level (CONTRACT.md §4). */
 export const MAX_DEPTH = 32
 
 /**
@@ -49,7 +49,7 @@ export function* searchUnstorable(
     slice.left -= stepsToRead(inner)
     if (slice.left <= 0) yield
     if (!isArray && !judgeName(String(name), report)) return false
-    // Most values are valid scalars, for which no report of their position is created.
+    // Most values are valid scalars. For those, no report for their position is created.
     const isGood =
       typeof inner === 'object' && inner !== null
         ? yield* searchUnstorable(inner, report.at(name), slice, depth + 1)
@@ -63,7 +63,7 @@ export function* searchUnstorable(
 export const isStorableScalar = (value: unknown): boolean =>
   (typeof value !== 'object' || value === null) && judgeScalar(value, () => FULL)
 
-/** Returns the number of steps (see `Slice`) for visiting a value, without the values inside it. */
+/** Returns the number of steps (see `Slice`) for visiting a value without the values inside it. */
 export const stepsToRead = (value: unknown): number => (typeof value === 'string' ? 3 + value.length / 64 : 3)
 
 function judgeScalar(value: unknown, report: () => BodyReport): boolean {

@@ -15,10 +15,7 @@ export interface TextPlace {
   readonly column: number
 }
 
-/**
- * The reason why a text is not JSON, with its position. If the text has too many levels, the position is
- * missing.
- */
+/** The reason why a text is not JSON, with its position; without a position if the text has too many levels. */
 export interface TextFault extends Partial<TextPlace> {
   readonly message: string
 }
@@ -58,8 +55,8 @@ export function findTextFault(text: string): TextFault | undefined {
 }
 
 /**
- * Replaces each integer of a valid JSON text that a JavaScript number does not hold exactly. A text that is
- * nested too deeply for the parser is returned unchanged.
+ * Replaces each integer of a valid JSON text that a JavaScript number cannot represent exactly. A text that
+ * is nested too deeply for the parser is returned unchanged.
  */
 export function replaceLongIntegers(text: string, replace: (digits: string) => string): string {
   const parts: string[] = []
@@ -137,8 +134,8 @@ const wordsOfTwice = (name: string): string => `the key ${JSON.stringify(name)} 
 const wordsOf = (code: string): string => code.replaceAll(/(?<=.)[A-Z]/g, ' $&').toLowerCase()
 
 /**
- * Finds the positions of the values in a JSON text. For a property, it is the position of its key. A missing
- * value has the position of the nearest value around it.
+ * Finds the positions of the values in a JSON text. A property has the position of its key. A missing value
+ * has the position of the nearest value around it.
  */
 export function locatePointers(text: string): (pointer: string) => TextPlace {
   const places = new Map<string, TextPlace>()

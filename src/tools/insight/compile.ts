@@ -5,18 +5,15 @@ import type { ServicePlan } from '../../core/config/plan.js'
 import { requireOptions } from '../../core/options.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from './options.js'
 
-/**
- * Compiles a configuration as a service does. Throws `ConfigError` with all errors of the configuration and of the
- * options.
- */
+/** Compiles a configuration as a service does. Throws `ConfigError` with all errors in both arguments. */
 export function compileForInsight(config: unknown, options: InsightOptions = {}): ServicePlan {
   requireOptions(options, INSIGHT_OPTIONS)
   return compileConfig(config, { ...compileOptionsOf(options), faults: judgeHooks(options, config) })
 }
 
 /**
- * Compiles one of several configurations that share hooks. It does not check the fields that hooks fill, because they
- * may belong to another of these configurations.
+ * Compiles one of several configurations that share hooks. The fields that hooks fill are not checked, because they may
+ * exist only in another of these configurations.
  */
 export const compileAmong = (config: unknown, options: InsightOptions): ServicePlan =>
   compileConfig(config, { ...compileOptionsOf(options), judgesFills: false })

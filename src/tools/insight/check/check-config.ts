@@ -12,11 +12,10 @@ import { CHECKS } from './findings/all.js'
 import { createScope } from './scope.js'
 
 /**
- * Finds errors in a configuration, and parts that are legal but almost surely mistakes (CONTRACT.md §8, "Check").
- * Throws `ConfigError` only for wrong options. Opens no storage and starts nothing. Findings are in the order of the
- * configuration, and by level within one part of it. If the configuration is an object and invalid, its errors are in
- * the order in which they were found. The top-level `$ignore` of the configuration leaves out the findings that it
- * lists, but no errors.
+ * Finds errors and likely mistakes in a configuration (CONTRACT.md §8, "Check"). Throws `ConfigError` only for wrong
+ * options. Opens no storage. Findings are sorted by their position in the configuration, then by level. Only the errors
+ * of an invalid object are in the order in which they were found. The top-level `$ignore` leaves out the findings that
+ * it lists, but no errors.
  *
  * @param config the configuration as a value, or as JSON text. Only for text, each finding has a line and a column.
  *
@@ -64,7 +63,7 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
       check(scope, (code, pointer, message, mend) => findings.push(create(code, pointer, message, { mend })))
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown
-    // Errors of the options, such as hooks, are thrown only if the configuration itself is valid; otherwise left out.
+    // Errors in the options, such as hooks, are thrown only if the configuration itself is valid.
     if (thrown.faults.every(({ path }) => path.startsWith('options.'))) throw thrown
     // The checks need a compiled plan, which an invalid configuration does not have. So only its errors are returned.
     return thrown.faults
@@ -102,7 +101,7 @@ function sort(findings: readonly Finding[], config: unknown): readonly Finding[]
   )
 }
 
-/** Returns the JSON pointers of all parts of a value, in their order. */
+/** Returns the JSON pointers of all parts of a value, in the order of the value. */
 function listPointers(value: unknown, at = ''): readonly string[] {
   const inner = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : []
   return inner.flatMap(([name, one]) => {

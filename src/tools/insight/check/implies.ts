@@ -6,10 +6,10 @@ import { isAnywhere, type Where } from '../../../core/query/where.js'
 import type { LocatedRule } from './scope.js'
 import { waysOfRule } from './scope.js'
 
-/** Whether each document that meets one of the ways certainly meets the other condition. */
+/** Whether each document that meets a condition, given as its alternatives (`ways`), certainly meets `other`. */
 function implies(ways: Where['ways'], other: Where): boolean {
   if (isAnywhere(other)) return true
-  // A way without demands means that its demands are unknown.
+  // An alternative without demands means that its demands are unknown.
   const isKnown = other.ways.every((way) => way.length > 0)
   return isKnown && ways.every((way) => other.ways.some((wanted) => meetsAll(way, wanted)))
 }

@@ -65,7 +65,7 @@ const rowOf = (report: StoredReport): readonly string[] => [
   countTwins(report),
 ]
 
-/** Returns a line for each kind of finding about a collection, with the first ids. */
+/** Returns a line for each kind of affected documents in a collection, with the first ids. */
 const listIds = ({ collection, invalid, cut, unreadable, notUnique }: StoredReport): readonly string[] => {
   const named: readonly (readonly [string, StoredCount])[] = [
     ['invalid', invalid],

@@ -13,7 +13,7 @@ import { findVariables } from '../../../core/query/variable.js'
 export interface Situation {
   readonly paths: ReadonlyMap<string, Field>
   readonly validate: BodyValidator
-  /** The values that are known, by path, with everything inside them. `undefined` means that the value is missing. */
+  /** The completely known values, by path; `undefined` for a value that is known to be missing. */
   readonly fixed?: ReadonlyMap<string, unknown>
   /** The paths of objects that exist, but whose properties are only partly known. */
   readonly there?: ReadonlySet<string>
@@ -36,7 +36,7 @@ function findKnown(path: string, { fixed }: Situation): { readonly value: unknow
   return undefined
 }
 
-/** Whether a document may meet at least one of the ways. True if in doubt. */
+/** Whether a document may meet a condition, given as its alternatives (`ways`). True if in doubt. */
 export const isPossible = (ways: Ways, situation: Situation): boolean =>
   ways.some((way) => isWayPossible(way, situation))
 
@@ -66,7 +66,7 @@ interface ValueBound {
   readonly isStrict: boolean
 }
 
-/** The values that a field may have if it meets the demands that were considered so far. */
+/** The values that a field can have under the demands that were considered so far. */
 interface AllowedValues {
   mayBeMissing: boolean
   mayBeThere: boolean
@@ -102,7 +102,7 @@ const isBelow = (value: Scalar, { value: high, isStrict }: ValueBound): boolean 
 const leavesRoom = (low: ValueBound, high: ValueBound): boolean =>
   low.isStrict || high.isStrict ? compare(low.value, high.value) < 0 : compare(low.value, high.value) <= 0
 
-/** The most whole numbers that are tried one by one. */
+/** The maximum number of whole numbers that are tried individually. */
 const MOST = 100
 
 /** Returns the whole numbers between the bounds of a field, if there are few; otherwise `null`. */
@@ -148,7 +148,7 @@ function roomOf(field: Field, situation: Situation): AllowedValues {
 
 const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value)
 
-/** Whether a field always has a value, because it and all objects around it are required. */
+/** Whether a field always has a value: it is a system field, or it and all objects around it are required. */
 const isAlwaysThere = (path: string, { paths, lacking }: Situation): boolean => {
   const names = path.split('.')
   const isRequired = (_: string, i: number): boolean =>
@@ -224,7 +224,7 @@ function exclude(room: AllowedValues, filter: Filter): void {
   if (filter.kind === 'or') for (const part of filter.filters) exclude(room, part)
 }
 
-/** Whether an array may meet all demands. Each demand may be met by a different element. */
+/** Whether an array may meet all demands. Different elements may meet different demands. */
 function isListPossible(field: Field, demands: readonly Demand[], situation: Situation): boolean {
   const known = findKnown(field.path, situation)
   const isGone = known !== undefined && (known.value ?? null) === null
@@ -236,7 +236,7 @@ function isListPossible(field: Field, demands: readonly Demand[], situation: Sit
     return [{ room, demand }]
   })
   const rooms = narrowed.map(({ room }) => room)
-  // An array may exist and be empty, so these demands need no element.
+  // `$exists`, `$ne` and `$nin` need no element, because an array may exist and be empty.
   const wanted = narrowed.flatMap(({ room, demand: { operator } }) =>
     room.mayBeMissing || ['$exists', '$ne', '$nin'].includes(operator) ? [] : [room],
   )

@@ -31,7 +31,7 @@ export interface CheckScope {
   readonly plan: ServicePlan
   /** The rules that at least one caller can have. */
   readonly rules: readonly LocatedRule[]
-  /** Returns the JSON pointer of a subject's grant. */
+  /** Returns the JSON pointer of a subject's grant, or of its rule for the operation if the grant has one. */
   readonly place: (collection: Collection, subject: string, operation?: RuleOperation) => string
   /** Whether the host identifies callers. */
   readonly authenticate: boolean
@@ -47,7 +47,7 @@ export interface CheckScope {
   readonly isForAnonymous: (placed: Pick<LocatedRule, 'collection' | 'operation' | 'subject'>) => boolean
 }
 
-/** Reports a finding. Without `mend`, the advice of the code is used. */
+/** Reports a finding. Without `mend`, the default advice for the code is used. */
 export type NoteFinding = (code: FindingCode, pointer: string, message: string, mend?: string) => void
 
 /** Reports the findings of one kind. */
@@ -152,6 +152,6 @@ export const OWN: Demand = {
   variable: USER_ID,
 }
 
-/** Returns the ways in which a document can meet a rule's `where`, each with the demand that the subject adds. */
+/** Returns the alternatives of a rule's `where`, each with the demand that the subject `owner` adds. */
 export const waysOfRule = ({ subject, where }: Rule): Ways =>
   subject === OWNER ? where.ways.map((way) => [...way, OWN]) : where.ways

@@ -39,7 +39,7 @@ import { type HeldNames, readHeld, writeWitness } from './write-witness.js'
 
 type CallerOperation = 'create' | 'read' | 'update' | 'delete'
 
-/** Returns the roles that the rules of either collection name, in their order. */
+/** Returns the roles that the permissions of either side name, in their order. */
 function findRoles(sides: Sides, operations: readonly CallerOperation[]) {
   const subjects = operations.flatMap((operation) => [
     ...sides.before.permissions[operation].keys(),
@@ -49,8 +49,8 @@ function findRoles(sides: Sides, operations: readonly CallerOperation[]) {
 }
 
 /**
- * Returns a test of whether changed rules can affect a caller. If only rules of roles changed and the unchanged rules
- * keep their order, they affect only callers with one of these roles; otherwise they affect all callers.
+ * Returns a test of whether changed rules can affect a caller. If only the rules of roles changed, and the common
+ * subjects of both sides have the same order, only callers with one of these roles are affected; otherwise all callers.
  */
 function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (asker: Asker) => boolean {
   const changed = new Set<string>()
@@ -70,10 +70,7 @@ function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (ask
 const isSameRule = (one: Rule | null | undefined, other: Rule | null | undefined): boolean =>
   one && other ? keyOfRule(one) === keyOfRule(other) : one === other
 
-/**
- * Yields every combination of roles of a signed-in caller, smaller ones first. A generator, because there may be
- * billions of combinations.
- */
+/** Yields every combination of a signed-in caller's roles, smaller combinations first. There may be billions. */
 function* listAskers(roles: readonly string[], most: number): Generator<Asker> {
   for (let size = 0; size <= Math.min(most, roles.length); size++)
     for (const chosen of subsets(roles, size)) yield { id: EVERYONE, roles: chosen, fields: {} }
@@ -86,7 +83,7 @@ function* subsets(values: readonly string[], size: number): Generator<readonly s
       for (const rest of subsets(values.slice(i + 1), size - 1)) yield [first, ...rest]
 }
 
-/** Returns the most roles that a caller can have. */
+/** Returns the maximum number of roles that a caller can have. */
 function mostRoles({ auth }: ServicePlan, authenticate: boolean): number {
   if (!auth || authenticate) return Number.POSITIVE_INFINITY
   const { fields, roleField } = auth.users
@@ -94,10 +91,10 @@ function mostRoles({ auth }: ServicePlan, authenticate: boolean): number {
   return isText ? 1 : Number.POSITIVE_INFINITY
 }
 
-/** A difference whose counterexample has only the requested document; `completeWitness` adds the others. */
+/** A difference whose counterexample has only the requested document; `completeWitness` adds all other documents. */
 type Unfinished = PermissionDifference & { readonly held: HeldNames }
 
-/** The most decisions for one operation of a collection (CONTRACT.md §8, "Diff"). */
+/** The maximum number of decisions for one operation of a collection (CONTRACT.md §8, "Diff"). */
 const MAX_DECISIONS = 200_000
 
 const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'put', 'delete']
@@ -113,7 +110,7 @@ function compareCollection(plans: Plans, given: Sides): readonly (Unfinished | U
 const ruleOperation = (operation: DocumentOperation) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
 
-/** Returns the rule operations that decide a request. A document must be readable before it can be changed. */
+/** Returns the rule operations that decide a request. A change also needs the right to read the document. */
 const operationsOf = (operation: DocumentOperation) => {
   const own = ruleOperation(operation)
   return own === 'read' || own === 'create' ? ([own] as const) : (['read', own] as const)
@@ -167,7 +164,7 @@ function compareOperation(
   return isWhole ? search.found() : [...search.found(), undecided('patterns')]
 }
 
-/** Returns the possible values of callers. A changed claim has the values of its definition in `after`. */
+/** Returns the possible values of callers. For a claim in both configurations, the definition in `after` counts. */
 function callerValuesOf({ before, after, authenticate }: Plans): CallerValues {
   const claims = new Map([...before.claims, ...after.claims])
   if (authenticate || !after.auth) return { fields: null, claims }
@@ -204,15 +201,15 @@ interface KnownDifference extends FoundDifference {
 }
 
 /**
- * Searches for differences, beginning with callers who have few roles. A difference that a caller with fewer roles
- * already sees is not reported again.
+ * Searches for differences, beginning with callers who have few roles. Does not report a difference again for callers
+ * who have additional roles.
  */
 function createSearch(plans: Plans, { sides, operation, rules, budget, claims }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const meetsChange = findMeeting(sides, operationsOf(operation))
-  // Rights to read and to delete add up, so callers with few roles show every difference. For a read, one role is
-  // enough on each side. A delete needs one more, so that one role gives the right and others show the document on both
-  // sides.
+  // Rights to read and to delete add up, so callers with few roles show every difference. A read needs at most two
+  // roles: one for each side. A delete needs at most three: one with the right to delete, and one for each side to show
+  // the document.
   const telling = operation === 'read' ? 2 : operation === 'delete' ? 3 : Number.POSITIVE_INFINITY
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
   const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
@@ -356,7 +353,7 @@ function requireHooks({ before, after }: Plans, options: InsightOptions): void {
   if (faults.length > 0) throw new ConfigError(faults)
 }
 
-/** Returns a collection in both configurations. If only one configuration has it, the other grants nothing in it. */
+/** Returns both versions of a collection. A configuration that lacks the collection grants nothing in it. */
 function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
   const [was, is] = [before.collections.get(name), after.collections.get(name)]
   if (was && is) return { before: was, after: is }
@@ -365,8 +362,8 @@ function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
 }
 
 /**
- * Completes a difference of a collection. It may have been found in another collection with the same permissions, so
- * the name is replaced. `follows` is used only for differences of reads.
+ * Completes a difference. Replaces the collection name, because the difference may have been found in another
+ * collection with the same permissions. `follows` applies only to reads.
  */
 function finish(
   plans: Plans,
@@ -390,7 +387,7 @@ function finish(
   }
 }
 
-/** Returns the parts of a configuration that are compared as they are written. Both configurations are valid here. */
+/** Returns the parts of a valid configuration that are compared as written, not as compiled. */
 function readWritten(config: unknown): WrittenConfig {
   const claims = find(config, ['auth', 'claims'])
   const everyone = find(config, ['collections', USERS, 'permissions', EVERYONE])

@@ -28,10 +28,7 @@ const rulesOfOperation = (
 const placeOf = (collection: string, subject: string, operation: string): string =>
   `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}/${operation}`
 
-/**
- * Describes the consequences of a changed right to read a collection: references that can newly, or no longer, be
- * stored or expanded.
- */
+/** Describes the consequences of a changed right to read `target`: which references can be stored and expanded. */
 export const followReading = ({ collections, auth }: ServicePlan, target: string): readonly string[] =>
   [...collections.values()].flatMap((collection) => {
     const paths = [
@@ -51,7 +48,7 @@ function pathsTo({ path, definition, items, properties }: Field, target: string)
   return [...new Set([...(items ? [items] : []), ...properties].flatMap((one) => pathsTo(one, target)))]
 }
 
-/** Returns a collection without permissions. It represents the collection in the configuration that lacks it. */
+/** Returns a collection without permissions, as a substitute in the configuration that lacks the collection. */
 export const withoutPermissions = (collection: Collection): Collection => ({
   ...collection,
   permissions: { create: new Map(), read: new Map(), update: new Map(), delete: new Map() },
@@ -81,10 +78,10 @@ export function compareStructure(
   ]
 }
 
-/** The settings that decide whether claims count an account. */
+/** The settings that decide which accounts claims count. */
 const ASKED_OF_ACCOUNTS: readonly string[] = ['/auth/requireVerified', '/auth/verifiedField']
 
-/** Returns the rules that use a claim over accounts, if a different set of accounts counts now. */
+/** Returns the rules that use a claim over accounts, if claims may now count different accounts. */
 const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): readonly string[] => {
   const names = [before, after].flatMap(({ claims }) =>
     [...claims.values()].flatMap(({ name, from }) => (from === USERS ? [name] : [])),
@@ -93,14 +90,14 @@ const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): rea
   return before.auth?.requiresVerified || after.auth?.requiresVerified ? [...new Set(rules)] : []
 }
 
-/** The parts of a configuration that are compared as they are written. */
+/** The parts of a configuration that are compared as written, not as compiled. */
 export interface WrittenConfig {
   readonly claims: JsonObject
   /** The `create` grant of `*` in `users`; `undefined` if there is none. */
   readonly registration: unknown
 }
 
-/** The parts of both configurations that are compared as they are written. */
+/** The parts of both configurations that are compared as written. */
 interface BothConfigs {
   readonly before: WrittenConfig
   readonly after: WrittenConfig
@@ -160,7 +157,7 @@ function definitionOf(field: Field): JsonObject {
 
 const UNCOMPARED: readonly string[] = ['$comment', 'description', 'unique', 'index', 'onDelete']
 
-/** Returns the settings of accounts; `undefined` if the service has none. */
+/** Returns the settings of accounts; `undefined` if the service has no accounts. */
 function authOf({ auth }: ServicePlan): JsonObject | undefined {
   if (!auth) return undefined
   return {
@@ -177,10 +174,7 @@ function authOf({ auth }: ServicePlan): JsonObject | undefined {
   }
 }
 
-/**
- * Compares the fields that a registration accepts and sets. The comparison of creates does not cover them. The
- * identifier and the secret are always accepted.
- */
+/** Compares the fields that a registration accepts and sets. The comparison of creates does not cover these. */
 function compareRegistration(
   { before, after }: Pick<Plans, 'before' | 'after'>,
   written: BothConfigs,

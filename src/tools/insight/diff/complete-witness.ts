@@ -20,10 +20,10 @@ import { createLogic } from './solver/logic.js'
 import type { Plans, Witness, WitnessCaller } from './types.js'
 import { type HeldNames, SOME_CALLER, writeDocument } from './write-witness.js'
 
-/** The most decisions for finding one document. */
+/** The maximum number of decisions for finding one document. */
 const MAX_DECISIONS = 20_000
 
-/** Finds a document that matches a filter and that its collection accepts; `undefined` if none is found. */
+/** Finds a document that a collection accepts and a filter matches; `undefined` if none is found. */
 function findDocument(collection: Collection, filter: Filter): JsonObject | undefined {
   const sides = { before: collection, after: collection }
   const rule: Rule = {
@@ -54,13 +54,13 @@ interface Fixture {
   /** Returns the configuration that has a collection: `before`, if both have it. */
   readonly planOf: (name: string) => ServicePlan | undefined
   readonly documentsOf: (name: string) => readonly JsonObject[]
-  /** Returns all documents by collection, in the form of a seed. */
+  /** Returns all documents, by collection. */
   readonly written: () => Witness['documents']
   /** Adds a document that matches a filter. Returns false if none is found. */
   readonly add: (name: string, filter: Filter) => boolean
 }
 
-/** The most documents that are added to a counterexample. The limit is necessary because each may need others. */
+/** The maximum number of added documents. A limit is necessary because each document may need more documents. */
 const MAX_DOCUMENTS = 50
 
 /** Creates a fixture that begins with the given documents. */
@@ -94,7 +94,7 @@ function createFixture({ before, after }: Plans, given: Witness['documents']): F
   }
 }
 
-/** Returns filters that exclude documents with the same unique values as one of `others`. */
+/** Returns filters that exclude the documents that would violate a unique index together with one of `others`. */
 const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): readonly Filter[] =>
   storage.indexes.flatMap(({ unique, fields }) => {
     if (!unique) return []
@@ -105,7 +105,7 @@ const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): rea
     })
   })
 
-/** Returns the filter for documents that have the same value in a column; empty if `document` has no value there. */
+/** Returns a filter for documents with the same value in a column as `document`; none if `document` has no value. */
 function equalTo(
   { field, read }: { readonly field: FieldRef; readonly read: ReturnType<typeof compileField> },
   document: JsonObject,
@@ -151,17 +151,14 @@ export function completeWitness(witness: Witness, held: HeldNames, plans: Plans)
   return withTargets(witness, plans)
 }
 
-/**
- * Returns the documents of a counterexample, with documents that give the caller exactly the required claims;
- * `undefined` if there are no such documents.
- */
+/** Returns the documents of a counterexample and those that give the caller's claims; `undefined` if none are found. */
 function findGiving(
   witness: Witness,
   bound: readonly ClaimBinding[],
   held: HeldNames,
   plans: Plans,
 ): Witness['documents'] | undefined {
-  // First tries only documents that give no other claims, then any documents.
+  // The first attempt allows only documents that give no other claims; the second allows all documents.
   for (const beside of [bound, []]) {
     const fixture = createFixture(plans, witness.documents)
     if (!bound.every((one) => give(fixture, one, beside))) continue
@@ -205,7 +202,7 @@ function findCaller(
   )
   if (!written) return asked.length > 0 ? undefined : written
   const own = Object.entries(written).filter(([name]) => !claims.some((claim) => claim.name === name))
-  // A reference to `users` contains only an `_id`, so the caller's id must be one.
+  // A reference to `users` contains only an `_id`, so the caller's id must be a valid `_id`.
   const id = written.id === SOME_CALLER ? CALLER_ID : written.id
   const caller: WitnessCaller & object = { ...Object.fromEntries(own), id, roles: written.roles }
   const lacking = asked
@@ -215,9 +212,7 @@ function findCaller(
   return { ...caller, ...Object.fromEntries(lacking.map((name) => [name, text])) }
 }
 
-/**
- * A claim for one caller, and the values that it should have. `filter` is `undefined` if the caller lacks the claim.
- */
+/** A claim of one caller, and its required values. `filter` is `undefined` if the caller cannot have the claim. */
 interface ClaimBinding {
   readonly claim: Claim
   readonly filter: Filter | undefined
@@ -234,7 +229,7 @@ const bind = (
   values: held.claims.get(claim.name) ?? [],
 })
 
-/** Adds documents that give a claim its values, and that give no value to claims that should not have it. */
+/** Adds documents that give a claim its values, but give the claims in `beside` no value that they should not have. */
 function give(
   fixture: Fixture,
   { claim, filter, values }: ClaimBinding,
@@ -272,7 +267,7 @@ function addAllTargets(fixture: Fixture, { request: { body, path } }: Witness): 
     for (const document of fixture.documentsOf(collection)) addTargets(fixture, { collection, document })
 }
 
-/** Adds the targets of a document's references, and the targets of their references. */
+/** Adds the targets of a document's references, recursively. */
 function addTargets(fixture: Fixture, { collection: name, document }: LocatedDocument): void {
   const plan = fixture.planOf(name)
   const collection = plan?.collections.get(name)

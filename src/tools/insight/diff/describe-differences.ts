@@ -8,10 +8,7 @@ import type { Difference, PermissionDifference, StructureDifference, Witness } f
 /** The format in which differences are printed. */
 export type DifferenceFormat = 'text' | 'markdown' | 'json'
 
-/**
- * Describes differences as text, Markdown or JSON. The text has lines of at most 100 columns. `paint` applies only to
- * the text.
- */
+/** Describes differences as text, Markdown or JSON. Only text is painted, and has lines of at most 100 columns. */
 export function describeDifferences(
   differences: readonly Difference[],
   format: DifferenceFormat = 'text',

@@ -26,10 +26,7 @@ interface Deciders {
   readonly rules: readonly Rule[]
 }
 
-/**
- * Returns the condition under which a write may have different outcomes on the two sides, because it meets a difference
- * between them.
- */
+/** Returns the condition under which a difference between the two sides may change the outcome of a write. */
 function findRegion(before: Deciders, after: Deciders, namesShown: readonly string[] | null): Diagram {
   const { and, or, not } = before.write.sight.logic
   if ((before.rules.length === 0) !== (after.rules.length === 0)) return ALWAYS
@@ -76,9 +73,7 @@ type Ruled = readonly [write: Write, rule: Rule]
 const metByRule = ({ mode, sight }: Write, rule: Rule): Diagram =>
   mode === 'create' ? ALWAYS : sight.appliesTo(rule)
 
-/**
- * Returns the condition under which a write meets a rule on one side only, or on both sides with different outcomes.
- */
+/** Returns the condition under which a rule is tried on one side only, or on both sides with different outcomes. */
 function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
   const { and, or, differ } = write.sight.logic
   const [applies, applied] = [metByRule(write, rule), metByRule(other, changed)]
@@ -134,7 +129,7 @@ interface Outcomes {
   readonly areAlike: boolean
 }
 
-/** Compares the stored documents for each pair of rules that can run, one on each side. */
+/** Compares the documents that two rules store, for each pair of rules that can run on the two sides. */
 function compareGranted(
   classes: readonly NameClass[],
   { was, is, areAlike }: Outcomes,
@@ -156,7 +151,7 @@ function compareGranted(
   })
 }
 
-/** Whether two rules have the same meaning. Two missing rules have the same meaning too. */
+/** Whether two rules have the same meaning, or are both missing. */
 const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
   one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
 
@@ -170,13 +165,12 @@ type Apart = readonly (readonly [DifferenceKind, Diagram])[]
 
 function compareStored([name]: NameClass, { was, is, areAlike }: StoredPair, logic: Logic): Apart {
   const { and, not, same } = logic
-  // If both rules accept a name and both sides show the document alike, they store the same value, whether or not the
-  // body contains the name.
+  // If both rules accept a name and both sides show the document alike, both rules store the same value, whether or not
+  // the body contains the name.
   if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []
   const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
   const isStoredAlike = isSame(logic, was.sourcesOf(name), is.sourcesOf(name))
-  // If only one side accepts a name, there is no difference when both sides store the same value and both either keep
-  // or ignore the name.
+  // There is no difference if both sides store the same value, and either both keep the name or both ignore it.
   const isSettled = and(isStoredAlike, same(was.isKept(name), is.isKept(name)))
   return [
     ['narrowing', and(isGivenBefore, not(isGivenAfter), not(isSettled))],

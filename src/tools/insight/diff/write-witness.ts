@@ -25,7 +25,7 @@ export const SOME_CALLER = 'ann'
 
 const METHODS = { read: 'GET', create: 'POST', patch: 'PATCH', put: 'PUT', delete: 'DELETE' } as const
 
-/** Writes the counterexample of a model. Claims become fields of the caller. */
+/** Builds the counterexample for a model. Claims become fields of the caller. */
 export function writeWitness(comparing: Comparing, shown: WitnessModel): Witness {
   const { sides, operation, asker } = comparing
   const { name } = sides.after
@@ -48,7 +48,7 @@ export function writeWitness(comparing: Comparing, shown: WitnessModel): Witness
 export interface HeldNames {
   /** The names of the caller's fields and claims that rules use. */
   readonly names: ReadonlySet<string>
-  /** The values of claims. A claim that is not in the map is missing or empty. */
+  /** The values of the claims that the caller has. A claim may have no values. */
   readonly claims: ReadonlyMap<string, readonly Scalar[]>
   /** Whether the counterexample is still valid with other values of claims. */
   readonly staysWith: (claims: ReadonlyMap<string, readonly Scalar[]>) => boolean
@@ -85,7 +85,7 @@ function writeCaller(roles: readonly string[], shown: WitnessModel): WitnessCall
   return { id: String(_id), roles, ...fields }
 }
 
-/** Writes the body of a model so that both sides accept it. */
+/** Builds the body for a model so that both sides accept the body. */
 const writeBody = ({ before, after }: Sides, shown: WitnessModel): JsonObject =>
   [before, after].reduce(
     (body, { fields }) =>
@@ -96,7 +96,7 @@ const writeBody = ({ before, after }: Sides, shown: WitnessModel): JsonObject =>
     readUnder(shown, bodyKey('')),
   )
 
-/** Writes the stored document of a model. */
+/** Builds the stored document for a model. */
 export function writeDocument(sides: Sides, shown: WitnessModel): JsonObject {
   const asked = readUnder(shown, storedKey(''))
   const stored = shown.isFresh
@@ -147,7 +147,7 @@ function sampleOf(variable: Variable | undefined): unknown {
     : toJson(value, variable?.hasElement ? variable.elements.slice(0, 1) : [])
 }
 
-/** Returns the fewest elements that a list may have. */
+/** Returns the minimum length of a list. */
 const leastOf = ({ definition }: Field): number => ('minItems' in definition ? (definition.minItems ?? 0) : 0)
 
 /** Makes a list as long as its field requires, by repeating its first element. */

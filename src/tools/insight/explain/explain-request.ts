@@ -11,13 +11,13 @@ import { runRequest } from './run-request.js'
 import { type CompareConfigs, suggestGrant } from './suggest/suggest-grant.js'
 
 /**
- * Explains why a request gets its response (CONTRACT.md §8, "Explain"). It sends the request to an in-memory service
- * with this configuration, which records its decisions. So the response is always that of the handler. If a right is
- * missing, it suggests the first grant that would have let the request succeed.
+ * Explains why a request gets its response (CONTRACT.md §8, "Explain"). Sends the request to an in-memory service with
+ * this configuration, and records the decisions of the service. So the response is always that of the handler. If a
+ * right is missing, suggests the first grant that would have let the request succeed.
  *
  * @param config the configuration, as pure JSON
- * @param request the caller and the request. `documents` are stored before it is sent; `path` begins after the base
- * path.
+ * @param request the caller and the request. `documents` are stored before the request is sent; `path` begins after the
+ * base path.
  * @throws `ConfigError` for an invalid configuration, `ServiceError` for documents that cannot be stored, `TypeError`
  * for a request that cannot be sent or is below `/auth`, where requests are not explained
  *
@@ -38,10 +38,7 @@ export const explainRequest = (
   options: InsightOptions = {},
 ): Promise<Explanation> => explainWith(config, request, options, comparePermissions)
 
-/**
- * Explains a request as `explainRequest` does. `compare` compares two configurations; without it, there is no
- * suggestion.
- */
+/** Explains a request as `explainRequest` does. If `compare` is `null`, there is no suggestion. */
 export async function explainWith(
   config: unknown,
   request: ExplainedRequest,

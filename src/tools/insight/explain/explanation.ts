@@ -29,9 +29,7 @@ export interface Explanation {
   readonly judgements: readonly Judgement[]
   /** Whether there were more decisions, which are left out. */
   readonly isCut: boolean
-  /**
-   * The right whose absence caused the rejection; `null` if the request succeeded, or was rejected for another reason.
-   */
+  /** The right whose absence caused the rejection; `null` if the request succeeded, or failed for another reason. */
   readonly missing: MissingRight | null
   /** The first grant that would have let the request succeed; `null` if there is none. */
   readonly suggestion: Suggestion | null
@@ -66,13 +64,13 @@ export interface Judgement {
 
 /**
  * The result of a subject's rule.
- * - `granted`: it shows the document, or allows the write.
+ * - `granted`: the rule shows the document, or allows the write.
  * - `silent`: the subject does not mention the operation.
  * - `refused`: the grant of the subject is `false`.
  * - `outranked`: a more specific subject mentions the operation.
- * - `where`, `set`, `faults`, `check`: this part of the rule failed.
+ * - `where`, `set`, `check`: this part of the rule failed. `faults`: the body has validation errors under the rule.
  * - `granted-before`: another rule already ran.
- * - `open`: no document was read.
+ * - `open`: no document was read, or no body was tried.
  */
 export type RuleVerdict =
   | 'granted'
@@ -150,7 +148,7 @@ export interface Suggestion {
   readonly subject: string
   /** The new rules of the subject, by operation. */
   readonly rules: { readonly [operation in RuleOperation]?: true | RuleConfig }
-  /** The names that the previous rules of the subject did not accept. */
+  /** The names that the new rules accept in addition. */
   readonly names: readonly string[]
   /** The number of added conditions. */
   readonly conditions: number

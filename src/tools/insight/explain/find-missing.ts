@@ -8,7 +8,7 @@ export interface Missing extends MissingRight {
   readonly place: ExplainedOperation
 }
 
-/** Finds the right whose absence caused the rejection: by 401, by 403, or by the 404 of a document that exists. */
+/** Finds the right whose absence caused the rejection: a 401, a 403, or a 404 for a document that exists. */
 export function findMissing(run: ExplainedRun): Missing | null {
   const place = placesOf(run).at(-1)
   if (!place) return null

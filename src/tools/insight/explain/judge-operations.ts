@@ -32,7 +32,7 @@ import { type ExplainedOperation, placesOf } from './places.js'
 import type { RecordedBody, RecordedOperation } from './recorder.js'
 import type { ExplainedRun } from './run-request.js'
 
-/** The rule of a subject for an operation, as the configuration has it, and its location. */
+/** The rule of a subject for an operation, as the configuration has it, and a pointer to the rule. */
 interface WrittenRule {
   readonly pointer: string
   /** `{}` for the grant `true`, `null` for the grant `false`. */
@@ -75,7 +75,7 @@ export function findRule(
   return { pointer: `${pointer}/${operation}`, rule: isObject(rule) ? rule : rule === true ? {} : null }
 }
 
-/** Whether a grant has the form `{ pick, omit }`. It allows reading all fields, and creating with these properties. */
+/** Whether a grant has the form `{ pick, omit }`: it allows reading all fields, and creating with these properties. */
 export const isPlain = (grant: object): boolean =>
   Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')
 
@@ -89,7 +89,7 @@ interface ConditionSubject {
 
 /**
  * Evaluates a condition of the configuration on a document, part by part. Each comparison is parsed, bound and
- * evaluated in the same way as in the service.
+ * evaluated as in the service.
  */
 function judgeCondition(where: WhereConfig, pointer: string, judging: ConditionSubject): JudgedCondition {
   const parts = Object.entries(where).map(([name, asked]) => judgeEntry(name, asked, pointer, judging))
@@ -134,7 +134,6 @@ interface Comparison {
   readonly options?: unknown
 }
 
-/** Evaluates one comparison on one document. */
 function judgeComparison(
   { field, operator, operand, options }: Comparison,
   pointer: string,
@@ -239,7 +238,7 @@ export const isKeepable = (
   name !== verifiedField &&
   (fields.some((field) => field.name === name) || (additionalProperties && isFieldName(name)))
 
-/** The most decisions that are reported. A list may have many documents, and a bulk request many bodies. */
+/** The maximum number of reported decisions. A list may have many documents, and a bulk request many bodies. */
 const MOST = 20
 
 /** Returns the decisions of a run in their order, and whether some were left out. */
@@ -268,10 +267,10 @@ function judgeOperation(
     const stored = rules.length > 0 ? (run.stored.get(collection.name) ?? []) : []
     return stored.length === 0 ? [judgeRead(at, null)] : stored.map((document) => judgeRead(at, document))
   }
-  // The first look is the right one, because a write later looks at the document that it has stored.
+  // Only the first look shows the document before a write, because the write also looks at the document it stored.
   const look = looks.find(({ document }) => document._id === id)
   if (operation === 'read') return [judgeRead(at, look?.document ?? null)]
-  // Without reading the document, the service rejects only anonymous callers.
+  // Before it reads the document, the service rejects only anonymous callers.
   const reading =
     look || fits.length > 0 || run.answer.status === 404 ? [judgeRead(at, look?.document ?? null)] : []
   // A document that the caller may not read is not changed.
@@ -285,7 +284,7 @@ interface OperationContext {
   readonly place: string
 }
 
-/** The parts of a rule that was not evaluated. */
+/** The empty results of a rule that was not evaluated. */
 const BARE = { where: null, check: null, lacking: [], dropped: [], faults: [] } as const
 
 function judgeRead(at: OperationContext, document: StoredDocument | null): Judgement {
@@ -375,7 +374,7 @@ export function placeOfCheck(
   return rule?.where && operation === 'update' ? { check: rule.where, pointer: `${pointer}/where` } : null
 }
 
-/** Returns the variables in a rule's `set` that have no value; all variables if the reason is an invalid value. */
+/** Returns the variables in a rule's `set` without a value; if there are none, all, because one of them is invalid. */
 function findLacking({ set }: Rule, asking: BoundCaller): readonly string[] {
   const variables = [...new Set(findVariables([...set.values()]))]
   const lacking = variables.filter((variable) => bindValue(variable, asking.binding) === undefined)

@@ -32,7 +32,7 @@ const withoutQuery = (path: string): string => path.replace(/[?#].*$/s, '').repl
 
 const isBatch = (path: string): boolean => withoutQuery(path) === '/_batch'
 
-/** Path segments at the position of an id that are names of other routes. */
+/** Names of routes that can be in a path at the position of an id. */
 const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 
 function readId(path: string, { collection }: RecordedOperation): string | null {
@@ -49,7 +49,7 @@ function decode(part: string): string {
   }
 }
 
-/** Returns the operations in a batch. If the body is not a valid batch, which the service rejects, there are none. */
+/** Returns the operations in a batch; none if the body is not a valid batch, which the service rejects. */
 function readOperations(body: unknown): readonly unknown[] {
   const value = typeof body === 'string' ? parse(body) : body
   return isObject(value) && Array.isArray(value.operations) ? value.operations : []

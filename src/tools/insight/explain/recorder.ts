@@ -53,9 +53,9 @@ export interface RecordedOperation extends Omit<Permitted, 'collection'> {
 /** Records the decisions of a service about one request. */
 export interface Recorder {
   readonly operations: readonly RecordedOperation[]
-  /** Returns the same service, but with its decisions recorded. */
+  /** Returns the same service, but records its decisions. */
   readonly record: (service: Service) => Service
-  /** Returns the same hooks. Documents that they read are not recorded. */
+  /** Returns the same hooks, but does not record the documents that they read. */
   readonly unheard: (hooks: AnyHooks) => JsonObject
 }
 
@@ -141,7 +141,7 @@ function recordService(service: Service, hearing: RecorderState): Service {
   }
 }
 
-/** Wraps a gate so that the documents it reads are recorded. */
+/** Wraps a gate, and records the documents that the gate reads. */
 const listen =
   (name: string, gate: ReadGate, current: () => RecordedOperation | undefined): ReadGate =>
   (asking) => {

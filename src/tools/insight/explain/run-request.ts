@@ -103,7 +103,7 @@ async function readAnswer(response: Response): Promise<ExplainedAnswer> {
     code: typeof problem.code === 'string' ? problem.code : null,
     detail: typeof problem.detail === 'string' ? problem.detail : null,
     errors: Array.isArray(problem.errors) ? problem.errors : [],
-    // In this header, a list of strings has the syntax of JSON, because names need no escapes.
+    // In brackets, the list of strings in this header is JSON, because names need no escapes.
     ignored: ignored === undefined ? [] : JSON.parse(`[${ignored}]`),
   }
 }

@@ -4,11 +4,11 @@ import { includesProperty, type Rule, type RuleOperation } from '../../../core/p
 import { acceptsProperty } from '../../../core/permissions/write-rules.js'
 import type { MatrixCondition, MatrixFields, MatrixRule } from './types.js'
 
-/** The names that an operation could ever concern. */
+/** The property names that an operation can concern. */
 interface FieldScope {
   /** The names in the order of the schema, then system fields. */
   readonly names: readonly string[]
-  /** Whether there may be other names that no schema declares. A body can contain any property. */
+  /** Whether there may be undeclared names too. A body can always contain them. */
   readonly isOpen: boolean
 }
 
@@ -41,10 +41,7 @@ export function fieldsOf(rule: Rule, collection: Collection, operation: RuleOper
 const isDeclared = ({ fields }: Collection, name: string): boolean =>
   fields.some((field) => field.name === name) || (SYSTEM_FIELDS as readonly string[]).includes(name)
 
-/**
- * Returns the shortest form of a set of fields. Names are in the order of the schema; undeclared names follow in
- * alphabetical order.
- */
+/** Returns the shortest form of a set of fields. Undeclared names follow those of the schema. */
 export function tidy(fields: MatrixFields, { names: known, isOpen }: FieldScope): MatrixFields {
   if (fields.kind === 'all') return ALL
   const place = (name: string): number => (known.includes(name) ? known.indexOf(name) : known.length)
@@ -101,8 +98,7 @@ export function addUp(rules: readonly MatrixRule[], scope: FieldScope): readonly
 }
 
 /**
- * Joins two rules for the same documents into one. If one of them includes all fields of the other, it replaces the
- * other.
+ * Joins two rules for the same documents into one. If a rule has all fields of the other and more, it is the result.
  */
 function joinRules(a: MatrixRule, b: MatrixRule, scope: FieldScope): MatrixRule {
   if (a.fields && b.fields && !isSameRule(a, b)) {
@@ -121,8 +117,8 @@ const coversRule = (outer: MatrixRule, inner: MatrixRule): boolean =>
 
 /**
  * Returns the rules that can run, if the given rules are tried in order (CONTRACT.md §5). If the first rule accepts
- * every request, no other can run. A rule cannot run either if it is stricter than an earlier rule with the same fields
- * and values.
+ * every request, no other rule can run. A rule also cannot run after a rule with the same fields and values whose
+ * conditions are the same or weaker.
  */
 export function cutUnreachable(rules: readonly MatrixRule[]): readonly MatrixRule[] {
   const [first] = rules
@@ -130,10 +126,7 @@ export function cutUnreachable(rules: readonly MatrixRule[]): readonly MatrixRul
   return rules.filter((rule, i) => !rules.slice(0, i).some((earlier) => precludes(earlier, rule)))
 }
 
-/**
- * Whether a rule accepts every body. Then no other rule is tried, because validation errors of the first rule are the
- * response.
- */
+/** Whether a rule accepts every body. Then no other rule is tried, even after validation errors. */
 const takesAll = ({ where, fields, set, check }: MatrixRule): boolean =>
   where === null && fields?.kind === 'all' && Object.keys(set).length === 0 && check === null
 
@@ -145,7 +138,7 @@ const precludes = (earlier: MatrixRule, later: MatrixRule): boolean =>
 /** Whether two rules have the same meaning, apart from their pointers. */
 const isSameRule = (a: MatrixRule, b: MatrixRule): boolean => keyOf([a]) === keyOf([b])
 
-/** Describes the meaning of rules without their pointers. The descriptions of equal rules are equal. */
+/** Describes rules as a string, without their pointers. Rules with the same meaning have the same string. */
 export const keyOf = (rules: readonly MatrixRule[]): string =>
   JSON.stringify(rules.map(({ where, fields, set, check }) => [where?.text, fields, set, check?.text]))
 

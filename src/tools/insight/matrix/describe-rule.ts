@@ -52,9 +52,7 @@ interface Located {
   readonly written: RuleConfig
 }
 
-/**
- * Returns the pointer and the source of a grant. If a subject mentions an operation, the grant may also be a refusal.
- */
+/** Returns the pointer and the source of a subject's rule for an operation: `{}` for a rule that is no object. */
 export function locate(
   subject: string,
   operation: RuleOperation,
@@ -72,10 +70,7 @@ const conditionAt = (pointer: string, where: WhereConfig = {}): MatrixCondition 
   pointers: [pointer],
 })
 
-/**
- * Adds the condition that an account is verified. Only roles see unverified accounts (CONTRACT.md §4, "No
- * enumeration").
- */
+/** Adds the condition that an account is verified. Only roles see all accounts (CONTRACT.md §4, "No enumeration"). */
 function narrow(condition: MatrixCondition, { shownWith }: RuleContext): MatrixCondition {
   if (shownWith === null) return condition
   const verified: WhereConfig = { [shownWith]: { $exists: true } }

@@ -34,7 +34,7 @@ const SAMPLES: { readonly [type in ComparableType]: Scalar } = {
   boolean: true,
 }
 
-/** Returns the variables of an anonymous caller. It has no `$user`, and only claims that do not depend on `$user`. */
+/** Returns the variables of an anonymous caller. It has no fields, and only claims that do not depend on `$user`. */
 function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Binding {
   const now = SAMPLES.timestamp as string
   const plain: Binding = { user: null, now }
@@ -59,8 +59,8 @@ function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Bindin
 }
 
 /**
- * Whether a rule can run for an anonymous caller, for any documents. A rule that cannot run can be left out, because an
- * operation has only one rule for anonymous callers.
+ * Whether a rule can run for an anonymous caller. A rule that cannot run can be left out, because anonymous callers
+ * have only one rule for each operation.
  */
 const canRun = (rule: Rule, binding: Binding): boolean =>
   [rule.where, rule.check].every((where) => !isNothing(bindWhere(where, binding))) &&
@@ -135,8 +135,8 @@ const describeAll = (
     .map((rule) => describeRule(rule, operation, described))
 
 /**
- * Describes registration. It accepts the identifier, the secret, and the fields that `*` may create, except the role
- * (CONTRACT.md §4).
+ * Describes registration. It accepts the identifier, the secret, and what `*` may create, without the role (CONTRACT.md
+ * §4).
  */
 function describeRegistration(
   { users, identifier, secret }: AuthPlan,
@@ -176,10 +176,7 @@ function describeRegistration(
 export const permissionMatrix = (config: unknown, options: InsightOptions = {}): PermissionMatrix =>
   describePermissions(compileForInsight(config, options), config, options.authenticate)
 
-/**
- * Describes the permissions of a compiled configuration. With `authenticate`, the host identifies callers, so there is
- * no registration.
- */
+/** Describes the permissions of a compiled configuration. With `authenticate`, there is no registration. */
 export function describePermissions(
   plan: ServicePlan,
   config: unknown,

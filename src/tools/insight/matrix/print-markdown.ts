@@ -51,7 +51,7 @@ function printCollection(collection: CollectionMatrix): readonly string[] {
   return [`## ${toCode(name)}`, '', ...layOutMarkdown(HEAD, lines), ...order]
 }
 
-/** Returns the table lines of a row. An owner's row has only the differences from the row to which it belongs. */
+/** Returns the table lines of a row. An inner row has only the differences from the row to which it belongs. */
 function printRow(row: MatrixRow, outer: MatrixRow | undefined): readonly (readonly string[])[] {
   const isRegistering = row.cells.create?.operation === 'register'
   const labels = row.isInner ? [...(outer?.labels ?? []), ...(isRegistering ? [] : row.labels)] : row.labels

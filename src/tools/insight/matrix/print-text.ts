@@ -6,7 +6,6 @@ import { isShown } from './decide.js'
 import { COLUMNS, type MatrixRow, nameRole, toRows } from './rows.js'
 import type { CollectionMatrix, MatrixClaim, MatrixOperation, MatrixRule, PermissionMatrix } from './types.js'
 
-/** A row of a grid. */
 interface GridRow {
   readonly cells: readonly string[]
   readonly isHead?: boolean
@@ -15,10 +14,10 @@ interface GridRow {
 /** The gap after a column. */
 const GRID_GAP = 2
 
-/** The usual width of a column, including the gap. A column keeps it if a gap of one space is enough. */
+/** The usual width of a column, including the gap. A column keeps it even if the gap is only one space. */
 const USUAL = 22
 
-/** The least width of a column. Narrower columns cannot be read. */
+/** The minimum width of a column. Narrower columns cannot be read. */
 const GRID_NARROW = 10
 
 /**
@@ -58,7 +57,7 @@ function layOutLine(
 /** The text of a cell without rights. */
 export const NOTHING = '–'
 
-/** Returns the characters that fit into a column. The last column needs no gap. */
+/** Returns the number of characters that fit into a column. The last column needs no gap. */
 const roomIn = (widths: readonly number[], column: number): number =>
   (widths[column] ?? 0) - (column === widths.length - 1 ? 0 : 1)
 
@@ -83,7 +82,7 @@ function narrow(widths: readonly number[], room: number): readonly number[] {
   return fitted
 }
 
-/** Breaks text into lines after spaces and bars. A longer piece is broken after a slash, or anywhere. */
+/** Breaks text into lines after spaces and bars. A piece that is too long is broken after a slash, or anywhere. */
 function breakText(text: string, room: number): readonly string[] {
   const lines: string[] = []
   let line = ''
@@ -106,7 +105,7 @@ function shorten(piece: string, room: number): readonly string[] {
     .flatMap((part) => part.match(new RegExp(`.{1,${Math.max(1, room)}}`, 'gu')) ?? [])
 }
 
-/** A text that is too long for a cell, with its pointers and the letter that replaces it. */
+/** A text with its pointers, and the letter that replaces the text in cells. */
 interface LetterNote {
   readonly letter: string
   readonly text: string
@@ -188,7 +187,7 @@ interface LegendEntry {
 /** The gap before the pointers. */
 const GAP = 3
 
-/** The least width of the text column. Narrower texts cannot be read. */
+/** The minimum width of the text column. Narrower texts cannot be read. */
 const NARROW = 24
 
 /** Lays out notes in three columns. If they are wider than `width`, their texts are wrapped. */
@@ -214,11 +213,9 @@ function layOutNotes(notes: readonly LegendEntry[], width: number, paint: Paint)
 export interface TextOptions {
   /** Colours the text. Default: no colours. */
   readonly paint?: Paint
-  /** The most characters of a line. Default 100. */
+  /** The maximum length of a line. Default: 100. */
   readonly width?: number
-  /**
-   * Whether to print a second table with the pointers of the rules, and an explanation of the signs. Default: false.
-   */
+  /** Whether to also print a table of the rules' pointers, and an explanation of the signs. Default: false. */
   readonly isFull?: boolean
 }
 
@@ -264,7 +261,7 @@ const abbreviateRow = ({ cells }: MatrixRow, letters: Letters): readonly string[
     return cell.rules.length > 0 ? abbreviate(cell.rules, cell.operation, letters) : NOTHING
   })
 
-/** Replaces a text of several words by the name of an earlier row that has the same text in this column. */
+/** Replaces a text of several words with the name of an earlier row that has the same text in this column. */
 const referBack = (
   rows: readonly MatrixRow[],
   texts: readonly (readonly string[])[],

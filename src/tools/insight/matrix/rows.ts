@@ -18,18 +18,19 @@ export interface Cell {
 export interface MatrixRow {
   /** `anonymous`, `everyone`, `user` or role names. An inner row has `own` or `registers`. */
   readonly labels: readonly string[]
-  /** Whether the row belongs to the row before it. */
+  /** Whether the row belongs to the last row before it that is not inner. */
   readonly isInner: boolean
   /** The cells by column. A cell is absent if the operation does not apply to the row. */
   readonly cells: { readonly [column in MatrixColumn]?: Cell }
 }
 
-/** Signed-in callers with the same rights. For each, `own` has its rights to documents that it created. */
+/** Signed-in callers with the same rights. `own` has the rights of a caller to documents that the caller created. */
 type CallerGroup = readonly { readonly main: CallerMatrix; readonly own: CallerMatrix | undefined }[]
 
 /**
  * Returns the rows of a table. Roles that the collection does not name have the rights of `user`, so they have no row.
- * Rights to own documents have a row if they are different. With `areShared`, callers with the same rights share a row.
+ * Rights to own documents have a row only if they differ from the other rights. With `areShared`, callers with the same
+ * rights share a row.
  */
 export function toRows(collection: CollectionMatrix, areShared: boolean): readonly MatrixRow[] {
   const anonymous = collection.callers.find(({ caller }) => caller.kind === 'anonymous')

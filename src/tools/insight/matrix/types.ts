@@ -4,7 +4,7 @@ import type { JsonObject, WhereConfig } from '../../../core/types.js'
 export interface PermissionMatrix {
   /** The collections in the order of the configuration. */
   readonly collections: readonly CollectionMatrix[]
-  /** The claims: values of `$user.<name>` in conditions that come from other documents. */
+  /** The claims: values of `$user.<name>` that come from documents. */
   readonly claims: readonly MatrixClaim[]
 }
 
@@ -34,8 +34,8 @@ export interface CallerMatrix {
   /** Whether these are the rights to documents that the caller created. */
   readonly isOwner: boolean
   /**
-   * Absent if `isOwner` is true, because such documents exist already. The rules are tried in order, and one of them
-   * runs.
+   * Absent if `isOwner` is true, because the caller's own documents already exist. The rules are tried in order, and
+   * one of them runs.
    */
   readonly create?: readonly MatrixRule[]
   /** The rules of `POST /auth/register`. Only for anonymous callers in `users`, if the service keeps accounts. */

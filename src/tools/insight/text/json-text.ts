@@ -2,8 +2,8 @@
 const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Writes a value as JSON in which every character is visible. Other characters are escaped, such as `\u009b`; the
- * meaning of the JSON does not change.
+ * Writes a value as JSON in which every character is visible. Invisible characters are escaped, such as `\u009b`. The
+ * JSON keeps its meaning.
  */
 export const toJsonText = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(UNSEEN, (character) =>

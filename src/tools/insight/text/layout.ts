@@ -1,4 +1,4 @@
-/** The most characters of a printed line. */
+/** The maximum length of a printed line. */
 export const WIDTH = 100
 
 /** Breaks text into lines at spaces. A word that is wider than a line has a line of its own. */
@@ -59,7 +59,7 @@ const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] =>
     Math.max(1, ...rows.map((row) => row[column]?.length ?? 0)),
   )
 
-/** Narrows the widest column repeatedly until all columns fit, or the widest has the least width. */
+/** Narrows the widest column repeatedly until all columns fit, or the widest has the minimum width. */
 function narrow(widths: readonly number[], room: number): readonly number[] {
   const narrowed = [...widths]
   const sum = () => narrowed.reduce((total, width) => total + width, 0)
@@ -72,5 +72,5 @@ function narrow(widths: readonly number[], room: number): readonly number[] {
   return narrowed
 }
 
-/** The least width of a column. Narrower columns cannot be read. */
+/** The minimum width of a column. Narrower columns cannot be read. */
 const LEAST = 12

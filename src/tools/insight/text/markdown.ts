@@ -1,8 +1,8 @@
 import { toPrintable } from '../../../core/start/printable.js'
 
 /**
- * Writes text as a Markdown code span on one line, with every character visible. The backticks around it are more than
- * any sequence inside (CommonMark 6.1).
+ * Writes text as a Markdown code span on one line, with every character visible. There are more backticks around the
+ * text than in any sequence inside (CommonMark 6.1).
  */
 export function toCode(raw: string): string {
   const text = toPrintable(raw)

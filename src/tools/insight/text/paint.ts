@@ -13,7 +13,6 @@ const COLOURS = {
 
 export type Colour = keyof typeof COLOURS
 
-/** Returns text unchanged. */
 export const plain: Paint = (_, text) => text
 
 /** Colours text. */

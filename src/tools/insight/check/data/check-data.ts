@@ -22,11 +22,11 @@ export interface Twins {
   readonly count: number
   /** The first `_id`s of these documents, at most five. */
   readonly ids: readonly string[]
-  /** Whether there may be more such documents, because the finder reached its limit of shared values. */
+  /** Whether there may be more such documents, because the finder reached a memory limit. */
   readonly isLeast: boolean
 }
 
-/** Finds documents that violate a unique index. Reads all documents twice, in the same order. */
+/** Finds documents that violate a unique index, in two passes over all documents in the same order. */
 interface TwinFinder {
   /** Called for each document in the first pass. */
   note(document: StoredDocument): void
@@ -37,19 +37,16 @@ interface TwinFinder {
   result(): Twins
 }
 
-/** The bits of the filter of seen values. Even with a hundred million values, false positives are rare. */
+/** The bits of the Bloom filter of seen values. With ten million values, it has less than 1 % false positives. */
 const BITS = 2 ** 27
-/** The most characters, and the most values, of suspected duplicates that are in memory. */
+/** The maximum number of characters, and of values, of suspected duplicates in memory. */
 const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_VALUES = 100_000
 
-/** The most document `_id`s that are reported. */
+/** The maximum number of `_id`s that a report lists. */
 const MAX_IDS = 5
 
-/**
- * Creates the finder for a unique index. In memory, it has a few bits for each value, and in full only the values that
- * it may have seen twice.
- */
+/** Creates the finder for a unique index. Stores a few bits per value, and whole values only if they may be shared. */
 function createTwinFinder({ fields }: IndexPlan): TwinFinder {
   const readers = fields.map(compileField)
   const keyOf = (document: StoredDocument): string | undefined => {
@@ -93,7 +90,7 @@ function createTwinFinder({ fields }: IndexPlan): TwinFinder {
   }
 }
 
-/** Marks a value as seen. Returns false if it may have been seen before. */
+/** Marks a value as seen. Returns true if it was certainly not seen before. */
 function mark(seen: Uint8Array, key: string): boolean {
   let isNew = false
   for (const seed of SEEDS) {
@@ -115,7 +112,7 @@ function digest(text: string, seed: number): number {
   return (hash ^ (hash >>> 15)) >>> 0
 }
 
-/** Returns the first ids of all lists together. Each list is sorted. */
+/** Returns the first ids of several sorted lists combined. */
 function firstOf(lists: readonly (readonly string[])[]): readonly string[] {
   let first: string[] = []
   for (const ids of lists) first = [...first, ...ids].sort().slice(0, MAX_IDS)
@@ -134,12 +131,11 @@ const withoutNames = (fields: JsonObject, names: ReadonlySet<string>): JsonObjec
 
 const UNDECLARED = 'unknown_property'
 
-/** Creates the judge for the documents of a collection. */
 function createJudge(scope: CheckScope, collection: Collection): DocumentJudge {
   const { hashes, validate } = collection
   const names = new Set(hashes.map(({ name }) => name))
   const places = new Map(hashes.map(({ name }) => [toPointerPart(name), name]))
-  // Hashes are stored apart from the fields, so a string in a hash field is not an error here.
+  // Hashes are stored separately from fields, so a stored field with the name of a hash is not validated.
   const find = (document: StoredDocument, isRelevant: (fault: Fault) => boolean): boolean =>
     validate(withoutNames(readFields(document), names), { limit: 1, isRelevant }).length > 0
   const readers = scope.rules
@@ -179,7 +175,7 @@ function compileDemand(demand: Demand, { paths }: Collection): Predicate {
   const { operator, operand, path } = demand
   const field = paths.get(path)
   if (!field?.ref || !isOperator(operator)) return ANY
-  // The flags of a pattern are a separate operator, so the test ignores letter case to be on the safe side.
+  // The flags of a pattern are a separate operator, unknown here. Ignoring letter case avoids false findings.
   if (operator === '$regex')
     return compileFilter(buildCondition(field, operator, operand, { ignoreCase: true }))
   if (variablesIn(demand).length === 0) return compileFilter(buildCondition(field, operator, operand))
@@ -279,7 +275,7 @@ async function checkCollection(
   }
 }
 
-/** The most documents of a page, and their most bytes. */
+/** The maximum number of documents, and of bytes, in a page. */
 const PAGE = 500
 const BYTES = 4 * 1024 * 1024
 

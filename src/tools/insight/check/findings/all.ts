@@ -59,7 +59,7 @@ const findUnindexed: Check = ({ rules }, note) => {
   }
 }
 
-/** Whether a broader subject may read all documents. Then the condition decides only about fields. */
+/** Whether a broader subject may read all documents. Then the condition decides only which fields are shown. */
 function readsAllAnyway(collection: Collection, subject: string): boolean {
   const { read } = collection.permissions
   const broader = subject === EVERYONE ? [] : subject === SIGNED_IN ? [EVERYONE] : [EVERYONE, SIGNED_IN]
@@ -87,7 +87,7 @@ const isFixing = ({ operator, operand }: Demand): boolean =>
     ? !(Array.isArray(operand) && operand.includes(null))
     : operator === '$eq' && operand !== null
 
-/** Whether an index finds the documents that meet all demands of a way. */
+/** Whether an index finds the documents that meet all demands of `way`, which is one alternative of a condition. */
 function isIndexed({ storage, permissions }: Collection, way: readonly Demand[]): boolean {
   const always = permissions.read.get(OWNER) ? ['_id', 'createdBy'] : ['_id']
   if (way.some((demand) => isSought(demand) && always.includes(demand.path))) return true
@@ -152,8 +152,8 @@ const findUnsettable: Check = (scope, note) => {
 }
 
 /**
- * Finds required fields that a create rule cannot set and that no hook fills. Fields that no rule can set are reported
- * at the start already.
+ * Finds required fields without a default that a create rule cannot set and no hook fills. Skips the fields that a
+ * startup warning already reports.
  */
 const findUnfillable: Check = (scope, note) => {
   const { plan } = scope
@@ -189,9 +189,7 @@ const findUnfillable: Check = (scope, note) => {
   }
 }
 
-/**
- * Finds collections that anonymous callers may list without a limit. In production, the start already warns about them.
- */
+/** Finds collections that anonymous callers may list without a limit, unless a startup warning already reports it. */
 const notePublicLists: Check = ({ plan: { limits, warnings }, rules }, note) => {
   if (limits.defaultLimit !== null || limits.maxLimit !== null) return
   if (warnings.some(({ code }) => code === 'unlimited_list')) return
@@ -204,7 +202,7 @@ const notePublicLists: Check = ({ plan: { limits, warnings }, rules }, note) => 
       )
 }
 
-/** Finds rules that let anonymous callers read the identifiers of all accounts. */
+/** Finds rules that let anonymous callers, or all callers who register, read the identifiers of accounts. */
 const noteReadableIdentifier: Check = ({ plan: { auth }, rules, authenticate }, note) => {
   if (!auth || authenticate) return
   for (const { collection, operation, subject, rule, pointer } of rules) {
@@ -219,9 +217,7 @@ const noteReadableIdentifier: Check = ({ plan: { auth }, rules, authenticate }, 
   }
 }
 
-/**
- * Finds roles that may write less than a caller without a role, because the rule of a role replaces the rule of `user`.
- */
+/** Finds roles that may write less than a caller without a role, because the rule of a role replaces that of `user`. */
 const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
   for (const collection of plan.collections.values()) {
     const names = collection.fields.map(({ name }) => name)
@@ -241,7 +237,7 @@ const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
   }
 }
 
-/** All checks in addition to the errors and warnings of the start (CONTRACT.md §8, "Check"). */
+/** All checks in addition to the startup errors and warnings (CONTRACT.md §8, "Check"). */
 export const CHECKS: readonly Check[] = [
   findImpossibleSubjects,
   findMistakenSubjects,

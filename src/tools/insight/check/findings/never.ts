@@ -21,7 +21,7 @@ import {
   waysOfRule,
 } from '../scope.js'
 
-/** Finds subjects that no caller can be. The start already warns about some of them. */
+/** Finds subjects that no caller can be. Skips those that a startup warning already reports. */
 export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, canSignIn }, note) => {
   for (const collection of plan.collections.values()) {
     for (const subject of collectSubjects(collection)) {
@@ -51,7 +51,7 @@ export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, 
   }
 }
 
-/** Finds roles whose names look like another subject misspelt. Hardly any caller has such a role. */
+/** Finds role names that look like a misspelt subject or a variable, such as `Owner` or `$user`. */
 export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, note) => {
   for (const collection of plan.collections.values()) {
     for (const subject of collectSubjects(collection)) {
@@ -78,7 +78,7 @@ export const findUnmatched: Check = (scope, note) => {
       note('never_matches', pointTo(placed, 'where'), describeUnmatched(scope, placed))
 }
 
-/** Whether a rule can apply to any document. */
+/** Whether a rule can apply to at least one document. */
 export const isMatched = (scope: CheckScope, placed: LocatedRule): boolean =>
   isPossible(waysOfRule(placed.rule), scope.situate(placed))
 
@@ -89,13 +89,13 @@ function describeUnmatched(scope: CheckScope, placed: LocatedRule): string {
     : 'no document that this configuration accepts can meet the condition'
 }
 
-/** Returns the pointer to a part of a rule, or to the grant if it is `true`, which has no parts. */
+/** Returns the pointer to a part of a rule, or to the whole grant if the grant has no such part. */
 const pointTo = ({ pointer, rule, operation }: LocatedRule, part: 'where' | 'check'): string =>
   pointer.endsWith(`/${operation}`) && rule[part].ways.some((way) => way.length > 0)
     ? `${pointer}/${part}`
     : pointer
 
-/** Finds rules that never run, because an earlier rule handles each request that they would handle. */
+/** Finds rules that never run: no caller can use them, or earlier rules handle all their requests. */
 export const findUnreached: Check = (scope, note) => {
   for (const placed of scope.rules) {
     const reason = findReason(scope, placed)
@@ -121,7 +121,7 @@ function findReason(scope: CheckScope, placed: LocatedRule): string | undefined 
     : undefined
 }
 
-/** Returns the rules that are tried before `owner`, one for each kind of caller; `null` if that kind has no rule. */
+/** Returns, for each kind of caller, the rule that is tried before that of `owner`; `null` if there is none. */
 function findFirst(
   scope: CheckScope,
   { collection, operation }: LocatedRule,
@@ -138,7 +138,7 @@ function findFirst(
   )
 }
 
-/** Finds `check` conditions that no document can meet if it is stored under the rule. */
+/** Finds `check` conditions that no document stored under the rule can meet. */
 export const findUnmeetable: Check = (scope, note) => {
   for (const placed of scope.rules) {
     const { operation, rule } = placed
@@ -201,8 +201,8 @@ const isConstant = (value: unknown): boolean => findVariables(value).length === 
 type KnownDocument = { readonly fixed: Map<string, unknown>; readonly there: Set<string> }
 
 /**
- * Adds the values that `set` certainly gives a field, by PATCH and by PUT alike. In an object, these are the properties
- * that `set` names. The other properties may be merged, kept, or set by default.
+ * Adds the values that `set` certainly gives a field, in a PATCH and in a PUT. In an object, only the properties that
+ * `set` names are certain, because others may keep their stored values or get defaults.
  */
 function noteUpdated(known: KnownDocument, field: Field, value: unknown): void {
   if (!isObject(value)) known.fixed.set(field.path, normalise(field, value))
@@ -216,8 +216,8 @@ function noteUpdated(known: KnownDocument, field: Field, value: unknown): void {
 }
 
 /**
- * Returns the values that `set` gives an updated document. A `null` removes the field in a PATCH, but in a PUT the
- * default may replace it.
+ * Returns the values that `set` gives an updated document. `null` removes the field in a PATCH. In a PUT, the default
+ * replaces it if there is one.
  */
 function knowUpdated({ collection: { fields }, rule }: LocatedRule, mode: 'patch' | 'put'): KnownDocument {
   const known: KnownDocument = { fixed: new Map(), there: new Set() }
@@ -232,9 +232,7 @@ function knowUpdated({ collection: { fields }, rule }: LocatedRule, mode: 'patch
   return known
 }
 
-/**
- * Whether an updated document can meet `check`. The fields that an update cannot change still meet the rule's `where`.
- */
+/** Whether an updated document can meet `check`. Fields that an update cannot change still meet the rule's `where`. */
 function isMetByUpdate(scope: CheckScope, placed: LocatedRule): boolean {
   const { rule } = placed
   const stays = (path: string): boolean => {

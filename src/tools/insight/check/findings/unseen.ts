@@ -11,10 +11,7 @@ import { isPossible, variablesIn } from '../satisfy.js'
 import { type Check, type CheckScope, collectSubjects, type LocatedRule, OWN, waysOfRule } from '../scope.js'
 import { isMatched } from './never.js'
 
-/**
- * Returns the read rules of a collection that a caller of the rule `writer` may have, by any subject that this caller
- * may also be.
- */
+/** Returns the read rules of `target` that may apply to a caller of the rule `writer`. */
 function findReaders(scope: CheckScope, writer: LocatedRule, target: Collection): readonly LocatedRule[] {
   return scope.rules.filter(
     (reader) =>
@@ -30,16 +27,15 @@ function mayBeToo(scope: CheckScope, writer: LocatedRule, subject: string): bool
   if (isRole(writer.subject)) return scope.hasSeveralRoles
   const { collection, operation } = writer
   const own = collection.permissions[operation].get(subject)
-  // If the operation mentions the role, its rule is used instead of those of `user` and `*`, and before that of
-  // `owner`.
+  // A rule of the role for the operation replaces those of `user` and `*`, and is tried before that of `owner`.
   if (own === undefined) return true
   if (writer.subject !== OWNER) return false
   return own === null || !goesFirst({ ...writer, subject, rule: own }, writer)
 }
 
 /**
- * Returns the read rules of a caller that has no subject except the rule's own and those that follow from it, but may
- * be the owner.
+ * Returns the read rules of a caller of the rule who has no other roles: those of `*`, of the rule's subject and, for
+ * signed-in callers, of `user` and `owner`.
  */
 const findLeastReaders = (scope: CheckScope, { collection, subject }: LocatedRule): readonly LocatedRule[] =>
   scope.rules.filter(
@@ -51,7 +47,7 @@ const findLeastReaders = (scope: CheckScope, { collection, subject }: LocatedRul
         (subject !== EVERYONE && (reader.subject === SIGNED_IN || reader.subject === OWNER))),
   )
 
-/** Whether every way to meet a rule's `check` restricts a field. */
+/** Whether every alternative of a rule's `check` restricts a field. */
 const isChecked = ({ rule }: LocatedRule, path: string): boolean =>
   rule.check.ways.every((way) =>
     way.some((demand) => demand.path === path || demand.path.startsWith(`${path}.`)),
@@ -63,7 +59,7 @@ const isChecked = ({ rule }: LocatedRule, path: string): boolean =>
 const mayGive = (placed: LocatedRule, name: string): boolean =>
   placed.operation === 'create' || placed.operation === 'update' ? mayChange(placed, name) : false
 
-/** Finds rules that let callers choose roles. */
+/** Finds rules that let callers set the role field. */
 export const findRoleWriters: Check = (scope, note) => {
   const { plan } = scope
   const users = plan.collections.get(USERS)
@@ -107,10 +103,7 @@ const isSelf = ({ plan }: CheckScope, { operation, subject }: LocatedRule): bool
     ? subject !== EVERYONE || plan.auth?.register === true
     : [EVERYONE, SIGNED_IN, OWNER].includes(subject)
 
-/**
- * Returns the fields of `users` that rules and claims read as `$user.<name>`, except the identifier, the role field and
- * `_id`.
- */
+/** Returns the fields that rules and claims read as `$user.<name>`, except the identifier, the role field and `_id`. */
 function collectUserFields({ plan, rules }: CheckScope): ReadonlySet<string> {
   const wheres = [
     ...rules.flatMap(({ rule }) => [rule.where, rule.check]),
@@ -137,7 +130,7 @@ export const findOwnConditionWriters: Check = (scope, note) => {
   }
 }
 
-/** Returns the fields that a rule compares with its caller, although this caller may set them to any value. */
+/** Returns the fields that a rule compares with the caller, but also lets the caller set to any value. */
 function findOwnConditions(placed: LocatedRule): readonly string[] {
   const { rule } = placed
   if (rule.check === rule.where) return []
@@ -151,7 +144,7 @@ function findOwnConditions(placed: LocatedRule): readonly string[] {
   return paths.filter((path) => mayChange(placed, path) && !isChecked(placed, path))
 }
 
-/** Finds rights to change or delete documents that their subject may never read. */
+/** Finds rules for changing or deleting documents that their subject may never read. */
 export const findUnreadableTargets: Check = (scope, note) => {
   for (const placed of scope.rules) {
     const { operation, collection, subject } = placed
@@ -191,7 +184,7 @@ function writes({ rule, operation, collection }: LocatedRule, { name, definition
   return acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable)
 }
 
-/** Returns the collections to which the references in a field lead. */
+/** Returns the target collections of the references in a field. */
 const targetsOf = ({ definition, items, properties }: Field): readonly string[] => [
   ...new Set([
     ...(definition.type === 'reference' ? [definition.collection] : []),
@@ -212,7 +205,7 @@ const pickLacking = (scope: CheckScope, writer: LocatedRule) => {
   return isLacking ? { isLacking } : {}
 }
 
-/** Finds updates with which a subject can lose its own right to read the document. */
+/** Finds update rules with which a subject can make a document unreadable for itself. */
 export const findLostFromSight: Check = (scope, note) => {
   for (const placed of scope.rules) {
     if (placed.operation !== 'update' || !isMatched(scope, placed)) continue
@@ -235,9 +228,7 @@ const isOwnAlone = ({ rule }: LocatedRule): boolean =>
     way.some(({ path, operand }) => path === OWN.path && operand === OWN.operand),
   )
 
-/**
- * Returns the fields that an update can change so that no reader rule applies any more. Empty if one may still apply.
- */
+/** Returns the fields with which an update can make every read rule fail. Empty if no update can do so. */
 function findLeft(placed: LocatedRule, readers: readonly LocatedRule[]): readonly string[] {
   const ways = readers.flatMap(({ rule }) => waysOfRule(rule))
   const left = ways.map((way) => way.find((demand) => canBreak(placed, demand))?.path)

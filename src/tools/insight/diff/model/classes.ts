@@ -5,7 +5,7 @@ import type { BoundParts, Where } from '../../../../core/query/where.js'
 import { leavesOf } from './conditions.js'
 import { findUndeclared, type Sides } from './universe.js'
 
-/** Names that all rules treat alike. If one of them shows a difference, the others show it too. */
+/** Names that all rules treat alike. If one of these names shows a difference, all of them do. */
 export type NameClass = readonly [first: string, ...others: string[]]
 
 /** Divides the names that both configurations know into classes. */

@@ -22,10 +22,7 @@ import {
 } from './sources.js'
 import { createVerdicts } from './verdicts.js'
 
-/**
- * Returns the condition under which a document matches a filter that has no variables. A filter on a single value
- * becomes one test.
- */
+/** Returns the condition under which a document matches a filter that has no variables. */
 function filterHolds(logic: Logic, filter: Filter, sources: Sources): Diagram {
   const path = onlyPathOf(filter)
   if (typeof path === 'string') return passes(logic, sources(path), testOf(filter, path))
@@ -61,7 +58,7 @@ function leafHolds(logic: Logic, leaf: Leaf, sources: Sources): Diagram {
   )
 }
 
-/** Returns the condition under which a value passes a test, whichever of its cases applies. */
+/** Returns the condition under which a value passes a test. `cases` are the possible sources of the value. */
 const passes = (logic: Logic, cases: Cases, holds: TestValue): Diagram =>
   overCases(logic, cases, (source) =>
     source.kind === 'fixed'
@@ -72,14 +69,12 @@ const passes = (logic: Logic, cases: Cases, holds: TestValue): Diagram =>
 /** Converts a known result to a diagram. */
 export const toDiagram = (holds: boolean): Diagram => (holds ? ALWAYS : NEVER)
 
-/** Tests the value at the one path of a filter. */
+/** Tests the value at the only path of a filter. */
 type TestValue = (value: unknown) => boolean
 
 const tests = new WeakMap<Filter, TestValue>()
 
-/**
- * Returns a test of a filter on a single value. Its results are cached, because the same values are tested many times.
- */
+/** Returns a test of a filter on a single value. Caches the results, because the same values are tested often. */
 function testOf(filter: Filter, path: string): TestValue {
   const known = tests.get(filter)
   if (known) return known
@@ -96,7 +91,7 @@ function testOf(filter: Filter, path: string): TestValue {
 
 const elementTests = new WeakMap<Filter, (element: Scalar) => boolean>()
 
-/** Returns a test of whether an element of a list satisfies a leaf. */
+/** Returns a test of whether an element of a list meets a leaf. */
 function testElementOf(leaf: Leaf): (element: Scalar) => boolean {
   const known = elementTests.get(leaf)
   if (known) return known
@@ -142,7 +137,7 @@ export function leavesOf(filter: Filter): readonly Leaf[] {
   }
 }
 
-/** Converts a value to the form that it has in a document. */
+/** Converts a value to its form in a document. A list loses its elements. */
 function plainOf(value: Value): unknown {
   if (isList(value)) return []
   if (isOpaque(value)) return value.sample ?? undefined
@@ -158,7 +153,7 @@ export function documentWith(path: string, value: unknown): JsonObject {
   return isObject(inner) ? inner : {}
 }
 
-/** Returns the condition under which a document whose values have these sources meets a rule's condition. */
+/** Returns the condition under which a document whose values have these sources meets a `where` or a `check`. */
 export function whereHolds(logic: Logic, where: Where, sources: Sources): Diagram {
   if (where.kind === 'fixed') return filterHolds(logic, where.filter, sources)
   return partsHold(logic, where.parts, sources)
@@ -180,8 +175,8 @@ function partsHold(logic: Logic, parts: BoundParts, sources: Sources): Diagram {
 type ConditionPart = Extract<BoundParts, { readonly kind: 'condition' }>
 
 /**
- * Returns the condition under which a comparison with a value of the caller, or with the time, is true. It is false if
- * that value has the wrong type for the field.
+ * Returns the condition under which a comparison with a value of the caller, or with the time, is true. The comparison
+ * is false if that value has the wrong type for the field.
  */
 function conditionHolds(
   logic: Logic,
@@ -272,10 +267,7 @@ function tryCondition(field: Field, operator: OperatorName, value: unknown): boo
   }
 }
 
-/**
- * Returns how a field reads a caller's value before comparing it. `read` normalises the value as the field does; `name`
- * is equal for fields that read alike.
- */
+/** Returns how a field normalises a caller's value to compare it. Fields that normalise alike have the same `name`. */
 function howOf(field: Field): { readonly read: (value: Scalar) => Scalar; readonly name: string } {
   const element = elementOf(field)
   const read = (value: Scalar): Scalar => normalise(element, value) as Scalar

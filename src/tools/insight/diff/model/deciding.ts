@@ -26,8 +26,8 @@ export interface Sight {
 export const STORED: Sources = (path) => always(variable(storedKey(path)))
 
 /**
- * Returns a function that finds the condition under which a rule applies to the stored document, once for each rule.
- * The callers must be either all signed in or all anonymous.
+ * Returns a function that computes the condition under which a rule applies to the stored document, and caches it. The
+ * requests must be either all signed in or all anonymous.
  */
 export function createScope(logic: Logic): (rule: Rule) => Diagram {
   const known = new Map<Rule, Diagram>()
@@ -72,9 +72,7 @@ export function createSight(collection: Collection, { logic, asker, appliesTo }:
   }
 }
 
-/**
- * Returns the condition under which the caller created the document. Anonymous callers have no `_id`, so it is false.
- */
+/** Returns the condition under which the caller created the document. It is false for anonymous callers. */
 const isOwner = (logic: Logic): Diagram =>
   logic.atom(
     {

@@ -17,7 +17,7 @@ import type { Where } from '../../../../core/query/where.js'
 import { leavesOf } from './conditions.js'
 import { CALLER_ID, sourceOfVariable, storedKey, TIME } from './sources.js'
 
-/** Fields, values of the caller and the time that the rules compare with each other, directly or through others. */
+/** Values that rules compare with each other, directly or indirectly: fields, values of the caller, the time. */
 interface ComparedGroup {
   /** The keys of the members: `stored.<path>` for a field, `caller.<path>` for a value of the caller, and the time. */
   readonly keys: Set<string>
@@ -25,7 +25,7 @@ interface ComparedGroup {
   readonly patterns: Map<string, Pattern>
 }
 
-/** The groups of values that some rules and fields compare. */
+/** The groups of compared values. */
 interface Comparisons {
   /** Returns the group of a key. */
   groupOf(key: string): ComparedGroup
@@ -36,10 +36,10 @@ interface Comparisons {
 const isSingle = (value: unknown): value is Scalar =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-/** Returns the key of a field in its group. It represents the field of the stored document and of the body. */
+/** Returns the key of a field in its group. It stands for the field of the stored document and of the body. */
 export const fieldKey = (path: string): string => storedKey(path)
 
-/** Groups the values that the rules compare, and collects the values that rules and fields name. */
+/** Groups the values that rules compare, and collects the literal values and the patterns in rules and fields. */
 export function findComparisons(rules: readonly Rule[], fields: readonly Field[]): Comparisons {
   const groups = new Map<string, ComparedGroup>()
   const callerKeys = new Set<string>()
@@ -89,7 +89,7 @@ export function findComparisons(rules: readonly Rule[], fields: readonly Field[]
     if (rule.subject === OWNER) join(fieldKey('createdBy'), CALLER_ID)
     addWhere(rule.where)
     addWhere(rule.check)
-    // A write gives the caller's id, or the time, to these fields of the document that is checked.
+    // A write sets these fields of the checked document to the caller's id or to the time.
     for (const path of pathsOf(rule.check)) {
       if (path === 'createdBy') join(fieldKey(path), CALLER_ID)
       else if (path === 'createdAt' || path === 'updatedAt') join(fieldKey(path), TIME)
@@ -126,19 +126,19 @@ function addAttributes(
   name(fieldKey(path), choice)
 }
 
-/** Strings of every kind that the patterns and the order distinguish. */
+/** Some strings of each kind that patterns and comparisons of order distinguish. */
 interface FoundTexts {
   readonly texts: readonly string[]
   /** False if there may be more kinds, because the product of the automata has too many states. */
   readonly isWhole: boolean
 }
 
-/** The most states of patterns (CONTRACT.md §8, "Diff"). */
+/** The maximum number of states of patterns (CONTRACT.md §8, "Diff"). */
 const MAX_STATES = 10_000
 
 /**
  * The state of a pattern at a position in a string: its set of automaton states, or its result if the rest of the
- * string cannot change it.
+ * string cannot change the result.
  */
 type Reached = Int32Array | boolean
 
@@ -148,7 +148,7 @@ interface Node {
 }
 
 /**
- * Finds `count` of the shortest strings for each combination of pattern results and position in the order of `texts`.
+ * Finds the `count` shortest strings for each combination of pattern results and of position among the sorted `texts`.
  * Searches the product of the automata breadth first.
  */
 function findTexts(patterns: readonly Pattern[], texts: readonly string[], count: number): FoundTexts {
@@ -206,8 +206,7 @@ const append = (automata: readonly Automaton[], { text, reached }: Node, point: 
 })
 
 /**
- * Returns one character of each class that the patterns and the order of `texts` distinguish, preferably a readable
- * one.
+ * Returns one character, readable if possible, of each class that the patterns and the order of `texts` distinguish.
  */
 function findAlphabet(patterns: readonly Pattern[], texts: readonly string[]): readonly number[] {
   const positions = patterns.map((pattern) => findPositions(pattern))
@@ -244,13 +243,13 @@ interface ComparedValues {
   readonly type: ComparableType
   /** The values that conditions name. */
   readonly named: readonly Scalar[]
-  /** The most values that may have to differ from each other. */
+  /** The maximum number of values that may have to differ from each other. */
   readonly count: number
 }
 
 /**
- * Returns the values that conditions can distinguish: the named values and, in each gap between them, before and after
- * them, as many values as may have to differ. All whole numbers between two named ones are listed if there are few.
+ * Returns the values that conditions can distinguish: the named values, and up to `count` values in each gap before,
+ * between and after them.
  */
 function findCandidates({ type, named, count }: ComparedValues): readonly Scalar[] {
   switch (type) {
@@ -278,7 +277,7 @@ const textsOf = (values: readonly Scalar[]): readonly string[] =>
 const numbersOf = (values: readonly Scalar[]): readonly number[] =>
   values.filter((value) => typeof value === 'number')
 
-/** Returns the named values, and after them values from the gaps between them. */
+/** Returns the named values, followed by values from the gaps before, between and after them. */
 function between<T extends Scalar>(
   named: readonly T[],
   compare: (a: T, b: T) => number,
@@ -292,7 +291,7 @@ function between<T extends Scalar>(
 
 const LETTERS: readonly string[] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'A', 'B', '0', '1', ' ', '~']
 
-/** Returns strings between two others. The first string after `low` is `low` with the smallest character appended. */
+/** Returns strings between `low` and `high`. The smallest one after `low` is `low` with U+0001 appended. */
 function textsBetween(low: string | undefined, high: string | undefined, count: number): readonly string[] {
   const bottom = low ?? ''
   const found = new Set<string>()
@@ -361,7 +360,7 @@ export interface CandidateValues {
   isWhole(): boolean
 }
 
-/** The most values of one group that may have to differ from each other. */
+/** The maximum number of values of one group that may have to differ from each other. */
 const MAX_COUNT = 6
 
 /** Finds the values of each group when they are first requested, and caches them. */

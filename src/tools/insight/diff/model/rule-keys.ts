@@ -18,14 +18,14 @@ export const keyOfProperties = remembered(({ properties: { pick, omit } }) => [
   [...omit].sort(),
 ])
 
-/** Describes the effect of a rule on a body when it runs. */
+/** Describes how a rule changes a body when the rule runs. */
 export const keyOfWriting = remembered((rule) => [
   keyOfProperties(rule),
   [...rule.set].sort(([a], [b]) => (a < b ? -1 : 1)),
   rule.acceptsRole,
 ])
 
-/** Describes the effect of a rule when it applies. */
+/** Describes how a rule changes a body, and the `check` of the rule. */
 export const keyOfEffect = remembered((rule) => [keyOfWriting(rule), keyOfWhere(rule.check)])
 
 /** Describes a rule. Two rules with the same description have the same meaning. */

@@ -22,7 +22,7 @@ export type Sources = (path: string) => Cases
 /** Returns the cases of a value that has only one source. */
 export const always = (source: Source): Cases => [[ALWAYS, source]]
 
-/** Returns `cases` under a condition, and `others` if it is false. */
+/** Returns `cases` if the condition `when` is true, and `others` if it is false. */
 export function choose({ and, not }: Logic, when: Diagram, cases: Cases, others: Cases): Cases {
   if (when === NEVER || when === ALWAYS) return when === ALWAYS ? cases : others
   const ifNot = not(when)
@@ -32,7 +32,7 @@ export function choose({ and, not }: Logic, when: Diagram, cases: Cases, others:
   ].filter((one) => one[0] !== NEVER)
 }
 
-/** Returns the condition under which `holds` is true for the source of a value, whichever of the cases applies. */
+/** Returns the condition under which `holds` is true for the source that a value has. */
 export const overCases = ({ and, or }: Logic, cases: Cases, holds: (source: Source) => Diagram): Diagram =>
   or(...cases.map((one) => and(one[0], holds(one[1]))))
 
@@ -76,9 +76,7 @@ const isPlain = (value: unknown): boolean => value !== undefined && findVariable
 
 const SOME_TIME = '2026-01-01T00:00:00.000Z'
 
-/**
- * Returns a value of the configuration as it is stored, with its defaults. In a nullable field, `null` means no value.
- */
+/** Returns a value of the configuration as stored, with its defaults. In a nullable field, `null` means no value. */
 function fill(field: Field, written: unknown): unknown {
   const { definition, properties } = field
   const isNone = written === undefined || (written === null && definition.nullable === true)

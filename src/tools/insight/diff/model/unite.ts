@@ -16,15 +16,15 @@ const schemaOf = remembered(
   ],
 )
 
-/** Describes two sides, except their name, as a string. Sides with the same string have the same differences. */
+/** Describes two sides as a string, without the collection name. Equal strings mean equal differences. */
 export const keyOfSides = ({ before, after }: Sides): string =>
   [before, after]
     .flatMap((side) => [schemaOf(side), ...OPERATIONS.map((own) => keyOfMentions(side.permissions[own]))])
     .join()
 
 /**
- * Makes two sides of the same schema share their schema object, and share the rule object wherever both rules have the
- * same meaning. So results that are cached by object are computed only once.
+ * Makes two sides with equal schemas share the schema objects, and the object of each rule that means the same on both
+ * sides. So results that are cached by object are computed only once.
  */
 export function unite({ before, after }: Sides): Sides {
   const { create, read, update, delete: remove } = after.permissions

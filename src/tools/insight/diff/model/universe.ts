@@ -22,14 +22,14 @@ export interface CallerValues {
   readonly claims: ReadonlyMap<string, Claim>
 }
 
-/** Whether all callers of the kind have a value for the claim: all signed-in callers, or the anonymous one. */
+/** Whether a claim has a value for every signed-in caller, or for the anonymous caller if `isSignedIn` is false. */
 const isAlwaysThere = ({ where }: Claim, isSignedIn: boolean): boolean =>
   where.kind === 'fixed' ||
   where.variables.every((name) => !name.startsWith(USER) || (isSignedIn && name === `${USER}_id`))
 
 /**
- * Returns the possible values of a caller's field. A claim has lists as values. Another field has the values that the
- * schema of `users` accepts; if the host identifies callers, it may have any value.
+ * Returns the variable of a caller's field. The values of a claim are lists. Any other field has the values that the
+ * schema of `users` accepts, or any value if the host identifies callers.
  */
 function callerVariable(
   key: string,
@@ -106,9 +106,7 @@ export function fieldsOf(sides: Sides): ReadonlyMap<string, Field> {
 const collect = (fields: readonly Field[]): readonly (readonly [string, Field])[] =>
   fields.flatMap((field) => [[field.path, field] as const, ...collect(field.properties)])
 
-/**
- * Creates the universes of two collections under some rules. The values of fields are found only once for all of them.
- */
+/** Returns a function that creates the universes of two sides. All universes share the values of fields. */
 export function createUniverses(sides: Sides, rules: readonly Rule[], callers: CallerValues) {
   const fields = fieldsOf(sides)
   const comparisons = findComparisons(rules, [...fields.values()])
@@ -156,10 +154,7 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
   }
 }
 
-/**
- * Returns the names that rules mention but no schema declares, and one more name. Empty if documents cannot have
- * undeclared names.
- */
+/** Returns the undeclared names in rules, and one more undeclared name. Empty if documents cannot have such names. */
 export function findUndeclared({ before, after }: Sides, rules: readonly Rule[]): readonly string[] {
   if (!before.additionalProperties || !after.additionalProperties) return []
   const declared = new Set([...before.fields, ...after.fields, ...SYSTEM_FIELD_PLANS].map(({ name }) => name))
@@ -220,7 +215,7 @@ function presenceOf(field: Field | undefined, path: string): Presence {
   return isDefault || field?.definition.required === true ? 'always' : 'maybe'
 }
 
-/** Whether an object always contains this field. */
+/** Whether a field is required inside an object. */
 export const isRequiredInside = (field: Field | undefined): boolean =>
   field?.path.includes('.') === true && field.definition.required === true
 
@@ -256,9 +251,7 @@ const storedVariable = ({ path }: Field, possible: Possible, presence: Presence)
   fills: presence === 'with its object',
 })
 
-/**
- * Returns the possible values of a field that a collection would store. The result is `own` itself if these are all.
- */
+/** Returns the values of `own` that a collection would store; `own` itself if it would store all of them. */
 function takenBy(collection: Collection, { path }: Field, own: Possible): Possible {
   const values = own.values.filter((value) => typeof value === 'object' || isValid(collection, path, value))
   const elements = own.elements.filter((element) => isValid(collection, path, [element], 'inside'))

@@ -50,10 +50,7 @@ const LIST = Symbol('list')
 const isSameForm = (a: Value, b: Value): boolean =>
   isList(a) || isList(b) ? isList(a) && isList(b) : isEqualJson(toPlain(a), toPlain(b))
 
-/**
- * Returns the condition under which the caller's values are valid for a field that `set` assigns them to. A value may
- * also be assigned to a property inside the field.
- */
+/** Returns the condition under which the caller's values in `set` are valid for a field and its properties. */
 export function isFittingSet(logic: Logic, collection: Collection, field: Field, written: unknown): Diagram {
   const own = toPointerPart(field.name)
   const places = findPlaces(written, own)
@@ -80,7 +77,7 @@ function findPlaces(written: unknown, at: string): readonly (readonly [at: strin
   return Object.entries(written).flatMap(([name, inner]) => findPlaces(inner, at + toPointerPart(name)))
 }
 
-/** Returns a value in which a variable is replaced by another value. */
+/** Returns `written` with `variable` replaced with `value`. */
 function replace(written: unknown, variable: string, value: unknown): unknown {
   if (written === variable) return value
   if (Array.isArray(written)) return written.map((inner) => replace(inner, variable, value))

@@ -16,10 +16,7 @@ import {
   type Variables,
 } from './variable.js'
 
-/**
- * Finds the elements of the lists in a model: each positive condition needs an element, and no element may meet a
- * negated condition.
- */
+/** Finds elements for the lists in a model: each true atom needs an element, and no element may meet a false atom. */
 function findLists(variables: Variables, question: ModelProblem): Model | undefined {
   const { literals, values } = question
   const atoms = literals.filter(({ atom }) => atom.kind !== 'compare')
@@ -42,16 +39,13 @@ function findLists(variables: Variables, question: ModelProblem): Model | undefi
 interface WantedLists {
   readonly variables: Variables
   readonly question: ModelProblem
-  /** The conditions on lists and on their elements. */
+  /** The atoms on lists and on their elements. */
   readonly atoms: ModelProblem['literals']
   readonly keys: readonly string[]
   readonly lists: Map<string, Scalar[]>
 }
 
-/**
- * Searches for list elements by backtracking: it removes an element again if a condition that must be false becomes
- * true.
- */
+/** Searches for list elements by backtracking: removes an element if an atom that must be false becomes true. */
 class ListSearch {
   readonly #variables: Variables
   readonly #atoms: WantedLists['atoms']
@@ -63,7 +57,7 @@ class ListSearch {
   /** The leaders of groups whose elements are given and cannot change. */
   readonly #fixed = new Set<string>()
   readonly #pools = new Map<string, readonly Scalar[]>()
-  /** The conditions that need an element. */
+  /** The atoms that need an element. */
   readonly #wanted: WantedLists['atoms']
 
   constructor({ variables, question, atoms, keys, lists }: WantedLists) {
@@ -80,7 +74,7 @@ class ListSearch {
     this.#wanted = atoms.filter(({ atom, holds }) => holds && atom.kind !== 'test' && atom.kind !== 'same')
   }
 
-  /** Fills the lists. Returns `false` if no elements meet all conditions. */
+  /** Fills the lists. Returns `false` if no elements satisfy all atoms. */
   find(): boolean {
     return this.#satisfy(0)
   }
@@ -163,7 +157,7 @@ class ListSearch {
     })
   }
 
-  /** Adds an element to a list. Returns a function that removes it again; `undefined` if it cannot be in the list. */
+  /** Adds an element to a list. Returns a function that removes it again; `undefined` if the list cannot contain it. */
   #add(key: string, element: Scalar): (() => void) | undefined {
     const own = this.#elements.get(this.#leaderOf(key))
     if (!own) return undefined
@@ -203,7 +197,7 @@ class ListSearch {
 const isFilled = (variables: Variables, mark: ListMark, key: string): boolean =>
   mark.hasElement || variables.get(key)?.hasElement === true
 
-/** Whether an element meets a condition on the elements of a list. */
+/** Whether an element meets an atom on the elements of a list. */
 function meets(atom: Atom, element: Scalar, { values }: Model): boolean {
   if (atom.kind === 'some') return atom.test(element)
   if (atom.kind !== 'some of') return false
@@ -211,7 +205,7 @@ function meets(atom: Atom, element: Scalar, { values }: Model): boolean {
   return other !== undefined && atom.test(element, other)
 }
 
-/** Returns the elements of a list that no condition concerns. */
+/** Returns elements for a list that no atom concerns. */
 function fill(variables: Variables, mark: ListMark, key: string): Scalar[] {
   if (!isFilled(variables, mark, key)) return []
   const { elements = [] } = variables.get(key) ?? {}
@@ -247,7 +241,7 @@ function joinEqual(
   return groups
 }
 
-/** The decisions that were made so far, and one model of them. */
+/** The decisions that were made so far, and a model that agrees with them. */
 interface State {
   /** The values that each variable may still have. Conditions on two variables are not considered. */
   readonly domains: Domains
@@ -291,7 +285,7 @@ const isInside = (inner: Value, outer: Value): boolean => inner === undefined ||
 
 const isWith = (inner: Value, outer: Value): boolean => (inner === undefined) === (outer === undefined)
 
-/** Adds the decision that an atom is true, or false; `undefined` if the decision contradicts the state. */
+/** Adds the decision on one atom; `undefined` if the decision contradicts the state. */
 function assume(variables: Variables, state: State, { atom, holds }: Literal): State | undefined {
   const isMet = holdsIn(atom, state.model) === holds
   const literals = atom.kind === 'test' ? state.literals : [...state.literals, { atom, holds }]
@@ -372,8 +366,8 @@ export interface ModelSearch {
 }
 
 /**
- * Finds a model in which a condition is true; `undefined` if there is none. It contains only the variables that the
- * condition needs.
+ * Finds a model in which a condition is true; `undefined` if there is none. The model contains only the variables that
+ * the condition needs.
  */
 export function findModel(condition: Diagram, place: ModelSearch): Model | undefined {
   const { logic, variables, budget, isBestMissing } = place

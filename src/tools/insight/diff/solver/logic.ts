@@ -3,8 +3,8 @@ import { type Atom, isList, keysOf, scalarOf, type Value, type Variables } from 
 
 /**
  * A condition, as the number of its decision diagram. All diagrams decide their steps in the same order and share equal
- * steps. So conditions with the same number are equal. Conditions with different numbers may still be equal if a step
- * depends on other steps.
+ * steps. So conditions with the same number are equal. Conditions with different numbers may still be equal if results
+ * of steps depend on each other.
  */
 export type Diagram = number
 
@@ -12,9 +12,7 @@ export type Diagram = number
 export const NEVER: Diagram = 0
 export const ALWAYS: Diagram = 1
 
-/**
- * One step of a diagram: its level, which is its position in the order, and the diagram that follows for each result.
- */
+/** A step of a diagram: its level (position in the order), and the diagram that follows for each result. */
 interface Step {
   readonly level: number
   readonly ways: readonly Diagram[]
@@ -37,12 +35,10 @@ interface ChainedStep extends Step {
   readonly next: Diagram
 }
 
-/**
- * The step of `NEVER` and `ALWAYS`. Its level is after all others. Levels are small integers, so V8 compares them fast.
- */
+/** The step of `NEVER` and `ALWAYS`. Its level is the last. Levels are small integers, so V8 compares them fast. */
 const END: ChainedStep = { level: 2 ** 31 - 1, ways: [], next: NEVER }
 
-/** Greater than the number of steps. Two step numbers and their operation fit into one number below 2^53. */
+/** Greater than the number of steps. Two step numbers and an operation fit into one number below 2^53. */
 const MANY = 2 ** 25
 
 const AND = 0
@@ -74,7 +70,7 @@ function createDiagrams(budget: Budget): Diagrams {
   const joined = new Map<number, Diagram>()
   const join = (joining: Joining, a: Diagram, b: Diagram): Diagram => {
     if (a > b) return join(joining, b, a)
-    // `a` has the lower number, so it is the constant if there is one.
+    // `a` has the lower number, so `a` is `NEVER` or `ALWAYS` if one of the two is.
     if (a === b) return joining === DIFFER ? NEVER : a
     if (a === NEVER) return joining === AND ? NEVER : b
     if (a === ALWAYS) return joining === AND ? b : joining === OR ? ALWAYS : not(b)
@@ -150,7 +146,7 @@ export interface Logic {
   and(...all: readonly Diagram[]): Diagram
   or(...all: readonly Diagram[]): Diagram
   not(one: Diagram): Diagram
-  /** Returns the condition under which both conditions are true, or both are false. */
+  /** Returns the condition under which `a` and `b` are both true or both false. */
   same(a: Diagram, b: Diagram): Diagram
   /** Returns the condition under which exactly one of the two conditions is true. */
   differ(a: Diagram, b: Diagram): Diagram
@@ -164,7 +160,7 @@ export type Topic =
   | { readonly key: string; readonly values: readonly Value[] }
   | { readonly atom: JoiningAtom }
 
-/** The levels that are reserved for one variable: its own level, and those of the atoms whose last variable it is. */
+/** The number of levels for one variable: its own, and those of the atoms whose last variable it is. */
 const PLACES = 2 ** 16
 
 /** Creates the logic of some variables, which are decided in their order. */
@@ -174,7 +170,7 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
   const places = new Map(order.map((key, i) => [key, i * PLACES]))
   const topics = new Map<number, Topic>()
   const levels = new Map<string, number>()
-  /** The keys of named atoms. */
+  /** Caches the keys of named atoms. */
   const names = new Map<string, string>()
   const placeOf = (key: string): number => {
     const place = places.get(key)
@@ -221,8 +217,8 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
   const atom: Logic['atom'] = (asked, name = '') =>
     simplify(asked) ?? step(levelOf(asked, name), [NEVER, ALWAYS])
   /**
-   * Returns a diagram without an atom, if the value of one variable decides the atom or the variable is never a list;
-   * otherwise `undefined`.
+   * Returns a diagram without an atom, if one variable decides the atom, or if the atom needs a list and its variable
+   * is never one; otherwise `undefined`.
    */
   const simplify = (asked: JoiningAtom): Diagram | undefined => {
     const own = valuesOf(asked.on)

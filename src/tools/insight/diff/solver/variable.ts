@@ -1,10 +1,10 @@
 import type { ComparableType, Scalar } from '../../../../core/filter/filter.js'
 
-/** Represents a list in the domain of a variable. Its elements are found separately. */
+/** Represents a list in the domain of a variable. The elements of the list are found separately. */
 export interface ListMark {
-  /** The type of its elements; `null` for the empty list. */
+  /** The type of the elements; `null` for the empty list. */
   readonly of: 'string' | 'number' | 'boolean' | null
-  /** Whether it has at least one element. */
+  /** Whether the list must have at least one element. */
   readonly hasElement: boolean
 }
 
@@ -31,15 +31,15 @@ export type Value = Scalar | ListMark | Opaque | undefined
 /** An input of the decision: a field of the document, of the body or of the caller, or the time. */
 export interface Variable {
   readonly key: string
-  /** The values that conditions distinguish. A reader would expect the first one. */
+  /** The values that conditions distinguish. The most natural value comes first. */
   readonly values: readonly Value[]
-  /** The possible elements of its lists. */
+  /** The possible elements of a list in this variable. */
   readonly elements: readonly Scalar[]
-  /** Whether its lists have at least one element. Default: false. */
+  /** Whether a list in this variable must have at least one element. Default: false. */
   readonly hasElement?: boolean | undefined
-  /** The key of the object around it; `null` if there is none. If the object is missing, this value is missing too. */
+  /** The key of the object around the value; `null` if there is none. A missing object makes the value missing too. */
   readonly parent: string | null
-  /** Whether it always exists if the object around it exists. Default: false. */
+  /** Whether the value always exists if the object around it exists. Default: false. */
   readonly fills?: boolean
 }
 
@@ -55,7 +55,7 @@ export const scalarOf = (value: Value): Scalar | undefined => (typeof value === 
  * - `test`: on the value of one variable.
  * - `compare`: on the values of two variables.
  * - `some`: on the elements of a list; true if one passes the test.
- * - `some of`: the same, with the value of a second variable.
+ * - `some of`: as `some`, but the test also gets the value of a second variable.
  * - `overlap`: true if two lists have a common element.
  * - `same`: true if a list equals a second list, or a fixed one.
  */

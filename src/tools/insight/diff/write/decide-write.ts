@@ -42,7 +42,7 @@ function isUnfit({ sight: { logic, collection } }: Write, rule: Rule, field: Fie
   return logic.not(isFittingSet(logic, collection, field, written))
 }
 
-/** The validation errors of a body under a rule, and the condition under which there are none. */
+/** The conditions of a body's validation errors, and the condition under which all values are valid (`isSound`). */
 interface RuleFaults {
   readonly faults: ReadonlyMap<string, Diagram>
   readonly isSound: Diagram
@@ -155,10 +155,7 @@ function applyUpdate(write: Write, rule: Rule): Applied {
 
 const stay = (name: string): Cases => always(variable(storedKey(name)))
 
-/**
- * Returns the sources at every path of a changed document. A PATCH keeps the properties of objects that it does not
- * name.
- */
+/** Returns the sources at every path of a changed document. A PATCH keeps properties that it does not contain. */
 const merge = ({ mode, sight: { logic }, body }: Write, rule: Rule, written: Sources): Sources => {
   const sources = inside(rule, written)
   if (mode !== 'patch') return sources
@@ -176,9 +173,7 @@ const merge = ({ mode, sight: { logic }, body }: Write, rule: Rule, written: Sou
 const narrow = (logic: Write['sight']['logic'], also: Diagram, cases: Cases): Cases =>
   cases.map(([when, source]) => [logic.and(also, when), source] as const)
 
-/**
- * An example of a new document's `_id`. Conditions cannot name it, because it is chosen when the document is created.
- */
+/** A sample `_id` of a new document. Conditions cannot name it, because the `_id` is chosen at creation. */
 const NEW_ID = '01990000-0000-7000-8000-00000000ffff'
 
 /** Applies a rule to a document that a request creates. */

@@ -11,7 +11,7 @@ export interface BodyReader {
   isNull(name: string): Diagram
 }
 
-/** Creates the reader of a body that contains only known names. The condition for each name is found once. */
+/** Creates the reader of a body that contains only known names. The condition for each name is cached. */
 export function createBodyReader(logic: Logic, known: ReadonlySet<string>): BodyReader {
   const named = new Map<string, Diagram>()
   return {

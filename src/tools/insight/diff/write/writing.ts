@@ -11,9 +11,7 @@ export interface Stored {
   readonly rule: Rule | null
   /** Whether the rule accepts a property of the body. */
   readonly accepts: (name: string) => boolean
-  /**
-   * Returns the condition under which the body decides the value of a field: by naming it or, in a PUT, by omitting it.
-   */
+  /** Returns the condition under which the body decides a field: by containing it or, in a PUT, by omitting it. */
   readonly isGiven: (name: string) => Diagram
   /** Returns the condition under which the body contains a property and the rule keeps it. */
   readonly isKept: (name: string) => Diagram
@@ -22,7 +20,7 @@ export interface Stored {
 }
 
 /**
- * The possible outcomes of a write, each with its condition. Exactly one of them occurs. A `400` comes with the
+ * The possible outcomes of a write, each with its condition. Exactly one outcome occurs. A `400` comes with the
  * conditions of its validation errors.
  */
 export interface WriteDecision {
@@ -50,7 +48,7 @@ export interface Write {
   readonly isAccount: boolean
   /** Whether registration is closed. */
   readonly isClosed: boolean
-  /** The cached results of the rules, by the conditions under which names are shown. */
+  /** Caches the results of trying a rule. The inner key is made of the conditions under which names are shown. */
   readonly trials: Map<Rule, Map<string, Trial>>
 }
 

@@ -20,10 +20,10 @@ import type {
 } from '../explanation.js'
 import { grantPointer } from '../judge-operations.js'
 
-/** The most differences that are printed. The command `diff` prints all of them, each with a counterexample. */
+/** The maximum number of printed differences. The command `diff` prints all, each with a counterexample. */
 const MOST = 8
 
-/** Describes the rights that a change of permissions grants and removes, one on each line. */
+/** Describes differences of permissions, one on each line. */
 function describeDifferences(differences: readonly Difference[]): readonly string[] {
   const lines = differences.slice(0, MOST).map(describe)
   const more = differences.length - lines.length
@@ -42,7 +42,7 @@ function describe(difference: Difference): string {
   return `${kind}: ${operation} ${collection}${what}, by ${who}${stale ? ' (with a document that could not be stored before)' : ''}`
 }
 
-/** The most characters of a value that is printed completely. */
+/** The maximum length of a value that is printed completely. */
 const LONGEST = 60
 
 /** Prints a value as JSON, and truncates it if it is long. */
@@ -51,9 +51,7 @@ function describeValue(value: unknown): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text
 }
 
-/**
- * Describes a condition, part by part. `verb` is `is` for a stored document, and `would be` for a document to store.
- */
+/** Describes a condition, part by part. `verb`: `is` for a stored document, `would be` for a document to store. */
 function describeCondition(condition: JudgedCondition, verb: string, depth: number): readonly TreeLine[] {
   const { holds: isGood, pointer } = condition
   if (condition.kind === 'comparison')
@@ -76,7 +74,7 @@ function describeComparison(comparison: JudgedComparison, verb: string): string 
   return `${asked}${bound}: ${isLacking ? 'the caller has no such value' : found}`
 }
 
-/** Each result in words, for reading and for writing. */
+/** Each verdict in words, for read rules and for write rules. */
 const WORDS: { readonly [verdict in RuleVerdict]: readonly [reading: string, writing: string] } = {
   granted: ['shows it', 'runs'],
   silent: ['has no rule', 'has no rule'],
@@ -146,7 +144,7 @@ function describeRule(rule: JudgedRule, isReading: boolean): readonly TreeLine[]
   ]
 }
 
-/** Removes the prefix of a pointer that the rule in the line above already shows. */
+/** Makes a pointer relative to the pointer of its rule, which a line above already shows. */
 function shorten(pointer: string | null | undefined, outer: string | null): string | null {
   if (!pointer || pointer === outer) return null
   return outer !== null && pointer.startsWith(`${outer}/`) ? pointer.slice(outer.length + 1) : pointer
@@ -259,7 +257,7 @@ function printLine(line: TreeLine, { paint, width }: TerminalStyle): readonly st
 const toItem = (line: TreeLine): string =>
   `${'  '.repeat(line.depth)}- ${markOf(line)} ${toMarkdown(line.text)}${line.pointer ? ` ${toCode(line.pointer)}` : ''}`
 
-/** The suggested grant: an explanation in words, and each new rule with its pointer. */
+/** A suggested grant: an explanation in words, and each new rule with its pointer. */
 interface Advice {
   readonly words: readonly string[]
   readonly rules: readonly { readonly pointer: string; readonly json: readonly string[] }[]

@@ -67,7 +67,7 @@ function* repairRule({ operation: recorded, id }: ExplainedOperation, broken: Br
   }
 }
 
-/** Widens a condition by an alternative: one of its fields may also have the value of the document. */
+/** Yields rules with a wider condition: one of its fields may also have the value that the document has. */
 function* widen(
   rule: RuleConfig,
   name: 'where' | 'check',
@@ -153,13 +153,13 @@ const FRESH: { readonly [operation in RuleOperation]: RuleConfig } = {
   delete: {},
 }
 
-/** Returns a rule for a subject that has none. It accepts no property of a body yet. */
+/** Returns a rule for a subject without a rule. The new rule accepts no property of a body yet. */
 const freshRule = (operation: RuleOperation): RuleConfig => FRESH[operation]
 
 /** The new rules of one subject, by operation. They replace its existing rules. */
 type Rules = { readonly [operation in RuleOperation]?: RuleConfig }
 
-/** Returns the change of a configuration that gives a subject these rules and keeps its other rules. */
+/** Returns the patch that gives a subject these rules and keeps the subject's other rules. */
 function patchOf(config: unknown, collection: string, subject: string, rules: Rules): Suggestion['patch'] {
   const grants = grantsOf(config, collection)
   const grant = { ...expand(readOwn(grants, subject), subject), ...shorten(rules) }
@@ -175,7 +175,7 @@ function patchOf(config: unknown, collection: string, subject: string, rules: Ru
   ]
 }
 
-/** Writes a grant in the form that has a rule for each operation. */
+/** Converts a grant to the form that has a rule for each operation. */
 function expand(grant: unknown, subject: string): JsonObject {
   if (typeof grant === 'boolean') {
     const operations = OPERATIONS.filter((operation) => subject !== OWNER || operation !== 'create')
@@ -187,7 +187,7 @@ function expand(grant: unknown, subject: string): JsonObject {
   return { ...others, read: true, create: { ...(pick ? { pick } : {}), ...(omit ? { omit } : {}) } }
 }
 
-/** Writes a rule without restrictions as `true`. */
+/** Replaces each rule without restrictions with `true`. */
 const shorten = (rules: Rules): Suggestion['rules'] =>
   Object.fromEntries(
     Object.entries(rules).map(([operation, rule]) => [operation, Object.keys(rule).length > 0 ? rule : true]),
@@ -214,9 +214,9 @@ interface Candidate {
   readonly conditions: number
 }
 
-/** The most conditions that a candidate adds. A rule with more added conditions is hard to read. */
+/** The maximum number of conditions that a candidate adds. More would make a rule hard to read. */
 const MOST_CONDITIONS = 4
-/** The most candidates that are tried for one subject. */
+/** The maximum number of candidates that are tried for one subject. */
 const MOST_CANDIDATES = 200
 
 /** The rejected request, and the right that was missing. */
@@ -229,8 +229,8 @@ export interface Refused {
 
 /**
  * Finds the first grant that would have let a request succeed (CONTRACT.md §8, "Explain"). Grants are ordered by
- * subject, then by the number of added names, then by the number of added conditions. To test a grant, it is put into a
- * copy of the configuration, and the request is sent again.
+ * subject, then by the number of added names, then by the number of added conditions. Each grant is tested: the request
+ * is sent again, with the grant in a copy of the configuration.
  */
 export async function suggestGrant(refused: Refused): Promise<Suggestion | null> {
   const { run, missing, options, compare } = refused
@@ -298,9 +298,7 @@ async function searchFor(
   return undefined
 }
 
-/**
- * Removes and returns the best candidate: the one with the fewest names, then the fewest conditions, then the earliest.
- */
+/** Removes and returns the best candidate: with the fewest names, then the fewest conditions, then the earliest. */
 function takeFirst(open: Candidate[]): Candidate | undefined {
   let first = 0
   for (const [i, { names, conditions }] of open.entries()) {
@@ -363,8 +361,8 @@ function findDropping(run: ExplainedRun, collection: string): Missing | undefine
 }
 
 /**
- * Adds a right to a candidate. If the subject already has a rule, that rule is extended and never replaced, so no
- * caller loses a right. Otherwise the subject gets a copy of the rule that decided.
+ * Adds a right to a candidate. A rule that the subject already has is extended and never replaced, so no caller loses a
+ * right. A subject without such a rule gets a copy of the rule that decided.
  */
 function* addRight(
   subject: string,

@@ -13,20 +13,15 @@ export type TakeComponent = (kind: ComponentKind, name: string, component: JsonS
 export interface Components {
   /** Returns a reference to a component. `makeFor` creates the component later, if the document still refers to it. */
   refer(kind: ComponentKind, name: string, make: () => JsonSchema): JsonSchema
-  /**
-   * Creates the component that a reference names; `undefined` if the name is unknown or `makeFor` already created it.
-   */
+  /** Creates the component of a reference; `undefined` if the reference is unknown or `makeFor` already created it. */
   make($ref: string): JsonSchema | undefined
-  /**
-   * Creates every component that `root` refers to, directly or through other components, and that was not created
-   * before.
-   */
+  /** Creates every component that does not exist yet and that `root` needs, directly or through other components. */
   makeFor(root: JsonSchema, take: TakeComponent, slice: Slice): Sliced<void>
 }
 
 /**
- * Creates the components of a document. The names of a collection's components begin with its name and a dot. Because a
- * collection name contains no dot, components of two collections never have the same name.
+ * Creates the components of a document. The name of a collection's component is the collection name, or begins with it
+ * and a dot. A collection name contains no dot, so components of two collections never have the same name.
  */
 export function createComponents(): Components {
   const makers = new Map<unknown, Maker | null>()

@@ -11,12 +11,10 @@ import { runWithin, type Slice, type Sliced, stepsToWrite } from '../../core/sli
 import { writeDescription } from './describe-service.js'
 import type { DescribedService } from './scope.js'
 
-/** The most bytes of cached documents. The document of 50 collections with 30 fields each takes 8 MB. */
+/** The maximum number of bytes of all cached documents. A document of 50 collections with 30 fields each has 8 MB. */
 const MAX_KEPT = 32 * 1024 * 1024
 
-/**
- * Creates the function that describes a service to a caller. Callers with the same subjects share a cached document.
- */
+/** Creates the function that describes a service to a caller. Callers with the same roles share a cached document. */
 export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes'>): DescribeService {
   const kept = createBoundedMap<string, KeptText>(CACHES.descriptions, MAX_KEPT, ({ bytes }) => bytes.length)
   const subjects = findSubjects(service)
@@ -51,8 +49,8 @@ export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes
 }
 
 /**
- * Joins the pieces of a document. Its ETag is a digest of the pieces' tags, because a digest of many megabytes would
- * block the process for too long.
+ * Joins the pieces of a document. The ETag of the document is a digest of the pieces' tags, because a digest of many
+ * megabytes would block the process for too long.
  */
 function* joinInSlices(pieces: readonly Bytes[], slice: Slice): Sliced<KeptText> {
   const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))

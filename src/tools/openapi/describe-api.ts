@@ -11,23 +11,19 @@ import { type ApiDocument, describeService } from './describe-service.js'
 
 /** The options of `describeApi`. */
 export interface ApiOptions {
-  /**
-   * The caller whose rights are described; `null`: an anonymous caller. Default: the rights of all callers together.
-   */
+  /** The caller whose rights are described (`null`: anonymous). Default: the rights of all callers combined. */
   readonly caller?: Caller | null
-  /** Whether the host identifies callers. Default false. */
+  /** Whether the host identifies callers. Default: false. */
   readonly authenticate?: boolean
-  /** Whether a collection that is open to everyone is an error. Default false. */
+  /** Whether settings that are rejected in production are errors. Default: false. */
   readonly production?: boolean
-  /** Whether the service keeps accounts of its own in addition to `authenticate`. Default false. */
+  /** Whether the service keeps accounts of its own in addition to `authenticate`. Default: false. */
   readonly accounts?: boolean
   /** Whether the host delivers tokens. Default: true if the configuration has `auth.verifiedField`. */
   readonly deliver?: boolean
-  /** The path under which the service is mounted. Default `""`. */
+  /** The path under which the service is mounted. Default: `""`. */
   readonly basePath?: string
-  /**
-   * The `hooks` option of the service. Request bodies need not contain the fields that hooks fill. Default: no hooks.
-   */
+  /** The `hooks` option of the service. Request bodies need not have fields that hooks fill. Default: no hooks. */
   readonly hooks?: AnyHooks
 }
 

@@ -31,7 +31,7 @@ export interface ApiDocument {
 /** The members of a document except `paths` and `components`. */
 type DocumentHead = Omit<ApiDocument, 'paths' | 'components'>
 
-/** Receives each path and component as soon as it is created, so that a large document is never in memory as a tree. */
+/** Receives each path and component as soon as it is created, so that a large document is never held as one object. */
 interface TakeParts {
   readonly path: (path: string, methods: JsonSchema) => void
   readonly component: (kind: ComponentKind | 'securitySchemes', name: string, component: JsonSchema) => void
@@ -39,7 +39,7 @@ interface TakeParts {
 
 const KINDS: readonly ComponentKind[] = ['schemas', 'parameters', 'responses', 'headers']
 
-/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"). Parts to which the reader has no right are left out. */
+/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"). Leaves out parts to which the reader has no right. */
 export function describeService(service: DescribedService, reader: RightsHolder, prefix = ''): ApiDocument {
   const paths: { [path: string]: ApiDocument['paths'][string] } = {}
   const components: { [kind: string]: { [name: string]: JsonSchema } } = Object.fromEntries(
@@ -87,13 +87,13 @@ function* describeInSlices(
   }
 }
 
-/** The steps (see `Slice`) of describing one path of a query, and of naming one collection. */
+/** The costs, in steps (see `Slice`), of describing one field path, and of naming one collection. */
 const DESCRIBE = 400
 const NAME = 20
 
 const encoder = new TextEncoder()
 
-/** The fewest characters of a piece. Smaller pieces would cost more memory than their contents. */
+/** The minimum number of characters of a piece. Smaller pieces would cost more memory than their contents. */
 const PIECE = 32 * 1024
 
 /** Collects text as bytes, in pieces: text that is long enough is encoded immediately. */
@@ -140,9 +140,7 @@ class WrittenObject {
   }
 }
 
-/**
- * Writes the document of `describeService` as JSON in UTF-8, in pieces. The same document always has the same pieces.
- */
+/** Writes the document of `describeService` as JSON in UTF-8, in pieces. Equal documents have the same pieces. */
 export function* writeDescription(
   service: DescribedService,
   reader: RightsHolder,
@@ -209,7 +207,7 @@ const spotsOf = (route: Route, path: string, place: DescribedPath): readonly Spo
     place,
   }))
 
-/** Whether the service has a route and the route is public. */
+/** Whether the service has a route, and no setting closes the route. */
 function isThere(route: Route, service: DescribedService): boolean {
   const accounts = service.hasAccountRoutes ? service.accounts : null
   const isOpen = accounts === null || route.isOpen?.(accounts) !== false
@@ -267,7 +265,7 @@ export function describeResponses(scope: DescriptionScope, spot: Spot): JsonSche
   return operation && answersOf(scope, operation)
 }
 
-/** Describes an operation. The cast is safe because it reads `collection` and `auth` only if its path has them. */
+/** Describes an operation. The cast is safe, because `collection` and `auth` are read only if the path has them. */
 const findOperation = (
   scope: DescriptionScope,
   { method, form, endpoint, place }: Spot,
@@ -281,7 +279,7 @@ function answersOf(scope: DescriptionScope, operation: OperationDescription): Js
     ...(operation.body ? WITH_BODY : []),
     ...(operation.problems ?? []),
   ]
-  // A hook that may reject a write may also add operations to it, so the write can fail like any other write.
+  // A hook that may reject a write may also add other writes to it, so all errors of writes are possible.
   const refused = problems.includes('refused') && scope.service.hasHooks ? OF_ALL_WRITES : []
   return { ...operation.answers, ...describeProblems(scope, [...problems, ...refused]) }
 }
@@ -300,7 +298,6 @@ function descriptionOf(form: string, name: string): DescribeOperation {
   return describe
 }
 
-/** Describes the security schemes of a service. */
 const describeSecurity = ({
   hasAccountRoutes,
   hasHost,

@@ -29,7 +29,6 @@ const refer = (scope: DescriptionScope, collection: Collection, parameter: Param
     in: 'query',
   }))
 
-/** A query parameter. */
 interface Parameter extends JsonSchema {
   readonly name: string
   readonly description: string
@@ -67,7 +66,7 @@ const asItIs = (name: string, schema: JsonSchema, description: string): Paramete
   schema,
 })
 
-/** Describes a list as one parameter for each value. It cannot be empty: an empty list would leave no parameter. */
+/** Describes a list as one parameter for each value. The list cannot be empty: then there would be no parameter. */
 const asRepeated = (parameter: Parameter, schema: JsonSchema): Parameter => ({
   ...parameter,
   style: 'form',
@@ -164,8 +163,8 @@ const findReadable = (scope: DescriptionScope, collection: Collection): readonly
 }
 
 /**
- * Returns the fields by which the reader may sort: scalar fields that every grant of the reader shows. Without a
- * reader, these are the scalar fields that at least one grant shows.
+ * Returns the fields by which the reader may sort: scalar fields that every read rule of the reader shows. Without a
+ * reader: scalar fields that at least one read rule shows.
  */
 const findSortable = (scope: DescriptionScope, collection: Collection): readonly Field[] => {
   const { read } = scope.rights(collection)
@@ -178,7 +177,7 @@ const findSortable = (scope: DescriptionScope, collection: Collection): readonly
   )
 }
 
-/** The most paths that the description of `expand` lists; their number multiplies with each level. */
+/** The maximum number of paths in the description of `expand`. The number of paths multiplies with each level. */
 const MAX_EXPANDABLE = 100
 
 function findExpandable(scope: DescriptionScope, collection: Collection): readonly string[] {
@@ -198,7 +197,7 @@ function findExpandable(scope: DescriptionScope, collection: Collection): readon
   return names.slice(0, MAX_EXPANDABLE)
 }
 
-/** Describes each condition that a field supports as a parameter. */
+/** Describes, as a parameter, each condition that a field supports. */
 function describeConditions({ service }: DescriptionScope, field: Field): readonly Parameter[] {
   const { fieldType, definition } = elementOf(field)
   const { limits } = service.plan

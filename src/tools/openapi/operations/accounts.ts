@@ -69,7 +69,6 @@ function describeRegistration(scope: DescriptionScope, auth: AuthPlan): JsonSche
   })
 }
 
-/** The schema of a list of sessions. */
 const SESSIONS: JsonSchema = {
   type: 'array',
   items: {

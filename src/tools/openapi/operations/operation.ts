@@ -16,7 +16,7 @@ export interface OperationDescription {
   readonly body?: JsonSchema
   /** The successful responses, by status. */
   readonly answers: { readonly [status: number]: JsonSchema }
-  /** The codes of its error responses, except those of all requests and of all requests with a body. */
+  /** The codes of error responses, except those of all requests and of all requests with a body. */
   readonly problems?: readonly ErrorCode[]
   /**
    * The caller that the operation requires. `caller`: a signed-in caller; `session`: a caller with a token that the
@@ -28,9 +28,9 @@ export interface OperationDescription {
 /** The route, collection and accounts that an operation belongs to. */
 export interface OperationPlace {
   readonly endpoint: Endpoint<keyof NamedByPath>
-  /** Only if the path is below `/:collection`. */
+  /** Present only if the path is below `/:collection`. */
   readonly collection: Collection
-  /** Only if the path is below `/auth`. */
+  /** Present only if the path is below `/auth`. */
   readonly auth: AuthPlan
 }
 

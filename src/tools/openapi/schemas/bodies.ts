@@ -22,7 +22,7 @@ export interface Body {
 
 /**
  * Describes the bodies that at least one of the rules accepts without dropping properties. The schema may require more
- * than the service does, namely every field that one of the rules needs. `undefined` if no body is ever valid because a
+ * fields than the service: every field that any of the rules needs. `undefined` if no body is ever valid because a
  * required field cannot be set.
  */
 export function describeBody(scope: DescriptionScope, body: Body): JsonSchema | undefined {
@@ -146,7 +146,7 @@ export function referToBody(
   return schema && scope.components.refer('schemas', `${collection.name}.${use}`, () => schema)
 }
 
-/** Returns the same reference as `referToBody`, but excludes secrets, because a batch cannot set them. */
+/** Returns the reference of `referToBody`, but excludes secrets, because a batch cannot set them. */
 export function referToPlainBody(
   scope: DescriptionScope,
   collection: Collection,

@@ -11,7 +11,7 @@ import { describeValue } from './value-schema.js'
 export const referToDocument = (scope: DescriptionScope, collection: Collection): JsonSchema =>
   scope.components.refer('schemas', collection.name, () => describeDocument(scope, collection, false))
 
-/** Returns a reference to the same schema, in which the referenced document may replace a reference. */
+/** Returns a reference to the schema of a document in which target documents may replace references. */
 export const referToExpanded = (scope: DescriptionScope, collection: Collection): JsonSchema =>
   isExpandable(scope, collection)
     ? scope.components.refer('schemas', `${collection.name}.expanded`, () =>

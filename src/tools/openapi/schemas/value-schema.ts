@@ -45,9 +45,7 @@ export const describeTime = ({ notBefore, notAfter }: JsonSchema): JsonSchema =>
         ...(notAfter === undefined ? {} : { formatMaximum: notAfter }),
       }
 
-/**
- * Adds `null` to the allowed values of a schema. If the schema consists of branches, `null` becomes one more branch.
- */
+/** Adds `null` to the allowed values of a schema. If the schema consists of branches, `null` becomes a branch too. */
 export function orNull(schema: JsonSchema): JsonSchema {
   const { anyOf, ...others } = schema
   const isBranched = Array.isArray(anyOf) && Object.keys(others).length === 0
@@ -81,7 +79,7 @@ function describeText(
       ? []
       : [...(lowercase ? [LOWERED] : []), ...(trim ? [TRIMMED] : []), `[\\s\\S]*?(?:${own})`]),
   ].map((head) => `(?=${head})`)
-  // Text with a format needs no pattern against NUL, because every format excludes it.
+  // Text with a format needs no pattern against NUL, because every format excludes NUL.
   const tail = isLong ? fewBytes(character) : format === undefined ? `${character}*$` : ''
   const pattern = heads.join('') + tail
   return {
@@ -179,7 +177,7 @@ const printEcma = (pattern: Pattern): string => printPattern(pattern, ECMA)
  */
 export type SchemaUse = 'answer' | 'create' | 'replace' | 'element' | 'patch'
 
-/** The options by which values are described. */
+/** The options for describing values. */
 export interface ValueOptions {
   readonly use: SchemaUse
   /** Returns the schema of any JSON value in a body. */
@@ -205,9 +203,7 @@ export function describeValue(field: Field, options: ValueOptions): JsonSchema {
   return description === '' ? described : { description, ...described }
 }
 
-/**
- * Describes the default in words, because some code generators treat a field with the keyword `default` as required.
- */
+/** Describes the default in words, because some code generators require a field that has the keyword `default`. */
 const tellDefault = ({ definition }: Field): string | undefined =>
   'default' in definition && definition.default !== undefined
     ? `Default: ${JSON.stringify(definition.default)}.`
@@ -266,7 +262,7 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
   }
 }
 
-/** Describes an object inside a document. It must be complete if the write may create it. */
+/** Describes an object inside a document. The object must be complete if the write may create it. */
 function describeObject(fields: readonly Field[], options: ValueOptions): JsonSchema {
   const { use } = options
   const named = isUpdate(use) ? fields.filter(({ definition }) => !definition.immutable) : fields
@@ -284,7 +280,8 @@ const isUpdate = (use: SchemaUse): boolean => use === 'replace' || use === 'patc
 /** Whether a write is invalid if it lacks the field. */
 export function isNeeded(field: Field, use: SchemaUse): boolean {
   const { definition, defaultAt, properties } = field
-  // A PUT keeps the immutable fields that its body lacks. So the object is not new, and it gets no defaults.
+  // A PUT keeps the immutable fields that its body lacks. So an object with immutable fields is not new, and gets no
+  // defaults.
   const isKept = use === 'replace' && definition.immutable !== true && holdsImmutable(field)
   const isFilled = fillsDefaults(use) && !isKept && defaultAt(SOME_TIME) !== undefined
   if (definition.required === true) return use !== 'answer' && !isFilled

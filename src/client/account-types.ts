@@ -1,12 +1,12 @@
 import type { JsonObject } from '../core/types.js'
 import type { CollectionTypes } from '../infer/collections.js'
 
-/** The options of every call. */
+/** The options that every call has. */
 export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
-/** The part `P` of the types of `users`; a JSON object if the types are unknown. */
+/** The type of `users` with the name `P`, such as `document`; `JsonObject` if the types are unknown. */
 type UsersType<M, P extends keyof CollectionTypes> = M extends {
   readonly users: { readonly [K in P]: infer T }
 }
@@ -28,8 +28,8 @@ export type Credentials<M> =
     : Partial<UsersType<M, 'create'>>
 
 /**
- * The result of a registration: a new session, or `undefined` with `requireVerified`, because then the account is
- * active only after its owner has verified it.
+ * The result of a registration: a new session; `undefined` with `requireVerified`, because the account is active only
+ * after its owner has verified it.
  */
 export type Registered<M> =
   Account<M> extends { readonly requireVerified: infer B extends boolean }
@@ -65,7 +65,7 @@ export interface AuthClient<M> {
   /** Ends every session of this user and removes the token from the client. */
   logoutAll(options?: CallOptions): Promise<void>
   /**
-   * Changes the secret of the signed-in user. It ends every session of this user and begins a new one, whose token the
+   * Changes the secret of the signed-in user, ends every session of the user and begins a new one, whose token the
    * client stores.
    */
   changeSecret(
@@ -74,9 +74,7 @@ export interface AuthClient<M> {
   ): Promise<SignedIn<UsersType<M, 'document'>>>
   /** Requests the delivery of a token for a new secret. The answer does not reveal whether the account exists. */
   requestReset(body: Identified<M>, options?: CallOptions): Promise<void>
-  /**
-   * Sets a new secret, with a token that was delivered to the user. It ends every session of the user, and signs in.
-   */
+  /** Sets a new secret with a delivered token, ends every session of the user, and signs in. */
   reset(
     body: { readonly token: string; readonly new: string },
     options?: CallOptions,
@@ -84,8 +82,8 @@ export interface AuthClient<M> {
   /** Requests the delivery of a token with which the user verifies the identifier. */
   requestVerification(body: Identified<M>, options?: CallOptions): Promise<void>
   /**
-   * Verifies the identifier with a delivered token and the secret; after `changeIdentifier`, this replaces the
-   * identifier by the new one.
+   * Verifies the identifier with a delivered token and the secret. After `changeIdentifier`, the new identifier then
+   * replaces the old one.
    */
   verify(body: { readonly token: string; readonly current: string }, options?: CallOptions): Promise<void>
   /**

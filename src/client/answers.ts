@@ -1,4 +1,4 @@
-/** An answer. The service ensures that its JSON body has the form that the types of the client promise. */
+/** An answer of the service. Its JSON body has the form that the types of the client promise. */
 export interface ClientAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: the service guarantees the form of answers
   readonly body: any
@@ -8,9 +8,7 @@ export interface ClientAnswer {
 /** The parts of a request, and the function that checks its answer. */
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
-  /**
-   * Aborts the request. The client also aborts it by itself if no answer begins within the longest silence of a stream.
-   */
+  /** Aborts the request. The client also uses it if no answer begins within `SILENCE` (`following.ts`). */
   readonly connection?: AbortController
   readonly headers?: { readonly [name: string]: string | undefined }
   readonly body?: unknown
@@ -20,7 +18,6 @@ export interface RequestOptions {
   readonly isPublic?: boolean
 }
 
-/** Joins a path and a query string. */
 export const join = (path: string, query: string): string => (query ? `${path}?${query}` : path)
 
 /**
@@ -33,7 +30,6 @@ export const placeOf = (headers: Headers) => {
   return after || skip ? { after, skip } : undefined
 }
 
-/** Whether a body is a document. */
 export const isDocument = (body: ClientAnswer['body']): boolean => typeof body?._id === 'string'
 
 /** Whether a body contains a new session. */

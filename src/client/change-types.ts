@@ -16,7 +16,7 @@ export interface ChangesOptions<T extends CollectionTypes, P extends string> ext
 /** The options of a live list. */
 export interface LiveOptions<T extends CollectionTypes> extends FollowOptions<T> {
   readonly sort?: SortOf<T>
-  /** The most documents of the list. Default: the limit of the service, if it has one. */
+  /** The maximum number of documents in the list. Default: the limit of the service, if it has one. */
   readonly limit?: number
 }
 

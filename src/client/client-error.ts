@@ -8,8 +8,8 @@ const CLIENT_ERROR = Symbol.for('collection-service.ClientError')
 export type ClientErrorCode = ErrorCode | 'unexpected_answer' | (string & Record<never, never>)
 
 /**
- * The error of a call whose answer is an error response, or not an answer of the service. If no answer arrives, the
- * call throws the error of `fetch` instead.
+ * The error that a call throws if its answer is an error response, or does not come from the service. If no answer
+ * arrives, the call throws the error from `fetch` instead.
  */
 export class ClientError extends Error {
   declare readonly status: number
@@ -26,7 +26,7 @@ export class ClientError extends Error {
   declare readonly operation: number | undefined
   /** The id of the request in the log of the service. */
   declare readonly requestId: string | undefined
-  /** The seconds to wait before a retry. */
+  /** The number of seconds to wait before a retry. */
   declare readonly retryAfter: number | undefined
   readonly [CLIENT_ERROR] = true
 
@@ -49,7 +49,7 @@ export class ClientError extends Error {
 }
 
 /**
- * Whether a thrown value is a `ClientError`, also one of another copy of this package. Never throws.
+ * Whether a thrown value is a `ClientError`, including one from another copy of this package. Never throws.
  *
  * @example
  * ```ts

@@ -213,7 +213,7 @@ export function createClient<C = unknown>(
         if (limit > 1000) throw fault('limit', `cannot be ${limit}`)
         let others: object = { ...asked, limit }
         let answering = list(writeQuery(others), asked).catch((thrown) => {
-          // The service rejects the limit because its own is lower. Without a limit, it returns pages of its own size.
+          // The service has a lower limit. Without `limit`, the service returns pages of its own size.
           if (thrown.status !== 400) throw thrown
           others = asked
           return list(whole, asked)

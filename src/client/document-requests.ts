@@ -19,8 +19,8 @@ export function pathOf(name: unknown, others = /^\.{0,2}$/): string {
 }
 
 /**
- * Creates the functions that build the requests for the documents of one collection. `etags` contains the entity tag of
- * each document that was read.
+ * Creates the functions that build the requests for the documents of one collection. `etags` maps documents to their
+ * entity tags.
  */
 export function createRequests(collection: string, etags: WeakMap<object, string>) {
   const path = pathOf(collection)

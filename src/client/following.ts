@@ -24,8 +24,8 @@ export async function watch<T>(work: Promise<T>, give: () => void, milliseconds 
 }
 
 /**
- * A random pause before the next attempt, in milliseconds. Its upper bound is half a second, doubled with each failure,
- * at most half a minute; its lower bound is half of that.
+ * A random pause before the next attempt, in milliseconds. Its upper bound is 500 ms, doubled with each failure up to
+ * 30 s; its lower bound is half the upper bound.
  */
 const pauseAfter = (failures: number): number =>
   (Math.min(30_000, 500 * 2 ** failures) * (1 + Math.random())) / 2
@@ -96,7 +96,6 @@ async function* persist<T>(
   }
 }
 
-/** A document in a live list. */
 interface ListedDocument {
   readonly _id: string
 }
@@ -104,19 +103,19 @@ interface ListedDocument {
 /** The current state of a live list. */
 interface LiveList {
   readonly documents: readonly ListedDocument[]
-  /** The most documents of the list. If `isKnown` is false, it is the length of the list when it was last read. */
+  /** The maximum number of documents in the list; if `isKnown` is false, the number when the list was last read. */
   readonly most: number
   readonly isKnown: boolean
 }
 
-/** Up to this length, the answer to a list without a limit says whether the service has cut the list. */
+/** Up to this number of documents, the answer to a list without a limit says whether the service has cut the list. */
 const MOST_TOLD = 1000
 
 type CompareValues = (a: unknown, b: unknown) => number
 
 /**
- * The rank of a value in the order of CONTRACT.md §3.6: missing, false and true, numbers, then strings. Strings have
- * equal ranks here.
+ * The rank of a value in the order of CONTRACT.md §3.6: missing, false and true, numbers, then strings. All strings
+ * have the same rank, because `compareText` orders them.
  */
 const rankOf = (value: unknown): number => (typeof value === 'string' ? Infinity : Number(value ?? -Infinity))
 
@@ -141,7 +140,7 @@ const valueAt = (document: unknown, path: string): unknown =>
   path.split('.').reduce<any>((value, name) => value?.[name], document)
 
 /**
- * Compiles the `sort` of a list to a comparison. Documents with equal keys are ordered by `_id`, in the direction of
+ * Compiles the `sort` of a list into a comparison. Documents with equal keys are ordered by `_id`, in the direction of
  * the last sort key.
  */
 function compileOrder(sort: object | undefined): CompareValues {
@@ -161,7 +160,8 @@ function compileOrder(sort: object | undefined): CompareValues {
 
 /**
  * Returns the list after an event, which adds, changes or removes one document. Returns `undefined` if the list must be
- * read again, because only the service knows how long it may become, or which document now follows the last one.
+ * read again, because only the service knows the maximum length of the list, or the document that now follows the last
+ * one.
  */
 function applyEvent(
   { documents, most, isKnown }: LiveList,
@@ -190,7 +190,6 @@ interface LiveQuery extends FollowedQuery {
 /** Opens a stream of changes, which resumes after the event with the id `lastEventId`. */
 type Open = (query: string, lastEventId: string | undefined, connection: AbortController) => Promise<Response>
 
-/** Reads a list. */
 type List = (
   query: string,
   asked: { readonly connection: AbortController },
@@ -203,8 +202,8 @@ export function createFollowing(open: Open, list: List) {
     let last: string | undefined
     return persist(async function* (connection) {
       for await (const sent of readEvents(await open(query, last, connection))) {
-        // The service has ended the stream. The next request starts without an event id; if the service rejects it, the
-        // call gets the reason as an error.
+        // The service has ended the stream. The next request has no event id; if the service rejects that request, the
+        // caller gets the reason as an error.
         last = sent.event === 'end' ? undefined : sent.id
         if (last) yield sent
       }

@@ -72,8 +72,7 @@ interface Presence {
 type ScalarCondition<V> = Operand<V> | null | Operators<V>
 
 /**
- * The condition on a field with values of type `V`. The condition on an array of scalars must match one of its
- * elements.
+ * The condition on a field with values of type `V`. A condition on an array of scalars must match one of the elements.
  */
 type FieldCondition<V> = unknown extends V
   ? Presence
@@ -87,7 +86,7 @@ type FieldCondition<V> = unknown extends V
 
 type AllOperators = Equality<Scalar> & Order<number | string | Date> & RegexOperator
 
-/** `T`. The compiler reports an error if `_Missing`, the names that `T` lacks, is not `never`. */
+/** Resolves to `T`. Does not compile if `_Missing`, the names that `T` lacks, is not `never`. */
 type Complete<T, _Missing extends never> = T
 
 type LooseOperators = Complete<AllOperators, Exclude<OperatorName, keyof AllOperators>>
@@ -150,7 +149,7 @@ type Keeps<P extends string, Path extends string> = Path extends P
     ? false
     : true
 
-/** The part of a document of type `D` that `project` selects; `P` are its paths. */
+/** The part of a document of type `D` that `project` selects with the paths `P`. */
 type Projected<D, P extends string, Prefix extends string = ''> = Flat<{
   [K in keyof D as K extends string
     ? `${Prefix}${K}` extends '_id'
@@ -165,7 +164,7 @@ type Projected<D, P extends string, Prefix extends string = ''> = Flat<{
     : never
 }>
 
-/** The type of the document that replaces an `_id` of the collection `N`, with its own references expanded. */
+/** The type of a document of the collection `N` that replaces a reference, with its own references in `E` expanded. */
 type ReferencedDocument<M, N, E extends string> = N extends keyof M
   ? M[N] extends { readonly document: infer D; readonly references: infer R }
     ? ExpandedOrNot<D, E, R, M>
@@ -177,7 +176,7 @@ type Behind<E extends string, Path extends string> = E extends `${Path}.${infer 
 
 type Widened<V, T> = V extends readonly unknown[] ? readonly (string | T)[] : V extends string ? V | T : V
 
-/** Resolves to `Path` if a path in `E` equals it or begins with it, else to 0. */
+/** Resolves to `Path` if a path in `E` equals `Path` or begins with it, else to 0. */
 type NamedPath<E extends string, Path extends string> = [Extract<E, Path | `${Path}.${string}`>] extends [
   never,
 ]
@@ -185,8 +184,8 @@ type NamedPath<E extends string, Path extends string> = [Extract<E, Path | `${Pa
   : Path
 
 /**
- * A document whose references in `E` are replaced by their documents. If the reader may not see such a document, its
- * `_id` stays.
+ * A document whose references in `E` are replaced with the documents that they refer to. An `_id` stays if the caller
+ * may not see its document.
  */
 type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
   [K in keyof D]: K extends string
@@ -201,7 +200,7 @@ type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
 }>
 
 /**
- * A document in the answer to a request with `project` and `expand`. `P` and `E` are their paths, `never` without the
+ * A document in the answer to a request with the paths `P` in `project` and `E` in `expand`; `never` without the
  * option.
  */
 export type ShownDocument<M, T extends CollectionTypes, P extends string, E extends string> =

@@ -12,7 +12,7 @@ export interface CountOptions<T extends CollectionTypes> extends CallOptions {
 export interface GetOptions<P extends string, E extends string> extends CallOptions {
   /** The fields to return, beside `_id`. Default: all. */
   readonly project?: readonly P[]
-  /** The references to replace by their documents. */
+  /** The references to replace with their documents. */
   readonly expand?: readonly E[]
 }
 
@@ -22,14 +22,14 @@ export interface ListOptions<T extends CollectionTypes, P extends string, E exte
     GetOptions<P, E> {
   readonly sort?: SortOf<T>
   readonly skip?: number
-  /** The most documents to return. Default: the limit of the service, if it has one. */
+  /** The maximum number of documents to return. Default: the limit of the service, if it has one. */
   readonly limit?: number
 }
 
 /** The query parameters of a list, a count or a single document, as `toQuery` accepts them. */
 export interface QueryParameters<T extends CollectionTypes>
   extends Omit<ListOptions<T, PathOf<T>, string>, keyof CallOptions> {
-  /** The cursor of a page: the value of `Next-Cursor` in the answer with the page before it. */
+  /** The cursor of a page: the value of `Next-Cursor` in the answer with the previous page. */
   readonly after?: string
   /** Requests the header `X-Total-Count` with the number of all matching documents. */
   readonly total?: true
@@ -43,8 +43,9 @@ export interface NamedParameters {
 /** The options of `get` in a batch. */
 export interface ConditionOptions {
   /**
-   * Rejects the batch with `precondition_failed` if the document has changed since this client read it. The call throws
-   * a `TypeError` for an `_id`, and for a document that does not come from `get`, `create`, `update` or `replace`.
+   * Whether the batch fails with `precondition_failed` if the document has changed since this client read it. The call
+   * throws a `TypeError` for an `_id`, and for a document that does not come from `get`, `create`, `update` or
+   * `replace`.
    */
   readonly ifUnchanged?: boolean
 }
@@ -55,19 +56,20 @@ export interface ConditionOptions {
  */
 export interface CreateOptions extends CallOptions {
   /**
-   * The `_id` of the new document, a UUID. If a document with it exists, the call rejects with `precondition_failed`.
+   * The `_id` of the new document, a UUID. If a document with this `_id` exists, the call rejects with
+   * `precondition_failed`.
    */
   readonly id?: string
 }
 
 /**
- * The document that a call is about: its `_id`, or the document itself. A document that comes from `get`, `create`,
- * `update` or `replace`, also in a batch, is changed or deleted only if it is still unchanged (`If-Match`). An `_id`,
- * or a document from elsewhere, such as `list`, is changed or deleted in any state.
+ * The document that a call reads, changes or deletes: its `_id`, or the document itself. If the document comes from
+ * `get`, `create`, `update` or `replace`, also in a batch, the call changes or deletes it only if it is still unchanged
+ * (`If-Match`). Given an `_id`, or a document from elsewhere, such as `list`, the call does not check that.
  */
 export type Addressed = string | { readonly _id: string }
 
-/** One collection of a service. Every call rejects with `ClientError`, or with the error of `fetch`. */
+/** One collection of a service. Every call rejects with `ClientError`, or with the error from `fetch`. */
 export interface CollectionClient<M, T extends CollectionTypes> {
   /** Returns the documents that match a filter; all of them if neither `limit` nor the service limits the list. */
   list<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
@@ -91,8 +93,7 @@ export interface CollectionClient<M, T extends CollectionTypes> {
     options?: ChangesOptions<T, P>,
   ): AsyncGenerator<ChangeEvent<ShownDocument<M, T, P, never>>, void, undefined>
   /**
-   * Yields the whole list, now and again immediately after each of its changes. It reconnects and ends as `changes`
-   * does.
+   * Yields the whole list now, and again after each change. The stream reconnects and ends as that of `changes` does.
    *
    * @example
    * ```ts
@@ -117,7 +118,7 @@ export interface CollectionClient<M, T extends CollectionTypes> {
   update(document: Addressed, patch: T['update'], options?: CallOptions): Promise<T['document']>
   /**
    * Replaces the fields that the caller may both read and write; a field that the body lacks is removed, or gets its
-   * default. Fields that the caller may not write keep their values, so the type requires no field.
+   * default. Other fields keep their values, so the type of the body requires no field.
    */
   replace(document: Addressed, body: Partial<T['create']>, options?: CallOptions): Promise<T['document']>
   /** Deletes a document. */
@@ -127,8 +128,8 @@ export interface CollectionClient<M, T extends CollectionTypes> {
 declare const RESULT: unique symbol
 
 /**
- * An operation of a batch, with the type of its result. It is sent only if the function that builds the batch returns
- * it in its list. An operation of another batch in the list throws a `TypeError`.
+ * An operation of a batch; `R` is the type of its result. It is sent only if the function that builds the batch returns
+ * it. If that function returns an operation of another batch, `batch` rejects with a `TypeError`.
  */
 export interface Operation<R> {
   readonly [RESULT]: R
@@ -137,8 +138,8 @@ export interface Operation<R> {
 type Call = (...parameters: never[]) => Promise<unknown>
 
 /**
- * Turns the type of a call into a function with the same parameters, except the options, that returns an operation with
- * the same result.
+ * The type of a function that has the parameters of a call, except the options, and returns an operation with the same
+ * result.
  */
 type AsOperation<F extends Call> =
   Required<Parameters<F>> extends [...infer Own, CallOptions]
@@ -169,7 +170,10 @@ export type BatchCollections<C> = Flat<{
 export type BatchResults<L extends readonly Operation<unknown>[]> = {
   -readonly [I in keyof L]: L[I] extends Operation<infer R> ? R : never
 } & {
-  /** For each operation, at its index, the properties that the service dropped from its body. Not enumerable. */
+  /**
+   * For each operation, at its index, the names of the properties that the service dropped from its body. Not
+   * enumerable.
+   */
   readonly ignored: readonly (readonly string[])[]
 }
 
@@ -183,9 +187,8 @@ export interface IgnoredContext {
 }
 
 /**
- * Called when the service has dropped properties of a body because the caller may not write them: once for each write,
- * and once for each such operation of a batch. The write has already taken effect. If this function throws, the call
- * rejects with that error.
+ * Called for each write, alone or in a batch, if the service has dropped properties of its body because the caller may
+ * not write them. The write has already taken effect. If this function throws, the call rejects with that error.
  */
 export type OnIgnored = (names: readonly string[], context: IgnoredContext) => void
 
@@ -195,7 +198,7 @@ type TypesIn<M, N> = N extends keyof M ? Extract<M[N], CollectionTypes> : never
 export interface Client<C = unknown> {
   /** The token that the client sends as `Authorization: Bearer`. Signing in sets it, signing out removes it. */
   token: string | undefined
-  /** Called with the properties of a body that the service dropped. */
+  /** Called with the names of the properties that the service dropped from a body. */
   onIgnored: OnIgnored | undefined
   readonly auth: AuthClient<CollectionsOf<C>>
   /** Returns the client of a collection. It sends no request by itself. */
@@ -221,7 +224,10 @@ export interface Client<C = unknown> {
   ): Promise<BatchResults<L>>
 }
 
-/** A service as a function. A function from `createCollectionService` has the type of its configuration. */
+/**
+ * A service in this process, as a function. The type of a function that `createCollectionService` has returned contains
+ * the type of its configuration.
+ */
 export interface HandlerTarget<C> {
   (request: Request): Promise<Response>
   readonly '~config'?: C
@@ -235,8 +241,11 @@ export interface ClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** The token of an existing session. */
   readonly token?: string | undefined
-  /** Headers for every request. With `prefer: 'handling=strict'`, a dropped property is a `ClientError`. */
+  /**
+   * Headers for every request. With `prefer: 'handling=strict'`, the service rejects a body instead of dropping
+   * properties from it.
+   */
   readonly headers?: NonNullable<RequestInit['headers']>
-  /** Called with the properties of a body that the service dropped. Default: none. */
+  /** Called with the names of the properties that the service dropped from a body. Default: none. */
   readonly onIgnored?: OnIgnored | undefined
 }

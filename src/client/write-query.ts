@@ -21,7 +21,7 @@ export function only(asked?: CallOptions): { readonly signal: AbortSignal | unde
   return { signal: asked?.signal }
 }
 
-/** Whether a value is a plain object, also one of another realm. Arrays and instances of classes are not. */
+/** Whether a value is a plain object, including one from another realm. Arrays and instances of classes are not. */
 const isEntries = (value: unknown): value is Entries =>
   Object(value) === value && !Object.getPrototypeOf(Object.getPrototypeOf(value) ?? Object.prototype)
 

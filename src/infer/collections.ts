@@ -1,9 +1,9 @@
 import type { Document, FieldTypeName, JsonObject } from '../core/types.js'
 
-/** The same type. Because of `infer`, the compiler shows its properties instead of the name of the type. */
+/** Resolves to `T`. Because of `infer`, the compiler shows the properties of `T` instead of its name. */
 export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
 
-/** The string keys of an object. The compiler shows them as a union, as with `Flat`. */
+/** The string keys of an object. The compiler shows them as a union, because of `infer`. */
 type KeyOf<T> = [keyof T & string] extends [infer K extends string] ? K : never
 
 /** The keys of a part of a configuration, such as `collections` or `schema`, without `$comment`. */
@@ -12,8 +12,7 @@ export type NameOf<S> = Exclude<keyof S, '$comment'>
 type Choice<D, V> = D extends { readonly enum: readonly (infer E)[] } ? E : V
 
 /**
- * `T`. The compiler reports an error if `T` lacks a field type, except `array` and `object`, which contain other
- * fields.
+ * Resolves to `T`. Does not compile if `T` lacks a field type, except `array` and `object`, which contain other fields.
  */
 type Total<T extends { readonly [type in Exclude<FieldTypeName, 'array' | 'object'>]: unknown }> = T
 
@@ -155,7 +154,7 @@ interface SystemFields {
 
 /**
  * Whether the compiler has widened the literals of a schema to `string`, as it does for an imported JSON file. Such a
- * schema does not tell the fields of a document.
+ * schema does not say which fields a document has.
  */
 type IsWide<S> = [NameOf<S>] extends [never]
   ? false
@@ -189,7 +188,7 @@ type VerifiedField<C> = C extends { readonly auth: { readonly verifiedField: inf
 /** A schema without the fields in `Ours`, which only the service writes. */
 type GivenIn<S, Ours> = [Ours] extends [never] ? S : { readonly [K in keyof S as Exclude<K, Ours>]: S[K] }
 
-/** The type `C` of a configuration, extended by the fields `F` that hooks fill, by collection. */
+/** The type `C` of a configuration, extended with `F`: by collection, the fields that hooks fill. */
 export type FilledBy<C, F> = keyof FilledIn<F> extends never ? C : C & { readonly '~fills': FilledIn<F> }
 
 /** The part of `F` that is known: the collections for which the compiler has found the names of the filled fields. */
@@ -271,8 +270,8 @@ type IsConfig<C> = C extends { readonly collections: infer N }
 
 /**
  * The types of all collections, by name. They are derived from the type of a configuration, or of a service, whose type
- * also contains the fields that its hooks fill. If `C` is already a map of such types, as `collection-service types`
- * prints it, the result is `C`. For any other type, the collections have loose types.
+ * also contains the fields that its hooks fill. If `C` already is a map of such types, as `collection-service types`
+ * prints it, the result is `C`. If `C` is any other type, the collections have loose types.
  */
 export type CollectionsOf<C> = TypedCollectionsOf<ConfigIn<C>>
 

@@ -32,8 +32,8 @@ const STORING: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns the headers to send. List headers of the service are appended to those that the host has already set, its
- * `Cache-Control` is joined with the host's, and its other headers replace those of the host.
+ * Returns the headers to send. A list of the service is appended to the list that the host has already set,
+ * `Cache-Control` is joined with that of the host, and any other header replaces that of the host.
  */
 export function addToLists(response: ServerResponse, headers: Headers): Headers {
   const added = Object.entries(headers).map(([name, ours]): [string, string] => {

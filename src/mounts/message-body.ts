@@ -25,7 +25,9 @@ function readParsedBody(request: ParsedRequest): Uint8Array | undefined {
   return Buffer.from(typeof body === 'string' && isSentText(request, body) ? body : stringify(body))
 }
 
-/** Returns the parsed body. Some hosts parse it when `body` is accessed, which throws if it is not JSON. */
+/**
+ * Returns the parsed body. Some hosts parse the body on access to `body`, which then throws if the body is not JSON.
+ */
 function readBody(request: ParsedRequest): unknown {
   try {
     return request.body
@@ -55,7 +57,7 @@ function isSentText({ headers, readableEnded }: ParsedRequest, body: string): bo
 }
 
 /**
- * Whether a value keeps its contents elsewhere than in properties, as a form or a map does, so that its JSON would be
+ * Whether a value, such as a form or a map, stores its contents outside its properties, so that its JSON would be
  * empty.
  */
 const isCollection = (value: unknown): boolean =>

@@ -44,8 +44,8 @@ function* bytesOf(bytes: Bytes): Generator<Bytes, void, undefined> {
 }
 
 /**
- * Waits until the client has read the written data. Resolves to false if it disconnects, or stops reading for too long.
- * An endless stream has no such timeout, because it limits its own backlog.
+ * Waits until the client has read the written data. Resolves to false if the client disconnects, or stops reading for
+ * too long. An endless stream has no such timeout, because it limits its own backlog.
  */
 function isTaken(response: ServerResponse, parts: BodyPieces): Promise<boolean> {
   return new Promise((resolve) => {
@@ -81,8 +81,8 @@ const leftIn = ({ writableLength, socket }: ServerResponse): number =>
 const KEPT_ONCE: readonly string[] = ['authorization', 'content-type']
 
 /**
- * Returns the value of a header, or all values that were sent. A value that a framework has set replaces those that
- * were sent.
+ * Returns the value of a header. For a header in `KEPT_ONCE` that was sent several times, returns all values that were
+ * sent, unless a framework has replaced the first one.
  */
 function readHeader({ headers, rawHeaders }: IncomingMessage, name: string): string | string[] | undefined {
   const value = headers[name]
@@ -98,8 +98,8 @@ const isNamed = (sent: string | undefined, name: string): boolean =>
   sent?.length === name.length && sent.toLowerCase() === name
 
 /**
- * Whether a response is sent although the request body is not read completely. Its connection cannot be used again. In
- * HTTP/2 this does not matter, because each request has a stream of its own and there is no `Connection` header.
+ * Whether a response would be sent before the request body is read completely, so that the connection cannot be used
+ * again. Always false in HTTP/2, because each request has a stream of its own there.
  */
 const leavesBodyUnread = (request: IncomingMessage): boolean =>
   request.readableEnded === false && request.httpVersionMajor !== 2 && hasBody(request)
@@ -169,7 +169,7 @@ export type NodeHandler = (
 export function toNodeHandler(handler: Handler): NodeHandler {
   const respond = (handler as Handler & Partial<PlainEdge>)[RESPOND]
   if (!respond) throw new TypeError('toNodeHandler needs a handler that createCollectionService has returned')
-  // Used if a framework has changed its objects so that the response cannot be sent: the client must get a response.
+  // Sends an empty response with status 500, if a framework has changed its objects so that the answer cannot be sent.
   const giveUp = (response: ServerResponse): void => {
     response.statusCode = 500
     response.end()
@@ -265,14 +265,11 @@ class NodeRequest implements IncomingRequest {
   }
 }
 
-/**
- * Returns the mount path that a framework has removed from the request target. A framework removes it only if it
- * changes `url`.
- */
+/** Returns the mount path that a framework has removed from `url`; empty if `url` is unchanged. */
 function readMountPath({ url = '', originalUrl, baseUrl }: FrameworkRequest): string {
   if (originalUrl === undefined || originalUrl === url) return ''
   if (baseUrl !== undefined) return baseUrl
-  // Unlike Express, Connect does not keep the part that it removes. It leaves a presumed host before the rest, and
+  // Unlike Express, Connect does not store the part that it removes. It leaves a scheme and host before the rest, and
   // inserts a slash if nothing is left.
   const [whole, rest] = [toOriginForm(originalUrl), url.replace(HOST, '')]
   const left = whole.endsWith(rest) ? rest : rest.replace(/^\/(?=\?|$)/, '')

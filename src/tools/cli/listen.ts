@@ -6,7 +6,6 @@ import type { NodeHandler } from '../../mounts/node.js'
 /** The error for an address on which the command cannot listen. Its message says why, and what to do. */
 export class ListenError extends Error {}
 
-/** The address to listen on. */
 export interface ListenAddress {
   readonly port: number
   readonly host: string
@@ -71,7 +70,7 @@ function explainListening({ port, host }: ListenAddress, cause: NodeJS.ErrnoExce
   return new ListenError(reason, { cause })
 }
 
-/** The milliseconds between two checks whether all answers except endless streams are complete. */
+/** The milliseconds between two checks of whether all answers, except endless streams, are complete. */
 const PAUSE = 50
 
 async function stop(
@@ -91,8 +90,8 @@ async function stop(
 }
 
 /**
- * Whether a response is a stream of changes, judged by the path of its request in any encoding. A rejected request for
- * a stream ends by itself.
+ * Whether a response is a stream of changes, judged by the path of its request, which may be percent-encoded. A
+ * rejected request for a stream ends by itself.
  */
 function isEndless({ req }: ServerResponse): boolean {
   const [path = ''] = (req.url ?? '').split('?')

@@ -12,14 +12,11 @@ export interface CommandIo extends Outputs {
   readonly env: { readonly PORT?: string | undefined }
   /** The version of this package. */
   readonly version: string
-  /** Called with the function that stops the service, which the caller calls when a signal ends the process. */
+  /** Called with a function that stops the service. That function must be called when a signal ends the process. */
   readonly onStop: OnStart
 }
 
-/**
- * Runs a parsed command line. Each command imports the service only if it needs it, so that help and usage errors are
- * fast.
- */
+/** Runs a parsed command line. A command imports the service only if needed, so that help and usage errors are fast. */
 async function run(args: Arguments, terminal: Terminal, { version, onStop }: CommandIo): Promise<unknown> {
   const { print } = terminal
   switch (args.word) {

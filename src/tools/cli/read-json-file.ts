@@ -10,7 +10,7 @@ export async function readJsonFile(path: string): Promise<unknown> {
 }
 
 /**
- * Parses JSON text. `path` names the file, or the part of it, in errors. Throws `FileError`, also for a key that occurs
+ * Parses JSON text. `path` names the file, or a part of it, in errors. Throws `FileError`, also for a key that occurs
  * twice in one object, because its first value would be lost.
  */
 export function parseJson(path: string, text: string): unknown {

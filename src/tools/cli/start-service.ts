@@ -23,14 +23,16 @@ export interface Started {
   readonly place: string
 }
 
-/** Parts that the service keeps when it restarts. */
+/** Parts that a restarted service reuses. */
 export interface ReusedParts {
   /** Returns the hasher for a cost of bcrypt. */
   readonly createHasher: (cost: number) => Hasher
   readonly deliver: Deliver | undefined
 }
 
-/** Starts the service of a command line. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`. */
+/**
+ * Starts the service that a command line describes. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`.
+ */
 export async function startService(
   args: ServeArguments,
   { createHasher, deliver }: ReusedParts,

@@ -10,7 +10,6 @@ interface Output {
   readonly columns?: number
 }
 
-/** The output streams of a process. */
 export interface Outputs {
   readonly stdout: Output
   readonly stderr: Output

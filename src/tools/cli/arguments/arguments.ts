@@ -24,7 +24,7 @@ export interface ServeArguments {
   readonly hidesPage?: boolean
   /** The module that delivers tokens, or `console`. Default: tokens are not delivered. */
   readonly deliver?: string
-  /** Default: documents are kept in memory. */
+  /** Default: documents are stored in memory. */
   readonly storage?: StorageArguments
 }
 
@@ -106,14 +106,13 @@ export interface ExplainArguments extends InsightArguments {
   readonly now: string | undefined
 }
 
-/** The arguments of `openapi`: the configuration, and the caller for whom it is described. */
+/** The arguments of `openapi`: the configuration, and the caller for whom its API is described. */
 export interface OpenapiArguments extends InsightArguments {
   readonly config: string
   /** The value of `--caller`. Default: the document describes all operations. */
   readonly caller: string | undefined
 }
 
-/** A parsed command line. */
 export type Arguments =
   | ({ readonly word: 'serve' } & ServeArguments)
   | ({ readonly word: 'grant' } & GrantArguments)

@@ -160,10 +160,8 @@ export const OPTIONS = {
   out: { of: ['types'], about: ['the file for the types (default: they are printed)'] },
 } as const satisfies { readonly [name: string]: Option }
 
-/** The name of an option. */
 export type OptionName = keyof typeof OPTIONS
 
-/** The names of all options. */
 export const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
 
 /** Checks a port number. Throws `UsageError`. */

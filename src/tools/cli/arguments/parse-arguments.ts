@@ -239,8 +239,8 @@ const readOptions = (values: Values, word: Word): OptionValues =>
   Object.fromEntries(OPTION_NAMES.map((name) => [name, readOption(name, values[name], word)])) as OptionValues
 
 /**
- * Returns the values of one option. Throws `UsageError` for an option that the command does not have, for an empty or
- * invalid value, and for a repeated option that may not be repeated.
+ * Returns the values of one option. Throws `UsageError` if the command does not have the option, if a value is empty or
+ * invalid, or if the option is repeated although it is not repeatable.
  */
 function readOption(
   name: OptionName,

@@ -23,7 +23,7 @@ export async function diff(
   return failsOnWidening && differences.some(({ kind }) => kind !== 'narrowing') ? 1 : 0
 }
 
-/** Reads and compiles one of the two configurations. Its errors contain the name of the file. */
+/** Reads and compiles one of the two configurations. Errors name the file. */
 async function readConfig(file: string, options: InsightOptions): Promise<unknown> {
   const config = await readJsonFile(file)
   try {

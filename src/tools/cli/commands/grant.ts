@@ -45,8 +45,8 @@ async function usingStorage<T>(adapter: StorageAdapter, work: () => Promise<T>):
   try {
     return await work()
   } finally {
-    // If the storage did not open, it may also fail to close. This error is ignored, because the first error is the
-    // important one.
+    // If the storage did not open, it may also fail to close. The second error is ignored, because the first one is the
+    // cause.
     await adapter.close().catch(() => {})
   }
 }

@@ -96,8 +96,7 @@ const describeRenames = ({ from, name, renamed }: ImportedCollection): readonly 
 ]
 
 /**
- * Returns a line for each kind of address that json-server has, each with the first collection that can serve as an
- * example.
+ * Returns lines about the addresses of json-server, by kind, with a suitable collection as the example of each kind.
  */
 function describeAddresses(collections: readonly ImportedCollection[]): readonly SummaryLine[] {
   const list = collections.find(({ isSingle }) => !isSingle)
@@ -131,8 +130,8 @@ function describeList({ from, name, schema }: ImportedCollection): readonly Summ
 }
 
 /**
- * Returns the lines about `_expand` and `_embed` of json-server: documents that replace their `_id`, and documents that
- * refer to another document.
+ * Returns the lines about `_expand` and `_embed` of json-server: the document that a reference names instead of its
+ * `_id`, and the documents that refer to a document.
  */
 function describeRelations(collections: readonly ImportedCollection[]): readonly SummaryLine[] {
   for (const { from, name, schema } of collections) {
@@ -202,7 +201,7 @@ const toText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
 /**
- * Stores the documents in memory, as a start of the service will do, so that errors are found before any file is
+ * Stores the documents in memory, as the service will do at its start, so that errors are found before any file is
  * written.
  */
 async function tryOut({ config, documents }: Imported): Promise<void> {

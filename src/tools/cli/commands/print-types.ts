@@ -72,7 +72,7 @@ export function printTypes(config: Config, fills: Fills = new Map()): string {
   ].join('\n\n')
 }
 
-/** The names of a collection's interfaces, and facts about the collection that its schema does not contain. */
+/** A collection to print: the beginning of the names of its interfaces, and facts that its schema does not contain. */
 interface Printed {
   readonly typeName: string
   /** Fields that a hook fills, so that the body of a create need not contain them. */
@@ -158,7 +158,8 @@ function describeAccount(
 }
 
 /**
- * Returns the name of each collection's interfaces. Collections whose names would give the same identifier get numbers.
+ * Returns the beginning of the interface names of each collection, with a number if another collection has the same
+ * one.
  */
 function nameInterfaces(collections: readonly string[]): ReadonlyMap<string, string> {
   const taken = new Set<string>()

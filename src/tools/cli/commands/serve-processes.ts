@@ -16,7 +16,7 @@ const STEADY = 10_000
 
 /**
  * Serves a configuration with several processes on one port. A process that ends is replaced. If the first process
- * cannot start, no other is started, and its exit code is that of the command.
+ * cannot start, no other is started, and the command ends with the exit code of that process.
  */
 export async function serveProcesses(
   { processes }: ServeArguments,
@@ -27,8 +27,8 @@ export async function serveProcesses(
   let isStopping = false
 
   /**
-   * Starts a process, and replaces it when it ends. Resolves with `undefined` when the process serves, or with its exit
-   * code if it is the first process and never serves.
+   * Starts a process, and replaces it when it ends. Resolves with `undefined` when the process serves, or with the exit
+   * code of the process if it is the first one and never serves.
    */
   const begin = (before = 0): Promise<number | undefined> => {
     const worker = cluster.fork()

@@ -42,7 +42,7 @@ async function readState(files: readonly string[]): Promise<string> {
 
 /**
  * Calls `onChange` when files have changed, one call at a time. It checks the files by name, because editors replace
- * the old file by a new one, and not every file system reports changes.
+ * the old file with a new one, and not every file system reports changes.
  */
 function watchFiles(files: readonly string[], before: string, onChange: () => Promise<void>): Watching {
   const ending = new AbortController()
@@ -182,7 +182,7 @@ async function importModule(place: string): Promise<{ readonly [name: string]: u
 /** A server that is running. */
 export interface Serving {
   readonly origin: string
-  /** Stops the server after the running requests. */
+  /** Stops the server after it has answered the running requests. */
   stop(): Promise<void>
 }
 
@@ -257,7 +257,7 @@ const describePage = ({ hidesPage }: ServeArguments, origin: string): string =>
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 
-/** Creates a cache with one hasher per cost, because the threads of a hasher are reused when the service restarts. */
+/** Creates a cache with one hasher per cost, so that a restarted service reuses the threads of the hasher. */
 function createHasherCache(): (cost: number) => Hasher {
   const hashers = new Map<number, Hasher>()
   return (cost) => {

@@ -70,8 +70,6 @@ export const TEMPLATES = {
   },
 } satisfies { readonly [name: string]: Template }
 
-/** The name of a template. */
 export type TemplateName = keyof typeof TEMPLATES
 
-/** The names of all templates. */
 export const TEMPLATE_NAMES = Object.keys(TEMPLATES) as [TemplateName, ...TemplateName[]]

@@ -17,7 +17,7 @@ export async function writeFiles(
   await mkdir(folder, { recursive: true }).catch(refuse(folder))
   for (const [file, text] of Object.entries(files)) {
     const path = join(folder, file)
-    // The flag `wx` also rejects a file that was created after the check above.
+    // With the flag `wx`, the write also fails if the file was created after the check above.
     await writeFile(path, text.replace(SCHEMA, findSchema(folder)), { flag: 'wx' }).catch(refuse(path))
   }
 }
@@ -54,7 +54,7 @@ export const prepare = (folder: string): readonly string[] => [
 ]
 
 /**
- * The path to the JSON Schema in the templates, which gives completion in editors. It is right if the package is
+ * The path to the JSON Schema in the templates, which gives completion in editors. It is correct if the package is
  * installed in the folder of the configuration.
  */
 const SCHEMA = './node_modules/collection-service/dist/config.schema.json'

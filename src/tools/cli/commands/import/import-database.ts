@@ -12,8 +12,8 @@ import { type Database, WrittenNumber } from './read-database.js'
 interface ImportTarget {
   readonly name: string
   /**
-   * The `_id` of each document, by its `id` as a string, because json-server finds the document with the id `1` under
-   * `"1"` too.
+   * The `_id` of each document, by its `id` in the file as a string, because json-server finds the document with the id
+   * `1` under `"1"` too.
    */
   readonly ids: ReadonlyMap<string, string>
 }
@@ -25,9 +25,7 @@ interface FoundReference {
   readonly isMany: boolean
 }
 
-/**
- * A field whose name is that of a reference to `target`, and a value (`broken`) that references none of its documents.
- */
+/** A field with the name of a reference to `target`, and a value, `broken`, that references no document of `target`. */
 interface BrokenReference {
   readonly target: ImportTarget
   readonly broken: unknown
@@ -47,7 +45,7 @@ const PLURALS: { readonly [singular: string]: string } = {
   woman: 'women',
 }
 
-/** Returns the possible names of a collection for a singular, in lower case. */
+/** Returns the possible plurals of a singular, in lower case. */
 function pluralsOf(singular: string): readonly string[] {
   const word = singular.toLowerCase()
   const irregular = Object.entries(PLURALS).flatMap(([one, many]) =>
@@ -75,7 +73,7 @@ function splitName(field: string): { readonly base: string; readonly isMany: boo
   return { base, isMany: end.endsWith('s') }
 }
 
-/** Whether the name of a field says that its values are ids, so that numbers in it are never counts or measures. */
+/** Whether a field's name says that its values are ids, so that numbers among them are never counts or measures. */
 const isIdName = (field: string): boolean => /^_?id$/i.test(field) || splitName(field) !== undefined
 
 /**
@@ -108,7 +106,7 @@ function findTarget(
 const isName = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'number' || value instanceof WrittenNumber
 
-/** Returns an id as a string, because json-server finds the document with the id `1` under `"1"` too. */
+/** Returns an id as a string, as in the keys of `ids`. */
 const toName = (value: unknown): string => (value instanceof WrittenNumber ? value.text : String(value))
 
 /** The rules for the names of collections or fields. */
@@ -181,7 +179,7 @@ function kindOfAll(values: readonly unknown[]): ValueKind {
 
 /**
  * Returns the definition that accepts all values of a field; its type is `json` if the values have no other type in
- * common. Whole numbers become `number`, because the next value may have a fraction, but `integer` if the field has the
+ * common. Whole numbers become `number`, because a later value may have a fraction, but `integer` if the field has the
  * name of an id. Numbers that a JSON number cannot hold exactly become strings.
  */
 function inferDefinition(name: string, values: readonly unknown[]): FieldDefinition {
@@ -211,7 +209,8 @@ function inferDefinition(name: string, values: readonly unknown[]): FieldDefinit
 }
 
 /**
- * Returns the definition of an array's elements. If an element is `null`, it is `json`, which stores `null` unchanged.
+ * Returns the definition of an array's elements: `json` if an element is `null`, because `json` stores `null`
+ * unchanged.
  */
 function inferItems(name: string, elements: readonly unknown[]): FieldDefinition {
   return elements.includes(null) ? { type: 'json' } : inferDefinition(name, elements)
@@ -235,10 +234,7 @@ function inferObject(objects: readonly JsonObject[]): FieldDefinition {
   }
 }
 
-/**
- * Converts a value of the file to the JSON that is stored for its definition, such as a number to a string if the field
- * has strings.
- */
+/** Converts a value of the file to the JSON that is stored, such as a number to a string if the field has strings. */
 function toStored(value: unknown, definition: FieldDefinition): unknown {
   if (value instanceof Date) return value.toISOString()
   if (value instanceof WrittenNumber)
@@ -363,7 +359,7 @@ const wordFor = (value: unknown): string =>
   Array.isArray(value) ? 'a list of other values' : JSON.stringify(toStored(value, { type: 'json' }))
 
 /**
- * Returns a collection as a target of references. Returns nothing if the id of a document is missing, repeated or
+ * Returns a collection as a target of references, or an empty list if the id of a document is missing, repeated or
  * invalid.
  */
 function targetOf(
@@ -463,7 +459,7 @@ interface Inferred {
   readonly definition: FieldDefinition
 }
 
-/** Returns sentences about what an import changes in the values of a field. */
+/** Returns sentences about what the import changes in the values of a field. */
 function describeLosses(
   { place, values, definition }: Inferred,
   reference: BrokenReference | FoundReference | undefined,
@@ -496,7 +492,7 @@ interface Walked {
   readonly isLong: boolean
 }
 
-/** Returns a definition and all definitions inside it, with their paths. */
+/** Returns a definition and all definitions that it contains, with their paths. */
 function walk(path: string, definition: FieldDefinition, values: readonly unknown[]): readonly Walked[] {
   const isLong =
     definition.type === 'string' && values.some((value) => typeof value !== 'string' && value !== null)

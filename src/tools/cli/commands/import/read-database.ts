@@ -19,7 +19,7 @@ export class WrittenNumber {
   }
 }
 
-/** The number of decimal digits that every double keeps (`DBL_DIG`). */
+/** The number of decimal digits that every double preserves (`DBL_DIG`). */
 const KEPT_DIGITS = 15
 
 function toExact(text: string): number | undefined {
@@ -60,8 +60,8 @@ function readDate(held: unknown): Date | undefined {
 }
 
 /**
- * Converters for the wrappers with one member of MongoDB Extended JSON v2, canonical and relaxed, as `mongoexport`
- * writes it.
+ * Converters for the one-member wrappers of MongoDB Extended JSON v2, canonical and relaxed, as `mongoexport` writes
+ * them.
  */
 const READERS: { readonly [name: string]: ReadWrapped } = {
   $oid: readText(/^[0-9a-f]{24}$/i, (text) => text),
@@ -72,7 +72,7 @@ const READERS: { readonly [name: string]: ReadWrapped } = {
   $numberDecimal: readText(DECIMAL, (text) => new WrittenNumber(text)),
 }
 
-/** Replaces each wrapper of Extended JSON in a value by a string, `Date`, number or `WrittenNumber`. */
+/** Replaces each wrapper of Extended JSON in a value with a string, `Date`, number or `WrittenNumber`. */
 function fromExtendedJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(fromExtendedJson)
   if (!isObject(value)) return value
@@ -87,9 +87,9 @@ function fromExtendedJson(value: unknown): unknown {
 /** The content of a file: the collections by name, as in a json-server file. */
 export interface Database {
   readonly values: JsonObject
-  /** Whether the file has the form of json-server. If so, the command explains its addresses. */
+  /** Whether the file has the form of json-server. If so, the command explains what replaces its addresses. */
   readonly isJsonServer: boolean
-  /** The name of the field that gets the keys of a dictionary; absent for any other file. */
+  /** The name of the field that gets the keys if the file is a dictionary; absent for any other file. */
   readonly keyField?: string
 }
 
@@ -142,8 +142,8 @@ const parseLines = (file: string, text: string): readonly unknown[] =>
 const FEW = 20
 
 /**
- * Whether an object is a dictionary. It has more than 20 members, and all are objects with similar properties: call a
- * field common if at least half of the members have it; then at least half of all properties must be of common fields.
+ * Whether an object is a dictionary: it has more than `FEW` members, all members are objects, and at least half of
+ * their properties are common. A property is common if at least half of the members have one of that name.
  */
 function isDictionary(value: JsonObject): value is { readonly [key: string]: JsonObject } {
   const members = Object.values(value)

@@ -35,7 +35,7 @@ export async function bundlePage(entry: string): Promise<{ html: string; policy:
     jsxImportSource: 'preact',
     legalComments: 'none',
     logLevel: 'silent',
-    // These names are shortened. They are ours alone: documents, answers and browser APIs contain none of them.
+    // These names are shortened. Only our own code uses them: documents, answers and browser APIs contain none of them.
     mangleProps: /^(?:is|has)[A-Z]/,
     reserveProps: /^(?:isCurrent|isArray|isConnected|isFinite|isInteger|isNaN|hasOwn)$/,
   })

@@ -20,7 +20,7 @@ import { AccountForms, accountName } from './views/sign-in.js'
 import { Tray } from './views/tray.js'
 
 /**
- * The current view. After another person signs in, the keys differ, so the view is created again without the previous
+ * The current view. Its key contains the owner of the tab, so another person gets a new view without the previous
  * person's input.
  */
 function View() {
@@ -188,7 +188,8 @@ function Lost() {
 }
 
 followAddress()
-// Loads the description again after a sign-in or sign-out. An expired session must sign in again first.
+// Loads the description again when `epoch` changes, such as after a sign-in. An expired session does not change
+// `epoch`, because the person must sign in again first.
 effect(() => {
   void epoch.value
   void learn()

@@ -35,7 +35,7 @@ export interface AccountForm {
 /** The collections and account forms that this caller may use. */
 export interface Description {
   readonly collections: ReadonlyMap<string, DescribedCollection>
-  /** The public account routes; empty if the service keeps no accounts. */
+  /** The public account routes; empty if the service has no accounts. */
   readonly accountRoutes: ReadonlySet<string>
   readonly forms: ReadonlyMap<string, AccountForm>
 }
@@ -90,9 +90,9 @@ export function readDescription(root: Root, api: OpenApi): Description {
 }
 
 /**
- * Returns the fields of an account form, all as single-line inputs. Most schemas describe a secret only as a string. So
- * a field is treated as a secret in every form if it is a secret in the registration, or if it is the second field of
- * the login, after the identifier.
+ * Returns the fields of an account form, all as single-line inputs. Most schemas describe a secret only as a string, so
+ * a field is treated as a secret in every form if it is a secret in the registration, or the second field of the login,
+ * which follows the identifier.
  */
 function nameSecrets(
   { name, fields }: AccountForm,
@@ -140,7 +140,7 @@ function readCollection(
   }
 }
 
-/** Marks the fields of an update as required if `null` cannot remove them, because they must keep a value. */
+/** Marks the fields of an update as required if `null` cannot remove them. */
 const keepRequired = (fields: readonly Field[]): readonly Field[] =>
   fields.map((field) => ({ ...field, isRequired: !field.isNullable && field.kind !== 'json' }))
 

@@ -51,8 +51,8 @@ export function readDraft(field: Field, draft: FieldDraft, path = '', stored?: u
 }
 
 /**
- * Reads the elements of an array. A draft that equals the draft of a stored element keeps that element: the one at the
- * same index if it is equal, or else another. Each stored element is used once.
+ * Reads the elements of an array. A draft that equals the draft of a stored element is read as that element, preferably
+ * the one at the same index. Each stored element is used once.
  */
 function readItems(
   items: Field,
@@ -208,7 +208,7 @@ export function readPatch(
 
 /**
  * Returns the merge patch that changes one JSON value to another. `null` in a patch removes a property, so a patch
- * cannot store `null` in an object; `refuse` is called for that.
+ * cannot store `null` in an object; for such a `null`, `refuse` is called.
  */
 function changeJson(was: unknown, is: unknown, refuse: () => void): unknown {
   if (isSame(was, is)) return undefined
@@ -228,7 +228,7 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
 
 const isDrafts = (draft: FieldDraft): draft is { readonly [name: string]: FieldDraft } => isObject(draft)
 
-/** Returns a time in the format of an input for local times. A whole minute has no seconds. */
+/** Returns a time in the format of an input for local times, without seconds if they are zero. */
 export function toLocal(text: string): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime())) return text

@@ -26,5 +26,5 @@ export function labelOf(collection: DescribedCollection | undefined, document: u
   return typeof text === 'string' && text.trim() !== '' ? text : shortId(own?._id)
 }
 
-/** Returns the end of an `_id`, because its beginning is a time, which is the same in many of them. */
+/** Returns the end of an `_id`, because the beginning is a time, which many documents share. */
 export const shortId = (id: unknown): string => (typeof id === 'string' ? `…${id.slice(-6)}` : '')

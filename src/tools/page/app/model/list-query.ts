@@ -1,9 +1,9 @@
 import { placeOf } from '../../../../client/answers.js'
 
-/** A condition of a filter. Its operator is one of the API, or `$contains`. */
+/** A condition of a filter. */
 export interface FilterCondition {
   readonly path: string
-  /** The operator of the API. `$contains` stands for a case-insensitive `$regex` that matches plain text. */
+  /** An operator of the API, or `$contains` for a case-insensitive `$regex` that matches plain text. */
   readonly operator: string
   readonly value: unknown
 }
@@ -26,7 +26,6 @@ export interface ListQuery {
   readonly others: readonly Pair[]
 }
 
-/** A query parameter. */
 type Pair = readonly [name: string, value: string]
 
 export const EMPTY_QUERY: ListQuery = {
@@ -95,7 +94,10 @@ function readFilter(filter: readonly Pair[]): Pick<ListQuery, 'all' | 'any' | 'f
     : { all: [], any: [], filter }
 }
 
-/** Returns a parameter's value as the admin UI would write it, as JSON. A value in another form stays unchanged. */
+/**
+ * Returns a parameter's value as the admin UI would write it: JSON and `$options` are unchanged, other text becomes a
+ * JSON string.
+ */
 function toJson(name: string, text: string): string {
   const isPattern = name.endsWith('[$regex]')
   if (text.startsWith('"') || name.endsWith('[$options]')) return text
@@ -133,8 +135,8 @@ function readGroup(parts: readonly ParameterPart[]): FilterGroup {
 const flatten = ({ all, any }: FilterGroup): readonly FilterCondition[] => [...all, ...any.flatMap(flatten)]
 
 /**
- * Converts conditions to groups in which each operator of a field occurs once. A repeated one is added to every
- * alternative, or becomes an alternative of its own.
+ * Converts conditions to groups in which each operator of a field occurs once. A repeated operator is added to every
+ * group of `any`, or becomes a group if there is none.
  */
 function nest({ all, any }: Pick<ListQuery, 'all' | 'any'>): FilterGroup {
   const known = new Set<string>()

@@ -17,7 +17,7 @@ export interface JsonSchema {
   readonly 'x-collection'?: string
 }
 
-/** The way in which a value is displayed and edited. */
+/** How a value is displayed and edited. */
 export type FieldKind =
   | 'text'
   | 'long'
@@ -55,10 +55,10 @@ export interface Field {
 /** Resolves a `$ref` inside the OpenAPI document. */
 export type Resolve = (schema: JsonSchema) => JsonSchema
 
-/** A string whose maximum length is greater than this is edited in several lines. */
+/** A string is edited in one line only if its maximum length is at most this. */
 const LONG = 200
 
-/** Reads the schema of a value. A schema in an unknown form is read as that of any JSON. */
+/** Reads the schema of a value. A schema in an unknown form is read as one that allows any JSON. */
 export function readField(
   name: string,
   asked: JsonSchema | undefined,
@@ -96,14 +96,17 @@ export function readField(
 export const readFields = (schema: JsonSchema | undefined, resolve: Resolve): readonly Field[] =>
   schema ? readField('', { ...resolve(schema), type: 'object' }, resolve).fields : []
 
-/** Resolves references and removes `null` from the alternatives of a schema; if one alternative is left, returns it. */
+/**
+ * Resolves the references in a schema and removes `null` from its alternatives. A single remaining alternative replaces
+ * the schema.
+ */
 function unwrap(
   asked: JsonSchema,
   resolve: Resolve,
 ): { readonly schema: JsonSchema; readonly isNullable: boolean } {
   const schema = resolve(asked)
   const { anyOf = [], type } = schema
-  // The alternatives are a reference, and the document by which `expand` replaces it.
+  // The alternatives are a reference, and the document with which `expand` replaces it.
   const reference = anyOf.find((one) => one['x-collection'] !== undefined)
   if (reference) return { ...unwrap(reference, resolve), isNullable: true }
   const others = anyOf.filter((one) => one.type !== 'null')

@@ -4,7 +4,7 @@ const show = (character: string): string => {
   return code === 0x7f ? '\u2421' : String.fromCharCode(0x2400 + code)
 }
 
-/** Replaces control characters, except tabs and line ends, by visible symbols. */
+/** Replaces control characters, except tabs and line ends, with visible symbols. */
 export const showControls = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the function replaces them
   text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, show)

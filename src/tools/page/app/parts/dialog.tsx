@@ -11,8 +11,8 @@ interface DialogProps {
 }
 
 /**
- * A modal dialog. The browser keeps the focus inside it. When it is closed, the focus returns to the element that had
- * it before.
+ * A modal dialog. The browser keeps the focus inside. When the dialog closes, the focus returns to the previous
+ * element.
  */
 export function Dialog({ title, children, onClose, isAlone = false }: DialogProps) {
   const [dialog, id] = [useRef<HTMLDialogElement>(null), useId()]

@@ -118,7 +118,7 @@ function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: In
       const { length } = options.value
       if (length > 0) active.value = (active.value + (event.key === 'ArrowDown' ? 1 : length - 1)) % length
     } else if (event.key === 'Enter' && isOpen.value && (text.value !== '' || options.value.length > 0)) {
-      // Enter chooses an option only if the options belong to the current text, and does not submit the form.
+      // Enter never submits the form, and chooses an option only if the options belong to the current text.
       event.preventDefault()
       if (sought.value !== text.value) void search()
       else choose(options.value[active.value])
@@ -255,7 +255,6 @@ function describe({ description, kind }: Field): string {
   return [description, own].filter(Boolean).join(' ')
 }
 
-/** The props of an input. */
 export interface InputProps extends FieldProps {
   readonly id: string
   readonly isWrong: boolean

@@ -38,7 +38,6 @@ export const Notices = () => (
   </div>
 )
 
-/** An error message. */
 export const Problem = ({
   text,
   children,
@@ -52,16 +51,12 @@ export const Problem = ({
   </div>
 )
 
-/** A loading message. */
 export const Loading = ({ what = 'Loading' }: { readonly what?: string }) => (
   <p class="loading" role="status">
     {what}…
   </p>
 )
 
-/**
- * Says that something does not exist for this caller. It shows a loading message until the description of this caller
- * is loaded.
- */
+/** Says that something does not exist for this caller, or that the description of this caller is still loading. */
 export const Absent = ({ text }: { readonly text: string }) =>
   isOutdated.value && failure.value === undefined ? <Loading /> : <p class="hint">{text}</p>

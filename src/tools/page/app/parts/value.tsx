@@ -9,14 +9,17 @@ import { description } from '../state/description.js'
 const IN_TABLE = 120
 
 /**
- * Any text from a document or the service. It is never markup, and it is isolated so that its writing direction does
- * not affect its surroundings.
+ * Any text from a document or the service. It is never markup. It is isolated, so that its writing direction does not
+ * affect the text around it.
  */
 export const Text = ({ text, isShort = false }: { readonly text: string; readonly isShort?: boolean }) => (
   <bdi>{showControls(isShort ? shorten(text, IN_TABLE) : text)}</bdi>
 )
 
-/** A reference. If it was expanded, a link to the document with its label, else the end of the `_id`. */
+/**
+ * A reference: if it was expanded, the label of the document, with a link if this caller may read it; else the end of
+ * the `_id`.
+ */
 export function Reference({
   value,
   target,

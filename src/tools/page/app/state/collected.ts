@@ -8,9 +8,8 @@ import { read } from './service.js'
 const PAUSE = 500
 
 /**
- * Checks whether an operation would be allowed while a person fills in its form, so that the form can disable its
- * button. Returns the reason if it would be rejected; `undefined` if it is allowed or not checked yet, or if
- * `operation` is `undefined`.
+ * While a person fills in a form, checks whether its operation would be allowed, so that the form can disable its
+ * button. Returns the reason for a rejection; `undefined` if the operation is allowed, not checked yet, or missing.
  */
 export function useRehearsal(operation: Collected | undefined): string | undefined {
   const refusal = useSignal<string | undefined>(undefined)
@@ -46,7 +45,7 @@ export function createId(): string {
 export interface Collected {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly collection: string
-  /** The `_id` of the document. A new document has one too, so that others can refer to it. */
+  /** The `_id` of the document. A new document has one too, so that other documents can refer to it. */
   readonly id: string | undefined
   readonly ifMatch?: string
   readonly body?: { readonly [name: string]: unknown }
@@ -70,9 +69,9 @@ export async function doTogether(operations: readonly Collected[]): Promise<void
 }
 
 /**
- * Checks whether the last of `operations` would be allowed after the others, without effect. For that, it adds a read
- * of the document `-`, which cannot exist because `-` is not an `_id`, so the service always rejects the whole batch.
- * Returns the error of the last of `operations`, if it has one.
+ * Checks whether the last of `operations` would be allowed after the others. Nothing takes effect, because the batch
+ * also reads the document `-`, which never exists, so the service rejects the whole batch. Returns the error for the
+ * last of `operations`, if there is one.
  */
 export async function rehearse(operations: readonly Collected[], signal: AbortSignal): Promise<unknown> {
   const [first] = operations

@@ -32,7 +32,7 @@ export async function learn(): Promise<void> {
     const me = isKnown
       ? account.peek()
       : (await ask((client) => client.auth.me(), { note: 'your account' })).value
-    // The session has changed during the requests, so another call of `learn` is running.
+    // Another call of `learn` has started during the requests.
     if (mine !== turn) return
     account.value = me as Account | undefined
     description.value = described

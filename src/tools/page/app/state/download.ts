@@ -11,7 +11,7 @@ interface DownloadOptions {
   readonly format: Format
   readonly columns: readonly string[]
   readonly signal: AbortSignal
-  /** Called with the number of documents that are downloaded. */
+  /** Called with the number of documents that are downloaded so far. */
   readonly tell: (count: number) => void
 }
 

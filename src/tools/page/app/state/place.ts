@@ -4,13 +4,16 @@ import { type AppLocation, readPlace, writePlace } from '../model/place.js'
 /** The current view. */
 export const place = signal<AppLocation>(readPlace(location.hash))
 
-/** Whether the app has opened the current view by itself, after a change. Its requests are then background requests. */
+/**
+ * Whether the app has opened the current view by itself, after a change. The requests of the view are then background
+ * requests.
+ */
 let isLed = false
 
 /** Returns the reason that the log shows for requests of the current view. */
 export const whyHere = (): { readonly note?: string } => (isLed ? { note: 'after a change' } : {})
 
-/** By the fragment of each view that was left, the `href` of the link that was followed there. */
+/** For each view that was left, by fragment: the `href` of the link that was followed there. */
 const left = new Map<string, string>()
 let present = location.hash
 
@@ -38,7 +41,7 @@ export function followAddress(): void {
   for (const type of ['click', 'auxclick'] as const) addEventListener(type, follow, { capture: true })
 }
 
-/** Navigates to a view. With `replace`, it replaces the current view in the history. */
+/** Navigates to a view. With `replace`, the new view replaces the current one in the history. */
 export function go(to: AppLocation, replace = false): void {
   const address = writePlace(to)
   if (!replace) {

@@ -7,12 +7,14 @@ import { epoch, loseSession, lost, token } from './session.js'
 
 /**
  * The channel to the other tabs of the admin UI. A message says only that something has changed; each tab then reloads
- * with its own session. So other scripts of this origin learn nothing from it, and no tab uses the session of another.
+ * with its own session. So other scripts of this origin learn nothing from the messages, and no tab uses the session of
+ * another.
  */
 const others = new BroadcastChannel(`collection-service:${location.pathname.replace(/\/$/, '')}`)
 
 others.onmessage = () => {
-  // A tab whose session has expired does not reload, so that its input is kept until the person signs in again.
+  // A tab whose session has expired does not reload, because its input would be lost. It reloads after the next
+  // sign-in.
   if (!lost.peek()) epoch.value++
 }
 
@@ -142,7 +144,7 @@ export function createPageClient(
   return client
 }
 
-/** Calls the service with the typed client. Throws `ClientError`, or the error of `fetch`. */
+/** Calls the service with the typed client. Throws `ClientError`, or the error from `fetch`. */
 export async function ask<T>(
   call: (client: Client) => Promise<T>,
   way: AskOptions = {},
@@ -155,7 +157,7 @@ export async function ask<T>(
   return { value, headers }
 }
 
-/** The options of a request for which the typed client has no call, or of whose answer it would return only a part. */
+/** The options of a request for which the typed client has no call, or only a call that returns part of the answer. */
 export interface Plain extends AskOptions {
   readonly query?: string
   /** The body of a POST. Without it, the request is a GET. */

@@ -24,7 +24,7 @@ export const lost = signal<{ readonly account: Account | undefined } | undefined
 export const epoch = signal(0)
 
 /**
- * The `_id` of the account to which the tab belongs, also while its session has expired. Empty for an anonymous person.
+ * The `_id` of the account to which the tab belongs, even while its session has expired. Empty for an anonymous person.
  */
 export const owner = computed(() => (lost.value?.account ?? account.value)?._id ?? '')
 
@@ -48,7 +48,6 @@ function keepToken(value: string | undefined): void {
   } catch {}
 }
 
-/** Begins a session. */
 export function signIn(given: { readonly token: string; readonly user: Account }): void {
   keepToken(given.token)
   account.value = given.user

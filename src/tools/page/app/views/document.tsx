@@ -37,8 +37,8 @@ type CollectionCalls = ReturnType<Client['collection']>
 
 /**
  * Checks which changes of a document are allowed. Rules may depend on its values, so the permissions on the collection
- * are not enough. It sends changes that cannot take effect; because permissions are checked before conditions
- * (CONTRACT.md §2, "Order of faults"), the answer shows whether the change is allowed.
+ * are not enough. The requests cannot take effect. Because permissions are checked before conditions (CONTRACT.md §2,
+ * "Order of faults"), each answer shows whether the change is allowed.
  */
 async function findRights(name: string, id: string, may: Rights, signal: AbortSignal): Promise<Rights> {
   const isAllowed = async (

@@ -90,7 +90,7 @@ function Download({ collection, query, columns }: DownloadProps) {
 interface FacetsProps {
   readonly collection: DescribedCollection
   readonly query: ListQuery
-  /** Counts how often the documents were loaded; 0 before the first time. */
+  /** How often the documents were loaded; 0 before the first time. */
   readonly version: number
   readonly onChange: (query: ListQuery) => void
 }
@@ -273,7 +273,6 @@ function HeadCell({ path, canSort, query, onSort }: HeadProps) {
   )
 }
 
-/** A document in a list. */
 export interface ListRow {
   readonly _id: string
   readonly [field: string]: unknown

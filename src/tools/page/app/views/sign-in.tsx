@@ -81,7 +81,7 @@ export async function submitAccount(name: string, body: object): Promise<void> {
     const { token, user } = given as SignedIn<Account>
     signIn({ token, user })
   }
-  // A sign-in opens the view of all collections. After an expired session, the same view continues.
+  // A sign-in opens the view of all collections; after an expired session, the current view stays.
   const enter = (given: unknown): void => {
     if (!lost.peek()) go({ view: 'collections' })
     begin(given)

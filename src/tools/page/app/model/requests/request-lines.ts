@@ -69,7 +69,7 @@ const ACCOUNT: { readonly [path: string]: string } = {
 
 /**
  * Writes a request as a call of the typed client; `undefined` if the client has no such call. It has none for a dry
- * run, which sends the entity tag `"-"` that no document has: without the tag, the call would take effect.
+ * run, because it cannot send the entity tag `"-"`, without which the call would take effect.
  */
 export function toClientLine(sent: Sent, hidden: ReadonlySet<string> = new Set()): string | undefined {
   const [first = '', second, third] = sent.path.split('/').slice(1).map(decodeURIComponent)

@@ -9,18 +9,16 @@ export interface LogPlans {
   /** Whether any step of a write changes a recorded collection. */
   records(steps: readonly WriteStep[]): boolean
   /**
-   * Returns two times. A change before `unmarked` is dropped unless it comes after a mark. A change before `any` is
-   * always dropped.
+   * Returns two times. A change from before `unmarked` is dropped unless its position is after a mark. A change from
+   * before `any` is always dropped.
    */
   horizon(now: number): { readonly unmarked: number; readonly any: number }
   /**
-   * Returns the most bytes of documents that the log keeps. Beyond them, the oldest changes are dropped, except
-   * changes after a mark.
+   * Returns the byte limit of the documents in the log. Beyond it, the oldest changes are dropped, except changes after
+   * a mark.
    */
   bytes(): number
-  /**
-   * Returns the given plans. A plan without log options gets the options that an earlier plan had for its collection.
-   */
+  /** Returns the given plans. A plan without log options gets those of the earlier plan for its collection. */
   joined(plans: readonly CollectionPlan[]): readonly CollectionPlan[]
   add(plans: readonly CollectionPlan[]): void
 }

@@ -2,11 +2,11 @@ import type { ChangePage, ChangeQuery } from '../../core/storage.js'
 
 /** Notifies waiting readers of the log that there may be changes. */
 export interface Notifier {
-  /** Wakes the waiting readers. Without a waiting reader, it has no effect. */
+  /** Wakes the waiting readers, if there are any. */
   notify(): void
   /**
    * Calls `read`, and calls it again after each notification, until it returns changes or a gap or until `query.wait`
-   * milliseconds have passed. If the signal aborts, rejects with its reason.
+   * milliseconds have passed. If `query.signal` aborts, rejects with its reason.
    */
   readWhenNotified(read: () => Promise<ChangePage>, query: ChangeQuery): Promise<ChangePage>
 }

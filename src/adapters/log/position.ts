@@ -1,14 +1,14 @@
 /** A position in a log, as readers of the log receive it. */
 export interface Position<Place> {
-  /** The name of the log. A `place` is valid only in the log that issued it. */
+  /** The name of the log. `place` is valid only in this log. */
   readonly log: string
   readonly place: Place
-  /** For the position of a change, the time of the change. For any other position, the time when it was issued. */
+  /** The time of the change that was returned with the position; without a change, the time of the read. */
   readonly time: number
   /**
-   * When the change at this place was made, in a unit of the adapter; `null` if no change is stored there. If the log
-   * now has a change with another time at this place, the log was restored from a backup. Absent in the memory
-   * adapter and in positions that earlier versions issued.
+   * The creation time of the change that the log had at this position, in a unit of the adapter; `null` if it had none
+   * there. If the log now has another time there, it was restored from a backup. Absent in the memory adapter and in
+   * positions that earlier versions issued.
    */
   readonly made?: number | null | undefined
   /** The name of the database files for which the position was issued. Only on SQLite. */
@@ -42,9 +42,9 @@ export function parsePosition<Place>(
 }
 
 /**
- * Whether a reader can resume at a position: the log still has the change of this position, or the change was the
- * last one that the log dropped. `made`: when the change that is now at this place was made, or `null` if there is
- * none. `isEnd`: whether the last dropped change was at this place.
+ * Whether a reader can resume at a position: the log still has the change at the position, or has dropped it but no
+ * later change. `made`: the creation time of the change that the log now has at the position, or `null` if it has none
+ * there. `isEnd`: whether the last dropped change was at the position.
  */
 export const isKept = (
   position: Pick<Position<unknown>, 'made'>,

@@ -1,11 +1,11 @@
-/** The part of `process` that this module uses. Some runtimes lack it. */
+/** The part of `process` that this module uses. Some runtimes lack `process`. */
 const { process: host } = globalThis as {
   readonly process?: { emitWarning?(message: string, options: { readonly code: string }): void }
 }
 
 /**
- * Creates a function that warns when unhandled changes begin to keep the log above its byte limit (CONTRACT.md §9,
- * "The log"). `isHeld`: whether they do so now.
+ * Creates a function that warns when unhandled changes begin to keep the log above its byte limit (CONTRACT.md §9, "The
+ * log"). `isHeld`: whether the log is now above the limit for this reason.
  */
 export function createHeldWarning(): (isHeld: boolean) => void {
   let wasHeld = false

@@ -9,15 +9,14 @@ import { pinnedIds } from './pinned-ids.js'
 import type { NamedDocuments } from './statements.js'
 
 /**
- * The most parts of a collection that are locked separately. All further documents form one last part, which gets the
- * strongest lock that any of them needs.
+ * The maximum number of parts of a collection that are locked separately. All further documents form one more part,
+ * which gets the strongest lock that any of them needs.
  */
 const MOST_PARTS = 16
 
 /**
- * Returns the documents to lock before any step is applied, in the order of collections and of `_id`. Each document
- * is locked for the strongest use that a step makes of it. A single document that the steps only write needs no lock
- * in advance.
+ * Returns the documents to lock before any step is applied, ordered by collection and `_id`. Each document is locked
+ * for the strongest use that a step makes of it. A single document that the steps only write needs no lock in advance.
  */
 function nameDocuments(
   steps: readonly WriteStep[],
@@ -82,15 +81,15 @@ function partsOf(
   return parts.map(({ ids, use }) => ({ collection, ids, use }))
 }
 
-/** The indexes of the `require` steps that were evaluated, and the first `require` step that is not met. */
+/** The indexes of the `require` steps that were evaluated, and the first `require` step that failed. */
 interface HeldSteps {
   readonly places: ReadonlySet<number>
   readonly refused?: { readonly step: number; readonly reason: 'missing' | 'changed' }
 }
 
 /**
- * Locks all documents that the steps name and evaluates the `require` steps, before any step is applied. So ten
- * thousand references need only a few queries. All writes lock in the same order, to avoid deadlocks.
+ * Locks all documents that the steps name and evaluates the `require` steps, before any step is applied. Therefore even
+ * ten thousand references need only a few queries. All writes lock in the same order, to avoid deadlocks.
  */
 function* holdNamed(engine: SqlEngine, steps: readonly WriteStep[]): DatabaseWork<HeldSteps> {
   const { dialect, statements } = engine
@@ -175,7 +174,7 @@ function* findUnmatched(
   return undefined
 }
 
-/** The most conditions that one query evaluates. */
+/** The maximum number of conditions that one query evaluates. */
 const MOST_MATCHING = 100
 
 /**
@@ -305,7 +304,7 @@ type Removal = Extract<WriteStep, { readonly remove: Filter }>
 
 /**
  * Removes the documents that match. If the collection has tables of elements, and the documents that may match are
- * known, each document is removed by a statement of its own.
+ * known, each document is removed by a separate statement.
  */
 function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Removal): DatabaseWork<number> {
   const named = engine.isSpread?.(step.in) ? yield* nameMatches(engine, step) : undefined

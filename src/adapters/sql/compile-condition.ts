@@ -11,7 +11,7 @@ import { type Equalities, joinEqualities } from '../../core/filter/join-equaliti
 import type { Bind, PresentKind, SqlDialect } from './dialect.js'
 
 /**
- * A condition in SQL. If it is not exact, it also selects documents that the filter does not match, but it never
+ * A condition in SQL. If it is not exact, it may also select documents that do not match the filter, but it never
  * misses a match.
  */
 export interface SqlCondition {
@@ -23,7 +23,7 @@ export interface SqlCondition {
 interface Compilation {
   readonly dialect: SqlDialect
   readonly bind: Bind
-  /** Whether SQL leaves out all patterns, so that the caller evaluates them. */
+  /** Whether to omit all patterns from the SQL, because the caller evaluates them. */
   readonly skipPatterns: boolean
 }
 
@@ -72,8 +72,8 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
 /** Joins conditions as a balanced tree, because engines limit how deeply an expression may nest. */
 function join(conditions: readonly SqlCondition[], isAnd: boolean): SqlCondition {
   const neutral = isAnd ? TRUE : FALSE
-  // Only neutral conditions are dropped. A FALSE in an AND does not replace the others, because they may have bound
-  // values.
+  // Only neutral conditions are dropped. A FALSE in an AND does not replace the other conditions, because they may have
+  // bound values.
   const parts = conditions.filter((condition) => condition.sql !== neutral.sql || !condition.isExact)
   const [first, second] = parts
   if (!first) return neutral
@@ -82,7 +82,7 @@ function join(conditions: readonly SqlCondition[], isAnd: boolean): SqlCondition
   return { sql: joinHalves(parts, isAnd ? ' AND ' : ' OR '), isExact }
 }
 
-/** The most conditions that one pair of parentheses joins. */
+/** The maximum number of conditions in one pair of parentheses. */
 const MAX_CHAIN = 50
 
 function joinHalves(parts: readonly SqlCondition[], word: string): string {
@@ -171,7 +171,7 @@ function compileComparison(
 }
 
 /**
- * Negates a condition on a field. A condition on a missing value is NULL, and must become true; a condition on
- * elements is never NULL.
+ * Negates a condition on a field. If the value is missing, the condition is NULL, and its negation must be true. A
+ * condition on elements is never NULL.
  */
 const negate = ({ each }: FieldRef, sql: string): string => (each ? `NOT ${sql}` : `(${sql}) IS NOT TRUE`)

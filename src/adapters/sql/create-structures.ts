@@ -52,7 +52,7 @@ export const explainRecorded = (engine: SqlEngine, thrown: unknown): unknown =>
 
 /**
  * Returns the name under which an index is recorded while it is built. An index is recorded before it is complete,
- * because a unique index already rejects writes of other processes at that time.
+ * because a unique index rejects writes of other processes even before it is complete.
  */
 export const nameWhileBuilt = (name: string): string => `building ${name}`
 
@@ -66,10 +66,7 @@ export function noteStructure(
   return `INSERT INTO ${structures.table} (name, collection, bound) VALUES (${values})`
 }
 
-/**
- * Reads the fields of unique indexes, in the order of their creation. Includes the indexes that other services
- * created.
- */
+/** Reads the fields of unique indexes, including those of other services, in the order of creation. */
 export function* readUnique(
   dialect: SqlDialect,
   by: 'collection' | 'name',

@@ -10,10 +10,7 @@ export type Bind = (value: Value) => string
 /** The JSON type that a value must have to count as present. */
 export type PresentKind = 'array' | 'object' | 'any'
 
-/**
- * How a step can use a document that it names, from the use that needs the weakest lock to the one that needs the
- * strongest.
- */
+/** The kinds of use that a step makes of a document that it names, from the weakest lock to the strongest. */
 export const USES = ['require', 'require state', 'replace', 'remove'] as const
 
 export type LockUse = (typeof USES)[number]
@@ -27,11 +24,11 @@ export interface ElementsIndex {
 
 /** The options for compiling a statement. */
 export interface CompileOptions {
-  /** Whether SQL leaves out patterns. The statement is then not exact, and the caller evaluates the patterns. */
+  /** Whether to omit patterns from the SQL. The statement is then not exact, and the caller evaluates the patterns. */
   readonly skipPatterns?: boolean
   /**
-   * Whether each alternative of a filter may be a separate search whose results are combined. True for statements
-   * that return all matches, or return them in no order.
+   * Whether each alternative of a filter may be a separate search, whose results are combined. True for statements that
+   * return all matches, and for statements without an order.
    */
   readonly mayJoin?: boolean
   /**
@@ -49,20 +46,17 @@ export interface SoughtFilter {
   readonly each?: string
 }
 
-/** The parts of SQL that differ between engines. Names and values are always quoted or bound, never concatenated. */
+/** The parts of SQL that differ between engines. Names are always quoted, and values are always quoted or bound. */
 export interface SqlDialect {
-  /** Returns the placeholder of a parameter. Places are counted from 1. */
+  /** Returns the placeholder of a parameter. `place` counts from 1. */
   readonly parameter: (place: number, value: Value) => string
-  /**
-   * A place that a service can have for itself, and the option that names it. Completes the advice "give the service
-   * …".
-   */
+  /** The end of the advice "give the service …": a schema or a file for this service alone, and its option. */
   readonly ownPlace: string
   /** The table of a collection. */
   readonly table: (collection: string) => string
   /** The type of the column `_id`, with the name of its constraint, and the type of the column `document`. */
   readonly columns: { readonly id: (constraint: string) => string; readonly document: string }
-  /** The table that records structures, and its column that keeps the order of their creation. */
+  /** The table that records structures, and its column that shows the order of their creation. */
   readonly structures: { readonly table: string; readonly order: string }
   /** The statements that create the log. Each is recorded as a separate structure. */
   readonly log: readonly string[]
@@ -76,53 +70,47 @@ export interface SqlDialect {
   readonly toDocument: (text: string) => string
   /**
    * How to lock rows until the transaction ends. `endings`: for each use of a row, the clause that ends the SELECT; a
-   * use without an ending needs no lock. `most`: the most rows that one statement locks; `null` if one statement
-   * locks all rows of a write.
+   * use without an ending needs no lock. `most`: the maximum number of rows that one statement locks; `null` if one
+   * statement locks all rows of a write.
    */
   readonly hold: { readonly most: number | null; readonly endings: { readonly [use in LockUse]?: string } }
-  /**
-   * Writes the statement that removes the rows that a search selects. The search ends in the lock for the use
-   * `remove`. Absent if the engine locks no rows.
-   */
+  /** Builds the statement that removes the rows that `search` selects and locks. Absent if the engine locks no rows. */
   readonly removeFound?: (table: string, search: string) => string
-  /** Writes an expression that builds a JSON array of values as text. */
+  /** Builds an expression for a JSON array of values, as text. */
   readonly toArray: (values: readonly string[]) => string
   /**
-   * An expression for the version of a stored document, for use in `toArray`. With the expression of `value`, some
-   * engines would print fewer digits there.
+   * An expression for the version of a stored document, for use in `toArray`. With the expression that `value` builds,
+   * some engines would print fewer digits.
    */
   readonly storedVersion: string
   /**
-   * Writes an expression in parentheses for the value of a field in the column `document`. It is NULL if the value is
+   * Builds an expression in parentheses for the value of a field in the column `document`. It is NULL if the value is
    * missing or has another type.
    */
   readonly value: (field: FieldRef) => string
-  /** Writes the condition that a field has a value of a comparable type, in a form for which an index can be used. */
+  /** Builds the condition that a field has a value of a comparable type, in a form for which an index can be used. */
   readonly hasValue: (field: FieldRef, type: ComparableType) => string
-  /** Writes the condition that a path has an array, an object or any value. It is never NULL. */
+  /** Builds the condition that a path has an array, an object or any value. The result is never NULL. */
   readonly isPresent: (path: string, kind: PresentKind) => string
-  /**
-   * Writes the condition that at least one element of an array satisfies a condition on its typed value. It is never
-   * NULL.
-   */
+  /** Builds the condition that at least one element of an array satisfies `condition`. The result is never NULL. */
   readonly hasElement: (field: FieldRef, condition: (value: string) => string) => string
   /**
-   * Writes the condition that a string, which is the value of a field or an element, contains a match of a pattern.
+   * Builds the condition that a string, which is the value of a field or an element, contains a match of a pattern.
    * Returns `undefined` if the engine cannot express the pattern.
    */
   readonly match: (text: string, pattern: Pattern, bind: Bind, field: FieldRef) => string | undefined
   /**
-   * Writes the condition that a value equals one of several values of one type. These are bound as a single
-   * parameter, so that the text of the statement does not depend on their number.
+   * Builds the condition that a value equals one of several values of one type. These are bound as a single parameter,
+   * so that the text of the statement does not depend on their number.
    */
   readonly isOneOf: (value: string, values: readonly Scalar[], bind: Bind) => string
   /**
-   * Writes one key of an ORDER BY clause. Missing values come first in ascending order, and last in descending order.
+   * Builds one key of an ORDER BY clause. Missing values come first in ascending order, and last in descending order.
    */
   readonly order: (field: FieldRef, descending: boolean) => string
   /**
-   * The limits of one index entry: the most strings of 1,024 bytes, and the most fields. `digest` shortens a string
-   * in a unique index that would exceed them. `null` if the engine has no limits.
+   * The limits of one index entry: `texts` is the maximum number of strings of 1,024 bytes, `fields` of all fields.
+   * `digest` shortens the strings of a unique index that would exceed the limits. `null` if the engine has no limits.
    */
   readonly entries: {
     readonly texts: number
@@ -130,19 +118,19 @@ export interface SqlDialect {
     readonly digest: (value: string) => string
   } | null
   /**
-   * Writes the last key of a unique index that also serves reads. It is the `_id` for a document that lacks one of
-   * the fields, so that such documents never conflict, and a constant string for all other documents. So the index is
-   * in the order of the fields, then `_id`. Absent if reads use a separate index.
+   * Builds the last key of a unique index that also serves reads. For a document that lacks one of the fields, the key
+   * is the `_id`, so that such documents never conflict; for all other documents, it is a constant string. The index is
+   * therefore in the order of the fields, then of `_id`. Absent if reads use a separate index.
    */
   readonly idOfLacking?: (fields: readonly FieldRef[]) => string
   /**
-   * Writes the statements that create and fill the table of an index of elements, and keep it up to date with every
+   * Builds the statements that create and fill the table of an index of elements, and keep it up to date with every
    * write. The table has one entry per document and distinct element of the field with `each`.
    */
   readonly elements: (index: ElementsIndex) => readonly string[]
   /**
-   * Writes a filter so that tables of elements answer parts of it. Returns `undefined` if they answer no part. If the
-   * statement waits for a locked row, this condition does not see the new content of the row.
+   * Builds the SQL of a filter, with tables of elements for the parts that they answer. Returns `undefined` if they
+   * answer no part. If the statement waits for a locked row, this SQL does not see the new content of the row.
    */
   readonly seek?: (
     collection: string,

@@ -27,8 +27,8 @@ export interface SqlEngine {
    */
   readonly takenBy: (thrown: unknown) => string | undefined
   /**
-   * Writes one statement for the inserts from step `from` on, as many as fit. If the statement is rejected, the
-   * caller applies the steps again, each insert by itself.
+   * Builds one statement for as many inserts as fit, beginning with step `from`. If the statement is rejected, the
+   * caller applies all steps again, with a separate statement for each insert.
    */
   readonly insertMany?:
     | ((steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean) => Inserts)
@@ -39,11 +39,11 @@ export interface SqlEngine {
    */
   readonly isSpread?: ((collection: string) => boolean) | undefined
   /**
-   * Returns the search in a table of elements for the documents of a filter, or `undefined` if no table serves the
-   * filter.
+   * Returns the search in a table of elements for the documents that may match a filter, or `undefined` if no table
+   * serves it.
    */
   readonly seek?: ((collection: string, filter: Filter) => IdSearch | undefined) | undefined
-  /** Writes the statements that record the current write. Absent if none of its collections is logged. */
+  /** Builds the statements that record the current write. Absent if none of its collections is logged. */
   readonly recording?: Recording | undefined
   /** Whether an error says that the name of a new table or index is taken. */
   readonly isExisting: (thrown: unknown) => boolean

@@ -6,8 +6,8 @@ import { readUnique } from './create-structures.js'
 import type { DatabaseWork, SqlEngine } from './engine.js'
 
 /**
- * Returns the fields of the violated unique index. If several indexes are violated, it is the one that was created
- * first, not the one that the engine checked first.
+ * Returns the fields of the violated unique index. If several are violated, these are the fields of the index that was
+ * created first, not of the index that the engine checked first.
  */
 export function* findTaken(
   engine: SqlEngine,

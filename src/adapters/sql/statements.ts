@@ -5,21 +5,21 @@ import type { Bind, CompileOptions, LockUse, SqlDialect, Statement, Value } from
 import { pinnedIds } from './pinned-ids.js'
 
 /**
- * A statement that reads or removes by a filter. If it is not exact, the caller must apply the filter to its rows
- * again.
+ * A statement that selects or removes the matches of a filter. If it is not exact, the caller must apply the filter to
+ * the rows that it returns.
  */
 export interface FilteredStatement extends Statement {
   readonly isExact: boolean
 }
 
-/** Documents of one collection that a write names, and the strongest use that it makes of any of them. */
+/** Documents of one collection that a write names by `_id`, and the strongest `LockUse` of any of them. */
 export interface NamedDocuments {
   readonly collection: string
   readonly ids: readonly string[]
   readonly use: LockUse
 }
 
-/** Writes statements. */
+/** Builds statements. */
 export interface Statements {
   list(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   /** Like `list`, but selects the documents in their stored form. */
@@ -46,13 +46,13 @@ export interface Statements {
   hold(named: readonly NamedDocuments[]): readonly Statement[]
 }
 
-/** Writes a statement. Its parameters are numbered in the order in which `write` binds their values. */
+/** Builds a statement. Its parameters are numbered in the order in which `write` binds their values. */
 export function writeStatement({ parameter }: SqlDialect, write: (bind: Bind) => string): Statement {
   const values: Value[] = []
   return { text: write((value) => parameter(values.push(value), value)), values }
 }
 
-/** Writes the ORDER BY clause of a list; empty if the list has no order. */
+/** Builds the ORDER BY clause of a list. It is empty if the list has no order. */
 export const writeOrder = (dialect: SqlDialect, sort: ListQuery['sort']): string =>
   sort.length > 0
     ? ` ORDER BY ${sort.map(({ field, descending }) => dialect.order(field, descending)).join(', ')}`
@@ -144,7 +144,7 @@ export function createStatements(dialect: SqlDialect): Statements {
   }
 }
 
-/** Writes the statement that locks the documents of some collections. */
+/** Builds the statement that locks the documents of some collections. */
 const writeHold = (dialect: SqlDialect, together: readonly NamedDocuments[]): Statement =>
   writeStatement(dialect, (bind) =>
     together.map((one) => `SELECT held FROM (${hold(dialect, one, bind)}) AS held`).join(' UNION ALL '),

@@ -16,8 +16,8 @@ export interface Structure {
   /** The fields of a unique index; `null` for any other structure. */
   readonly unique: readonly FieldRef[] | null
   /**
-   * For a unique index that also serves reads: the two indexes that earlier versions created in its place. If both
-   * exist, they stay in use, and this index is not created.
+   * For a unique index that also serves reads: the two indexes that earlier versions created instead. If both exist,
+   * they stay in use, and this index is not created.
    */
   readonly former?: readonly [unique: string, forReads: string]
   /** The statements that create the structure and fill it from existing documents. */
@@ -77,7 +77,7 @@ function indexesOf(
   return structures.filter(({ name }) => !served.has(name))
 }
 
-/** Whether a structure is not needed because both indexes that earlier versions created in its place are present. */
+/** Whether an index is not needed, because both indexes that earlier versions created instead are present. */
 export const isServedByFormer = ({ name, former }: Structure, present: ReadonlySet<unknown>): boolean =>
   former !== undefined && !present.has(name) && former.every((one) => present.has(one))
 
@@ -100,8 +100,8 @@ const nameOfLogged = (collection: string): string => nameOf('logged', collection
 const nameOfLapsed = (collection: string): string => nameOf('lapsed', collection, [])
 
 /**
- * Creates the structure that records that a collection is logged. If the collection was written without a log since
- * it was last logged, the log also gets a new name, so that positions of the old log count as gaps.
+ * Creates the structure that records that a collection is logged. If the collection was written without a log since it
+ * was last logged, the log also gets a new name, so that a read from a position of the old log reports a gap.
  */
 function beginLogging(collection: string, { structures, newLog }: SqlDialect): Structure {
   const isLapsed = `EXISTS (SELECT 1 FROM ${structures.table} WHERE name = '${nameOfLapsed(collection)}')`
@@ -110,8 +110,8 @@ function beginLogging(collection: string, { structures, newLog }: SqlDialect): S
 }
 
 /**
- * Returns the statements that record that collections are no longer logged, because the plans do not log them. Their
- * writes then go unrecorded. The record stays until a collection is logged again.
+ * Returns the statements that record which logged collections the plans no longer log. If such a collection is logged
+ * again, `beginLogging` finds this record.
  */
 export function lapseLogging(
   plans: readonly CollectionPlan[],
@@ -168,8 +168,8 @@ export const nameOfElements = (collection: string, fields: readonly FieldRef[]):
 const isText = ({ type }: FieldRef): boolean => type === 'string'
 
 /**
- * Returns how to digest the strings of a unique index whose entries would be too large; `undefined` for any other
- * index. An index of digests enforces uniqueness, but serves no reads.
+ * Returns the function that digests the strings of a unique index whose entries would be too large; `undefined` for any
+ * other index. An index of digests enforces uniqueness, but serves no reads.
  */
 function digestOf(fields: readonly FieldRef[], dialect: SqlDialect): ((value: string) => string) | undefined {
   return cutEntry(fields, dialect).length < fields.length ? dialect.entries?.digest : undefined
@@ -180,7 +180,7 @@ function uniqueKey(field: FieldRef, fields: readonly FieldRef[], dialect: SqlDia
   return isText(field) ? (digestOf(fields, dialect)?.(value) ?? value) : value
 }
 
-/** Returns the first fields of an index, as many as fit into an entry. The field with `each` is always kept. */
+/** Returns the first fields of an index, as many as fit into an entry. The field with `each` is always one of them. */
 function cutEntry(fields: readonly FieldRef[], { entries }: SqlDialect): readonly FieldRef[] {
   if (!entries) return fields
   const each = fields.find((field) => field.each)

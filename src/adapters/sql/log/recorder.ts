@@ -6,8 +6,8 @@ export const LOG = '_log'
 export const LOG_HEAD = '_log_head'
 
 /**
- * Writes the statements that change a logged collection and record the changes. The last statement of each list
- * returns the number of changed documents.
+ * Builds the statements that change a logged collection and record the changes. The last statement in each list returns
+ * the number of changed documents.
  */
 export interface Recorder {
   insert(document: StoredDocument): readonly Statement[]
@@ -24,7 +24,7 @@ export interface Recording {
   readonly forget: Statement
 }
 
-/** Prints a caller as a parameter: a JSON list that contains the caller, or is empty without a caller. */
+/** Prints the caller of a write as a parameter: a JSON list, which is empty if there is no caller. */
 export const printBy = (by: string | null): string => JSON.stringify(by === null ? [] : [by])
 
 /** Whether a step may remove a document that an earlier step inserted, so that the document has no change to record. */

@@ -7,12 +7,12 @@ export interface CachedDocument {
   readonly held: number
 }
 
-/** The most bytes of memory for all cached documents, and the most bytes of JSON text of a single cached document. */
+/** The maximum memory for all cached documents, and the maximum JSON text of one of them, in bytes. */
 const MAX_BYTES = 64 * 2 ** 20
 const MAX_SIZE = 2 ** 16
 
 /**
- * The approximate bytes of memory of an object or an array, of each value in it, and of a string besides its
+ * The approximate bytes of memory of an object or an array, of each value in it, and of a string in addition to its
  * characters.
  */
 const BYTES = { object: 64, value: 16, text: 16 }
@@ -33,8 +33,8 @@ export function measure(value: unknown): number {
 type Collections<K> = Map<string, Map<unknown, K>>
 
 /**
- * A cache of documents, limited by bytes, in two generations: documents used since the last rotation, and older
- * documents. A document that is not used for a whole generation is evicted.
+ * A cache of documents in two generations. When the young generation is full, it replaces the old generation, which is
+ * evicted. Each use of a document in the old generation also adds it to the young generation.
  */
 export class Generations<K extends CachedDocument> {
   #young: Collections<K> = new Map()

@@ -2,13 +2,13 @@ import { and, conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '.
 import { isOn, isRange, splitAlternatives, splitRanges, useIndex } from '../../../core/filter/index-order.js'
 import type { IndexPlan, ListQuery, SortKey } from '../../../core/storage.js'
 
-/** The most documents that a short read visits. */
+/** The maximum number of documents that a short read visits. */
 const MAX_SHORT = 256
 
 /**
- * Whether a read is short, however many documents are stored. Its filter names few documents by `_id` or by unique
- * values, or an index yields the first documents in order without skipping any. A read with a pattern is never short,
- * because matching a single document can take long.
+ * Whether a read visits few documents, however many are stored: its filter names few documents by `_id` or by unique
+ * values, or an index yields the first documents in order. A read with a pattern is never short, because matching a
+ * single document can take long.
  */
 export function isShort(
   indexes: readonly IndexPlan[],
@@ -28,7 +28,8 @@ export function isShort(
 }
 
 /**
- * Returns the most documents that a filter can match; infinity if it does not name them by `_id` or by unique values.
+ * Returns the maximum number of documents that a filter can match; infinity if it does not name them by `_id` or by
+ * unique values.
  */
 export function countNamed(indexes: readonly IndexPlan[], filter: Filter): number {
   if (filter.kind === 'or')
@@ -53,8 +54,8 @@ export interface Ranged {
 }
 
 /**
- * Splits a filter into parts that indexes answer without visiting other documents. Together, the parts yield all
- * matches, some perhaps more than once. Returns `undefined` if indexes cannot answer the filter.
+ * Splits a filter into parts that each need only a few ranges of an index. Together, the parts yield all matches, some
+ * perhaps more than once. Returns `undefined` if indexes cannot answer the filter.
  */
 export function findRanged(indexes: readonly IndexPlan[], filter: Filter): readonly Ranged[] | undefined {
   const all = [{ fields: [] }, ...indexes].map(({ fields }) => [...fields, ID])

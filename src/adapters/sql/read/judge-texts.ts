@@ -6,7 +6,7 @@ import type { StoredDocument } from '../../../core/storage.js'
 /** The number of characters of JSON that are parsed in about one step of a slice. */
 export const CHARACTERS = 6
 
-/** Parses a document, and subtracts the steps that this costs from the slice. */
+/** Parses a document, and subtracts the steps of parsing from the slice. */
 export function parseDocument(text: string, slice: Slice): StoredDocument {
   slice.left -= text.length / CHARACTERS
   return JSON.parse(text) as StoredDocument

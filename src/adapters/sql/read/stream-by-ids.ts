@@ -5,17 +5,17 @@ import type { Listed, ListQuery, StoredDocument } from '../../../core/storage.js
 /** The number of documents in one batch. */
 const BATCH = 500
 
-/** The ids that a list has found, in its order. */
+/** The ids that a list has found, in the order of the list. */
 export interface ListedIds {
   readonly ids: readonly string[]
-  /** False if some of the documents may not match. `skip` and `limit` then apply to the documents that match. */
+  /** If false, some documents may not match, and `skip` and `limit` are still to be applied to those that match. */
   readonly isExact: boolean
 }
 
 /**
  * Streams a list in batches. It keeps only the ids in memory, and locks nothing between batches. Documents that no
- * longer match when their batch is read are omitted. `fetch` returns the documents with the given ids, in any order.
- * If these are too large together, it returns those of the first ids, and the other ids as `rest`, in order.
+ * longer match when their batch is read are omitted. `fetch` returns the documents with the given ids, in any order. If
+ * these are too large in total, it returns the documents with the first ids, and the other ids as `rest`, in order.
  */
 export async function* streamByIds(
   { ids, isExact }: ListedIds,

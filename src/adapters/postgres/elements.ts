@@ -38,7 +38,7 @@ export interface ElementsSql {
   readonly drop: readonly string[]
 }
 
-/** Writes the SQL condition that a name is the name of a table of elements. `name` is an SQL expression. */
+/** Builds the SQL condition that a name is the name of a table of elements. `name` is an SQL expression. */
 export const isNamedElements = (name: string): string => `starts_with(${name}, '_elements_')`
 
 /** The number of triggers of a table of elements. */
@@ -46,15 +46,15 @@ export const TRIGGERS = 3
 
 /**
  * Returns the part of a trigger's name that identifies its schema. Triggers with another mark were created before the
- * schema was renamed, so that their function does not find its tables.
+ * schema was renamed, so their function does not find its tables.
  */
 export const markOf = (schema: string): string =>
   createHash('sha256').update(schema).digest('hex').slice(0, 8)
 
 /**
- * Writes the statements of a table with one entry per document and distinct element of its array. Triggers keep the
+ * Builds the statements of a table with one entry per document and distinct element of its array. Triggers keep the
  * table up to date when any process writes. Their function runs with the rights of its owner, like the triggers of
- * foreign keys. It sets `search_path`, so that a session cannot change which tables and functions its names refer to.
+ * foreign keys. The function sets `search_path`, so that a session cannot change which tables and functions it uses.
  */
 export function createElements(schema: string, { name, collection, fields }: ElementsIndex): ElementsSql {
   const inSchema = (name: string): string => `${quoteName(schema)}.${quoteName(name)}`
@@ -64,8 +64,8 @@ export function createElements(schema: string, { name, collection, fields }: Ele
   const element = array ? valueOfElement(array) : 'NULL'
 
   /**
-   * Writes the part after the word SELECT of a query that returns the entries of documents. `row` is the name of a
-   * document's row.
+   * Builds the part after the word SELECT of a query that returns the entries of documents. `row` is the name of the
+   * row with the document.
    */
   const entriesOf = (from: string, row: string, more = ''): string => {
     const values = fields.map((field) => (field.each ? element : valueAt(field, `${row}.document`)))

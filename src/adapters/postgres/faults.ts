@@ -91,8 +91,8 @@ export const isLost = (thrown: unknown): boolean =>
   thrown instanceof LostConnection || /^(?:08|57P|25P0[34])/.test(codeOf(thrown))
 
 /**
- * The codes of errors that make the database unavailable: of connections, resources, operators and privileges, and of
- * a standby that accepts no writes.
+ * The codes of errors that count as an unavailable database: errors of connections, resources and privileges,
+ * interventions by an operator, and writes to a standby.
  */
 const UNAVAILABLE = /^(?:08|26000|28|3D|40|42501|53|55P03|57|58|25006)/
 

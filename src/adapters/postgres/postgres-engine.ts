@@ -21,7 +21,7 @@ const ARE: PatternDialect = {
   noBoundary: '\\Y',
 }
 
-/** The largest bound of a repeat in PostgreSQL. */
+/** The maximum number of repetitions in a pattern of PostgreSQL. */
 const MAX_REPEAT = 255
 
 /** Prints a pattern for PostgreSQL; `undefined` if PostgreSQL cannot express it. */
@@ -77,11 +77,11 @@ export function typeOf(value: Value): string {
   return `${PARAMETER_TYPES[typeof one] ?? 'text'}${ending}`
 }
 
-/** Writes a parameter with its type, because PostgreSQL cannot always infer the type. */
+/** Builds a parameter with its type, because PostgreSQL cannot always infer the type. */
 const parameterOf = (place: number, value: Value): string => `$${place}::${typeOf(value)}`
 
 /**
- * Writes an expression for the bytes of a string, which may be used in an index. `decode` needs doubled backslashes.
+ * Builds an expression for the bytes of a string, which may be used in an index. `decode` needs doubled backslashes.
  * They are written with `chr(92)`, because no literal of a backslash is portable.
  */
 const bytesOf = (text: string): string => `decode(replace(${text}, chr(92), repeat(chr(92), 2)), 'escape')`
@@ -105,9 +105,9 @@ const NEW_NAME = 'left(md5(random()::text || clock_timestamp()::text), 8)'
 
 /**
  * Returns the statements that create the log and its head. Columns of the log: `seq` is assigned when the write locks
- * the document; `position` is assigned by the first reader after the commit; `write` groups the changes of one write;
- * `total` is set together with `position`, to the bytes of this change and of all changes before it. Columns of the
- * head: `last` is the last position that was assigned, `dropped` the position of the last change that was dropped.
+ * the document; `position` is assigned after the commit; `write` groups the changes of one write; `total` is set
+ * together with `position`, to the bytes of this change and of all changes before it. Columns of the head: `last` is
+ * the last position that was assigned, `dropped` the position of the last change that was dropped.
  */
 const createLog = (log: string, head: string): readonly string[] => [
   `CREATE TABLE ${log} (seq bigint GENERATED ALWAYS AS IDENTITY, position bigint, write bigint, time timestamptz NOT NULL DEFAULT clock_timestamp(), collection text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, before jsonb, after jsonb)`,

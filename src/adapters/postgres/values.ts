@@ -3,11 +3,11 @@ import type { FieldRef, ValueType } from '../../core/filter/filter.js'
 /** Quotes a string as a literal of the SQL standard. */
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** Writes an expression for the `jsonb` at a path. */
+/** Builds an expression for the `jsonb` at a path. */
 export const jsonAt = (path: string, root = 'document'): string =>
   [root, ...path.split('.').map(quoteText)].join(' -> ')
 
-/** Writes an expression for the value at a path as text. A value that is not a string becomes its JSON text. */
+/** Builds an expression for the value at a path as text. A value that is not a string becomes its JSON text. */
 export const textAt = (path: string): string => {
   const place = path.lastIndexOf('.')
   const [root, name] = place < 0 ? ['document', path] : [jsonAt(path.slice(0, place)), path.slice(place + 1)]
@@ -21,7 +21,7 @@ export const textAt = (path: string): string => {
 const TIMESTAMP = `'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$'`
 
 /**
- * Writes an expression that converts a `jsonb` to a declared type, and is NULL if the `jsonb` has another type. The
+ * Builds an expression that converts a `jsonb` to a declared type, and is NULL if the `jsonb` has another type. The
  * type is checked before the cast.
  */
 function typed(type: ValueType, json: string): string {
@@ -69,20 +69,20 @@ export function columnTypeOf(type: ValueType): string {
   }
 }
 
-/** Writes an expression for the value of a field. It is NULL if the value is missing or has another type. */
+/** Builds an expression for the value of a field. It is NULL if the value is missing or has another type. */
 export const valueAt = ({ path, type }: FieldRef, root = 'document'): string =>
   typed(type, jsonAt(path, root))
 
 /**
- * Writes an expression for the value of a field in the row `element` of `elementsAt`. It is NULL if the value is
+ * Builds an expression for the value of a field in the row `element` of `elementsAt`. It is NULL if the value is
  * missing or has another type.
  */
 export const valueOfElement = ({ type, inside }: FieldRef): string =>
   typed(type, inside === undefined ? 'element.value' : jsonAt(inside, 'element.value'))
 
 /**
- * Writes a FROM item with a row named `element` for each element of the array at a path, and without rows if there is
- * no array.
+ * Builds a FROM item with a row named `element` for each element of the array at a path. Without an array, it has no
+ * rows.
  */
 export const elementsAt = (path: string, root = 'document'): string =>
   `jsonb_array_elements(CASE jsonb_typeof(${jsonAt(path, root)}) WHEN 'array' THEN ${jsonAt(path, root)} END) AS element(value)`

@@ -5,7 +5,7 @@ import { MAX_WAITING, type WorkCaller } from './connections.js'
 import { type Leaving, SharedStatement } from './shared-statement.js'
 import type { Watch } from './watch.js'
 
-/** The two ways to process items: several in one statement, or one alone. */
+/** How to process items: several in one statement (`together`), or one `alone`. */
 export interface BatchWork<Item, Result> {
   /**
    * Processes several items in one statement. Returns the result of each item, in order, or `undefined` for an item
@@ -16,7 +16,7 @@ export interface BatchWork<Item, Result> {
   alone(item: Item, caller: WorkCaller): Promise<Result>
   /** Creates the error for a caller that stops waiting while the statement runs. */
   readonly leaving: Leaving
-  /** The most items in one statement. Default: 32. */
+  /** The maximum number of items in one statement. Default: 32. */
   readonly most?: number
 }
 
@@ -37,7 +37,7 @@ interface Member<Item, Result> {
 /** The default of `BatchWork.most`. */
 const MOST_TOGETHER = 32
 
-/** The most statements that run at the same time. Slow statements do not count. */
+/** The maximum number of statements that run at the same time. Slow statements do not count. */
 const MOST_UNDER_WAY = 4
 
 /** Creates a batch. */

@@ -86,7 +86,9 @@ export function canCancel(client: PostgresClient): client is PostgresClient & Ke
   return typeof processID === 'number' && typeof secretKey === 'number'
 }
 
-/** The code of a CancelRequest. No version of the protocol has this number (PostgreSQL, "Message Formats"). */
+/**
+ * The code of a CancelRequest. It differs from the numbers of all protocol versions (PostgreSQL, "Message Formats").
+ */
 const CANCEL_REQUEST = 80877102
 
 /**

@@ -22,7 +22,7 @@ interface Job {
   readonly writes: boolean
   /** The keys of the callers in fair queues. */
   readonly callers: readonly (string | undefined)[]
-  /** Starts the work on a session. The job uses the session until it passes it to `done`. */
+  /** Starts the work on a session. The job uses the session until it calls `done`. */
   start(session: DatabaseSession): void
   fail(thrown: unknown): void
 }
@@ -45,8 +45,8 @@ interface Queue {
 }
 
 /**
- * The most jobs that wait for a connection. If there are more, the last job of the caller with the most jobs is
- * rejected immediately.
+ * The maximum number of jobs that wait for a connection. If there are more, the last job of the caller with the most
+ * jobs is rejected immediately.
  */
 export const MAX_WAITING = 256
 
@@ -54,8 +54,8 @@ export const MAX_WAITING = 256
 const DEFAULT_SIZE = 10
 
 /**
- * The share of the connections that one kind of work may use. `places` is how many of them are free, and `waiting`
- * are the jobs that wait for such a place.
+ * The share of the connections that one kind of work may use. `places`: how many connections it may still take.
+ * `waiting`: the jobs that wait for one of them.
  */
 interface ConnectionShare {
   places: number
@@ -95,7 +95,7 @@ function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, onFull: (
     shares.slice(0, at < 0 ? shares.length : at).forEach(giveBack)
     refused.fail(overloaded())
   }
-  /** Takes a place in each share of a job, or lets the job wait for the first share without a free place. */
+  /** Takes one of the `places` of each share of a job. If a share has none, the job waits for it. */
   const take = (job: Job, [share, ...others]: readonly ConnectionShare[]): void => {
     if (!share) wait(waiting, job)
     else if (share.places === 0) wait(share.waiting, job)
@@ -192,7 +192,7 @@ function createQueue({ pool }: PoolSource, sessions: DatabaseSessions, onFull: (
 /** Milliseconds between two checks of work that runs. */
 const LOOK = 1000
 
-/** Keeps the connection of work that runs longer than its caller waits. */
+/** Decides how long to keep the connection of work whose caller no longer waits. */
 interface KeepAlive {
   /**
    * Waits until a write that was given up has ended, and returns true. Returns false if the server no longer reports
@@ -206,9 +206,9 @@ interface KeepAlive {
 }
 
 /**
- * Creates a `KeepAlive`. It waits as long as the server reports a write as running, for example because the write
- * waits for a standby. Even if the connection was closed, the server would keep its process, and each further write
- * would need another process. If the server does not know a connection, it is dead or belongs to another server.
+ * Creates a `KeepAlive`. It waits as long as the server reports a write as running, for example because the write waits
+ * for a standby. If the connection were closed, the server would still keep its process, and each further write would
+ * need another process. If the server does not know the connection, the connection is dead or leads to another server.
  */
 function createKeepAlive(pool: PostgresPool): KeepAlive {
   // Checks run one at a time. If all connections are in use, the first connection that is dropped makes room for the
@@ -470,7 +470,7 @@ function endingWith(session: DatabaseSession, progress: WorkProgress): DatabaseS
   }
 }
 
-/** The most retries, and the longest pause before one, in milliseconds. */
+/** The maximum number of retries, and the maximum pause before the first, in milliseconds. Later pauses are longer. */
 const MAX_RETRIES = 3
 const PAUSE = 50
 

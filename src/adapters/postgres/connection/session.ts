@@ -28,7 +28,10 @@ interface NamedStatement {
   readonly name: string
 }
 
-/** The result of a query: the rows of its last statement, and how many rows it changed or returned. */
+/**
+ * The result of a query: the rows of its last statement, and the number of rows that this statement changed or
+ * returned.
+ */
 export interface RowsRead {
   readonly rows: readonly TextRow[]
   readonly rowCount: number
@@ -38,7 +41,7 @@ export interface RowsRead {
  * A query that `pg` submits like its own queries, by calling the methods of this object. It reads rows as text. It
  * costs half as much as a query of `pg`, because it requests no row description and creates no row objects. All its
  * statements are sent together and form one transaction. It is a class because V8 would keep an object literal with
- * getters, and with it the rows, until a major garbage collection.
+ * getters, including its rows, until a major garbage collection.
  */
 class RowQuery {
   readonly #parts: readonly NamedStatement[]
@@ -100,7 +103,7 @@ class RowQuery {
   }
 }
 
-/** Writes a value in the text format of PostgreSQL. */
+/** Converts a value to the text format of PostgreSQL. */
 const toText = (value: Value): string =>
   typeof value === 'object' ? `{${value.map(toElement).join(',')}}` : String(value)
 
@@ -117,13 +120,13 @@ interface PreparedStatements {
   stop(): void
 }
 
-/** The most statements whose first use is remembered. */
+/** The maximum number of statements whose first use is remembered. */
 const MAX_REMEMBERED = 256
 
-/** The longest statement that is remembered, in characters. */
+/** The maximum length of a remembered statement, in characters. */
 const MAX_LENGTH = 8192
 
-/** The most statements that one client keeps prepared. */
+/** The maximum number of prepared statements of one client. */
 export const MAX_PREPARED = 512
 
 /**
@@ -201,8 +204,9 @@ export const LOCK_MILLISECONDS = 5000
 export const HEARD = 'warning'
 
 /**
- * Writes the statement that limits the lock waits of the statement after it, and lets the server send warnings about
- * it. It is separate, because the server locks the tables of a statement before it runs the statement.
+ * Builds the statement that is sent before a write, limits the lock waits of the write, and enables warnings. It is
+ * separate from the statement of the write, because the server locks the tables of a statement before it runs the
+ * statement.
  */
 const bound = (patience: number): string =>
   `SELECT set_config('lock_timeout', '${patience}ms', true), set_config('client_min_messages', '${HEARD}', true)`
@@ -337,7 +341,7 @@ export function createSessions(source: PoolSource): DatabaseSessions {
 }
 
 /**
- * Ignores an error. A lost connection also rejects its statement. Without a listener, its error would end the
+ * Ignores the error event of a lost connection, whose statement also fails. Without a listener, the event would end the
  * process.
  */
 export const ignore = (): void => {}

@@ -11,9 +11,8 @@ export interface SharingCaller {
 export type Leaving = (cause: unknown, isSent: boolean) => ServiceError
 
 /**
- * A statement that several callers share. It is aborted when no caller waits any more, or when it is abandoned. It is
- * a class because V8 would keep an object literal with a getter, and with it the members, until a major garbage
- * collection.
+ * A statement that several callers share. It is aborted when no caller waits any more, or when it is abandoned. It is a
+ * class because V8 would keep an object literal with a getter, including its members, until a major garbage collection.
  */
 export class SharedStatement implements WorkCaller {
   readonly #members: readonly SharingCaller[]
@@ -66,7 +65,6 @@ export class SharedStatement implements WorkCaller {
     return this.#isDisbanded
   }
 
-  /** Abandons the statement. */
   abandon(): void {
     this.#isDisbanded = true
     void this.signal
@@ -76,7 +74,6 @@ export class SharedStatement implements WorkCaller {
     return this.#gone.has(member)
   }
 
-  /** Stops listening. */
   end(): void {
     for (const [signal, leave] of this.#listening) signal.removeEventListener('abort', leave)
   }

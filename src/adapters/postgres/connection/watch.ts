@@ -16,7 +16,7 @@ export interface Watch {
 }
 
 /**
- * Work without a signal is given up after this many milliseconds without an answer to its statement. Longer than
+ * Work without a signal is given up after this many milliseconds without an answer to its statement. It is longer than
  * `BOUND_STATEMENT`.
  */
 export const SILENCE = 65_000

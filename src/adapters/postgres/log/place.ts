@@ -1,6 +1,6 @@
 import { isWhole } from '../../log/position.js'
 
-/** The place of a change in the log: its position, and the server's timeline on which the position was assigned. */
+/** The `place` in a `Position`: the number of a change, and the server's timeline on which it was assigned. */
 export type TimelinePosition = readonly [timeline: string, position: number]
 
 export function isPlace(value: unknown): value is TimelinePosition {

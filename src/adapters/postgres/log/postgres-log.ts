@@ -33,19 +33,18 @@ interface LogHead {
 }
 
 /**
- * The most changes that get their positions in one statement. All changes of a write get theirs together, unless that
- * write alone has more changes.
+ * The maximum number of changes that get their positions in one statement. All changes of a write get their positions
+ * together, unless the write has more changes than this.
  */
 const MOST = 5000
 
-/** The most changes that are dropped in one transaction, and the most bytes of these changes. */
+/** The maximum number of changes that one transaction drops, and their maximum size in bytes. */
 const MOST_DROPPED = 2000
 const MOST_BYTES = 2 ** 24
 
 /**
- * Begins the transaction that works on the head. Its commit does not wait for a standby: after a fail-over, the
- * timeline differs and positions are assigned again. For the same reason, nothing is lost if this transaction is
- * cancelled.
+ * Begins the transaction that works on the head. Its commit does not wait for a standby, because after a fail-over, the
+ * timeline differs and positions are assigned again. If this transaction is cancelled, a later one does its work.
  */
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED',
@@ -63,7 +62,7 @@ interface StoredHead {
   readonly last: number
   readonly now: number
   /**
-   * The `total` of the last change; `NaN` if there is none because a process of an earlier version assigned its
+   * The `total` of the last change; `NaN` if it has none, because a process of an earlier version assigned its
    * position.
    */
   readonly total: number
@@ -94,7 +93,7 @@ UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) R
 FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
   const drop = `WITH gone AS (DELETE FROM ${log} WHERE position <= $1::bigint) UPDATE ${head} SET dropped = $1::bigint`
 
-  /** Finds the earliest position that is marked as not handled yet; infinity if there is no mark. */
+  /** Finds the earliest mark. Changes after it have not been handled yet. Returns infinity if there is no mark. */
   const findMark = async (run: RunStatement): Promise<number> => {
     let first = Number.POSITIVE_INFINITY
     for (const [collection, property] of plans.marks) {
@@ -109,8 +108,8 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
     return first
   }
   /**
-   * Whether the changes after the first `before` bytes of the log exceed the byte limit. False for the newest change,
-   * which is always kept, and if a total is unknown.
+   * Whether the log, without its first `before` bytes, exceeds the byte limit. False at the position of the last
+   * change, because that is always kept, and if a total is unknown.
    */
   const isBeyond = (position: number, before: unknown, { total, last }: StoredHead): boolean =>
     position < last && before !== null && total - Number(before) > plans.bytes()
@@ -180,8 +179,8 @@ const OVERLAP = 60_000
 const MILLISECONDS = millisecondsOf('time')
 
 /**
- * When a change was made. In microseconds, because two changes of the same millisecond may swap their places when a
- * database is restored.
+ * The time of a change. It is in microseconds, because two changes of the same millisecond may swap their positions
+ * when a database is restored.
  */
 const MICROSECONDS = microsecondsOf('time')
 
@@ -204,8 +203,8 @@ interface LogPageRow {
   readonly dropped: number
   readonly now: number
   /**
-   * When the change at the start position was made, in microseconds. If the start position is after the last change,
-   * it is when the last change was made. `null` if there is no such change.
+   * The time of the change at the start position, in microseconds. If the start position is after the last change, the
+   * time of the last change. `null` if there is no such change.
    */
   readonly made: number | null
   /** Whether there are committed changes without a position. */
@@ -218,7 +217,7 @@ interface LogPageRow {
 function createReadChanges(dialect: SqlDialect, use: Connections['use'], head: LogHead): ReadChanges {
   const [log, heads] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
-  // Rows are converted to JSON one by one, up to the limit of bytes. Later rows are not converted.
+  // Rows are converted to JSON one by one, and only until the byte limit is exceeded.
   const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),
 written AS MATERIALIZED (SELECT json_build_array(position, write, ${MICROSECONDS}, caller, collection, id, before, after)::text AS change FROM page),
 beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(change)) ${running} AS total FROM written) AS summed WHERE total > $3::float8 LIMIT 1)
@@ -283,7 +282,8 @@ FROM ${heads}`
           after,
           time,
           by,
-          // A write of one statement has no label and a single change, so that its place identifies it.
+          // A write of one statement has no label and a single change, so the position of the change identifies the
+          // write.
           write: label ?? -place,
           position: positionOf(place, time, made),
         }
@@ -346,10 +346,10 @@ const LOOK = 200
  */
 const UNREAD = 500
 
-/** A write of large documents counts as this many additional steps. Such documents have at least about 64 KiB. */
+/** A large write (`isLarge`: about 64 KiB or more) counts as this many additional steps. */
 const LARGE = 50
 
-/** The most rounds of dropping changes in one run. */
+/** The maximum number of calls of `advance` in one run in the background. */
 const ROUNDS = 100
 
 /** Creates the log of an adapter. */
@@ -386,8 +386,7 @@ export function createPostgresLog(
       unread += steps.length + (isLarge(steps) ? LARGE : 0)
       if (unread < UNREAD) return
       unread = 0
-      // There is one run at a time, which continues until it has caught up. If it fails, a later write starts another
-      // run.
+      // Only one run at a time is under way. If it fails, a later write starts another run.
       if (isAdvancing) return
       isAdvancing = true
       advancing = use(advance, {})

@@ -16,13 +16,13 @@ export interface ManyRecording extends Recording {
   of(collection: string): ManyRecorder | undefined
 }
 
-/** Draws a random label for a write with several statements. The label groups the changes of the write. */
+/** Creates a random label, which groups the changes of a write with several statements. */
 const drawLabel = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
 
 /**
  * Creates the recording of a write. Each statement records its own changes, so that a change gets its `seq` while its
- * document is locked. A label groups the changes of several statements, and the second change of a document is merged
- * into its first change.
+ * document is locked. A label groups the changes of several statements. Further changes of a document are merged into
+ * its first change.
  */
 export function createRecording(
   engine: SqlEngine,
@@ -52,15 +52,15 @@ interface RecordedTable {
   readonly collection: string
   readonly plan: LogPlan
   readonly label: number | null
-  /** Writes an expression for the caller. */
+  /** Builds an expression for the caller. */
   readonly by: (bind: Bind) => string
 }
 
 type StateColumn = 'before' | 'after'
 
 /**
- * Writes the statement that records the rows of `changed`. They contain the `id` of each changed document and the
- * given columns.
+ * Builds the statement that records the rows of the subquery `changed`, which has the column `id` and the given
+ * columns.
  */
 function recordChanged(
   { table }: SqlDialect,
@@ -83,8 +83,7 @@ function recordChanged(
 }
 
 /**
- * Writes the statement that records inserted documents, each as a separate write. `by` is an expression for the
- * caller.
+ * Builds the statement that records inserted documents, each as a separate write. `by` is an expression for the caller.
  */
 export const recordInserted = (
   dialect: SqlDialect,

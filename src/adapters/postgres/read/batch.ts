@@ -7,8 +7,7 @@ import { pageOfIds, TEXTS, writeFirst, writeSmall } from './page.js'
 export const BATCH = 500
 
 /**
- * Writes the statement that selects a page for reading in batches. A document that could make a batch too large is
- * NULL.
+ * Builds the statement that selects a page to read in batches. A document that could make a batch too large is NULL.
  */
 export const writeBatch = (page: Statement): Statement =>
   writeSmall(page, Math.floor(bounds.batchBytes / BATCH))

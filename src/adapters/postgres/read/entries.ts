@@ -18,7 +18,7 @@ export interface Entries {
   /** The condition that joins an entry with its document. */
   readonly joined: string
   /**
-   * Writes conditions on the columns of the table. Each entry contains one element, so that a condition on an element
+   * Builds conditions on the columns of the table. Each entry contains one element, so that a condition on an element
    * is a condition on a column. Fields without a column are read from the document.
    */
   readonly dialect: SqlDialect
@@ -117,8 +117,7 @@ export function createSeek(
     })
 
   /**
-   * Writes the conditions of a filter, as many as possible on entries. Values are bound in the order of the
-   * conditions.
+   * Builds the conditions of a filter, as many as possible on entries. Values are bound in the order of the conditions.
    */
   const write = (
     collection: string,
@@ -149,8 +148,8 @@ export function createSeek(
   }
 
   /**
-   * Writes a condition on documents. Its alternatives become separate subqueries if an index answers each of them,
-   * and at least one of these indexes is of elements.
+   * Builds a condition on documents. Its alternatives become separate subqueries if an index answers each of them, and
+   * at least one of these indexes is of elements.
    */
   const writeOther = (
     collection: string,

@@ -26,10 +26,10 @@ interface LinkedSource {
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
 }
 
-/** The most bytes of a list in a shared read, and the most bytes of each document in it. */
+/** The maximum size of a list in a shared read, and of each document in the list, in bytes. */
 const [BYTES, SIZE] = [65_536, 16_384]
 
-/** The most plans in the cache. */
+/** The maximum number of cached plans. */
 const MAX_REMEMBERED = 64
 
 interface Plan {
@@ -78,7 +78,8 @@ function planLinked(
   const rootOf = (id: string): string =>
     `SELECT document, ${linked} AS linked FROM ${table} WHERE _id = ${id}`
   const found = ['root.document::text', ...columns].join(', ')
-  // A single read has a separate statement, because PostgreSQL plans a statement with an array again for each array.
+  // A single read has a separate statement, because PostgreSQL plans a statement with an array parameter again for each
+  // new array.
   const one = `SELECT ${found} FROM (${rootOf('$1::text')}) AS root`
   const several = `SELECT place, ${found} FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, place) JOIN LATERAL (${rootOf('asked.id')}) AS root ON TRUE`
   return createAskTogether<LinkedFound>(watch, {
@@ -96,8 +97,7 @@ function planLinked(
 }
 
 /**
- * Writes a list whose filter compares the link by equality. Returns `undefined` if the filter uses the link in
- * another way.
+ * Builds the subquery for a list whose filter only tests whether values equal the link; `undefined` for any other list.
  */
 function writeLinked(
   dialect: SqlDialect,

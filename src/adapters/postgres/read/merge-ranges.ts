@@ -17,7 +17,10 @@ import { boundsOf, type Entries, entriesOf, usableFor } from './entries.js'
 
 type RangedQuery = Omit<ListQuery, 'signal'>
 
-/** Returns the field and the values of a list of equalities, or `undefined` for any other condition. */
+/**
+ * Returns the field and the values of a list of equalities (alternatives on one field), or `undefined` for any other
+ * condition.
+ */
 export function readList(
   condition: Filter,
 ): { readonly field: FieldRef; readonly values: readonly Scalar[] } | undefined {
@@ -44,8 +47,8 @@ interface RangeAlternative extends Alternative {
 }
 
 /**
- * Finds an index whose range the part's own conditions bound, or returns `undefined`. An index is preferred if its
- * ranges are in the order of the page. Without such an index, PostgreSQL chooses the plan.
+ * Finds an index for a part, with ranges in the order of the page. If there is none, PostgreSQL chooses the plan of the
+ * part. Returns `undefined` if the part's own conditions bound the range of no index.
  */
 function findPart(
   indexes: readonly IndexPlan[],
@@ -96,15 +99,15 @@ interface WritableCondition {
   readonly condition: Filter
   readonly isExact: boolean
   readonly write: (dialect: SqlDialect) => string
-  /** The parameter with the values of a list, if each value can be read as a range. */
+  /** The parameter with the values of a list of equalities, if each value can be read as a range. */
   readonly values?: string
 }
 
 /**
- * Writes a page whose filter has lists of values or alternatives. The statement reads the first documents of each
- * range of an index and merges them, so that each document occurs once. Returns `undefined` if no index has ranges in
- * the order of the page, or if there are more than `MAX_RANGES` ranges. The text does not depend on the number of
- * values. They are bound in the order of the conditions.
+ * Builds the statement for a page whose filter has lists of equalities or other alternatives. It reads the first
+ * documents of each range of an index and merges them, so that each document occurs once. Returns `undefined` if no
+ * index has ranges in the order of the page, or if there are more than `MAX_RANGES` ranges. The text does not depend on
+ * the number of values, which are bound in the order of the conditions.
  */
 export function mergeRanges(
   dialect: SqlDialect,
@@ -123,7 +126,7 @@ export function mergeRanges(
   return isExact ? { isExact, ...statement } : undefined
 }
 
-/** The context in which a merge is written. */
+/** The context in which a merge is built. */
 interface MergeStatement {
   readonly dialect: SqlDialect
   readonly collection: string
@@ -204,12 +207,12 @@ interface MergedPage {
   readonly dialect: SqlDialect
   readonly collection: string
   readonly sort: ListQuery['sort']
-  /** The most documents that a range contributes. */
+  /** An SQL expression for the maximum number of documents that a range contributes. */
   readonly enough: string
 }
 
 /**
- * Writes the statement `range`, which selects the documents of a part for one value of each list. `sources` are the
+ * Builds the statement `range`, which selects the documents of a part for one value of each list. `sources` are the
  * FROM items that provide these values; empty if the part has no lists.
  */
 function writeRange(
@@ -240,14 +243,14 @@ function writeRange(
   return { range, sources: sources.join(' CROSS JOIN ') }
 }
 
-/** Writes a condition on the value of a field or, if the field has `each`, on any element of its array. */
+/** Builds a condition on the value of a field or, if the field has `each`, on any element of its array. */
 const compare = (dialect: SqlDialect, field: FieldRef, condition: (value: string) => string): string =>
   field.each ? dialect.hasElement(field, condition) : condition(dialect.value(field))
 
 /**
- * Joins entries with their documents. `end` is the order and the limit if the documents have no further condition.
- * They are then applied before the join, so that only the documents of the page are read, however many entries match.
- * It is a comma join, because system columns cannot be named after a JOIN.
+ * Joins entries with their documents. `end` is the ORDER BY and the LIMIT if there are no conditions on the documents.
+ * They are applied before the join, so that only the documents of the page are read, however many entries match. The
+ * tables are joined by a comma, because system columns cannot be named after a JOIN.
  */
 const writeJoined = (
   { source }: Entries,

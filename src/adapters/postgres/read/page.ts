@@ -2,15 +2,15 @@ import type { Statement, Value } from '../../sql/dialect.js'
 import { typeOf } from '../postgres-engine.js'
 
 /**
- * Writes the statement that selects a page as JSON texts. The query of the page is a subquery, so that only its rows
+ * Builds the statement that selects a page as JSON texts. The query of the page is a subquery, so that only its rows
  * are converted to text. A conversion in the sorted query itself would convert all rows.
  */
 export const writeAll = (page: string): string => `SELECT document::text AS document FROM (${page}) AS page`
 
 /**
- * Writes the statement that selects the documents of a page. A document is NULL if its text has more than `most`
- * bytes. A document that takes more than `stored` bytes in the table is not even converted to text. Because of
- * compression, its text may have a hundred times as many bytes.
+ * Builds the statement that selects the documents of a page. A document is NULL if its text has more than `most` bytes.
+ * A document that takes more than `stored` bytes in the table is not even converted to text. Because of compression,
+ * its text may have a hundred times as many bytes.
  */
 export function writeSmall(page: Statement, most: number, stored = most): Statement {
   const [whole, kept] = [1, 2].map((place) => `$${page.values.length + place}::float8`)
@@ -29,9 +29,9 @@ export const TEXTS = 'json_agg(document)::text'
 const LIST = `'[' || coalesce(string_agg(document, ','), '') || ']'`
 
 /**
- * Writes the statement that selects a page as one JSON list, which is cheaper than one row per document. The list is
- * NULL if its text exceeds `bytes`, or if a document exceeds `size` as it is stored or decompressed. Such a document
- * is not converted to text.
+ * Builds the statement that selects a page as one JSON list, which is cheaper than one row per document. The list is
+ * NULL if its text exceeds `bytes`, or if a document exceeds `size` as it is stored or decompressed. Such a document is
+ * not converted to text.
  */
 export function writeList(page: string, bytes: string, size: string): string {
   // Concatenating a document with an empty object yields an uncompressed copy.
@@ -42,8 +42,8 @@ export function writeList(page: string, bytes: string, size: string): string {
 }
 
 /**
- * Writes the statement that runs the subquery `text` once for each row of `asked`. The columns of `asked` take the
- * role of the parameters in `text`.
+ * Builds the statement that runs the subquery `text` once for each row of `asked`. The columns of `asked` take the role
+ * of the parameters in `text`.
  */
 export function writeJoined(text: string, values: readonly Value[]): string {
   const parameters = values.map((value, i) => `$${i + 1}::${typeOf(value)}[]`)
@@ -52,9 +52,9 @@ export function writeJoined(text: string, values: readonly Value[]): string {
 }
 
 /**
- * Writes the statement that selects the first documents of a page as one JSON list: as many as fit into `bytes` of
+ * Builds the statement that selects the first documents of a page as one JSON list: as many as fit into `bytes` of
  * text, but at least one. The second column is a JSON list of the `_id`s of the other documents. Documents are
- * converted to text one by one, up to the limit of bytes. Later documents are not converted.
+ * converted to text one by one, and only until the byte limit is exceeded.
  */
 export function writeFirst(page: string, bytes: string, list = LIST): string {
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
@@ -65,6 +65,6 @@ SELECT (SELECT ${list} FROM (SELECT document FROM written LIMIT (SELECT given FR
 (SELECT json_agg(_id)::text FROM (SELECT _id FROM page OFFSET (SELECT given FROM beyond)) AS others WHERE EXISTS (SELECT FROM beyond)) AS rest`
 }
 
-/** Writes the statement that selects the documents with the ids in the first parameter, in the order of these ids. */
+/** Builds the statement that selects the documents with the ids in the first parameter, in the order of these ids. */
 export const pageOfIds = (table: string): string =>
   `SELECT _id, document FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) JOIN ${table} AS stored ON _id = id ORDER BY place`

@@ -32,10 +32,7 @@ function* parseAll({ texts, rest }: TextList, slice: Slice): Sliced<Listed> {
 const withRest = (documents: StoredDocument[], rest: TextList['rest']): Listed =>
   rest ? Object.assign(documents, { rest: JSON.parse(rest) as readonly string[] }) : documents
 
-/**
- * Parses a JSON text, after it has subtracted the steps of parsing from the slice. Yields first if too few steps are
- * left.
- */
+/** Subtracts the steps of parsing from the slice, then parses a JSON text. Yields first if too few steps are left. */
 export function* parseText(text: string, slice: Slice): Sliced<unknown> {
   const steps = text.length / CHARACTERS
   if (slice.left < steps) yield

@@ -19,7 +19,7 @@ export interface Planned<Plan> {
   readonly values: readonly Value[]
 }
 
-/** The functions that make one kind of plan. */
+/** The functions that make one kind of plan (`Plan`). */
 export interface Planning<Plan> {
   /** The indexes of a collection that a read can use. */
   indexesOf(collection: string): readonly IndexPlan[]
@@ -28,7 +28,7 @@ export interface Planning<Plan> {
   plan(statement: FilteredStatement, collection: string, query: PlannableQuery, isSimple: boolean): Plan
 }
 
-/** The most plans in the cache. */
+/** The maximum number of cached plans. */
 const MAX_REMEMBERED = 256
 
 /** Plans a query of a collection. */
@@ -79,7 +79,7 @@ function findShape(
   return { key: `${key}\n${ranges <= MAX_RANGES ? 'few' : 'many'}`, values }
 }
 
-/** Writes a field for the cache key. Lengths delimit the paths, because a path may contain any character. */
+/** Prints a field for the cache key. Lengths delimit the paths, because a path may contain any character. */
 const nameOf = ({ path, type, each, inside }: FieldRef): string =>
   `${type}${each ? ' each' : ''} ${path.length} ${path}${inside === undefined ? '' : ` ${inside.length} ${inside}`}`
 

@@ -31,7 +31,7 @@ import { pageOfIds, writeAll, writeFirst, writeJoined, writeList } from './page.
 import { parseListed, type TextList } from './parse-documents.js'
 import { createPlans, type PlanQuery } from './plans.js'
 
-/** A read whose statement may also select documents that do not match, so that this process must filter them. */
+/** A read whose statement may also select documents that do not match, so that this process must filter its rows. */
 interface CoreReading {
   readonly table: string
   /** Selects all documents that may match, in order. */
@@ -69,34 +69,34 @@ const readInCore = (
 /** A query for a page of documents. Each read provides its own values. */
 interface PageQuery {
   readonly text: string
-  /** The values of one read, which show how many values there are and of which types. */
+  /** The values of one read, which show the number and the types of the values. */
   readonly values: readonly Value[]
-  /** The most documents of the page. */
+  /** The maximum number of documents in the page. */
   readonly most: number
-  /** The most bytes of text to read. */
+  /** The maximum size of the text to read, in bytes. */
   readonly bytes: number | undefined
   readonly mayBeLong: boolean
-  /** Whether the query is kept, and read again with other values. */
+  /** Whether the query is cached, and read again with other values. */
   readonly isKept: boolean
   /**
-   * Writes the text with the columns of `asked` (`writeJoined`) instead of parameters. Absent if one statement cannot
+   * Builds the text with the columns of `asked` (`writeJoined`) instead of parameters. Absent if one statement cannot
    * read several pages.
    */
   readonly join?: (() => string) | undefined
 }
 
-/** Reads a page with some values. If the page may be long, `manner` overrides its options. */
+/** Reads a page with the given values. If the read may be long, `manner` overrides its options. */
 type ReadPage = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<TextList>
 
 /**
- * A page is first read as a whole only if its limit of bytes allows at least this many bytes for each document. The
- * number is lower for a query that is kept, because its reads stop trying for a while when a page does not fit.
+ * A page is first read as a whole only if its byte limit allows at least this many bytes for each document. The number
+ * is lower for a cached query, because its reads stop trying for a while when a page does not fit.
  */
 const MIN_SHARE = { once: 3200, kept: 256 }
 
 /**
- * The largest document of a page that is read as a whole, as a multiple of the bytes that the limit allows for each
- * document.
+ * The largest document of a page that is read as a whole, as a multiple of the bytes that the byte limit allows for
+ * each document.
  */
 const MAX_SHARES = 4
 
@@ -133,7 +133,7 @@ function createPageReader(use: Connections['use'], watch: Watch, page: PageQuery
   })
 }
 
-/** Returns the values that all queries have for the parameter at a place. */
+/** Returns the value of each query for the parameter at the index `place`. */
 const columnOf = (distinct: readonly (readonly Value[])[], place: number): readonly Scalar[] =>
   distinct.map((values) => values[place] as Scalar)
 
@@ -198,7 +198,7 @@ interface Count {
   readonly text: string
   readonly mayBeLong: boolean
   /**
-   * Writes the text with its parameters numbered after `places` other parameters. Absent if the text depends on the
+   * Builds the text with its parameters numbered after `places` other parameters. Absent if the text depends on the
    * values.
    */
   readonly writeBehind?: ((places: number) => string) | undefined
@@ -212,10 +212,10 @@ interface CountSource {
   readonly isOpen: () => boolean
 }
 
-/** Counts with some values. If the count may be long, `manner` overrides its options. */
+/** Counts with the given values. If the count may be long, `manner` overrides its options. */
 type ReadCount = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<number>
 
-/** The most counts in one statement. The limit is low, because PostgreSQL computes them one after another. */
+/** The maximum number of counts in one statement. It is low, because PostgreSQL computes them one after another. */
 const MOST_TOGETHER = 4
 
 /** Milliseconds after which a shared statement is abandoned, so that one slow count does not delay the others. */
@@ -401,7 +401,6 @@ class Reads {
   }
 }
 
-/** The plan of a page. */
 interface PagePlan extends WorkOptions {
   readonly text: string
   readonly isExact: boolean
@@ -443,7 +442,6 @@ function createPagePlans({ engine, use, watch, indexesOf }: ReadSource): PlanQue
   })
 }
 
-/** The plan of a count. */
 interface CountPlan extends WorkOptions {
   readonly isExact: boolean
   readonly readCount: ReadCount

@@ -40,9 +40,9 @@ import { BEGIN_STRUCTURES, lockStructures, workInTurn } from './in-turn.js'
 import { type DatabaseSchema, forget, noteBuilding, rename, tableOf } from './place.js'
 
 /**
- * Drops indexes over strings that no plan needs, because they reject long strings. Only the collections of the given
- * steps are affected. After that, other processes read without the dropped tables of elements. A dropped unique index
- * is replaced by a unique index over digests. The work continues even if its caller has left.
+ * Drops indexes over strings that no plan needs, because they reject long strings, from the collections of the given
+ * steps. A dropped unique index is replaced with a unique index over digests. Other processes then read without the
+ * dropped tables of elements. The work continues even if its caller stops waiting.
  */
 type DropSurplus = (steps: readonly WriteStep[], caller: WorkCaller) => Promise<void>
 
@@ -209,7 +209,7 @@ const placedIn =
   (name: string): string =>
     `to_regclass(quote_ident('${schema}') || '.' || quote_ident(${name}))`
 
-/** Writes the SQL condition that a table of elements exists and its triggers are enabled. */
+/** Builds the SQL condition that a table of elements exists and its triggers are enabled. */
 function writeAreKept(place: DatabaseSchema, name: string, collection: string): string {
   const placed = placedIn(place)
   const triggers = `SELECT count(*) = ${TRIGGERS} FROM pg_trigger WHERE tgrelid = ${placed(collection)} AND tgenabled IN ('O', 'A') AND starts_with(tgname::text, ${name} || '_${markOf(place.schema)}_')`
@@ -234,8 +234,7 @@ const wrongEncoding = (encoding: unknown): Error =>
   )
 
 /**
- * The number of documents that one transaction adds to a table of elements, and the number of transactions in one
- * step.
+ * The maximum number of documents that one transaction adds to a table of elements, and of transactions in one step.
  */
 const BATCH = 200
 const BATCHES = 25
@@ -255,10 +254,10 @@ const BEGIN = `${BEGIN_STRUCTURES}; SET LOCAL lock_timeout = '${PATIENCE}ms'`
 type FillElements = (run: RunStatement, structure: Structure) => Promise<void>
 
 /**
- * Creates the function that builds tables of elements while other processes write. The first step creates a table
- * with triggers, which keep it up to date with new writes. The other steps add the elements of stored documents, in
- * the order of `_id`. Each transaction locks its documents until it ends. Adding a document twice changes nothing, so
- * that a process that resumes the work of another process begins at the first document.
+ * Creates the function that builds tables of elements while other processes write. The first step creates a table with
+ * triggers, which keep it up to date with new writes. The other steps add the elements of stored documents, in the
+ * order of `_id`. Each transaction locks its documents until it ends. Adding a document twice changes nothing, so a
+ * process that resumes the work of another process can begin at the first document.
  */
 function createFillElements(place: DatabaseSchema): FillElements {
   /** The `_id` of the last document whose entries were added, by the name of the table. */
@@ -378,8 +377,8 @@ async function check(run: RunStatement, place: DatabaseSchema, structure: Struct
 }
 
 /**
- * Returns the statements that create an index outside of a transaction. Other processes can write while it is built.
- * Only an index of elements blocks writes to its documents.
+ * Returns the statements that create an index, to be run outside of a transaction. Other processes can write meanwhile,
+ * except to the documents of an index of elements.
  */
 const concurrently = (structure: Structure): string => {
   const sql = structure.sql.join(';\n')

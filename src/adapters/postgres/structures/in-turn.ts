@@ -20,8 +20,8 @@ interface Lease {
 const LASTS = '15 seconds'
 
 /**
- * Begins a transaction that creates structures. It sets the isolation level because the server's default may be
- * stricter, so that a statement would not see structures that were created before it.
+ * Begins a transaction that creates structures. It sets the isolation level, because with a stricter default of the
+ * server, a statement would not see structures that were created after the transaction began.
  */
 export const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_IDLE}`
 
@@ -29,7 +29,6 @@ export const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_I
 export const lockStructures = (run: RunStatement, { schema }: DatabaseSchema): Promise<unknown> =>
   run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${schema}`])
 
-/** Creates the lease of a schema. */
 function createLease(place: DatabaseSchema): Lease {
   const holder = randomUUID()
   const table = `${quoteName(place.schema)}.${quoteName(`${STRUCTURES}_lease`)}`

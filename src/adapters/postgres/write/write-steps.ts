@@ -24,7 +24,7 @@ import { explain, explainWrite, isLost, isRepeatable, outcomeUnknown, unavailabl
 import { createRecording, INSERTED, type ManyRecording, recordInserted } from '../log/recording.js'
 import { isLarge } from './is-large.js'
 
-/** The most characters of a document that is created in one statement with others. */
+/** The maximum length of a document that is created in one statement with others, in characters. */
 const SMALL = 8192
 
 /** Milliseconds for which a shared statement waits for the locks of other writes. */
@@ -53,16 +53,17 @@ const DONE: StepsOutcome = { ok: true, removed: 0 }
 const done = (): StepsOutcome => DONE
 
 /**
- * Writes the statement that creates one document, and the statement that creates several. With `plan`, they also
- * record the changes.
+ * Builds the statement that creates one document, and the statement that creates several. With `plan`, they also record
+ * the changes.
  */
 function writeCreates(dialect: SqlDialect, collection: string, plan: LogPlan | undefined) {
   const table = dialect.table(collection)
   const record = (by: string): string | undefined => plan && recordInserted(dialect, { collection, plan, by })
   const [recordOne, recordAll] = [record('$3::text::jsonb ->> 0'), record('$2::text::jsonb ->> changed.id')]
   const one = `INSERT INTO ${table} (_id, document) VALUES ($1::text, $2::text::jsonb)`
-  // Another write may have locked a value. So that only the documents with this value wait for it, the statement soon
-  // stops waiting and its documents are retried alone. On a pool of the host application, no other limit applies.
+  // Another write may have locked a unique value. This statement soon stops waiting for it, and its documents are
+  // retried one by one, so that only those with this value wait. On a pool of the host application, no other limit
+  // applies.
   const patience = `SELECT set_config('lock_timeout', '${PATIENCE}ms', true) AS is_set`
   const all = `WITH patience AS MATERIALIZED (${patience}),
 changed AS (INSERT INTO ${table} (_id, document) SELECT document ->> '_id', document FROM patience, jsonb_array_elements($1::text::jsonb) AS document ON CONFLICT DO NOTHING RETURNING ${recordAll ? INSERTED : '_id AS id'})${recordAll ? `,\nrecorded AS (${recordAll})` : ''}
@@ -144,7 +145,7 @@ export function createCreate(
   }
 }
 
-/** Creates the function that writes one statement for the inserts of several steps. */
+/** Creates the function that builds one statement for the inserts of several steps. */
 const createInsertMany =
   ({ table }: SqlDialect, recording?: ManyRecording) =>
   (steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean): Inserts => {
@@ -168,11 +169,11 @@ const createInsertMany =
 
 /**
  * Begins the transaction of a write. Its first statement locks the rows that the steps name (`nameDocuments`), in the
- * same order in all writes, and each statement sees all commits before it. So if a search (a `refuse`, or a `remove`
- * by other properties than `_id`) follows the change of a document, it sees all writes that locked the document
- * earlier, and later such writes wait until this write ends. Row locks are therefore enough, and unrelated writes
- * never wait. Stricter isolation would not help: it does not detect conflicts with writes at another level, and if
- * all statements had one snapshot, they would miss commits for which this write has waited.
+ * same order in all writes, and each statement sees all commits before it. So a search (a `refuse`, or a `remove` by
+ * other properties than `_id`) after the change of a document sees all writes that locked this document earlier, and
+ * writes that lock it later wait until this write ends. Row locks are therefore enough, and unrelated writes never
+ * wait. Stricter isolation would not help: it does not detect conflicts with writes at another isolation level, and
+ * statements with one common snapshot would miss commits for which this write has waited.
  */
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED',
@@ -184,9 +185,9 @@ const BEGIN = [
 ].join('; ')
 
 /**
- * Writes the statements that take the locks for the turns of a write (`Turn`), in the same order in all writes. They
- * are the first locks of the write, so that it never waits for a turn while it holds row locks. They last until it
- * ends.
+ * Builds the statements that take the locks for the turns of a write (`Turn`), in the same order in all writes. They
+ * are the first locks of the write, so that it never waits for a turn while it holds row locks. They last until the
+ * write ends.
  */
 function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
   const turns = new Map<string, Turn>()

@@ -62,7 +62,7 @@ const TABLE = sqliteDialect.structures.table
 
 /**
  * Creates the missing tables and indexes of the plans, and ends the logs that the plans no longer need, in one
- * transaction. Takes no lock if nothing is to be done. Returns the names of all existing structures.
+ * transaction. Takes no lock if there is nothing to change. Returns the names of all existing structures.
  */
 function createMissing(connection: Connection, plans: readonly CollectionPlan[]): ReadonlySet<unknown> {
   const wanted = structuresOf(plans, sqliteDialect)
@@ -142,8 +142,8 @@ const LOOK = 200
 const IN_MEMORY = ':memory:'
 
 /**
- * Opens a database file. `isAgain` means that the file must exist and replaces a file that was open before. Log
- * positions from the former file are then reported as gaps.
+ * Opens a database file. With `isAgain`, the file must exist, because it replaces a file that was open before, and log
+ * positions from the former file are reported as gaps.
  */
 export async function openDatabase(
   file: string,
@@ -342,7 +342,7 @@ class OpenDatabase implements Database {
     await this.#readers.close(displaced())
     this.#files.putAsideLog()
     // The read-only connection closes last: if the last connection can write, SQLite checkpoints the log and then
-    // deletes the file at the log's path, although that file may belong to the other database.
+    // deletes the file at the log's path, although that file may belong to the database that replaced this one.
     this.#writer.close()
     this.#reserve.close()
   }
@@ -391,8 +391,8 @@ class OpenDatabase implements Database {
   }
 
   /**
-   * Reads immediately if the read is short. Otherwise it continues in slices on another connection. It starts again
-   * only if it has to wait for a connection.
+   * Reads immediately if the read is short. Otherwise the read continues in slices on another connection, and starts
+   * again only if it has to wait for one.
    */
   #search<T>(isBounded: boolean, reading: SeatedRead<T>, query: Abortable): MaybePromise<T> {
     const seat: Seat = { connection: this.#shortConnection() }

@@ -21,8 +21,8 @@ export function columnOf(columns: readonly FieldRef[], field: FieldRef): string 
 
 /**
  * Returns the statements that create a table with one row for each document and distinct element of its array. The
- * primary key begins with the document's id, so that the rows of a document are found. The index has the order that
- * reads need. Triggers keep the table up to date, also when other processes write.
+ * primary key begins with the document's id, so that the rows of a document are found quickly. The index has the order
+ * that reads need. Triggers keep the table up to date, also when other processes write.
  */
 export function createElements({ name, collection, fields }: ElementsIndex): readonly string[] {
   const [table, documents] = [quoteName(name), quoteName(tableNameOf(collection))]
@@ -47,7 +47,7 @@ export function createElements({ name, collection, fields }: ElementsIndex): rea
   const differs = fields
     .map(({ path }) => `(OLD.document -> ${pathOf(path)}) IS NOT (NEW.document -> ${pathOf(path)})`)
     .join(' OR ')
-  // Such a trigger may already exist if only the table was dropped.
+  // The trigger may already exist if only the table was dropped.
   const trigger = (kind: string, when: string, ...statements: readonly string[]): string =>
     `CREATE TRIGGER IF NOT EXISTS ${quoteName(`${name}_${kind}`)} AFTER ${kind} ON ${documents}${when} BEGIN ${statements.join('; ')}; END`
   return [

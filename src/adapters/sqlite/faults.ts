@@ -24,7 +24,7 @@ export const takenBy = (thrown: unknown): string | undefined =>
 const isError = (thrown: unknown, message: RegExp): boolean =>
   codeOf(thrown) === 'SQLITE_ERROR' && message.test(messageOf(thrown))
 
-/** Whether a statement failed because a table, index or view of its name exists already. */
+/** Whether a statement failed because a table, index or view with the same name exists already. */
 export const isExisting = (thrown: unknown): boolean => isError(thrown, / already exists$/)
 
 /** Whether a statement failed because a table lacks a column. */
@@ -48,7 +48,8 @@ const UNOPENED: readonly (readonly [code: RegExp, advice: string])[] = [
 ]
 
 /**
- * Converts an error of opening a file. The caller receives `storage_unavailable`, whose `cause` contains the advice.
+ * Converts an error that occurred while a file was opened. If its reason is known, the caller receives
+ * `storage_unavailable` with advice in `cause`.
  */
 export function explainOpening(file: string, thrown: unknown): unknown {
   // The driver checks whether the folder exists, and throws a TypeError instead of an SQLite error.

@@ -26,8 +26,8 @@ const NEW_NAME = 'lower(hex(randomblob(4)))'
 
 /**
  * The statements that create the log. Only one write runs at a time, so the number of a write gives its order.
- * `dropped` is the key of the last dropped change. `size` is the size of the log in bytes, with the keys between which
- * it was measured.
+ * `dropped` is the key of the last dropped change. `size` is the size of the log in bytes, with the bounds between
+ * which it was measured.
  */
 const LOG_STRUCTURES: readonly string[] = [
   `CREATE TABLE ${quoteName(LOG)} (write INTEGER NOT NULL, id TEXT NOT NULL, collection TEXT NOT NULL, time INTEGER NOT NULL, before TEXT, after TEXT, PRIMARY KEY (write, id, collection))`,

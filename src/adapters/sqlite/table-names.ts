@@ -7,7 +7,7 @@ export function tableNameOf(collection: string): string {
   return places.length === 0 ? `c_${collection}` : `c_${collection.toLowerCase()}:${places.join()}`
 }
 
-/** Returns the name that versions before 0.2 gave this table. */
+/** Returns the name that versions before 0.2 gave the table of a collection. */
 export const formerNameOf = (collection: string): string => `c_${collection}`
 
 /** Counts the tables with this name, which is compared case-sensitively. */

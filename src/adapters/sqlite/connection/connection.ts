@@ -6,10 +6,7 @@ import type { DatabaseResult } from '../../sql/engine.js'
 import { UnusableStorage } from '../../sql/faults.js'
 import { whileBusy } from './while-busy.js'
 
-/**
- * The lowest SQLite version without a known bug: in earlier versions, two connections that restart the log at the same
- * time can corrupt the file.
- */
+/** The first SQLite version in which two connections that restart the log at the same time cannot corrupt the file. */
 const SOUND = [3, 51, 3]
 
 const isSound = (version: string): boolean => {
@@ -67,8 +64,8 @@ export interface Connection {
 }
 
 /**
- * The milliseconds for which a statement blocks this process while another process writes. After that the statement
- * fails and is retried later.
+ * The maximum number of milliseconds for which a statement waits, and blocks this process, while another process
+ * writes. Then the statement fails and is retried later.
  */
 const PATIENCE = 20
 
@@ -96,7 +93,7 @@ export async function openWriter(
   options: { readonly isLasting?: boolean; readonly mustExist?: boolean; readonly cache?: number } = {},
 ): Promise<Connection> {
   return open(file, { fileMustExist: options.mustExist === true }, async (database) => {
-    // Retried here, because SQLite does not wait in this statement, and processes that open a new file block each
+    // Retried here, because SQLite itself does not retry this statement if processes that open a new file block each
     // other.
     await whileBusy(() => database.pragma('journal_mode = WAL'))
     setCache(database, options.cache ?? CACHE)

@@ -3,7 +3,7 @@ import type { DatabaseQuery, DatabaseResult, DatabaseWork } from '../../sql/engi
 import { findMatching } from '../../sql/read/judge-texts.js'
 import type { Connection } from './connection.js'
 
-/** The steps that a statement or a changed row costs, and the steps that a returned row costs. */
+/** `STATEMENT`: the steps that a statement or a changed row costs. `ROW`: the steps that a returned row costs. */
 const STATEMENT = 200
 const ROW = 25
 

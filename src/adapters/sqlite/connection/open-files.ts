@@ -2,20 +2,20 @@ import { type BigIntStats, renameSync, rmSync, statSync } from 'node:fs'
 
 /**
  * The files of an open database. If they are deleted or replaced, SQLite continues to use the old files, and its writes
- * are lost. The files are checked only with `stat`: if a process opens and closes such a file without SQLite, it loses
- * all locks that SQLite has on the file (POSIX).
+ * are lost. The files are checked only with `stat`, because a process that opens and closes such a file without SQLite
+ * loses all locks that SQLite has on the file (POSIX).
  */
 export interface OpenFiles {
-  /** The name of these files. If other files later take their paths, they have another name. */
+  /** Identifies these files: other files that are later at the same paths have another name. */
   readonly name: string
   /**
-   * Whether the files are still at their paths. Once this was false it remains false. The paths are checked at most
+   * Whether the files are still at their paths. Once false, the result remains false. The paths are checked at most
    * every `LOOK` milliseconds.
    */
   areInPlace(): boolean
   /** Like `areInPlace`, but checks the paths immediately. */
   checkNow(): boolean
-  /** Whether any database file is at the path. */
+  /** Whether any file is at the path of the database. */
   isThere(): boolean
   /**
    * Prepares for closing the files. If another database file is at the path now, but the log at its path still belongs
@@ -48,7 +48,7 @@ const isSame = (one: BigIntStats | undefined, other: BigIntStats | undefined): b
 export function noteOpenFiles(file: string): OpenFiles {
   const [log, index] = [`${file}-wal`, `${file}-shm`]
   const [opened, openedLog, openedIndex] = [look(file), look(log), look(index)]
-  // A file is watched only if it has an inode: some file systems have none, and on some SQLite keeps no log.
+  // Only files with an inode number are watched: some file systems have none, and on some SQLite keeps no log.
   const watched = (
     [
       [file, opened],
@@ -79,7 +79,7 @@ export function noteOpenFiles(file: string): OpenFiles {
       if (!there || isSame(opened, there) || !isSame(openedLog, look(log))) return
       const aside = `${log}-${Date.now()}`
       renameSync(log, aside)
-      // If another process renamed the log and created a new one just before, the new log was renamed here. It is put
+      // If another process has just renamed the log and created a new one, the new log was renamed here, so it is put
       // back.
       if (!isSame(openedLog, look(aside))) renameSync(aside, log)
       else if (isSame(openedIndex, look(index))) rmSync(index)

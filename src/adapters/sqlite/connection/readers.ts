@@ -7,7 +7,7 @@ import { type Connection, openReader } from './connection.js'
 /** A read on a connection, done in slices. */
 export type SlicedRead<T> = (connection: Connection, slice: Slice) => Sliced<T>
 
-/** The options of a query that can be aborted. `signal` may be a getter that creates the signal at its first use. */
+/** The options of a query that can be aborted. `signal` may be a getter that creates the signal on first use. */
 export interface Abortable {
   readonly signal?: AbortSignal
   /** The caller, used as the key for fairness in queues. */
@@ -23,11 +23,11 @@ interface QueuedRead {
 /** A pool of connections for long reads. Each read sees a snapshot of the file. */
 export interface Readers {
   /**
-   * Starts the read as soon as a connection is free, fairly among callers. Rejects if too many reads wait, and with the
-   * signal's reason if the signal aborts.
+   * Starts the read as soon as a connection is free, fairly among callers. Rejects if too many reads wait, or, with the
+   * signal's reason, if the signal aborts.
    */
   read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T>
-  /** Closes all connections once they are free. If a reason is given, aborts the current reads with it. */
+  /** Closes all connections once they are free. If `reason` is given, aborts the current reads for this reason. */
   close(reason?: unknown): Promise<void>
 }
 
@@ -99,7 +99,6 @@ class OpenReaders implements Readers {
   }
 }
 
-/** Waits in the queue for a connection. */
 const waitIn = (waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): Promise<Connection> =>
   new Promise((resolve, reject) => {
     const entry: QueuedRead = {

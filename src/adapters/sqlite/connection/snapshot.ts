@@ -40,7 +40,8 @@ export function moveTo(connection: Connection, { seat, version }: BegunRead<unkn
   const former = seat.connection
   connection.run('BEGIN', [])
   try {
-    // A snapshot begins with the first read of a transaction. The former snapshot is kept until then.
+    // With this first read, the transaction takes its snapshot. Until then the former connection holds the old
+    // snapshot.
     connection.first('SELECT 1 FROM sqlite_schema', [])
   } catch (thrown) {
     if (connection.isInTransaction) connection.run('ROLLBACK', [])

@@ -19,7 +19,7 @@ const removeAll = (): void => {
   for (const folder of folders) removeFolder(folder)
 }
 
-/** Creates a temporary file. It replaces an in-memory database, which several connections cannot share. */
+/** Creates a temporary file. It is used instead of an in-memory database, which several connections cannot share. */
 export function createTemporaryFile(): TemporaryFile {
   const folder = mkdtempSync(join(tmpdir(), 'collection-service-'))
   if (folders.size === 0) process.once('exit', removeAll)

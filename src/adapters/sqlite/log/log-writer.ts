@@ -12,8 +12,8 @@ import { sqliteEngine } from '../sqlite-engine.js'
 const TABLE = quoteName(LOG)
 
 /**
- * Returns the statement that records rows in the log. Its primary key sorts the changes of a write. If a write changes
- * a document twice, the second change is merged into the first.
+ * Returns the statement that records rows in the log. The log's primary key sorts the changes of a write. If a write
+ * changes a document twice, the second change is merged into the first.
  */
 const record = (rows: string): string =>
   `INSERT INTO ${TABLE} (write, time, caller, collection, id, before, after) ${rows} ON CONFLICT (write, id, collection) DO UPDATE SET after = excluded.after`
@@ -99,7 +99,6 @@ export function isPlace(value: unknown): value is ChangeKey {
   return isWhole(write) && typeof id === 'string' && typeof collection === 'string' && others.length === 0
 }
 
-/** Compares two keys. */
 export const comparePlaces = (a: ChangeKey, b: ChangeKey): number =>
   a[0] - b[0] || compareText(a[1], b[1]) || compareText(a[2], b[2])
 
@@ -127,9 +126,9 @@ const total = (connection: Connection, where: string, values: readonly (string |
   Number(connection.first(`SELECT total(${SIZE}) FROM ${TABLE} WHERE ${where}`, values))
 
 /**
- * Returns the size of the log in bytes (`all`), and how much the writes with numbers above `before` added. The whole
- * log is measured only if a process of an earlier version has written to the log or dropped changes since the last
- * measurement.
+ * Returns the size of the log in bytes (`all`), and how much of it the writes with numbers above `before` added
+ * (`added`). The whole log is measured only if a process with an earlier version has written to the log or dropped
+ * changes since the last measurement.
  */
 function readBytes(connection: Connection, before: number): { readonly all: number; readonly added: number } {
   const added = total(connection, 'write > ?', [before])
@@ -153,8 +152,8 @@ const bytesUpTo = (connection: Connection, dropped: ChangeKey, end: ChangeKey): 
   total(connection, `(${PLACE}) > (?, ?, ?) AND (${PLACE}) <= (?, ?, ?)`, [...dropped, ...end])
 
 /**
- * Returns the key of the change at which the oldest changes together reach `bytes`. Considers only the first `most`
- * changes, and none of the last write.
+ * Adds up the sizes of the oldest changes, and returns the key of the change at which their sum reaches `bytes`.
+ * Considers only the first `most` changes, and none of the last write.
  */
 function findBytes(
   connection: Connection,
@@ -206,9 +205,9 @@ export interface Recorded {
 }
 
 /**
- * The number of old changes that are dropped for each step of a write. It is above 1, because one removal step may
- * record as many changes as many earlier steps together. Changes are dropped once `LEAST` are due, at most `MOST` of
- * them and about `MOST_BYTES` at a time.
+ * For each step of a write, `DROPPED` old changes become due to be dropped: more than one, because a single `remove`
+ * step may record as many changes as many earlier steps combined. Once `LEAST` changes are due, at most `MOST` of them
+ * and about `MOST_BYTES` are dropped at a time.
  */
 const DROPPED = 4
 const LEAST = 256
@@ -236,7 +235,7 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
   let before = 0
   const warnOfHeld = createHeldWarning()
   const recordingOf = createRecordings(plans)
-  /** The number of old changes that are due to be dropped, if they are old enough. */
+  /** The number of changes that are due to be dropped as soon as they are old enough. */
   let due = 0
 
   /** Drops the oldest changes, at most `most`, if they are old enough. Returns the size of the dropped changes. */
@@ -288,7 +287,7 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
   }
   /**
    * Returns the lowest key among the marks, or `null` if there is none. A mark is a log position that a document
-   * stores, so that later changes are kept.
+   * stores, so that later changes are not dropped.
    */
   const findMark = (log: string): ChangeKey | null => {
     let first: ChangeKey | null = null

@@ -12,8 +12,8 @@ import type { SortKey, StoredDocument } from '../../../core/storage.js'
 import type { MatchingDocument } from './matches.js'
 
 /**
- * The maximum length of a string among the cached sort keys. The rest of the string is cut off. Strings are compared by
- * UTF-16 units, so the cut may split a character.
+ * The maximum length of a string among the cached sort keys. Longer strings are cut. A cut may split a character, which
+ * is harmless, because strings are compared one UTF-16 unit at a time.
  */
 export const HELD = 64
 
@@ -21,7 +21,7 @@ export const HELD = 64
 interface HeldKeys {
   readonly ids: readonly string[]
   readonly columns: readonly (readonly Ordered[])[]
-  /** Writes a document's id and keys into a slot, over the previous ones. */
+  /** Replaces the content of a slot with the id and the sort keys of a document. */
   put(slot: number, document: StoredDocument): void
   /** Compares two slots. If both keys were cut and are equal up to the cut, reads the documents again. */
   readonly order: CompareItems<number>
@@ -75,8 +75,8 @@ const beginningOf = (value: Ordered): Ordered =>
     : value
 
 /**
- * Collects the first documents in an order. Keeps the sort keys of each candidate, and documents up to a total of
- * `bounds.firstCharacters`.
+ * Collects the documents that come first in an order. Holds the sort keys of each candidate, and documents up to a
+ * total of `bounds.firstCharacters`.
  */
 export interface FirstInOrder {
   add(match: MatchingDocument, slice: Slice): void
@@ -88,7 +88,7 @@ export interface FirstInOrder {
   finish(slice: Slice): Sliced<readonly (MatchingDocument | string)[]>
 }
 
-/** With fewer documents than this, dropping is not worthwhile. */
+/** The minimum number of documents for which `drop` is worthwhile. */
 const MIN_HELD = 1024
 
 /** Creates a collector of the first `count` documents in an order. */

@@ -4,8 +4,8 @@ import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
 
 /**
- * A cache of documents that equal those in the file. Before this process writes documents, they are evicted. After
- * another process has written, all documents are evicted.
+ * A cache of documents that equal those in the file. Documents are evicted before this process writes them, and all are
+ * evicted after another process has written.
  */
 export interface KeptDocuments {
   /** Returns the documents with these ids, or `undefined` if one of them is not cached. */
@@ -15,13 +15,12 @@ export interface KeptDocuments {
   /** Evicts the documents that the steps are about to change. */
   forget(steps: readonly WriteStep[]): void
   /**
-   * Whether no other process has written since the last call. If one has, everything is evicted, and the documents that
-   * the caller found or read since then may come from different snapshots.
+   * Whether no other process has written since the last call. If one has, all documents are evicted, and the documents
+   * that the caller has found or read since that call may come from different snapshots.
    */
   isCurrent(): boolean
 }
 
-/** Creates the document cache of a connection. */
 export function createKeptDocuments(connection: Connection): KeptDocuments {
   let version = readDataVersion(connection)
   let documents = new Generations<CachedDocument>()

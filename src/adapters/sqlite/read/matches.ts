@@ -59,8 +59,8 @@ export function findMatches(
 }
 
 /**
- * Returns a function that tells whether a document comes for the first time. In a sorted path, repetitions of a
- * document are adjacent, so only the last document is remembered.
+ * Returns a function that returns true for the first occurrence of each document. If the path is sorted, repetitions of
+ * a document are adjacent, so only the last document is remembered.
  */
 function createIsNew({ order }: ReadPath): (document: StoredDocument) => boolean {
   const known = new Set<string>()

@@ -19,8 +19,8 @@ import {
 export type FindPath = (query: PathQuery) => ReadPath
 
 /**
- * The choice of paths for one filter. `places` maps each part of this filter to its number, by which the corresponding
- * part of another filter of the same shape is found.
+ * A cached choice of paths, and the filter for which it was made: `places` maps each part of that filter to its number.
+ * In another filter of the same shape, the corresponding part has the same number.
  */
 interface CachedPath {
   readonly choice: Choice
@@ -55,8 +55,8 @@ export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: Count
     }
     const found = findChoice(indexes, query)
     const places = new Map(parts.map((part, i) => [part, i]))
-    // If one object is two parts of the filter, both have the same value here, but may differ in another query, so the
-    // choice is not cached.
+    // If one object is two parts of the filter, both parts have the same value here, but may differ in another query,
+    // so the choice is not cached.
     if (shape === undefined || places.size < parts.length) return decide(found, countUpTo)
     const choice = { compared: found.compared.map(keepTexts), otherwise: keepTexts(found.otherwise) }
     known.set(shape, { choice, places })

@@ -28,8 +28,8 @@ import {
 } from './read-statements.js'
 
 /**
- * The maximum number of index rows, and of documents, that one statement counts, which takes about 10 ms. The limit is
- * higher for the documents of a whole collection, because they are counted by pages instead of rows.
+ * `MAX_ROWS`: the maximum number of index rows that one statement counts, which takes about 10 ms. `MAX_DOCUMENTS`: the
+ * maximum for a whole collection, whose documents are counted by pages instead of rows.
  */
 const MAX_ROWS = 200_000
 const MAX_DOCUMENTS = 4_000_000
@@ -59,7 +59,7 @@ export function countDirectly(
 
 /**
  * Counts the documents of a range if its index contains all fields of the remaining conditions. Returns `undefined` if
- * it does not, or if the range is long.
+ * the index lacks a field, or if the range is long.
  */
 function countCovered(connection: Connection, { collection, path }: CollectionPath): number | undefined {
   const { asked, judged } = divide(path.rest)
@@ -183,7 +183,7 @@ interface PageBounds {
   readonly bytes: number
 }
 
-/** Reads the JSON texts of a range of the documents on a path. Returns `undefined` if one of them is large. */
+/** Reads the JSON texts of a range of the documents on a path. Returns `undefined` if one of the documents is large. */
 function readPage(
   connection: Connection,
   { collection, path }: CollectionPath,
@@ -225,8 +225,8 @@ export const listInSlices = (seat: Seat, plan: ListPlan, slice: Slice): Sliced<L
   inSnapshot(seat, plan.path.isOrdered ? walkInOrder(seat, plan, slice) : sortFirst(seat, plan, slice))
 
 /**
- * Collects the documents of a page until they exceed `bytes`, but at least one document. Of all later documents only
- * the ids are collected.
+ * Collects the documents of a page until they exceed `bytes`, but at least one document. For all later documents,
+ * collects only the ids.
  */
 function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
   const documents: StoredDocument[] = []
@@ -334,10 +334,10 @@ export interface KeptSource {
 /** The steps that a list from the cache may take: about 0.5 ms. */
 const STEPS = 10_000
 
-/** The steps that each document of such a list costs. */
+/** The steps that each document in a list from the cache costs. */
 const DOCUMENT = 4
 
-/** If not all documents match, `SOME` documents are read at a time, each with at most `MOST_BYTES` bytes. */
+/** If not all documents on a path match, `SOME` documents are read at a time, each with at most `MOST_BYTES` bytes. */
 const SOME = 64
 const MOST_BYTES = 4096
 
@@ -362,8 +362,8 @@ export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined
 }
 
 /**
- * Finds the first matches, reading some documents at a time. Returns `undefined` if the matches are not among the first
- * documents.
+ * Finds the first matches, reading some documents at a time. Returns `undefined` if the first documents on the path
+ * contain too few matches.
  */
 function findFirst(
   source: KeptSource,

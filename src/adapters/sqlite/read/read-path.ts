@@ -23,7 +23,7 @@ export interface ReadIndex {
   /** The fields of the index, followed by `_id`. */
   readonly columns: readonly FieldRef[]
   readonly isUnique: boolean
-  /** The fields of a unique index, which contains the `_id` only of documents that lack one of these fields. */
+  /** For a unique index: its fields. The index contains the `_id` only of documents that lack one of them. */
   readonly binds?: readonly FieldRef[]
   /** The table of array elements to which the index belongs. */
   readonly table?: string
@@ -57,13 +57,13 @@ export interface ReadPath {
   readonly index: string | null
   /** The columns of the index. */
   readonly columns: readonly FieldRef[]
-  /** The fields of a unique index, which contains the `_id` only of documents that lack one of these fields. */
+  /** For a unique index: its fields. The index contains the `_id` only of documents that lack one of them. */
   readonly binds?: readonly FieldRef[]
   /** The table of array elements to which the index belongs, if it belongs to one. */
   readonly table?: string
-  /** The conditions that the range of the index satisfies. */
+  /** The conditions that the range of the index guarantees. */
   readonly bounds: readonly Filter[]
-  /** The other conditions. They are checked for each document. */
+  /** The other conditions, which are checked for each document. */
   readonly rest: readonly Filter[]
   /** The sort keys by which the statement must sort. The index provides this order. */
   readonly order: readonly SortKey[]
@@ -74,13 +74,13 @@ export interface ReadPath {
   /** The number of index columns whose value is fixed, either to one value or to a list of values. */
   readonly fixed: number
   /**
-   * Several ranges that are read instead of one. If they have an order, they are merged. `rest` then contains the
-   * conditions that apply to all ranges.
+   * Several ranges that are read instead of one. If they have an order, they are merged. The `rest` of a path with
+   * ranges contains the conditions that apply to all of them.
    */
   readonly ranges?: readonly ReadPath[]
   /**
-   * Whether a document may be in several ranges, or several times in one. If the path has an order, `_id` is then one
-   * of its keys.
+   * Whether a document may be in several ranges, or several times in one range. The order of such a path, if it has
+   * one, includes `_id`.
    */
   readonly isOverlapping?: boolean
   /** The number of documents on the path, if they were counted and are few. */
@@ -104,7 +104,7 @@ export interface CollectionPath {
  */
 export const MAX_BOUNDED = 1500
 
-/** A path with fewer documents than this is taken without counting the others. */
+/** A path with fewer documents than this is chosen without counting the others. */
 const FEW = 500
 
 /** The maximum number of paths of one query that are compared by counting. */
@@ -125,8 +125,8 @@ export const choosePath = (indexes: readonly ReadIndex[], query: PathQuery, coun
   decide(findChoice(indexes, query), countUpTo)
 
 /**
- * Chooses the first path with few documents (`FEW`). If there is none, chooses the path with the fewest, unless these
- * are many (`MAX_BOUNDED`). Counting stops early, so that a path with many documents is not counted if another has few.
+ * Chooses the first path with few documents (`FEW`), or otherwise the path with the fewest documents, unless these are
+ * many (`MAX_BOUNDED`). Counting stops early, so that a path with many documents is not counted if another has few.
  */
 export function decide({ compared, otherwise }: Choice, countUpTo: CountUpTo): ReadPath {
   for (const most of compared.length > 1 ? [FEW, MAX_BOUNDED] : [MAX_BOUNDED]) {
@@ -223,12 +223,12 @@ function useOf({ columns, binds }: ReadIndex, conditions: readonly Filter[], sor
   return { ...use, fixing: use.fixing.slice(0, binds.length), lower: undefined, upper: undefined }
 }
 
-/** Whether a condition, which fixes a field, matches documents that lack the field. */
+/** Whether a condition that fixes a field matches documents that lack this field. */
 const isMissing = ({ kind }: Filter): boolean => kind === 'not'
 
 /**
- * Returns the range of an index that the conditions bound. If they bound none, the index is used only for its order.
- * Returns `undefined` if the index is useless for the read.
+ * Returns the range of an index that the conditions bound. If no condition bounds the index, it is used only for its
+ * order. Returns `undefined` if the index is useless for the read.
  */
 function findPath(
   index: ReadIndex,
@@ -368,7 +368,7 @@ function uniteAlternatives(
   })
 }
 
-/** Returns the ordered ranges for an alternative, from the index of which the conditions fix the most columns. */
+/** Returns an alternative's ordered ranges, from the index in which the conditions fix the most columns. */
 function findOrderedRanges(
   indexes: readonly ReadIndex[],
   { all, own }: Alternative,
@@ -380,16 +380,15 @@ function findOrderedRanges(
   return ways.toSorted((a, b) => (b[0]?.fixed ?? 0) - (a[0]?.fixed ?? 0))[0] ?? []
 }
 
-/**
- * Returns the narrowest path for an alternative that is bounded by at least one of the alternative's own conditions.
- */
+/** Returns the narrowest path that is bounded by at least one of the alternative's own conditions. */
 function findNarrowestOf(indexes: readonly ReadIndex[], { all, own }: Alternative): ReadPath | undefined {
   const ways = indexes.flatMap((index) => findPath(index, all, []) ?? [])
   return findNarrowest(ways.filter(({ bounds }) => bounds.some((bound) => own.includes(bound))))
 }
 
 /**
- * Whether each range is bounded by one of the alternative's own conditions, or by a value of such a condition's list.
+ * Whether each range is bounded by one of the alternative's own conditions. A value from such a condition's list counts
+ * too.
  */
 const isPart = (ranges: readonly ReadPath[], own: readonly Filter[]): boolean => {
   const parts = new Set(own.flatMap((one) => (one.kind === 'or' ? [one, ...one.filters] : [one])))

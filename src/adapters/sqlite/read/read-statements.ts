@@ -12,7 +12,7 @@ import { columnOf } from '../elements.js'
 import { idOfLacking, sqliteDialect, writeBounds, writeColumns, writeIdAs } from '../sqlite-dialect.js'
 import type { CollectionPath, ReadPath } from './read-path.js'
 
-/** Writes the SQL of a statement. `bind` must be called in the order in which the placeholders appear. */
+/** Builds the SQL of a statement. `bind` must be called in the order in which the placeholders appear. */
 type StatementText = (
   bind: Bind,
   where: (filters: readonly Filter[], dialect?: SqlDialect) => string,
@@ -23,7 +23,7 @@ const write = (text: StatementText): Statement =>
     text(bind, (filters, dialect = sqliteDialect) => compileCondition(and(filters), dialect, bind).sql),
   )
 
-/** Writes a statement. If the path caches SQL, writes it only once and reuses it for all values. */
+/** Builds a statement. If the path caches SQL, the SQL is built only once and reused for all values. */
 function writeOnce(path: ReadPath, name: string, values: readonly Value[], text: StatementText): Statement {
   if (!CACHES.statements.isOn || !path.texts) return write(text)
   const known = path.texts.get(name) ?? write(text).text
@@ -78,7 +78,7 @@ interface Selection {
   readonly isIndexAlone?: boolean
 }
 
-/** How the statement for a range of an index is written. */
+/** How the statement for a range of an index is built. */
 interface RangeText {
   /** The dialect for the bounds and sort keys of the range. */
   readonly dialect: SqlDialect
@@ -89,10 +89,10 @@ interface RangeText {
 }
 
 /**
- * Returns how the statement for a range is written. A unique index is sorted by its fields and then by an expression
- * that is the `_id` only if a field is missing. A merge compares rows of several ranges, so it needs the real `_id`. If
- * all fields have a value, the range has only one row. Otherwise SQLite sorts the rows with equal fields, which are the
- * few documents that lack a field.
+ * Returns how the statement for a range is built. A unique index is sorted by its fields and then by an expression that
+ * is the `_id` only if a field is missing. A merge compares rows of several ranges, so it needs the real `_id`. If all
+ * fields are fixed to values, the range has only one row. Otherwise SQLite itself sorts rows with equal fields, which
+ * are the few documents that lack a field.
  */
 function textOf({ binds, bounds, fixed, table, columns }: ReadPath, isMerged: boolean): RangeText {
   const plain = { dialect: sqliteDialect, selecting: sqliteDialect, bound: '' }
@@ -129,8 +129,8 @@ function select(
     const keys = order.map(({ field, descending }) => dialect.order(field, descending))
     return `${rowsOf(path, [])}${keys.length === 0 ? '' : ` ORDER BY ${keys.join(', ')}`}`
   }
-  // If the selected column is also a sort key, it is selected only once, because SQLite would sort by a second column
-  // again.
+  // If the selected column is also a sort key, it is selected only once, because SQLite would sort again by a second
+  // column.
   const isColumn = (field: FieldRef): boolean => typeof column === 'object' && isOn(field, column)
   const further = order.flatMap(({ field }) => (isColumn(field) ? [] : [field]))
   const rows = ranges.map((range) => rowsOf(range, further))
@@ -142,12 +142,12 @@ function select(
 }
 
 /**
- * Returns the operator that joins ranges. `UNION` selects a document only once although it is in several ranges; for
- * this, all selected columns must be equal.
+ * Returns the operator that joins ranges. `UNION` selects a document only once although it is in several ranges,
+ * provided that all selected columns are equal there.
  */
 const joinOf = ({ isOverlapping }: ReadPath): string => (isOverlapping ? 'UNION' : 'UNION ALL')
 
-/** What is selected for each match: its JSON text, or only the fact that it matches. */
+/** The value that is selected for each match: its JSON text, or only the fact that it matches. */
 type SelectedColumn = 'document' | 'match'
 
 const SIZE = 'octet_length(document)'
@@ -158,7 +158,7 @@ const SIZE = 'octet_length(document)'
  */
 export interface Prefilter {
   readonly conditions: readonly Filter[]
-  /** A string that the first condition evaluated in JavaScript requires, with its field. */
+  /** The string that a field must contain to satisfy the first of the conditions that JavaScript checks. */
   readonly literal?: Literal | undefined
 }
 
@@ -195,8 +195,8 @@ export function isCovered(
 
 /**
  * Selects one value for every document of a path, in order. For `document`, the value is the JSON text if the document
- * satisfies the conditions of its range, and its size otherwise. For `match`, the value is the size, which is negative
- * if the document satisfies the conditions. The size is given as 0 (or −1) if the index alone answers. A document in
+ * satisfies the conditions of its range, and otherwise the document's size. For `match`, the value is the size, negated
+ * if the document satisfies the conditions. If the index alone answers, 0 (or −1) replaces the size. A document in
  * several ranges is selected several times.
  */
 export const walkStatement = (
@@ -230,7 +230,9 @@ export const walkStatement = (
   )
 }
 
-/** Selects the documents of a path that has no remaining conditions. A document with more than `cap` bytes is NULL. */
+/**
+ * Selects the documents of a path that has no remaining conditions, or NULL for a document with more than `cap` bytes.
+ */
 export const pageStatement = (
   collection: string,
   path: ReadPath,
@@ -262,7 +264,7 @@ export const soughtStatement = (collection: string, path: ReadPath): Statement =
     select(collection, unordered(path), where, { column: ID, isIndexAlone: true }),
   )
 
-/** Selects documents by their ids, without an order. A document with more than `cap` bytes is NULL. */
+/** Selects documents by their ids, without an order, or NULL for a document with more than `cap` bytes. */
 export const namedStatement = (collection: string, ids: readonly unknown[], cap: number): Statement => ({
   text: `SELECT _id, iif(${SIZE} <= ?, document, NULL) FROM ${sqliteDialect.table(collection)} WHERE _id IN (SELECT value FROM json_each(?))`,
   values: [cap, JSON.stringify(ids)],
@@ -335,7 +337,7 @@ export const countCoveredStatement = (
   )
 
 /**
- * Measures up to a number of documents after a rowid: selects their count, the last rowid, and their total size in
+ * Measures the documents after a rowid, up to a limit: selects their number, the last rowid, and their total size in
  * bytes.
  */
 export const rangeStatement = (collection: string): string =>
@@ -357,8 +359,8 @@ export const scanStatement = (
 /** Returns documents that may match, one by one. */
 export interface CandidateCursor {
   /**
-   * Returns the JSON text of the next document. Returns a number of documents that were only counted, perhaps 0, when
-   * the slice is used up or a piece of the collection ends. Returns `undefined` at the end.
+   * Returns the JSON text of the next document. When the slice is used up or a piece of the collection ends, returns
+   * the number of documents that were only counted, perhaps 0. Returns `undefined` at the end.
    */
   next(slice: Slice): string | number | undefined
   close(): void
@@ -410,9 +412,9 @@ interface Division {
 }
 
 /**
- * Divides conditions between the statement and JavaScript. From the first condition that the statement cannot check,
- * all conditions are checked in JavaScript. The order is kept, so that a rule that hides documents is checked before
- * the caller's conditions, even if the rule has a pattern.
+ * Divides conditions between the statement and JavaScript. JavaScript checks the first condition that the statement
+ * cannot check and all conditions after it, so that a rule that hides documents is checked before the caller's
+ * conditions, even if the rule has a pattern.
  */
 export function divide(conditions: readonly Filter[]): Division {
   const asked: Filter[] = []

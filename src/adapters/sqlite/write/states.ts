@@ -10,8 +10,8 @@ export interface States extends Pick<WriteListener, 'tookEffect' | 'failed'> {
 }
 
 /**
- * The number of files that this process has opened. It distinguishes their states, because each counts its writes from
- * 0.
+ * The number of files that this process has opened. Each file's states contain it, because the writes to each file are
+ * counted from 0.
  */
 let opened = 0
 

@@ -37,8 +37,8 @@ function* writeSteps(
 }
 
 /**
- * Records which documents this process writes from a certain moment on. That other processes write is detected too, but
- * not which documents.
+ * Records which documents this process writes from a certain moment on. Also detects that other processes have written,
+ * but not which documents.
  */
 interface Watch {
   /** Returns the ids of the documents that were written to a collection, or may have been. */
@@ -50,13 +50,12 @@ interface Watch {
 
 /** The watches that have begun and have not ended. */
 interface Watches {
-  /** Begins a watch. `running` contains the steps of the open transaction, which count as written too. */
+  /** Begins a watch. `running` contains the steps of the open transaction, whose documents count as written too. */
   begin(running: Iterable<readonly WriteStep[]>): Watch
-  /** Tells all watches the steps of a write before the first step is applied. */
+  /** Notifies all watches of a write's steps before the first step is applied. */
   tell(steps: readonly WriteStep[]): void
 }
 
-/** Creates the watches of a connection. */
 function createWatches(connection: Connection): Watches {
   const all = new Set<(steps: readonly WriteStep[]) => void>()
   return {
@@ -86,9 +85,9 @@ function createWatches(connection: Connection): Watches {
 }
 
 /**
- * A queue of writes. Writes that arrive together share a transaction, and so wait for the disk only once. Each has its
- * own savepoint. If more writes wait than fit into one transaction, callers are served in turn. A transaction may pause
- * so that the event loop can run, and during the pause no other connection can write.
+ * A queue of writes. Writes that arrive together share a transaction, and so wait for the disk only once, but each can
+ * fail without the others. If more writes wait than fit into one transaction, callers are served in turn. A transaction
+ * may pause so that the event loop can run. During the pause no other connection can write.
  */
 export interface WriteQueue {
   write(write: QueuedWrite): Promise<WriteResult>
@@ -98,7 +97,6 @@ export interface WriteQueue {
   drain(): Promise<void>
 }
 
-/** A write in the queue. */
 interface QueuedWrite {
   readonly steps: readonly WriteStep[]
   readonly signal: AbortSignal | undefined
@@ -138,7 +136,6 @@ const MAX_WAIT = 5000
 /** The longest pause between two attempts, in milliseconds. */
 const PAUSE = 15
 
-/** Creates the write queue of a connection. */
 export function createWriteQueue(target: WriterResources): WriteQueue {
   const { connection, files } = target
   // The queue has no limit of its own: a write leaves it when its signal aborts, or after `MAX_WAIT`.
@@ -245,7 +242,7 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
   }
 }
 
-/** Lets a waiting write leave when its signal aborts. Until its first step is applied, it has no effect. */
+/** Lets a waiting write leave when its signal aborts. A write has no effect until its first step is applied. */
 function hear(write: WaitingWrite): void {
   const { signal, reject } = write
   if (!signal || write.leave || write.state !== 'waiting') return
@@ -263,7 +260,7 @@ function begin(write: WaitingWrite): void {
   if (write.leave) write.signal?.removeEventListener('abort', write.leave)
 }
 
-/** Takes as many writes from the queue as may share a transaction. */
+/** Takes from the queue as many writes as can share a transaction. */
 function takeShared(waiting: FairQueue<WaitingWrite>): readonly WaitingWrite[] {
   const taken: WaitingWrite[] = []
   let steps = 0
@@ -333,8 +330,8 @@ function tryRollback(connection: Connection): boolean {
 }
 
 /**
- * Commits the transaction. If this fails, the writes may still be on disk, so the outcome is unknown. It is known only
- * if the commit failed before its last write to the disk and was then rolled back.
+ * Commits the transaction. If this fails, the writes may still be on disk, so the outcome is unknown unless the commit
+ * failed before its last write to the disk and was then rolled back.
  */
 function commit(connection: Connection): void {
   try {
@@ -393,7 +390,7 @@ function* runAlone(
   }
 }
 
-/** Performs the reads that precede a write if it has a `refuse` step whose filter no index answers. */
+/** Performs the reads before a write that has a `refuse` step whose filter no index answers. */
 export interface Surveyor {
   readonly queue: WriteQueue
   /** Whether it takes long to find one match of a filter. */
@@ -402,7 +399,9 @@ export interface Surveyor {
   listIds(collection: string, query: ListQuery): MaybePromise<readonly string[]>
 }
 
-/** The maximum number of documents found before the transaction. If one of them still matches, that is enough. */
+/**
+ * The maximum number of matches that are searched for before the transaction. One that still matches later is enough.
+ */
 const MAX_FOUND = 100
 
 /**
@@ -415,9 +414,9 @@ const MAX_ATTEMPTS = 4
 const OVERTAKEN = Symbol('overtaken')
 
 /**
- * Performs a write. If no index answers the filter of a `refuse` step, its matches are searched before the transaction,
- * in slices. In the transaction, only these documents and those written since can match, so only they are checked
- * again.
+ * Performs a write. If no index answers the filter of a `refuse` step, its matches are searched for before the
+ * transaction, in slices. In the transaction, only these documents and those written since can match, so only they are
+ * checked again.
  */
 export function writeSurveyed(
   surveyor: Surveyor,
@@ -468,7 +467,9 @@ async function writeLong(
   return queue.write(plain)
 }
 
-/** Rejects immediately if the caller leaves. This is safe, because nothing has been written yet. */
+/**
+ * Waits for `work`, but rejects immediately if the signal aborts. This is safe, because nothing has been written yet.
+ */
 function untilLeft<T>(work: MaybePromise<T>, signal: AbortSignal | undefined): MaybePromise<T> {
   if (!signal || !(work instanceof Promise)) return work
   return new Promise((resolve, reject) => {
@@ -481,8 +482,8 @@ function untilLeft<T>(work: MaybePromise<T>, signal: AbortSignal | undefined): M
 }
 
 /**
- * Returns the ids to check again. If `MAX_FOUND` matches were found, there may be more, so the check is conclusive only
- * if one of those found still matches.
+ * Returns the ids to check again. If `MAX_FOUND` matches were found, there may be more matches, so the check is
+ * conclusive only if one of those found still matches.
  */
 function* suspectsOf(found: readonly string[], written: Iterable<string>): Iterable<string> {
   yield* found

@@ -42,13 +42,13 @@ interface ChangeLog {
 type LoggedChange = Omit<Change, 'position'> & { readonly bytes: number }
 
 /**
- * For each new change, at most this many old changes are dropped. With more than one the log does not grow, and with
- * few no write takes long.
+ * The maximum number of old changes that are dropped for each new change: more than one, so that the log does not grow,
+ * but few, so that no write takes long.
  */
 const DROPPED = 2
 
 /**
- * The array of changes is shortened once it begins with this many dropped changes and these are at least half of it.
+ * Once the array of changes begins with this many dropped changes, and they are at least half of it, they are cut off.
  */
 const CUT = 1024
 
@@ -59,8 +59,8 @@ function createChangeLog(
 ): ChangeLog {
   let drawn: string | undefined
   /**
-   * Returns the name of this log, which is random, because the next process has an empty memory and so another log. The
-   * name is drawn at its first use, because some runtimes allow no random numbers while a module loads.
+   * Returns the name of this log. The name is random, because the next process has another log, and it is generated on
+   * first use, because some runtimes allow no random numbers while a module loads.
    */
   const name = (): string => {
     drawn ??= crypto.randomUUID().slice(0, 8)
@@ -68,9 +68,7 @@ function createChangeLog(
   }
   const notifier = createNotifier()
   let kept: (LoggedChange | undefined)[] = []
-  /**
-   * `cut` is the number of changes that were removed from `kept`. `gone` is the number of dropped changes at its start.
-   */
+  /** `cut`: the number of changes removed from `kept`. `gone`: the number of dropped changes at the start of `kept`. */
   let cut = 0
   let gone = 0
   let writes = 0
@@ -94,7 +92,7 @@ function createChangeLog(
 
   /**
    * Returns the lowest position among the marks, or infinity if there is none. A mark is a log position that a document
-   * stores, so that later changes are kept.
+   * stores, so that later changes are not dropped.
    */
   const findMark = (): number => {
     let first = Number.POSITIVE_INFINITY
@@ -111,7 +109,7 @@ function createChangeLog(
     let isHeld = false
     for (let i = 0; ; i++) {
       const oldest = kept[gone]
-      // Changes beyond the byte limit are dropped even if they are more than `most`. On average each new change causes
+      // Changes beyond the byte limit are dropped even if there are more than `most`. On average each new change causes
       // one such drop, so no write takes long.
       const isBeyond = bytes > plans.bytes() && gone < kept.length - 1
       if (!oldest || !(isBeyond || (i < most && oldest.time < unmarked))) break
@@ -309,7 +307,7 @@ function findTaken(
 export interface MemoryAdapterOptions {
   /**
    * The initial documents of each collection. When the service opens, they are validated like request bodies and their
-   * secrets are hashed. If a document has an `_id` (a UUID), `createdAt`, `updatedAt` or `createdBy`, it is kept.
+   * secrets are hashed. A document that has an `_id` (a UUID), `createdAt`, `updatedAt` or `createdBy` keeps it.
    */
   readonly documents?: { readonly [collection: string]: readonly unknown[] }
 }
@@ -352,7 +350,7 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
         const rows = collections.get(name)?.rows ?? makeRows(database, name)
         const { plan } = collections.get(name) ?? { plan: createPlanner(rows) }
         collections.set(name, { rows, plan, log: logPlans.of(name) })
-        // Indexes that other services created are kept.
+        // Indexes that other services created remain.
         for (const { fields, unique } of indexes) {
           if (unique) inForce.push(rows.prepareUnique(fields))
           rows.addSorted(fields)

@@ -42,10 +42,7 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
   }
 }
 
-/**
- * Compiles a field of array elements to a function that returns their distinct values. Values of another type are left
- * out.
- */
+/** Compiles a field of array elements to a function that returns the distinct values of the field's type. */
 function compileElements({
   path,
   type,
@@ -66,7 +63,7 @@ function compileElements({
   }
 }
 
-/** Maps each value of a unique index to its document. A document that lacks one of the fields is not in the index. */
+/** Maps the values of a unique index to documents. A document that lacks one of the fields is not in the index. */
 interface UniqueIndex {
   readonly fields: readonly FieldRef[]
   /** Returns the `_id` of a different document that has the same values, if there is one. */
@@ -135,8 +132,8 @@ export interface Rows {
   replace(document: StoredDocument): void
   remove(id: string): void
   /**
-   * If an index has many pending insertions, sorts them. Sorts those of at most one index per call, so that no write
-   * pays for all indexes.
+   * Sorts the pending insertions of an index that has many, but of at most one index per call, so that no write pays
+   * for all indexes.
    */
   tidy(): void
   /**
@@ -154,8 +151,8 @@ export const createDatabase = (): Loki =>
   new Loki('memory', { env: 'NA', persistenceMethod: 'memory', autosave: false })
 
 /**
- * Creates the rows of a collection. LokiJS only contains the rows: its indexes, queries, constraints and metadata
- * behave differently from what this service guarantees.
+ * Creates the rows of a collection. LokiJS is used only to store the rows, because its indexes, queries, constraints
+ * and metadata behave differently from what this service guarantees.
  */
 export function createRows(database: Loki, name: string): Rows {
   const collection: Collection<DocumentRow> = database.addCollection<DocumentRow>(name, {

@@ -16,9 +16,9 @@ interface PendingInserts<T> {
 }
 
 /**
- * Merges insertions into a chunk. `named` lists the insertions in ascending order by their index in `elements`, and
- * `places` says for each insertion before which element of the chunk it is inserted. Each element of the chunk moves at
- * most once.
+ * Merges insertions into a chunk. `named` lists the insertions in ascending order by their index in `elements`. For
+ * each of them, `places` contains the index of the chunk's element before which it is inserted. Each element of the
+ * chunk moves at most once.
  */
 function merge<T>(
   { keys, elements }: Chunk<T>,
@@ -68,7 +68,6 @@ const split = <T>({ keys, elements }: Chunk<T>): readonly Chunk<T>[] => {
   })
 }
 
-/** Joins two adjacent chunks. */
 const join = <T>(a: Chunk<T>, b: Chunk<T>): Chunk<T> => ({
   keys: a.keys.map((column, i) => [...column, ...(b.keys[i] ?? [])]),
   elements: [...a.elements, ...b.elements],
@@ -179,9 +178,7 @@ export interface SortedList<T> {
   rank(values: readonly Ordered[], isBehind: boolean): Rank
   /** Passes the elements of a range to `visit` until `visit` returns false. */
   walk(range: Range, visit: (element: T) => boolean): void
-  /**
-   * Returns a function that returns the next element of the range with each call. It is valid until the list changes.
-   */
+  /** Returns a function that returns the next element of the range with each call, until the list changes. */
   read(range: Range): () => T | undefined
   /** Returns the results of `read` for all elements, in order. */
   map<U>(read: (element: T) => U): U[]
@@ -300,8 +297,7 @@ export function createSortedList<T>(
       while (end < named.length && (index === final || !isBefore(chunk, last, boundOf(named[end] as number))))
       const own = named.slice(begin, end)
       let place = 0
-      // The search continues from the last position, because insertions that arrive together often belong close
-      // together.
+      // The search continues from the last position, because insertions of a batch often belong close to each other.
       const places = own.map((one) => {
         place = findInside(chunk, boundOf(one), place)
         return place

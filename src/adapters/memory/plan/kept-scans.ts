@@ -4,9 +4,7 @@ import type { Rows } from '../rows.js'
 /** The maximum number of cached scans. */
 const MAX_SCANS = 1000
 
-/**
- * Returns a function that wraps a plan, so that the scan it returns is cached until the next write to the collection.
- */
+/** Returns a function that wraps a plan, so that the plan's scan is cached until the next write to the collection. */
 export function createKeptScans<Scan>({ byId }: Rows): (plan: () => Scan) => () => Scan {
   const scans = new Map<() => Scan, Scan>()
   let version = 0

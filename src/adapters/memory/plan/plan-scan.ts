@@ -41,7 +41,7 @@ interface IndexPlan {
   readonly index: SortedIndex
   /** Whether each part of the index is in the requested order, so that several parts only have to be merged. */
   readonly isOrdered: boolean
-  /** The conditions that the index does not guarantee, and whether there are none. */
+  /** `rest`: the conditions that the index does not guarantee. `isExact`: whether there are none. */
   readonly rest: Filter
   readonly isExact: boolean
   readonly isOnePart: boolean
@@ -126,7 +126,7 @@ function nameShape(condition: Filter): string {
   }
 }
 
-/** Names alternatives that are all values of one field. Other alternatives cannot use an index. */
+/** Names a list of alternatives. If they are not all values of one field, they cannot use an index. */
 function nameValues(filters: readonly Filter[]): string {
   const [first] = filters
   if (first?.kind !== 'eq') return OTHER
@@ -178,7 +178,7 @@ function planIndex(
   const several = useIndex(columns, conditions, sort)
   if (!several) return []
   const { fixing, lower, upper, order = [] } = several
-  // This would scan the whole index without a useful order. The index of ids does that as well.
+  // Such a plan scans the whole index without a useful order, which a plan with the index of ids does as well.
   if (index.fields.length > 0 && fixing.length + order.length === 0 && !lower && !upper) return []
   if (!fixing.some(({ kind }) => kind === 'or'))
     return [useIndexFor(index, { use: several, conditions, isOrdered: isMergeable(columns, several, sort) })]
@@ -279,7 +279,7 @@ export interface Scan {
   readonly candidates: CandidateList
   /** Whether the candidates are in the requested order. */
   readonly isSorted: boolean
-  /** For each alternative of the filter: the conditions that a candidate found by it must still satisfy. */
+  /** For each alternative of the filter: the conditions that its candidates must still satisfy. */
   readonly rests: readonly Filter[]
   /** Whether a candidate may occur more than once. */
   readonly repeats: boolean
@@ -421,7 +421,7 @@ function scanWays(ways: readonly CostedPlan[], sort: readonly SortKey[]): Scan {
 
 /**
  * Plans a union of ranges for a condition with alternatives: each alternative, combined with all other conditions, uses
- * the index that suits it best. Returns a scan if it costs less than `most`.
+ * the index that suits it best. The returned function returns a scan only if the scan costs less than `most`.
  */
 function planUnion(
   filter: Filter,
@@ -499,7 +499,7 @@ const isUnique = (field: FieldRef, { unique }: Rows): boolean =>
 
 const isSameField = (a: FieldRef | undefined, b: FieldRef): boolean => a?.path === b.path && a.type === b.type
 
-/** Returns the only `_id` that can match, if a document has the unique value. */
+/** Returns the only `_id` that can match, or `undefined` if no document has the unique value. */
 function findId(field: FieldRef, value: Scalar, { unique }: Rows): string | undefined {
   if (field.path === ID.path) return typeof value === 'string' ? value : undefined
   const index = unique.find(

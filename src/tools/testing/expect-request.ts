@@ -6,7 +6,7 @@ import type { ExplainedRequest, Explanation } from '../insight/explain/explanati
 import { printExplanation } from '../insight/explain/print/print-explanation.js'
 import type { InsightOptions } from '../insight/options.js'
 
-/** The parts of a request besides its caller, method and path, the stored documents, and the options of the service. */
+/** The body and headers of a request, the stored documents, the current time, and the options of the service. */
 export interface ExpectOptions
   extends InsightOptions,
     Pick<ExplainedRequest, 'body' | 'headers' | 'documents' | 'now'> {

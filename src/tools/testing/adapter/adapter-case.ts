@@ -11,7 +11,7 @@ export interface TestStorage {
   /**
    * Copies the stored data, and returns a function that replaces the data with this copy, as restoring a backup does.
    * Both functions are called only while no adapter is open. If `backUp` is missing, cases that restore a backup pass
-   * without a test.
+   * without testing anything.
    */
   backUp?(): Promise<() => Promise<void>>
   /** Called after the test, when all adapters are closed. */
@@ -36,7 +36,7 @@ export async function runCase(
   { run }: AdapterCase,
   createStorage: () => Promise<TestStorage>,
 ): Promise<void> {
-  // Keeps the event loop alive: some test runners end with it, and pending promises do not keep it alive.
+  // Keeps the event loop alive: some test runners end when it is empty, and pending promises do not keep it alive.
   const awake = setInterval(() => {}, 1000)
   try {
     const storage = await createStorage()

@@ -87,7 +87,7 @@ const bare = planOf('things')
 const tagOf = (i: number): string => ['a', 'A', 'b', 'é', '\uffff', '\u{1f600}', ''][i % 7] ?? ''
 
 /**
- * Documents with many equal values. They have no, one or several array elements; some elements occur twice, and some
+ * Documents with many equal values. Their arrays have no, one or several elements; some elements occur twice, and some
  * have another type.
  */
 const things: readonly StoredDocument[] = Array.from({ length: 90 }, (_, i) =>
@@ -169,7 +169,7 @@ async function replaceAll(
   return next
 }
 
-/** Changes of documents. Each moves some documents to other index entries and leaves other documents unaffected. */
+/** Functions that return changes of a document. Each moves some documents to other index entries, but not others. */
 const CHANGES: readonly ((document: StoredDocument, i: number) => JsonObject)[] = [
   ({ tags }, i) => ({ tags: Array.isArray(tags) ? [...tags, 'a', tagOf(i)] : [tagOf(i)] }),
   (_, i) => (i % 2 === 0 ? { n: i % 4 } : { s: 'x' }),

@@ -64,8 +64,7 @@ export const stateCases: readonly AdapterCase[] = [
     while (isWriting) {
       const before = first.state?.(['things'])
       const listed = await list(first, 'things')
-      // If the state changed during the list, the list may be newer than `before`. No later state equals `before`, so
-      // it is ignored.
+      // If the state changed while the list was read, the list may be newer than `before`. Such a list is ignored.
       if (before !== undefined && first.state?.(['things']) === before) {
         if ((seen.get(before) ?? listed) !== listed)
           throw new Error(

@@ -18,10 +18,8 @@ const taken = (...fields: readonly FieldRef[]): WriteResult => ({
   fields: fields.map(({ path }) => path),
 })
 
-/** The result of a write that succeeds. */
 const stored: WriteResult = { ok: true, removed: 0 }
 
-/** Creates a case for unique indexes. */
 const uniqueCase = (
   name: string,
   plans: readonly CollectionPlan[],
@@ -147,7 +145,7 @@ const insertCase = (
 
 const DAY = '2026-11-20T08:00:00.000Z'
 
-/** Strings that are different, but that some database treats as equal. */
+/** Strings that are different, but that some databases treat as equal. */
 // biome-ignore format: a table
 const DIFFERENT_TEXTS = [
   '', ' ', 'a', 'A', 'a ', ' a', '\u00e9', 'e\u0301', 'e', '\u00df', 'ss', 'SS', '\u{1f600}', '\u{1f601}', '\uffff',

@@ -17,7 +17,6 @@ const shorten = (steps: readonly WriteStep[]): string => {
   return text.length > 600 ? `${text.slice(0, 600)}…` : text
 }
 
-/** Writes, and checks the result of the write. */
 export async function checkWrite(
   adapter: StorageAdapter,
   steps: readonly WriteStep[],

@@ -20,7 +20,6 @@ import { checkWrite } from './check-write.js'
 /** Returns a reference to a field at a path of a document. */
 export const fieldOf = (path: string, type: ValueType, each = false): FieldRef => ({ path, type, each })
 
-/** The field `_id`. */
 export const ID = fieldOf('_id', 'string')
 
 /** Returns a document in version 1. */
@@ -51,7 +50,6 @@ export const queryOf = (parts: Partial<ListQuery> = {}): ListQuery => ({
   ...parts,
 })
 
-/** Returns the ids of documents. */
 export const idsOf = (documents: readonly StoredDocument[]): readonly string[] =>
   documents.map(({ _id }) => _id)
 

@@ -56,7 +56,7 @@ export const confusableTexts: readonly (readonly string[])[] = [
   [...TIMESTAMPS, ...NEARLY_TIMESTAMPS],
 ]
 
-/** Edge values of numbers. Each has an exact double value, and no integer is beyond 2^53 - 1. */
+/** Edge values of numbers. No integer is beyond 2^53 - 1, so doubles represent all integers exactly. */
 const NUMBERS: readonly number[] = [
   ...[0, 1, -1, 2, 9, 10, -10, 100],
   ...[1.5, -1.5, 0.1, 0.2, 0.3, 0.1 + 0.2, 1e-7, 123456789.125, 4503599627370495.5],

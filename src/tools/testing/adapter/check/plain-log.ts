@@ -59,10 +59,8 @@ const leaveOut = (document: StoredDocument | null, omit: readonly string[]): Sto
     _version: document._version,
   }
 
-/** An adapter with a log. */
 export type LoggingAdapter = StorageAdapter & Required<Pick<StorageAdapter, 'changes'>>
 
-/** Whether an adapter has a log. */
 export const hasLog = (adapter: StorageAdapter): adapter is LoggingAdapter => adapter.changes !== undefined
 
 /** Returns the position at the end of an adapter's log. */

@@ -32,7 +32,7 @@ export function applyPlainly(documents: Documents, step: WriteStep): Reason | un
   return undefined
 }
 
-/** Returns the expected result of a write of which a step must fail. */
+/** Returns the expected result of a write in which a step must fail. */
 export function refusePlainly(
   documents: readonly StoredDocument[],
   steps: readonly WriteStep[],

@@ -4,7 +4,7 @@ import { check, print } from './check.js'
 /** The steps of one write. */
 export type Write = readonly WriteStep[]
 
-/** Starts all writes at the same time. The adapters take turns. */
+/** Starts all writes at the same time, with the adapters in rotation. */
 export const race = (
   adapters: readonly StorageAdapter[],
   writes: readonly Write[],

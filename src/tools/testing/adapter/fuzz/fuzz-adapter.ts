@@ -28,7 +28,7 @@ import {
   type RandomStore,
 } from './random-store.js'
 
-/** What a run of the fuzzer has tested. */
+/** The coverage of a run of the fuzzer. */
 export interface FuzzCoverage {
   readonly stores: number
   readonly queries: number
@@ -41,7 +41,6 @@ export interface FuzzCoverage {
   readonly conditions: { readonly [operatorAndType: string]: number }
 }
 
-/** Counts the queries of a run. */
 interface CoverageCounter {
   addStore(): void
   addQuery(documents: readonly StoredDocument[], query: ListQuery): void
@@ -62,7 +61,6 @@ function* namesOf(filter: Filter): Iterable<string> {
   }
 }
 
-/** Creates a counter that starts at 0. */
 function createCoverageCounter(): CoverageCounter {
   const conditions = new Map<string, number>()
   let [stores, queries, nonTrivial] = [0, 0, 0]
@@ -87,7 +85,7 @@ function createCoverageCounter(): CoverageCounter {
   }
 }
 
-/** A store, and the query with a wrong answer. The query is `undefined` if already the stored documents are wrong. */
+/** A store, and the query with a wrong answer, or `undefined` if the stored documents themselves are wrong. */
 interface FailingCase {
   readonly store: RandomStore
   readonly query: ListQuery | undefined
@@ -208,7 +206,7 @@ async function shrink(
   for (let found = true; found; ) {
     found = false
     for (const candidate of smallerCases(smallest)) {
-      // Without this condition, a simpler filter with a longer text could lead to an endless loop.
+      // Without this condition, simpler filters with longer texts could lead to an endless loop.
       if (sizeOf(candidate) >= sizeOf(smallest) && candidate.query?.filter !== everything) continue
       if (tries >= maxTries) return smallest
       tries += 1

@@ -44,7 +44,7 @@ export function drawStep(random: Random, documents: ReadonlyMap<string, StoredDo
   return step()
 }
 
-/** Draws writes. Each consists of steps that succeed, up to the first that is rejected. */
+/** Draws writes. Each ends with the first step that is rejected, or has only steps that succeed. */
 export function drawWrites(random: Random, documents: readonly StoredDocument[]): readonly RandomWrite[] {
   return Array.from({ length: WRITES }, () => {
     const left = new Map(documents.map((document) => [document._id, document]))
@@ -77,7 +77,7 @@ export interface Life {
 export interface RandomStore {
   readonly indexes: readonly IndexPlan[]
   readonly lives: readonly Life[]
-  /** Writes that run after all others. The last step of each fails, so none of them may have an effect. */
+  /** Writes that run after all others. A step that fails is appended to each, so none of them may have an effect. */
   readonly writes: readonly RandomWrite[]
 }
 
@@ -166,7 +166,7 @@ function drawProperties(random: Random, fields: readonly PooledField[]): { [name
     const value = drawValue(random, field)
     if (value !== undefined) setPath(properties, field.ref.path.split('.'), value)
   }
-  // Sometimes replaces an object with an array that contains it, because no path may lead into an array.
+  // Sometimes replaces an object with an array that contains it, to test that no path leads into an array.
   for (const name of ['o', 'p'])
     if (name in properties && random.chance(0.1)) properties[name] = [properties[name]]
   return properties

@@ -31,7 +31,7 @@ export const restoreCases: readonly AdapterCase[] = [
         (await first.changes(after, { limit: 10 })).gap,
         `the position ${print(after)} is not a gap, although its change no longer exists`,
       )
-    // These writes use the same places in the log again, partly with the same documents.
+    // In the log, these writes have the same numbers as the undone writes, and some insert the same documents.
     for (const id of ['c', 'e', 'f']) await insertAll(first, 'things', [documentOf(id, { n: 2 })])
     for (const after of undone)
       check(
@@ -54,7 +54,7 @@ const BYTES = 1000
 
 let serial = 0
 
-/** Writes and reads the log repeatedly until the changes after a position are deleted. */
+/** Inserts documents and reads the log until the changes after a position are deleted. */
 async function waitForGap(adapter: LoggingAdapter, position: string): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     if ((await adapter.changes(position, { limit: 10 })).gap) return
@@ -64,7 +64,7 @@ async function waitForGap(adapter: LoggingAdapter, position: string): Promise<vo
   throw new Error(`a change that need not be kept was not deleted after ${ROUNDS} writes and reads`)
 }
 
-/** Writes and reads the log, because an adapter may delete old changes only then. */
+/** Inserts documents and reads the log, because some adapters delete old changes only then. */
 async function pass(adapter: LoggingAdapter): Promise<void> {
   for (let round = 0; round < 10; round++) {
     await insertAll(adapter, 'things', [documentOf(`round${serial++}`)])
@@ -83,7 +83,7 @@ const MARKED = [
   { name: 'marks', indexes: [], mark: 'position' },
 ]
 
-/** Cases for how long changes are kept. */
+/** Cases for how long changes remain in the log. */
 export const keepCases: readonly AdapterCase[] = [
   logCase(
     'what need not be kept goes, and is a gap for a reader who comes late',

@@ -24,7 +24,7 @@ async function writeSome(adapter: LoggingAdapter, random: Random): Promise<reado
   const made: string[] = []
   for (const id of ids) {
     const [before = null] = await adapter.list('things', queryOf({ filter: eq(ID, id) }))
-    // As in a service, a document that is created again after a deletion does not repeat an earlier version.
+    // As in a service, a document that is created again after a deletion does not get an earlier version again.
     const _version = before ? before._version + 1 : Math.floor(random.next() * 2 ** 40)
     const after: StoredDocument | null =
       before && random.chance(0.2) ? null : { _id: id, _version, n: random.next() }
@@ -172,7 +172,7 @@ export const readCases: readonly AdapterCase[] = [
     for (const text of [start, position, ...changes.map((change) => change.position)])
       check(text.length <= 256, `a position has ${text.length} characters, but may have at most 256`)
     checkSame(new Set(changes.map((change) => change.position)).size, many.length, 'distinct positions')
-    // The difference is allowed because the database may run on another machine with another clock.
+    // A difference of an hour is allowed, because the database may run on another machine with another clock.
     for (const { time } of changes)
       check(
         Number.isSafeInteger(time) && Math.abs(time - before) < 3_600_000,

@@ -11,7 +11,7 @@ const REF = fieldOf('ref', 'string')
 
 const next = (_id: string): StoredDocument => ({ _id, _version: 2 })
 
-/** For each kind of `require` step: a step that requires a document, which another write changes. */
+/** For each kind of `require` step: a step that requires a document that another write changes. */
 const HOLDS: readonly (readonly [what: string, step: (id: string) => WriteStep])[] = [
   ['requires', (id) => ({ in: 'things', require: id })],
   ['requires in a version', (id) => ({ in: 'things', require: id, version: 1 })],
@@ -24,8 +24,8 @@ const CHANGES: readonly (readonly [what: string, step: (id: string) => WriteStep
 ]
 
 /**
- * Cases of two writes. One changes a document that the other requires, and each refuses the document that the other
- * inserts, so only one may succeed.
+ * Cases of two writes, A and B, which both insert a document. A changes a document that B requires. A fails if B's
+ * document exists, and B fails if A's does, so only one write may succeed.
  */
 const looks: readonly AdapterCase[] = HOLDS.flatMap(([held, hold]) =>
   CHANGES.map(([changed, change]) => ({
@@ -57,7 +57,7 @@ async function raceTwoLooks(
   check(winners.length === 1, `round ${round}: exactly one of two writes must succeed: ${print(results)}`)
 }
 
-/** Cases with many simultaneous writes that depend on documents which they do not name by id. */
+/** Cases with many simultaneous writes that depend on documents without naming their ids. */
 export const lookRaceCases: readonly AdapterCase[] = [
   ...looks,
   {

@@ -7,10 +7,10 @@ import { type Call, createCall } from '../request/call.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject, MaybePromise } from '../types.js'
 
-/** Returns a user as the caller of a request. The roles come from the role field. */
+/** Returns the caller that a user is in requests. The roles come from the role field. */
 export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller {
   const held = users.roleField === null ? undefined : readOwn(user, users.roleField)
-  // A value that is not of the declared type counts as missing; this matters most in the role field.
+  // A value that is not of the role field's type gives no roles.
   const isList = users.fields.some(({ name, type }) => name === users.roleField && type === 'array')
   const roles = isList ? (Array.isArray(held) ? held : []) : [held]
   const fields: { [name: string]: unknown } = {}

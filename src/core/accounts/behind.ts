@@ -10,5 +10,5 @@ export const behind = ({ service }: Call, work: (own: Call) => Promise<void>, li
     line,
   )
 
-/** Returns the name of the background line for deliveries to an identifier for one reason. */
+/** Returns the `line` of the background tasks that deliver to an identifier for the same reason. */
 export const lineOf = (reason: string, identifier: string): string => JSON.stringify([reason, identifier])

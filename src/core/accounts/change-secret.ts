@@ -16,7 +16,7 @@ import { createStamp } from './auth/token.js'
 import { endSessions } from './end-sessions.js'
 import { invalidCredentials, type SignedIn, verifyOwn } from './login.js'
 
-/** Validates a new secret. The path of its errors is `/new`, its property in the request body. */
+/** Validates a new secret. Its errors have the path `/new`, as in the request body. */
 export function judgeSecret({ users, secret }: AuthPlan, value: string): readonly Fault[] {
   const at = toPointerPart(secret.name)
   return users
@@ -35,8 +35,8 @@ export interface SecretChange {
 /**
  * Changes the secret of a caller who knows the current one. The same write ends all sessions and opens a new one
  * (CONTRACT.md §4, "Changing the secret"). Throws `invalid_credentials` for a wrong current secret, which counts as a
- * failed login, or if a concurrent change of the secret came first; `too_many_attempts`; `invalid_token` if the session
- * has ended; and `overloaded`.
+ * failed login, or after a concurrent change of the secret; `too_many_attempts`; `invalid_token` if the session has
+ * ended; and `overloaded`.
  */
 export async function changeSecret(
   call: Call,
@@ -62,7 +62,7 @@ async function planChange(
   const { users } = auth
   const user = await store.own(users.name).find(session.user._id)
   if (!user) throw invalidToken()
-  // Another request has changed the secret: in another session, which ended this session, or in this session.
+  // Another request has changed the secret, in this session or in another session.
   if (readStamp(user) !== readStamp(session.user)) throw invalidCredentials()
   const planned = { fields: readFields(user), now: service.clock() }
   const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)

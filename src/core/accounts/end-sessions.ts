@@ -16,14 +16,14 @@ import {
   sessionsOf,
 } from './auth/sessions.js'
 
-/** The most sessions that a write removes in addition to its other steps: about 20 ms in memory. */
+/** The maximum number of sessions that a write removes in addition to its other steps: about 20 ms in memory. */
 const MOST_AT_ONCE = 500
 
-/** The most sessions that one read of a background task finds, and the most that one of its writes removes. */
+/** The maximum number of sessions that a background task finds in one read, and that it removes in one write. */
 const FOUND_AT_ONCE = 2000
 const SLICE = 200
 
-/** The most reads of one background task; the rest of the work becomes another task. */
+/** The maximum number of reads of one background task; the rest of the work becomes another task. */
 const ROUNDS = 5
 
 /** The parts of a service that are needed to end sessions. */
@@ -37,9 +37,9 @@ export interface EndedSessions {
 }
 
 /**
- * Ends all sessions of accounts, as part of a write that deletes these accounts or changes their stamps. That alone
- * makes the sessions invalid. If there are few session documents, the same write removes them; otherwise they are
- * removed after the write, in slices. `kept` is the id of a session that must not end.
+ * Removes all sessions of accounts that a write deletes or gives new stamps, which alone makes the sessions invalid. A
+ * few sessions are removed in the same write, many are removed after it, in slices. `kept` is the id of a session that
+ * must not end.
  */
 export function endSessions(
   by: Ender,
@@ -58,8 +58,8 @@ export function endSessions(
 
 /**
  * Makes room for one more session of an account: ends its oldest sessions in the write that stores the new session
- * (CONTRACT.md §4, "Sessions"). An account from before the limit may have more sessions than one slice; the rest end
- * after the write.
+ * (CONTRACT.md §4, "Sessions"). An account that is older than the limit may have more sessions than one slice; the rest
+ * end after the write.
  */
 export const makeRoom = (
   { service, store }: Pick<Call, 'service' | 'store'>,
@@ -122,12 +122,11 @@ async function tidySome(
     await nextTurn()
     await store.write(async () => {
       const present = await users.find(id)
-      // If the stamp has changed, the found sessions may no longer be the right ones: the next round reads them
-      // again.
+      // If the stamp has changed, other sessions may have to be removed: the next round reads again.
       if (present && user ? readStamp(present) !== readStamp(user) : present !== user)
         return { steps: [], done: undefined }
-      // Requires an unchanged account: a session that changes the secret of its own account gets its new stamp in the
-      // same write as the account, and must not be removed.
+      // Requires an unchanged account, because the session that changes the secret gets the new stamp in the same write
+      // as the account, and must then not be removed.
       const unchanged: WriteStep = present
         ? { in: auth.users.name, require: id, version: present._version }
         : { in: auth.users.name, refuse: isId(id) }

@@ -13,7 +13,7 @@ import type { JsonObject } from '../types.js'
 import { findUser } from './login.js'
 import { isVerified, verifiedFields } from './verified.js'
 
-/** The accounts of a configuration, and the field that holds their roles. */
+/** A configuration, its accounts, and the field that holds their roles. */
 interface RolePlan {
   readonly auth: AuthPlan
   readonly field: Field

@@ -28,7 +28,7 @@ export interface SessionView {
   readonly isCurrent: boolean
 }
 
-/** A page of sessions, and the position of the next page; absent on the last page. */
+/** A page of sessions. `next`: the position of the next page; absent on the last page. */
 export interface SessionsPage {
   readonly shown: readonly SessionView[]
   readonly next?: SessionPlace
@@ -55,13 +55,13 @@ export async function listSessions(
 /** The sessions after a position. */
 interface FoundSessions {
   readonly found: readonly StoredDocument[]
-  /** The number of sessions already passed that began at the same time as the last session before `found`. */
+  /** How many of the sessions before `found` began at the same time as the last of them. */
   readonly passed: number
 }
 
 const NONE: FoundSessions = { found: [], passed: 0 }
 
-/** Returns the position after the found sessions. `before` and `passed` describe the position before them. */
+/** Returns the position after the found sessions. `before` (a time) and `passed` describe the position before them. */
 function placeBehind(found: readonly StoredDocument[], before: string, passed: number): SessionPlace {
   const times = found.map(storedBeginning)
   const began = times.at(-1) ?? before
@@ -96,8 +96,8 @@ async function readSessions(
 ): Promise<FoundSessions> {
   const counting = countingSessions(user._id, readStamp(user), service.clock())
   const filter = began === '' ? counting : and([counting, begunSince(began)])
-  // The last session before the position may have ended, or another session that began at the same time. Then the
-  // session at this offset is the next one.
+  // Reads the last session before the position again, to check that it is still at this offset. If that session, or one
+  // that began at the same time, has ended, the offset holds the next session instead.
   const skip = Math.max(0, passed - 1)
   const sessions = await store
     .own(SESSIONS)

@@ -26,7 +26,7 @@ import { counts } from './verified.js'
 /** The secret of a successful login. */
 interface RightSecret {
   readonly secret: string
-  /** Whether only the secret as typed matches the stored hash, not its NFC form. */
+  /** Whether the stored hash matches only the secret as typed, not the secret's NFC form. */
   readonly isOnlyTyped: boolean
 }
 
@@ -65,7 +65,7 @@ export interface SignedIn extends IssuedSession {
 /** An account whose secret was verified. */
 interface Verified {
   readonly user: StoredDocument
-  /** Whether only the secret as typed matches, not its NFC form: the hash is older than the NFC rule. */
+  /** Whether the stored hash matches only the secret as typed, because it is older than the rule to use NFC. */
   readonly isOnlyTyped: boolean
 }
 
@@ -138,8 +138,8 @@ function redeliver(call: Call, auth: AuthPlan, user: StoredDocument): void {
 }
 
 /**
- * Returns the user if it exists and `secret` is its secret, in NFC or as typed. Throws `invalid_credentials` otherwise.
- * The number of hash comparisons depends only on the secret: one if NFC does not change it, else two.
+ * Returns the user if there is one and `secret`, in NFC or as typed, is right. Otherwise throws `invalid_credentials`.
+ * The number of hash comparisons depends only on `secret`: one if NFC does not change it, else two.
  */
 export async function verifySecret(
   call: Call,
@@ -165,8 +165,7 @@ async function compareSecret(
   secret: string,
 ): Promise<boolean> {
   const decoy = await service.decoy()
-  // A secret that cannot be stored is always wrong. It takes as much work as any other, but is compared only with the
-  // decoy.
+  // A secret that cannot be stored is always wrong. It takes the same work, but is compared only with the decoy.
   const isStorable = isStorableText(secret) && countBytes(secret) <= MAX_SECRET_BYTES
   const hash = user && isStorable ? readHash(user, auth.secret.name) : undefined
   deadline.enter('hash')
@@ -178,7 +177,7 @@ async function compareSecret(
   return hash !== undefined && isRight
 }
 
-/** The current secret that the caller of a session sends to prove who they are. */
+/** The current secret that a signed-in caller sends as a proof of identity. */
 interface OwnSecret {
   readonly session: Session
   readonly current: string
@@ -217,7 +216,7 @@ export const identifierOf = ({ identifier }: AuthPlan, user: StoredDocument): st
 export const invalidCredentials = (): ServiceError =>
   new ServiceError('invalid_credentials', 'No account has these credentials.')
 
-/** Finds the account with an identifier, which is given in stored form. */
+/** Finds the account with an identifier (in stored form). */
 export async function findUser(
   store: Store,
   { identifier: { ref }, users }: AuthPlan,

@@ -47,7 +47,7 @@ export async function register(call: Call, auth: AuthPlan, body: JsonObject): Pr
   return registered
 }
 
-/** Writes a new account together with the operations that its hook adds. */
+/** Writes a new account together with the operations that a hook adds. */
 const write = (
   stranger: Call,
   auth: AuthPlan,
@@ -79,10 +79,10 @@ async function registerQuietly(
     })
     return { ...written, isTaken: false }
   } catch (thrown) {
-    // If the registration was planned, only the write can have failed, most likely because the identifier is taken.
-    // No error of the write may reach the response, which would reveal that.
+    // If the registration was planned, only the write can have failed, most likely because the identifier is taken. The
+    // response must not contain any error of the write, because the error would reveal that.
     if (!planned || !(isRefusal(thrown) || isBeside(thrown))) throw thrown
-    // The configuration allows no other unique field here, but a hook may set one.
+    // A client can set no other unique field at registration, but a hook can.
     const at = toPointerPart(auth.identifier.name)
     const isTaken = isRefusal(thrown) && !isBeside(thrown) && thrown.errors.some(({ path }) => path === at)
     if (!isTaken)
@@ -93,7 +93,7 @@ async function registerQuietly(
   }
 }
 
-/** Notifies the owner of an identifier, in the background, that a client has registered with it. */
+/** Delivers a verification token in the background or, if the identifier is taken, a notice to its owner. */
 function tellOwner(call: Call, auth: AuthPlan, user: StoredDocument, isTaken: boolean): void {
   const to = String(readOwn(user, auth.identifier.name))
   const deliver = async (own: Call): Promise<void> => {
@@ -110,7 +110,7 @@ interface Planned {
   readonly registered: Registered
 }
 
-/** Plans a registration in one attempt of its write. */
+/** Plans a registration for one attempt at its write. */
 function planAnew(stranger: Call, auth: AuthPlan, body: JsonObject): MaybePromise<PlannedAttempt> {
   const rules = [ruleToRegister(auth)]
   return attempt(stranger, { collection: auth.users, rules }, (own) => planRegistration(own, auth, body))

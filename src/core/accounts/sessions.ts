@@ -54,8 +54,8 @@ interface SoughtSession {
 }
 
 /**
- * Finds a valid session and its user. `known` is the version that the session had when an earlier call found its stamp
- * different from its user's.
+ * Finds a valid session and its user. `known` is the version of the session when an earlier call found different stamps
+ * in the session and the user.
  */
 function findHeld(sought: SoughtSession, known?: number): MaybePromise<InSession> {
   const { by, store, auth, id } = sought
@@ -116,8 +116,7 @@ function findInTurn(
           by.sessions.set(id, { state, stored, found, size: boundBytes(stored) + 2 * boundBytes(user) })
         return found
       }
-      // Between the two reads, a request of this session may have changed the secret: session and user then have a
-      // new stamp.
+      // Between the two reads, a request of this session may have changed the secret, and with it the stamps of both.
       if (!user || stored._version === known) throw invalidToken()
       return findHeld(sought, stored._version)
     })
@@ -145,10 +144,7 @@ export async function resumeSessions(
   return found
 }
 
-/**
- * Reads a session again if its stamp was not that of its user, because it may have been read just before its stamp
- * changed.
- */
+/** Reads a session and its user again because their stamps differed: both may have changed between the two reads. */
 async function findAlone(sought: SoughtSession): Promise<Session | undefined> {
   try {
     return (await findHeld(sought)).session
@@ -162,7 +158,7 @@ async function findAlone(sought: SoughtSession): Promise<Session | undefined> {
 const holds = (auth: AuthPlan, { stamp }: { readonly stamp: string }, user: StoredDocument): boolean =>
   readStamp(user) === stamp && counts(auth, user)
 
-/** The most documents per read. */
+/** The maximum number of documents per read. */
 const AT_ONCE = 500
 
 async function readAll(
@@ -209,7 +205,7 @@ export const endAllSessions = (
     }
   })
 
-/** The most expired sessions that the opening of a session removes. */
+/** The maximum number of expired sessions that are removed when a session is opened. */
 const MAX_EXPIRED = 100
 
 /** Returns the steps that remove expired sessions. `now` is in stored form. */
@@ -240,7 +236,7 @@ export const attachSessions = (
     if (!hashes.has(auth.secret.name)) return { steps: [] }
     const stamp = createStamp()
     if (session?.user._id !== _id) return { stamp, ...(await endSessions(by, { auth, deadline }, [_id])) }
-    // The session that changes the secret of its own account does not end: it gets the new stamp.
+    // The session that changes the secret of its own account does not end, but gets the new stamp.
     const own = await store.own(SESSIONS).first(sessionFilter(session.id))
     if (!own) throw invalidToken()
     const { steps, after } = await endSessions(by, { auth, deadline }, [_id], session.id)

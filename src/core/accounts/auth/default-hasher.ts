@@ -10,10 +10,7 @@ interface Host {
   readonly navigator?: { readonly userAgent?: string }
 }
 
-/**
- * Returns the class of worker threads, in Node only. Other runtimes have `node:worker_threads` too, but cannot start a
- * thread from source text.
- */
+/** Returns the class of worker threads, but only in Node: other runtimes cannot start a thread from source text. */
 function findThreads({ process, navigator }: Host): ThreadClass | undefined {
   const { bun, deno } = process?.versions ?? {}
   if (bun ?? deno ?? navigator?.userAgent?.startsWith('Cloudflare')) return undefined
@@ -38,9 +35,9 @@ function createEngine(): BcryptEngine {
 const engine = createEngine()
 
 /**
- * Creates the hasher of a service without the option `hasher`: bcrypt at `cost` (2^cost rounds), one secret at a time
- * in the process, in Node in a worker thread. In the main thread, bcryptjs would block the event loop for 100 ms at a
- * time, while a read from PostgreSQL needs about four iterations of it (`npm run bench -- fairness`). Rejects with
- * `overloaded` if more than 128 secrets wait.
+ * Creates the hasher that services have by default: bcrypt at `cost` (2^cost rounds), one secret at a time per process.
+ * In Node, it uses a worker thread, because in the main thread bcryptjs would block the event loop for 100 ms at a
+ * time, and a read from PostgreSQL needs about four iterations of the loop (`npm run bench -- fairness`). Its methods
+ * reject with `overloaded` if more than 128 secrets wait.
  */
 export const createDefaultHasher = (cost: number): BuiltInHasher => createHasherOn(engine, cost, processQueue)

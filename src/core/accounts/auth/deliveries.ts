@@ -6,13 +6,13 @@ import type { CollectionPlan, StoredDocument, WriteStep } from '../../storage.js
 import { EXPIRES_AT, LAST_TIME } from './sessions.js'
 import { createToken, digestToken } from './token.js'
 
-/** The internal collection of delivered tokens. */
+/** The name of the internal collection of delivered tokens. */
 export const DELIVERIES = '_deliveries'
 
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
 const KIND: FieldRef = { path: 'kind', type: 'string', each: false }
 
-/** The collection of delivered tokens. The `_id` of a document is the digest of its token. */
+/** The plan of the collection of delivered tokens. The `_id` of a document is the digest of its token. */
 export const DELIVERIES_PLAN: CollectionPlan = {
   name: DELIVERIES,
   indexes: [
@@ -70,7 +70,7 @@ export function readDelivered(stored: StoredDocument, now: number): DeliveredTok
 
 const isKind = (kind: unknown): kind is TokenKind => typeof kind === 'string' && KINDS.includes(kind)
 
-/** Whether a token is still valid for an account as it is now (CONTRACT.md §4, "Delivery"). */
+/** Whether a token is still valid for the current identifier and stamp of its account (CONTRACT.md §4, "Delivery"). */
 export function isBound(
   { kind, to, stamp }: DeliveredToken,
   account: { readonly identifier: unknown; readonly stamp: string },

@@ -2,18 +2,16 @@ import bcrypt from 'bcryptjs'
 import type { Hasher } from '../../types/host.js'
 import { createWorkQueue, type WorkQueue } from './work-queue.js'
 
-/** The most secrets that may wait for their hash in this process. */
+/** The maximum number of secrets that wait for hashing in this process. */
 export const MAX_WAITING = 128
 
-/** Returns a string in the form of a bcrypt hash that matches no secret. */
+/** Returns a decoy: it looks like a bcrypt hash at `cost`, but matches no secret. */
 const decoyOf = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 
 /** The lowest cost of bcrypt. */
 const MIN_COST = 4
 
-/**
- * The highest cost of a hash that is verified. Verifying a hash with a higher cost would block the process for minutes.
- */
+/** The highest cost of a hash that is verified. A higher cost would block the process for minutes. */
 export const MAX_COST = 15
 
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
@@ -44,13 +42,13 @@ export interface BuiltInHasher extends Hasher {
 }
 
 /**
- * Creates a hasher that uses bcrypt at `cost` (2^cost rounds), one secret at a time in the process. Rejects with
- * `overloaded` if more than 128 secrets wait. The caller ensures that a secret has at most 72 bytes and no NUL.
+ * Creates a hasher that uses bcrypt at `cost` (2^cost rounds), one secret at a time in the process. Its methods reject
+ * with `overloaded` if more than 128 secrets wait. The caller ensures that a secret has at most 72 bytes and no NUL.
  */
 export const createBcryptHasher = (cost: number): BuiltInHasher =>
   createHasherOn(inProcess, cost, processQueue)
 
-/** Creates a hasher that uses `engine`. Secrets that wait for hashing wait in `queue`. */
+/** Creates a hasher that uses `engine`. Secrets wait in `queue` for hashing. */
 export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQueue): BuiltInHasher {
   const decoy = decoyOf(cost)
   return {
@@ -58,12 +56,12 @@ export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQu
     verify: (secret, hash, signal, caller) =>
       queue.run(
         async () => {
-          // Verifying an unreadable hash must take as much work as verifying a readable hash.
+          // An unreadable hash is replaced with the decoy, so that the comparison takes as much work.
           const written = Number(BCRYPT.exec(hash)?.[1])
           const isReadable = written >= MIN_COST && written <= MAX_COST
           const isRight = await engine.compare(secret, isReadable ? hash : decoy)
-          // Verifying a hash with a lower cost must take as much work as with `cost`. The work doubles with each step
-          // of the cost, so one comparison per missing step adds up to the difference.
+          // A hash with a lower cost must take as much work as one with `cost`. Work doubles with each step of the
+          // cost, so one more comparison at each missing step makes up the difference.
           for (let step = isReadable ? written : cost; step < cost; step++)
             await engine.compare(secret, decoyOf(step))
           return isRight && isReadable

@@ -5,10 +5,10 @@ import type { CollectionPlan, StoredDocument, WriteStep } from '../../storage.js
 import { EXPIRES_AT, LAST_TIME } from './sessions.js'
 import { digest } from './token.js'
 
-/** The internal collection of ledgers. */
+/** The name of the internal collection of ledgers. */
 export const LEDGERS = '_ledgers'
 
-/** The collection of stored ledgers. A stored ledger lists its taken places. */
+/** The plan of the collection of ledgers. A stored ledger lists its taken places. */
 export const LEDGERS_PLAN: CollectionPlan = {
   name: LEDGERS,
   indexes: [{ fields: [EXPIRES_AT], unique: false }],
@@ -24,8 +24,8 @@ export interface Ledger {
   readonly window: number
   readonly most: number
   /**
-   * The client that takes the places, and the most places that it may take within the window; `undefined` if the client
-   * is unknown.
+   * The client that takes a place, and the maximum number of places that it may take within the window; `undefined` if
+   * the client is unknown.
    */
   readonly taker?: { readonly name: string; readonly most: number } | undefined
 }
@@ -39,8 +39,8 @@ type LedgerPlace = readonly [at: number, by: string | null]
 const isTaken = (place: unknown): place is LedgerPlace => Array.isArray(place) && typeof place[0] === 'number'
 
 /**
- * Returns the places that are taken at the time `now`. A place from a process whose clock is ahead counts too, unless
- * it is ahead by `window` or more.
+ * Returns the places that are taken at the time `now`. A place with a later time, from a process whose clock is ahead,
+ * counts too if it is less than `window` later.
  */
 function readPlaces(
   stored: StoredDocument | undefined,

@@ -5,7 +5,7 @@ import { readOwn } from '../../json/own-properties.js'
 import type { CollectionPlan, SortKey, StoredDocument, WriteStep } from '../../storage.js'
 import { createToken, digest, digestToken } from './token.js'
 
-/** The internal collection of sessions. The names of a configuration's collections cannot begin with `_`. */
+/** The name of the internal collection of sessions. A configuration cannot use it, because of the `_`. */
 export const SESSIONS = '_sessions'
 
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
@@ -14,7 +14,7 @@ const CREATED_AT: FieldRef = { path: 'createdAt', type: 'timestamp', each: false
 /** The time at which a session, a delivered token or a ledger expires. */
 export const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
 
-/** The collection of stored sessions. The `_id` of a session is the digest of its token. */
+/** The plan of the collection of sessions. The `_id` of a session is the digest of its token. */
 export const SESSIONS_PLAN: CollectionPlan = {
   name: SESSIONS,
   indexes: [
@@ -29,7 +29,7 @@ export interface IssuedSession {
   readonly expiresAt: string
 }
 
-/** A session of a known user. `id` is the digest of its token. */
+/** A session and its user. `id` is the digest of the session's token. */
 export interface Session {
   readonly id: string
   readonly user: StoredDocument
@@ -55,7 +55,7 @@ export function issueSession(
 /** The latest possible time in stored form. */
 export const LAST_TIME = '9999-12-31T23:59:59.999Z'
 
-/** Matches the session with an id, expired or not. */
+/** Matches the session with an `_id`, expired or not. */
 export const sessionFilter = isId
 
 /** Reads the user and the stamp of a stored session; returns `undefined` if the session has expired at `now`. */
@@ -73,7 +73,7 @@ export function readSession(
 /** Matches all sessions of a user. */
 export const sessionsOf = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })
 
-/** Matches the sessions of a user that are valid at a time in stored form: those with the user's current stamp. */
+/** Matches the valid sessions of a user: those with the user's `stamp` that expire after `now` (in stored form). */
 export const countingSessions = (userId: string, stamp: string, now: string): Filter =>
   and([
     sessionsOf(userId),
@@ -81,10 +81,10 @@ export const countingSessions = (userId: string, stamp: string, now: string): Fi
     { kind: 'gt', field: EXPIRES_AT, value: now },
   ])
 
-/** Matches the sessions whose stamp is not the user's current stamp. */
+/** Matches the sessions whose stamp is not `stamp`. */
 export const otherStamps = (stamp: string): Filter => not({ kind: 'eq', field: STAMP, value: stamp })
 
-/** Sorts sessions by the time at which they began. */
+/** Sorts sessions by the time at which they began (`createdAt`), oldest first. */
 export const SESSION_ORDER: readonly SortKey[] = [
   { field: CREATED_AT, descending: false },
   { field: ID, descending: false },
@@ -100,7 +100,7 @@ export const NEWEST_FIRST: readonly SortKey[] = SESSION_ORDER.map(({ field }) =>
 export const nameSession = (id: string): string => digest(`session ${id}`).slice(0, 32)
 
 /**
- * Returns the time at which a stored session began. A session that an earlier release stored has no such time: it is
+ * Returns the time at which a session began. If an earlier release stored the session without `createdAt`, the time is
  * derived from the expiry.
  */
 export function beginningOf(session: StoredDocument, lifetime: number): string {
@@ -109,14 +109,14 @@ export function beginningOf(session: StoredDocument, lifetime: number): string {
   return formatTimestamp(Date.parse(String(expiresAt)) - lifetime) ?? String(expiresAt)
 }
 
-/** Returns the stored time at which a session began; `''` for a session that an earlier release stored without it. */
+/** Returns the `createdAt` of a session; `''` if an earlier release stored the session without it. */
 export function storedBeginning(session: StoredDocument): string {
   const createdAt = readOwn(session, 'createdAt')
   return typeof createdAt === 'string' ? createdAt : ''
 }
 
-/** Matches the sessions that began at a time in stored form, or later. */
+/** Matches the sessions that began at `time` (in stored form) or later. */
 export const begunSince = (time: string): Filter => ({ kind: 'gte', field: CREATED_AT, value: time })
 
-/** Matches sessions, delivered tokens or ledgers that have expired at a time in stored form. */
+/** Matches sessions, delivered tokens or ledgers that have expired at `now` (in stored form). */
 export const expiredAt = (now: string): Filter => ({ kind: 'lte', field: EXPIRES_AT, value: now })

@@ -25,13 +25,13 @@ const WORKER_URL = `data:text/javascript,${encodeURIComponent(bcryptSource + LIS
 
 type Task = readonly [kind: 'hash', secret: string, cost: number] | readonly ['compare', string, hash: string]
 
-/** The most attempts at a task whose thread crashes. */
+/** The maximum number of attempts at a task if its thread crashes. */
 const MAX_ATTEMPTS = 2
 
 /**
  * Creates an engine with at most `count` threads, each of which runs one task at a time. The caller must not run more
  * than `count` tasks at the same time. Threads start when first needed, do not keep the process alive, and are replaced
- * when they crash. The tasks reject if no thread can start.
+ * when they crash. The methods of the engine reject if no thread can start.
  */
 export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptEngine {
   const idle: Thread[] = []
@@ -49,7 +49,8 @@ export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptE
   }
   const startThread = (): Thread => {
     const worker = new ThreadOfNode(new URL(WORKER_URL))
-    // Without a listener, a thread that crashes while idle would end the process. Its `exit` removes it from `idle`.
+    // Without a listener, a thread that crashes while idle would end the process. The listener of `exit` handles the
+    // crash.
     worker.on('error', () => {})
     worker.on('exit', () => {
       const place = idle.indexOf(worker)
@@ -63,7 +64,7 @@ export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptE
   }
 }
 
-/** Runs a task in a thread, and keeps the process alive until the task is done. Rejects when the thread exits. */
+/** Runs a task in a thread, and keeps the process alive until the task is done. Rejects if the thread exits first. */
 function ask(worker: Thread, task: Task): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const finish = (): void => {

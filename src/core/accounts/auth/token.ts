@@ -8,10 +8,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/
 /** Creates an opaque session token: 256 random bits in base64url. */
 export const createToken = (): string => createRandomText(TOKEN_BYTES)
 
-/**
- * Creates a stamp: 128 random bits. A user's sessions are valid only as long as the user has the same stamp as they
- * have.
- */
+/** Creates a stamp: 128 random bits. A session is valid only as long as its user has the same stamp. */
 export const createStamp = (): string => createRandomText(16)
 
 const createRandomText = (length: number): string =>
@@ -21,8 +18,8 @@ const createRandomText = (length: number): string =>
 export const isToken = (text: string): boolean => TOKEN.test(text)
 
 /**
- * Returns the SHA-256 of bytes, or of a string in UTF-8, in hexadecimal. The runtime computes it if it has a
- * synchronous function for that, as Node has.
+ * Returns the SHA-256 of bytes, or of a string in UTF-8, in hexadecimal. Uses the runtime's synchronous hash function
+ * if there is one, as in Node.
  */
 export const digest = (data: Uint8Array | string): string =>
   builtIn

@@ -4,18 +4,18 @@ import type { StoredDocument } from '../../storage.js'
 import { countPlaces, type Ledger, waitForPlace } from './ledger.js'
 
 /**
- * Limits concurrent sign-in attempts. In one process, at most as many attempts run for a ledger as may fail before it
- * is full. Further attempts wait in a bounded queue.
+ * Limits concurrent sign-in attempts. In one process, at most as many attempts run at the same time as their ledger has
+ * free places. Further attempts wait in a bounded queue.
  */
 export interface Turns {
   /**
    * Starts an attempt if it may start immediately; returns whether it did. Throws `too_many_attempts` if the ledger has
-   * no place left.
+   * no free place.
    */
   tryBegin(ledger: Ledger, stored: StoredDocument | undefined): boolean
   /**
-   * Waits until an attempt may start. Callers are served in turn. Rejects with `too_many_attempts` if no place is left,
-   * and with `overloaded` if too many attempts wait or `signal` aborts.
+   * Waits until an attempt may start. Callers are served in turn. Rejects with `too_many_attempts` if the ledger has no
+   * free place, and with `overloaded` if too many attempts wait or `signal` aborts.
    */
   wait(
     ledger: Ledger,
@@ -25,7 +25,7 @@ export interface Turns {
   end(ledger: Ledger, stored: StoredDocument | undefined): void
 }
 
-/** The most attempts that may wait in this process; equal to the number of secrets that may wait for hashing. */
+/** The maximum number of attempts that wait in this process, as of secrets that wait for hashing. */
 const MAX_WAITING = 128
 
 /** A queued attempt. */
@@ -137,7 +137,7 @@ class LedgerTurns implements Turns {
   }
 }
 
-/** Throws `too_many_attempts` if a ledger has no place left. */
+/** Throws `too_many_attempts` if a ledger has no free place. */
 export function refuseFull(ledger: Ledger, stored: StoredDocument | undefined, now: number): void {
   const wait = waitForPlace(stored, ledger, now)
   if (wait > 0) throw tooMany(wait)

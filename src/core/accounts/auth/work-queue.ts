@@ -1,18 +1,18 @@
 import { ServiceError } from '../../errors.js'
 import { FairQueue } from '../../fair-queue.js'
 
-/** The caller of a task, and its signal. */
+/** The caller of a task, and the task's abort signal. */
 export interface TaskOptions {
   readonly signal?: AbortSignal | undefined
-  /** The caller. Callers are served in turn; tasks without a caller count as tasks of one common caller. */
+  /** Callers are served in turn; tasks without a caller count as tasks of one common caller. */
   readonly caller?: string | undefined
 }
 
 /** A queue that runs a few tasks at a time and serves callers in turn. */
 export interface WorkQueue {
   /**
-   * Runs a task when its turn comes. Rejects with `overloaded` if the queue is full and no other caller has more tasks
-   * in it, and if `signal` aborts while the task waits.
+   * Runs a task when its turn comes. Rejects with `overloaded` if `signal` aborts while the task waits, or if the queue
+   * is full and no other caller has more tasks in the queue.
    */
   run<T>(task: () => Promise<T>, options?: TaskOptions): Promise<T>
 }

@@ -18,7 +18,7 @@ import type { AuthConfig, FieldDefinition } from '../../types.js'
  */
 const FOREIGN_ATTRIBUTES = ['default', 'required', 'immutable', 'unique'] as const
 
-/** Finds the field that holds the verification time of an account; `null` if there is none. */
+/** Finds the field that holds the time at which an account was verified; `null` if there is none. */
 function findVerifiedField(
   { verifiedField }: AuthConfig,
   users: Collection | undefined,
@@ -126,7 +126,7 @@ function judgeIdentifier(auth: AuthPlan, subject: string): readonly string[] {
     : []
 }
 
-/** A field whose value would reveal accounts, and what that value reveals, in words. */
+/** A field whose value would reveal accounts, and a phrase for an error that says what it reveals. */
 interface RevealingField {
   readonly field: Field
   readonly what: string
@@ -134,8 +134,8 @@ interface RevealingField {
 
 /**
  * Finds the fields besides the identifier that would reveal accounts. A unique field reveals whether another account
- * has the same value. A reference that prevents the deletion or change of its document reveals that an account refers
- * to it.
+ * has the same value. A reference that prevents the deletion or change of a document reveals that an account refers to
+ * that document.
  */
 function findTelling(
   { users, identifier }: AuthPlan,

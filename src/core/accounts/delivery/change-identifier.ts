@@ -12,7 +12,7 @@ import { hasPlace, sendNotice, sendToken } from './deliver.js'
 
 const PATH = '/new'
 
-/** Validates a new identifier. The path of its errors is `/new`, its property in the request body. */
+/** Validates a new identifier. Its errors have the path `/new`, as in the request body. */
 export function judgeIdentifier({ users, identifier }: AuthPlan, value: string): readonly Fault[] {
   if (identifier.definition.immutable) return [immutable(PATH)]
   const at = toPointerPart(identifier.name)
@@ -30,10 +30,10 @@ export interface IdentifierChange {
 }
 
 /**
- * Delivers a token to a new identifier, and a notice to the current identifier; the new one is stored when its token is
- * verified (CONTRACT.md §4, "Changing the identifier"). No response reveals whether the new identifier is taken. Throws
- * `invalid_credentials` for a wrong current secret, which counts as a failed login, `too_many_attempts`, and
- * `invalid_token` if the session has ended.
+ * Delivers a token to a new identifier, and a notice to the current identifier. The new identifier is stored when the
+ * token is verified (CONTRACT.md §4, "Changing the identifier"). No response reveals whether the new identifier is
+ * taken. Throws `invalid_credentials` for a wrong current secret, which counts as a failed login; `too_many_attempts`;
+ * and `invalid_token` if the session has ended.
  */
 export async function changeIdentifier(
   call: Call,
@@ -47,9 +47,9 @@ export async function changeIdentifier(
   await verifyOwn(call, auth, { session, current, client })
   const to = String(normalise(auth.identifier, next))
   behind(call, async (own) => {
-    // The notice takes its place first, because whether it gets one must not depend on who owns the new identifier.
-    // The places of notice and token count from the same time `at`. Otherwise, once the older place expires, the next
-    // deliveries would reveal whether the new identifier has an owner.
+    // The notice is counted first, because whether it is delivered must not depend on who owns the new identifier.
+    // Notice and token count from the same time `at`. If one expired earlier, the next deliveries would reveal whether
+    // the new identifier has an owner.
     const at = own.service.now()
     const notice = { kind: 'identifier-changing', to: present, user } as const
     if (!(await hasPlace(own, notice, at))) return
@@ -57,7 +57,7 @@ export async function changeIdentifier(
     const taken = owner && ({ kind: 'already-registered', to, user: owner } as const)
     const token = { kind: 'new-identifier', to, user } as const
     const isDelivered = await hasPlace(own, taken ?? token, at)
-    // A user who had no identifier gets no notice.
+    // A user without a current identifier gets no notice.
     if (identifier !== undefined) await sendNotice(own, auth, notice)
     if (!isDelivered) return
     if (taken) await sendNotice(own, auth, taken)

@@ -15,7 +15,7 @@ import { takePlaces } from '../throttle/throttle.js'
 
 const HOUR = 60 * 60 * 1000
 
-/** The most deliveries of one kind per hour, counted for each account and for each identifier. */
+/** The maximum number of deliveries of one kind per hour, for each account and for each identifier. */
 const MAX_DELIVERIES = 3
 
 /** A message about the account `user`, to the identifier `to` (in stored form). */
@@ -43,8 +43,8 @@ export async function deliverToken(call: Call, auth: AuthPlan, message: Message<
 }
 
 /**
- * Creates, stores and delivers a token. The caller has already called `hasPlace` for it. Nothing is delivered if the
- * account has been deleted since `user` was read, or if its secret or identifier has changed, which invalidates earlier
+ * Creates, stores and delivers a token. The caller has already called `hasPlace` for it. Delivers nothing if, since
+ * `user` was read, the account was deleted, or its secret or identifier was changed, which invalidates earlier
  * requests.
  */
 export async function sendToken(
@@ -102,7 +102,7 @@ async function send({ service, deadline }: Call, delivery: Delivery): Promise<vo
   }
 }
 
-/** The most expired tokens that the delivery of a token removes. */
+/** The maximum number of expired tokens that the delivery of a token removes. */
 const MAX_EXPIRED = 100
 
 async function removeExpiredTokens(store: Store, now: string): Promise<readonly WriteStep[]> {

@@ -22,7 +22,7 @@ export interface TokenRequest {
 const HOUR = 60 * 60 * 1000
 const MAX_REQUESTS = 20
 
-/** The most bytes of an identifier: an identifier is a unique string, and unique strings have at most 1,024 bytes. */
+/** An identifier is a unique string, which has at most this number of bytes. */
 const MAX_BYTES = 1024
 
 /**

@@ -40,7 +40,7 @@ interface Reset {
 
 /**
  * Sets a new secret for a caller who has a token that was delivered to the account's current identifier. The same write
- * ends all sessions and opens a new one (CONTRACT.md §4, "Reset"). It also verifies the account. Throws
+ * verifies the account, ends all its sessions and opens a new one (CONTRACT.md §4, "Reset"). Throws
  * `invalid_delivered_token` and `overloaded`.
  */
 export async function resetSecret(call: Call, auth: AuthPlan, { token, next }: Reset): Promise<SignedIn> {
@@ -86,7 +86,7 @@ interface Delivered {
 
 /**
  * Finds the account of a delivered token. Throws `invalid_delivered_token`. The error is the same for a token that is
- * wrong, used or expired, that is of another kind, or whose identifier or stamp is no longer that of the account.
+ * wrong, used, expired or of another kind, or whose identifier or stamp is no longer that of the account.
  */
 export async function findDelivered(
   { service, store }: Call,
@@ -123,8 +123,8 @@ const KINDS = ['verification', 'new-identifier'] as const
 
 /**
  * Verifies the identifier to which a token was delivered; a token for a new identifier also stores it (CONTRACT.md §4,
- * "Verification"). Throws `invalid_delivered_token`, also if another account has taken the new identifier,
- * `invalid_credentials` for a wrong secret (which does not use up the token), `too_many_attempts`, and the errors of an
+ * "Verification"). Throws `invalid_delivered_token`, also if another account has taken the new identifier;
+ * `invalid_credentials` for a wrong secret, which does not use up the token; `too_many_attempts`; and the errors of an
  * update of the account.
  */
 export async function verify(
@@ -146,8 +146,8 @@ export async function verify(
 }
 
 /**
- * Whether the secret may have changed between two reads of the account. If only its hash was renewed, the stamp is the
- * same.
+ * Whether the secret may have changed between two reads of the account. A renewed hash of the same secret keeps the
+ * stamp.
  */
 const hasOtherSecret = ({ secret }: AuthPlan, now: StoredDocument, before: StoredDocument): boolean =>
   readStamp(now) !== readStamp(before) && readHash(now, secret.name) !== readHash(before, secret.name)
@@ -184,10 +184,7 @@ async function planVerification(
   }
 }
 
-/**
- * Whether the configuration still accepts an identifier as it is: the configuration may have changed after the
- * delivery.
- */
+/** Whether an identifier is still valid and in stored form: the configuration may have changed since the delivery. */
 const isFitting = (auth: AuthPlan, to: string): boolean =>
   normalise(auth.identifier, to) === to && judgeIdentifier(auth, to).length === 0
 

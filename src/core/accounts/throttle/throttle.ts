@@ -21,14 +21,14 @@ import {
 import { expiredAt } from '../auth/sessions.js'
 import { createTurns, refuseFull, tooMany } from '../auth/turns.js'
 
-/** The most attempts at writing a ledger. It is high, because many processes may write the same ledger concurrently. */
+/** The maximum number of attempts at writing a ledger; high, because many processes may write the same ledger. */
 const PATIENCE = 50
 
 /** Reads the stored form of a ledger; `undefined` if none of its places was ever taken. */
 const readLedger = (store: Store, { _id }: Ledger): MaybePromise<StoredDocument | undefined> =>
   store.own(LEDGERS).first(isId(_id))
 
-/** The most expired ledgers that one write removes. */
+/** The maximum number of expired ledgers that one write removes. */
 const MAX_EXPIRED = 20
 
 /** Returns the steps that remove ledgers whose places have all expired. `now` is in stored form. */
@@ -40,8 +40,8 @@ async function removeExpiredLedgers(store: Store, now: string): Promise<readonly
 }
 
 /**
- * Takes a place in each of several ledgers. If one of them has none left, it throws `too_many_attempts` and takes no
- * place at all. `at` is the time from which the places count, in milliseconds since 1970. Default: now.
+ * Takes a place in each of several ledgers. If one of them is full, takes none and throws `too_many_attempts`. `at` is
+ * the time from which the places count, in milliseconds since 1970. Default: now.
  */
 export async function takePlaces(
   { store, service }: Call,
@@ -83,7 +83,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
       hasWarned = true
       logger.warn(UNKNOWN_CLIENT)
     }
-    // The keys are digests, because these have a fixed length and the keys are kept in memory.
+    // Client and identifier become digests, which have a fixed length, because they stay in memory.
     const taker = client === undefined ? undefined : { name: nameLedger(client), most: MAX_FROM_ONE_CLIENT }
     return { _id: nameLedger('attempts', identifier), window: WINDOW, most: MAX_FROM_ANYWHERE, taker }
   }

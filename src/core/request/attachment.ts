@@ -5,7 +5,7 @@ import type { Deadline } from './deadline.js'
 import type { InSession, SessionSources } from './kept-sessions.js'
 import type { Store } from './store.js'
 
-/** Changes that a write of a document makes in addition to the document. */
+/** Changes that take effect together with the write of a document. */
 export interface AttachedSteps {
   /** A new stamp for the document (see `write/stored-document.ts`). */
   readonly stamp?: string
@@ -14,7 +14,7 @@ export interface AttachedSteps {
   readonly after?: (() => void) | undefined
 }
 
-/** The parts of the call that writes. */
+/** The parts of a call that its writes need. */
 interface Writer {
   readonly store: Store
   readonly deadline: Deadline
@@ -23,7 +23,7 @@ interface Writer {
 
 /** State that belongs to the documents of a collection but is not in their fields, such as the sessions of accounts. */
 export interface Attachment {
-  /** Creates the stamp of a new document that is its own creator, as an account is. */
+  /** Creates a stamp for a document. */
   createStamp(): string
   /**
    * Returns the fields that a document has after an update. `renewed` are fields that count as changed even if the

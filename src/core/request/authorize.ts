@@ -17,7 +17,7 @@ export interface Permit {
   readonly rules: readonly Rule[]
   /** The session of the caller. */
   readonly session?: Session | undefined
-  /** Returns the same permit for the caller as the account is now; absent if the caller cannot change. */
+  /** Returns the permit for a later call with the caller's current account; absent if the caller cannot change. */
   readonly again?: (call: Call) => Permit
 }
 
@@ -36,8 +36,8 @@ export function authorizeList(call: Call, collection: Collection): ReadAccess {
 }
 
 /**
- * Returns the access for reading one document. If no grant applies to the caller, it throws whether or not the document
- * exists: `unauthenticated` for an anonymous caller, `not_found` for any other.
+ * Returns the access for reading one document. If no grant applies to the caller, throws whether or not the document
+ * exists: `unauthenticated` for an anonymous caller, `not_found` for all others.
  */
 export function authorizeRead(call: Call, collection: Collection): ReadAccess {
   traceRead(call, collection)
@@ -118,9 +118,7 @@ export function authorizeWrite(call: Call, collection: Collection, operation: 'u
   return { collection, rules, session: call.session, again }
 }
 
-/**
- * Begins an attempt at a write under a permit. The caller's claims are read again for it (CONTRACT.md §5, "Claims").
- */
+/** Begins an attempt at a write under a permit. Reads the caller's claims again (CONTRACT.md §5, "Claims"). */
 export function attempt<P extends Permit, T>(
   call: Call,
   permit: P,
@@ -129,7 +127,7 @@ export function attempt<P extends Permit, T>(
   const judge = (present: Call): MaybePromise<T> => {
     const held = present.session === permit.session ? permit : { ...permit, ...permit.again?.(present) }
     if (call.service.plan.claims.size === 0) return plan(present, held)
-    // A batch reads claims again itself when an earlier operation may have changed them.
+    // A batch itself reads claims again when an earlier operation may have changed them.
     const own = present.isInBatch ? present : present.renew()
     const learning = own.learn([
       ...held.rules,
@@ -140,7 +138,7 @@ export function attempt<P extends Permit, T>(
   return steadily(call, judge)
 }
 
-/** The most evaluations of one request whose caller's account keeps changing. */
+/** The maximum number of evaluations of one request while its caller's account keeps changing. */
 const MAX_ACCOUNTS = 10
 
 /**
@@ -210,10 +208,10 @@ function traceRead(call: Call, collection: Collection): void {
   if (service.trace) trace(call, collection, 'read', selectReadRules(collection.permissions, caller))
 }
 
-/** The holder of rights: a known caller, the anonymous caller (`null`), or all callers together (`undefined`). */
+/** The holder of rights: a known caller, the anonymous caller (`null`), or all callers combined (`undefined`). */
 export type RightsHolder = KnownCaller | null | undefined
 
-/** The rules by which a reader may do something in a collection, by operation. */
+/** The rules that apply to a holder of rights in a collection, by operation. */
 export type Rights = { readonly [operation in RuleOperation]: readonly Rule[] }
 
 /** The parts of a service that rights depend on. */
@@ -222,7 +220,7 @@ export interface Governed {
   readonly accounts: AuthPlan | null
 }
 
-/** Returns the rights of a reader. `undefined` as the reader gives the union of all rights. */
+/** Returns the rights of a holder in a collection; for `undefined`, the union of all rights. */
 export function findRights(service: Governed, collection: Collection, reader: RightsHolder): Rights {
   const { permissions } = collection
   if (reader === undefined) return findAllRights(service, collection)

@@ -14,8 +14,7 @@ export interface ByteBudget {
 }
 
 /**
- * Creates a budget of `most` bytes. Bytes are counted exactly only for large values, or if the upper bound exceeds the
- * budget.
+ * Creates a budget of `most` bytes. Bytes are counted exactly only if the upper bound is large or exceeds the budget.
  */
 export function createByteBudget(most: number, detail: string): ByteBudget {
   /** The values that have not been counted exactly yet. */
@@ -37,9 +36,9 @@ export function createByteBudget(most: number, detail: string): ByteBudget {
   }
 }
 
-/** The most bytes of a character in JSON, as in `\u001f`. */
+/** The maximum number of bytes of a character in JSON, as in `\u001f`. */
 const MAX_ESCAPED = 6
-/** The most bytes of a number in JSON, such as `-1.2345678901234567e-100`, with a margin. */
+/** The maximum number of bytes of a number in JSON, such as `-1.2345678901234567e-100`, with a margin. */
 const MAX_NUMBER = 32
 
 /** Returns an upper bound of the bytes of a value's JSON, without serializing the value. */

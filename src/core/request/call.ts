@@ -35,8 +35,8 @@ export interface Background {
   /**
    * Begins a task after the current request is answered, with a deadline of its own. Errors are logged. If too many
    * tasks are running, the task is skipped, which is logged. Tasks with the same `line` run one after another; a task
-   * is skipped silently if its line is full. A client must not be able to tell from the load whether there was anything
-   * to do.
+   * is skipped silently if its line is full. Skipping does not depend on the work itself, so the load does not reveal
+   * to a client whether there is anything to do.
    */
   begin(work: (by: BackgroundScope) => Promise<void>, line?: string): void
 }
@@ -123,13 +123,13 @@ interface CallParts {
   readonly now?: string | undefined
   /** Whether the call is an operation of a batch. Such an operation cannot set secrets. */
   readonly isInBatch?: boolean | undefined
-  /** Whether a body is rejected if a rule would drop one of its properties (CONTRACT.md §6, "Headers"). */
+  /** Whether a body with a property that a rule would drop is rejected (CONTRACT.md §6, "Headers"). */
   readonly isStrict?: boolean | undefined
   /** The call to whose caller the writes and errors of this call are reported. Default: this call. */
   readonly reportTo?: Call | undefined
 }
 
-/** The read access of a caller by the rules without claims only. */
+/** The read access that a caller has by rules without claims alone. */
 export interface Unclaimed {
   readonly access: ReadAccess
   /**
@@ -145,10 +145,7 @@ export interface Call extends CallParts, BoundCaller, Following {
   readonly judge: RuleJudge
   /** Returns the caller's read access to a collection; `null` if the caller may not read it. */
   access(collection: Pick<Collection, 'name'>): ReadAccess | null
-  /**
-   * Returns the access by the rules without claims, if it may show as much of a document as all rules; otherwise
-   * `null`.
-   */
+  /** Returns the access by rules without claims if it may show as much of a document as all rules; otherwise `null`. */
   accessUnclaimed(collection: Pick<Collection, 'name'>): Unclaimed | null
   /**
    * Reads the claims that rules use, each claim once. Returns a promise if that is asynchronous. A claim cannot be used

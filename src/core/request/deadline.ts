@@ -6,8 +6,8 @@ export type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 
 /** The deadline of work. */
 export interface Deadline {
   /**
-   * The signal aborts on timeout or when the client disconnects; for a write, a disconnect only counts while its body
-   * arrives. It is created when first needed.
+   * The signal aborts on timeout or when the client disconnects; for a write, a disconnect only counts while the
+   * request body arrives. The signal is created when first needed.
    */
   readonly signal: AbortSignal
   /**
@@ -16,7 +16,8 @@ export interface Deadline {
    */
   readonly caller?: QueueCaller | undefined
   /**
-   * Whether the signal never aborts. The storage then gets no signal, so it knows that only it can end its operations.
+   * Whether the signal never aborts. The storage then gets no signal, so it knows that the service never aborts its
+   * operations.
    */
   readonly isUnhurried?: boolean
   /**

@@ -19,7 +19,7 @@ export interface KeptPages {
   keep(query: LinkedQuery, page: KeptPage): void
 }
 
-/** The most bytes of the pages that a service caches. */
+/** The maximum total bytes of the pages that a service caches. */
 const MAX_BYTES = 16 * 1024 * 1024
 /** The size of a reference to a document, in bytes. */
 const REFERENCE = 8
@@ -46,7 +46,7 @@ export function createKeptPages(): KeptPages {
       return page && isSame(page.documents, documents) ? page : undefined
     },
     keep(query, page) {
-      // Only cached queries are frozen. Another query is parsed again for each request, so its page would never be
+      // Only cached queries are frozen. All others are parsed again for each request, so their pages would never be
       // found.
       if (Object.isFrozen(query)) pages.set(query, { page, size: sizeOf(query, page) })
     },

@@ -35,7 +35,7 @@ export interface SessionSources {
   readonly along: FindAlong
 }
 
-/** The most bytes that are cached. */
+/** The maximum total bytes of the cached sessions. */
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** Creates the session cache of a service. An entry is valid while the storage holds the same sessions and accounts. */

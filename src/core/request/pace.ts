@@ -10,8 +10,8 @@ import type { MaybePromise } from '../types.js'
 export type Pace = (steps: number, counted?: number) => MaybePromise<void>
 
 /**
- * Creates the pace of one response. When `signal` aborts, the next pause throws its reason. `first` is the number of
- * steps before the first pause, so that short responses never wait.
+ * Creates the pace of one response. After `signal` has aborted, the next pause throws the reason of the signal. `first`
+ * is the number of steps before the first pause, so that short responses never wait.
  */
 export function createPace(signal: () => AbortSignal | undefined, first = bounds.longFirstSlice): Pace {
   let left = first

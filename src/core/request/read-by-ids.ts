@@ -3,7 +3,7 @@ import { and, type Filter, isId, or } from '../filter/filter.js'
 import type { StoredDocument } from '../storage.js'
 import type { Reader, StoreQuery } from './store.js'
 
-/** The most documents that one read requests; fewer if documents are large. */
+/** The maximum number of documents per read. If documents are large, a read requests fewer. */
 export const READ_AT_ONCE = 500
 
 /**

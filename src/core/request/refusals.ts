@@ -29,7 +29,7 @@ export const notFound = (detail = 'Not found.'): ServiceError => new ServiceErro
 export const unexpected = (): ServiceError =>
   new ServiceError('precondition_failed', 'The document is not in the state that the request expects.')
 
-/** The most validation errors that `detail` repeats in words; `errors` contains all of them. */
+/** The maximum number of validation errors that `detail` repeats in words; `errors` contains all of them. */
 const MAX_DETAILED = 3
 
 /** Creates the error for a body with validation errors. */
@@ -67,8 +67,8 @@ export const brokenReference = (reference: Reference | undefined, at = ''): Serv
   invalid(reference ? [unknownReference({ ...reference, path: at + reference.path })] : [])
 
 /**
- * Creates the error for unique values that are taken. `at` is the path of the document in the body; `others` names, in
- * general words, further taken fields, whose names the caller may not know.
+ * Creates the error for unique values that are taken. `at` is the path of the document in the body; `others` describes,
+ * in general words, further taken fields whose names the caller may not know.
  */
 export const conflict = (fields: readonly string[], at = '', others?: string): ServiceError => {
   const paths = fields.map((field) => `${at}/${field}`)

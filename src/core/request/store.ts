@@ -22,24 +22,20 @@ import { conflict, overtaken } from './refusals.js'
 import type { Agreement, Attempt, WriteFailure } from './store/attempt.js'
 import { type Turn, type TurnLimit, Turns } from './store/turns.js'
 
-/**
- * Returns the document on whose version a step depends, as one string; `undefined` if it depends on none or on several.
- */
+/** Returns the document whose version a step depends on, as `<collection>/<_id>`, if it is exactly one. */
 export function documentOf(step: WriteStep | undefined): string | undefined {
   const id = step && idOf(step)
   return id && `${step.in}/${id}`
 }
 
 /**
- * Returns the documents that steps create, change or remove. `require` steps are excluded: readers do not block
+ * Returns the documents that steps create, change or remove. `require` steps are excluded, because readers do not block
  * writers.
  */
 export const writtenBy = (steps: readonly WriteStep[]): readonly string[] =>
   steps.flatMap((step) => ('require' in step ? [] : (documentOf(step) ?? [])))
 
-/**
- * Returns the `_id` of the document on whose version a step depends; `undefined` if it depends on none or on several.
- */
+/** Like `documentOf`, but returns only the `_id` of the document. */
 export function idOf(step: WriteStep): string | undefined {
   if ('insert' in step) return step.insert._id
   if ('replace' in step) return step.replace._id
@@ -47,7 +43,7 @@ export function idOf(step: WriteStep): string | undefined {
   return 'remove' in step && step.expect !== undefined ? idIn(step.remove) : undefined
 }
 
-/** Returns the `_id` that a filter requires, alone or together with other conditions. */
+/** Returns the `_id` that a filter requires; other conditions of the filter are ignored. */
 function idIn(filter: Filter): string | undefined {
   if (filter.kind === 'and') return filter.filters.map(idIn).find((id) => id !== undefined)
   return filter.kind === 'eq' && filter.field.path === '_id' ? String(filter.value) : undefined
@@ -76,8 +72,8 @@ export class Lost {
 }
 
 /**
- * An attempt that was not written, because other writers already wait in turn for its documents. It does not count as
- * an attempt.
+ * An attempt that was not written, because other writers already wait in turn for its documents. It does not count
+ * towards the maximum number of attempts.
  */
 export class LeftToOthers extends Lost {}
 
@@ -93,7 +89,7 @@ interface TurnDeadline extends TurnLimit {
 const LOST_AS_READER = 3
 
 /**
- * The factor by which such a reader may make more attempts: each attempt that it loses means that a concurrent write
+ * The factor by which such a writer may make more attempts: each attempt that it loses means that a concurrent write
  * has succeeded, possibly in another process.
  */
 const TIMES_AS_READER = 10
@@ -102,9 +98,9 @@ const mostOf = ({ read }: Lost, attempts: number): number =>
   read === undefined ? attempts : attempts * TIMES_AS_READER
 
 /**
- * Retries a write after a lost attempt, up to `attempts` times in total. Before a retry, it waits for its turn at the
- * contended documents. A writer that is too slow for turns continues without them. Returns the last attempt if all were
- * lost.
+ * Retries a write after a lost attempt, up to `attempts` times in total. Before each retry, the writer waits for its
+ * turn at the contended documents; a writer that is too slow continues without turns. Returns the last attempt if all
+ * were lost.
  */
 export async function tryInTurn<T>(
   turns: Turns,
@@ -141,7 +137,7 @@ export async function tryInTurn<T>(
 /** A query without a signal. Default: all documents, in any order. */
 export type StoreQuery = Partial<Omit<ListQuery, 'signal'>> & {
   /**
-   * The position at which a page by key resumes: a condition on the first key of `sort`. It becomes the first condition
+   * The position at which a list continues: a condition on the first key of `sort`, which becomes the first condition
    * of the filter.
    */
   readonly range?: Filter
@@ -155,7 +151,7 @@ export interface Reader {
   first(filter: Filter): MaybePromise<StoredDocument | undefined>
   list(query: StoreQuery): MaybePromise<Listed>
   count(filter: Filter): MaybePromise<number>
-  /** Whether a list can be read by key: an index provides its order, or the storage has no `stream`. */
+  /** Whether to read a list page by page with `range`: an index provides its order, or the storage has no `stream`. */
   isOrdered(query: StoreQuery): boolean
   /** Like `list`, but in batches. */
   stream(query: StoreQuery): AsyncIterable<readonly StoredDocument[]>
@@ -173,8 +169,8 @@ export interface Store {
   /** Returns a reader with the service's own rights, for sessions, accounts and references to a document. */
   own(collection: string): Reader
   /**
-   * Returns a token for the state of collections, as this store sees them (see `StorageAdapter.state`); `undefined` if
-   * nothing that is read from them may be cached.
+   * Returns a token for the state of collections (see `StorageAdapter.state`); `undefined` if nothing that this store
+   * reads from them may be cached.
    */
   state(collections: readonly string[]): string | undefined
   /**
@@ -183,13 +179,13 @@ export interface Store {
    */
   linked(asked: Linked): MaybePromise<LinkedFound> | undefined
   /**
-   * Writes, with up to `attempts` attempts (default: ten), each of which calls `attempt` again. Throws
-   * `unique_violation`, `overloaded`, and the errors of `attempt` and its agreements.
+   * Writes in up to `attempts` attempts (default: ten), each of which calls `attempt`. Throws `unique_violation`,
+   * `overloaded`, and the errors of `attempt` and its agreements.
    */
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts?: number): MaybePromise<T>
   /** Returns the same store with another deadline. */
   within(deadline: Deadline): Store
-  /** Returns the same store, but its changes are recorded as those of a caller. Default: `null`. */
+  /** Returns the same store, but records its changes as those of `caller`. Default: `null`. */
   by(caller: string | null): Store
 }
 
@@ -205,7 +201,7 @@ export const createLog =
     return page
   }
 
-/** The most attempts at one write (CONTRACT.md §2, "Concurrency"). */
+/** The maximum number of attempts at one write (CONTRACT.md §2, "Concurrency"). */
 const MAX_ATTEMPTS = 10
 
 /**
@@ -362,7 +358,7 @@ class StoreReader implements Reader {
     else yield await this.list(query)
   }
 
-  /** Adds the position of a page by key as the first condition, so that an index can seek to it. */
+  /** Adds `range` as the first condition, so that an index can seek to this position. */
   #narrow({ range, filter = everything }: StoreQuery): Filter {
     const mine = this.#allowed.restrict(filter)
     return range ? simplify(and([range, mine])) : mine
@@ -378,8 +374,8 @@ const DEADLINE = Symbol('deadline')
 
 /**
  * The options of a storage call. Creating the signal of a deadline is costly, so it is created only when an adapter
- * reads it. The property is an own property, so that a copy of the options has it. All objects share one getter: with a
- * getter for each object, engines would keep the getter, and with it the request, until a full garbage collection.
+ * reads it. The property is an own property, so that a copy of the options has it. All objects share one getter,
+ * because engines would keep a getter per object in memory, together with the request, until a full garbage collection.
  */
 class StoreCallOptions {
   declare readonly signal?: AbortSignal

@@ -3,14 +3,14 @@ import type { Store } from './store.js'
 
 /**
  * Limits how often secrets can be guessed: each failed attempt takes a place in the ledger of its identifier, which
- * limits the places of one client and of all clients. Ledgers are stored, so that all processes share them (CONTRACT.md
- * §4, "Throttle").
+ * limits the places of each client and of all clients combined. Ledgers are stored, so that all processes share them
+ * (CONTRACT.md §4, "Throttle").
  */
 export interface Throttle {
   /**
    * Runs an attempt when its turn comes. An attempt that rejects with `invalid_credentials` takes a place before its
    * response is sent; an attempt that resolves frees the places of its client. Rejects with `too_many_attempts` if no
-   * place is left, regardless of the attempt's result, and with `overloaded` if too many attempts wait.
+   * place is free, regardless of the attempt's result, and with `overloaded` if too many attempts wait.
    */
   run<T>(by: AttemptContext, from: AttemptOrigin, attempt: () => Promise<T>): Promise<T>
 }

@@ -1,7 +1,7 @@
 import { isServiceError } from '../../errors.js'
 import type { StorageCall } from '../../types/host.js'
 
-/** The most storage calls that are recorded per request (CONTRACT.md §8, "Observe"). */
+/** The maximum number of storage calls that are recorded per request (CONTRACT.md §8, "Observe"). */
 const MOST_CALLS = 100
 
 /** A recorded call. `milliseconds` is `undefined` until the call has ended. */

@@ -38,8 +38,8 @@ export interface Attempt<T> {
   /** Called after the write has taken effect. */
   readonly after?: (() => void) | undefined
   /**
-   * Runs the operations that hooks add; they take effect together with this write, or not at all. Only used in a store
-   * that keeps its writes pending (`Hooks.together`).
+   * Runs the operations that hooks add, which take effect only together with this write. Only used in a store that
+   * keeps its writes pending (`Hooks.together`).
    */
   readonly behind?: (() => Promise<void>) | undefined
   /** Throws if a retry cannot help. Default: throws if a unique value is taken. */

@@ -9,8 +9,8 @@ const MIN_PATIENCE = 100
 export const MAX_PATIENCE = 250
 
 /**
- * The number of slow writers in succession after which waiting writers are let in without a turn: one more for each
- * further slow writer.
+ * The number of slow writers in succession after which each further one lets waiting writers try without a turn: the
+ * first lets in one, the second lets in two, and so on.
  */
 const MOST_SLOW = 4
 
@@ -38,7 +38,7 @@ interface WaitingWriter {
   readonly refuse: () => void
 }
 
-/** The most writers that wait for one document. */
+/** The maximum number of writers that wait for one document. */
 export const MAX_WAITING = 1000
 
 /** The queue of the writers of one document, which serves their callers in turn. */

@@ -6,7 +6,7 @@ import { Line, MAX_PATIENCE } from './line.js'
  */
 const COURTESY = 8
 
-/** The longest such pause, in milliseconds, on average. */
+/** The upper bound of this pause, in milliseconds, before a random factor (1 on average) is applied. */
 const MAX_PAUSE = 50
 
 /** The caller and the deadline of a waiting writer. */
@@ -18,9 +18,9 @@ export interface TurnLimit {
 }
 
 /**
- * Makes the writers of a document in this process wait for one another once some of them have conflicted. Otherwise all
- * but one of the concurrent attempts would read and evaluate in vain, again and again. Turns only save work: a slow
- * writer loses its turn, and the storage alone detects conflicts.
+ * Makes the writers of a document in this process wait in a queue once some of them have conflicted. Otherwise, all but
+ * one of the concurrent attempts would be in vain, again and again. Turns only save work: a slow writer loses its turn,
+ * and the storage alone detects conflicts.
  */
 export class Turns {
   /** The queues by document. Empty while no writers conflict. */
@@ -33,8 +33,8 @@ export class Turns {
 
   /**
    * Resolves when the writer gets its turn, or on timeout. It waits only for the document with the longest queue, and
-   * takes the turn for the other documents if they are free. So no writer blocks one document while it waits for
-   * another. Rejects with `overloaded` if too many writers wait.
+   * then takes the turn for the other documents if they are free, so that no writer blocks one document while it waits
+   * for another. Rejects with `overloaded` if too many writers wait.
    */
   async take(documents: Iterable<string>, ending: TurnLimit): Promise<Turn> {
     const turn = new Turn(this.lines, [...documents].sort())
@@ -77,7 +77,7 @@ export class Turn {
     // in the same iteration of the event loop, and the first of them creates the queue.
     if (busiest) await busiest.enter(this, textOf(caller))
     for (const document of this.#documents) if (!this.#isOver) this.#takeIfFree(document)
-    // If previous attempts were lost to other processes, the writer first lets their concurrent writes pass.
+    // If previous attempts were lost to other processes, the writer pauses to let the writes of those processes pass.
     const lost = Math.max(0, ...this.#held().map((line) => line.lost))
     if (lost > 0) {
       await this.#pause(Math.min(MAX_PAUSE, COURTESY * lost) * (0.5 + Math.random()))

@@ -69,7 +69,7 @@ const mayUnderflow = (text: string): boolean =>
 const ZEROS = '0'.repeat(200)
 const NUMBER = /-?\d[\d.eE+-]*/y
 
-/** Replaces numbers that would underflow to zero by numbers out of range, which the schema then rejects. */
+/** Replaces numbers that would underflow to zero with a number out of range, which the schema then rejects. */
 function markUnderflows(text: string): string {
   let marked = ''
   let from = 0
@@ -94,10 +94,7 @@ function markUnderflows(text: string): string {
   return marked + text.slice(from)
 }
 
-/**
- * Whether brackets are nested too deep. Only brackets outside strings count. Checked before recursive code handles the
- * body.
- */
+/** Whether brackets outside strings are nested too deep. Checked before recursive code handles the body. */
 function isNestedTooDeep(text: string, most: number): boolean {
   if (!hasMany('[', text) && !hasMany('{', text)) return false
   const findEnd = text.includes('\\') ? findEscapedEnd : findPlainEnd
@@ -135,10 +132,7 @@ function findEscapedEnd(text: string, start: number): number {
   return -1
 }
 
-/**
- * Whether a text contains a bracket more than half as often as brackets may be nested. Few texts do, and this search is
- * fast.
- */
+/** Whether a text contains a bracket more than `MAX_DEPTH / 2` times. Few texts do, and this search is fast. */
 function hasMany(bracket: string, text: string): boolean {
   let place = text.indexOf(bracket)
   for (let found = 1; place >= 0 && found <= MAX_DEPTH / 2; found++) place = text.indexOf(bracket, place + 1)

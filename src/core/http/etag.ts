@@ -37,8 +37,8 @@ const CODING = /--?(?:gzip|br|zstd|deflate)"$/
 
 /**
  * Whether a header lists a tag or is `*`. Throws `precondition_failed` for any other text. Tags are compared without
- * `W/` and content coding, because proxies that compress add these; a tag is the digest of a document, which
- * compression does not change (CONTRACT.md §2, "Preconditions").
+ * `W/` and content coding, which compressing proxies add, because compression does not change the document whose digest
+ * the tag is (CONTRACT.md §2, "Preconditions").
  */
 function isListed(header: string, etag: string): boolean {
   if (header.trim() === '*') return true

@@ -71,7 +71,7 @@ export const createFetchHandler = (
     try {
       return Promise.resolve(handle(request, second))
     } catch (cause) {
-      // Reading the request object throws.
+      // Reading the request object has thrown.
       return refuse(cause)
     }
   }
@@ -174,8 +174,7 @@ const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
 
 /** Returns the path and the query of an absolute URL; `undefined` for any other URL. */
 function targetOf(url: string): string | undefined {
-  // The comparisons come first, because they are faster than the pattern and nearly every URL begins with one of
-  // these.
+  // The comparisons come first, because they are faster than the pattern and nearly always sufficient.
   if (!url.startsWith('http://') && !url.startsWith('https://') && !ORIGIN.test(url)) return undefined
   const end = url.indexOf('#')
   const whole = end < 0 ? url : url.slice(0, end)
@@ -227,9 +226,9 @@ function requireUnread(request: Request): void {
 }
 
 /**
- * Whether a host reads bodies in its own way, as @hono/node-server does. Such a host creates a stream only on access,
- * which costs a tenth of a small write (`real` of test/bench). A request of the runtime's own class, or of another
- * library's class, is read as a stream, because the length that it declares may be wrong.
+ * Whether a host has its own function that reads bodies, as @hono/node-server has. Such a host creates a stream only on
+ * access, and that takes a tenth of the time of a small write (`real` of test/bench). A request of the runtime's own
+ * class, or of another library's class, is read as a stream, because the length that it declares may be wrong.
  */
 function isReadByHost(request: Request): boolean {
   const { Request: Own } = globalThis as { readonly Request?: typeof Request }
@@ -241,7 +240,7 @@ function isReadByHost(request: Request): boolean {
   )
 }
 
-/** Reads a body in the host's way. The host's HTTP parser enforces the declared length. */
+/** Reads a body with the host's own function. The host's HTTP parser enforces the declared length. */
 function readByHost(request: Request, limit: number, time: Pick<Deadline, 'onOver'>): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const stopListening = time.onOver(() => reject(tooSlow()))
@@ -253,7 +252,7 @@ function readByHost(request: Request, limit: number, time: Pick<Deadline, 'onOve
       })
       .catch((thrown: unknown) => {
         if (isServiceError(thrown)) throw thrown
-        // The host has created a stream before and reads the body from it.
+        // If nothing was read, the host may have created the body's stream before and locked it.
         if (!request.bodyUsed) requireUnread(request)
         throw tooSlow()
       })
@@ -291,8 +290,8 @@ const toResponse = ({ status, headers, body }: Answer, method: string): Response
     : new Response(isStream(body) ? toReadableStream(body) : body, { status, headers })
 
 /**
- * Returns the response to HEAD, with the length that GET would have sent (RFC 9110 §9.3.2). For a GET that streams, the
- * length is unknown. The body is then an empty stream, because runtimes would otherwise send a length of zero.
+ * Returns the response to HEAD, with the length that GET would have sent (RFC 9110 §9.3.2). If GET streams, the length
+ * is unknown. The body is then an empty stream, because runtimes would otherwise send a length of zero.
  */
 function toHead({ status, headers, body }: Answer): Response {
   if (body === null || isStream(body)) return new Response(createEmptyStream(), { status, headers })

@@ -67,9 +67,7 @@ export const createAskHost = (
 ): ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined =>
   authenticate && ((incoming) => identifyByHost(authenticate, incoming))
 
-/**
- * Asks the host who sends a request. An error of the host becomes a 500 for the client, even if it is a `ServiceError`.
- */
+/** Identifies the sender by the host's `authenticate`. Every error of it, even a `ServiceError`, becomes a 500. */
 async function identifyByHost(
   authenticate: NonNullable<ServiceOptions['authenticate']>,
   incoming: IncomingRequest,

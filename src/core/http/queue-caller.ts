@@ -9,7 +9,7 @@ export const nameUser = (id: string): string => `user ${id}`
 
 /**
  * Returns the name of an anonymous sender in queues, which is its address. The host's `clientAddress` is called only
- * when a queue needs the name, because it needs a `Request` object, which is costly to create. `undefined` if the
+ * when a queue needs the name, because the call needs a `Request` object, which is costly to create. `undefined` if the
  * address is unknown.
  */
 export function nameClient(
@@ -25,8 +25,8 @@ export function nameClient(
 }
 
 /**
- * Calls the host's `clientAddress`. If it throws, the address counts as unknown here. Where the address decides
- * something, as at a login, the request fails instead.
+ * Calls the host's `clientAddress`. If it throws, the address counts as unknown here. If the address decides something,
+ * as at a login, the request fails instead.
  */
 function askHost(
   clientAddress: NonNullable<ServiceOptions['clientAddress']>,

@@ -104,7 +104,7 @@ export interface RespondOptions {
   /** Identifies the sender of a request; `undefined` if every caller is anonymous. */
   readonly identify: Identify | undefined
   readonly hasAccountRoutes: boolean
-  /** Asks only the host who sends a request; `undefined` without `options.authenticate`. */
+  /** Identifies the sender only by the host's `authenticate`; `undefined` if the host has set none. */
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
   /** The streams of changes; `undefined` if no collection has changes. */
   readonly streams: ChangeStreams | undefined
@@ -277,7 +277,7 @@ class Responder {
         return problem
       }
     } catch {
-      // Reading the thrown value throws as well: it is reported as an internal error.
+      // Reading the thrown value throws as well, so this counts as an internal error.
     }
     observation?.fail('internal_error')
     logger.error('request failed', { requestId, cause: thrown })
@@ -301,8 +301,8 @@ class Responder {
   }
 
   /**
-   * Follows the body of a response. A stream continues after the response has begun: it ends when its client
-   * disconnects, and `close` waits for it.
+   * Tracks the body of a response if it is a stream: the stream ends when its client disconnects, and `close` waits for
+   * it.
    */
   #follow(
     incoming: IncomingRequest,
@@ -333,9 +333,7 @@ class Responder {
 /** Returns the id of a request, which appears in error responses, in the log and in events for observers. */
 const idOf = (observation: Observation | undefined): string => observation?.requestId ?? crypto.randomUUID()
 
-/**
- * Throws the error for a storage that cannot be opened. Whatever the cause is, it counts as an error of the storage.
- */
+/** Throws the error for a storage that cannot be opened. Every cause counts as an error of the storage. */
 function unopened(cause: unknown): never {
   throw new ServiceError('storage_unavailable', 'The storage cannot be opened.', { cause })
 }
@@ -359,8 +357,8 @@ const isOurs = ({ code, cause }: ServiceError): boolean =>
   (code === 'storage_unavailable' || code === 'outcome_unknown' || code === 'overloaded')
 
 /**
- * Returns the network of the client's address. The host names the address if it has `clientAddress`, else the edge;
- * `undefined` if the address is unknown.
+ * Returns the network of the client's address; `undefined` if the address is unknown. It comes from the host's
+ * `clientAddress`, or from the edge if the host has set none.
  */
 function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string | undefined {
   const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress

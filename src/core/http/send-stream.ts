@@ -14,8 +14,8 @@ export function* piecesOf(text: string): Generator<string, void, undefined> {
 }
 
 /**
- * Returns the same stream, observed. `onText` is called for each chunk. `onEnd` is called once, when the stream ends,
- * fails or is cancelled; `thrown` is the cause of a failure.
+ * Wraps a stream. `onText` is called for each chunk. `onEnd` is called once, when the stream ends, fails or is
+ * cancelled; `thrown` is the cause of a failure.
  */
 export function observeStream(
   stream: TextStream,
@@ -61,9 +61,7 @@ async function* inPieces(stream: TextStream): AsyncGenerator<Uint8Array, void, u
   }
 }
 
-/**
- * Converts a stream to a web-standard stream of bytes. It ends with an error if its client reads nothing for too long.
- */
+/** Converts a stream to a web-standard stream of bytes, which ends with an error if its client stops reading. */
 export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array> {
   const texts = inPieces(stream)
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -10,8 +10,8 @@ export function decodePart(part: string): string | undefined {
 
 /**
  * Splits a request target into its path below `prefix` and its query string without the question mark. Returns
- * `undefined` if it is not below `prefix`, which is empty or begins with a slash. Paths are compared part by part, each
- * decoded once.
+ * `undefined` if the path is not below `prefix`, which is empty or begins with a slash. Paths are compared part by
+ * part; each part is decoded once.
  */
 export function splitTarget(
   target: string,

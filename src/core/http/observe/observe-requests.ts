@@ -33,8 +33,8 @@ export const observeRequests =
   }
 
 /**
- * Observes a response. `over` resolves after `follow` has received the response and it was sent, with the status and
- * whether all of it was sent.
+ * Observes the response that is passed to `follow`. When it was sent, or the client has disconnected, `over` resolves
+ * with the status and whether the whole response was sent.
  */
 function followAnswer(incoming: IncomingRequest): {
   readonly over: Promise<readonly [status: number, isWhole: boolean]>
@@ -71,7 +71,7 @@ function followAnswer(incoming: IncomingRequest): {
   }
 }
 
-/** Returns the same stream; `onEnd` is called with whether all of it was read. */
+/** Wraps a stream. `onEnd` is called at its end with whether all of it was read. */
 function followStream(stream: TextStream, onEnd: (isWhole: boolean) => void): TextStream {
   let isWhole = false
   const whole: TextStream = {

@@ -31,7 +31,7 @@ function runList(exchange: Exchange, collection: Collection): MaybePromise<Answe
   )
 }
 
-/** The most bytes of a cursor, and of a `Link` header. Proxies limit the size of response headers. */
+/** The maximum bytes of a cursor, and of a `Link` header, because proxies limit the size of response headers. */
 const MAX_CURSOR = 1024
 const MAX_LINK = 2048
 

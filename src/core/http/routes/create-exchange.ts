@@ -35,7 +35,7 @@ export interface ExchangeOptions {
   readonly streams: ChangeStreams | undefined
   /** Describes the service; `undefined` without `openapi`. */
   readonly describe: DescribeService | undefined
-  /** Asks the host who sends a request; `undefined` without `authenticate`, or if the caller is already known. */
+  /** Identifies the sender by the host's `authenticate`; `undefined` without it, or if the caller is known. */
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
   /** Returns the address of a request's client; `undefined` if it is unknown. */
   readonly readClient: (incoming: IncomingRequest) => string | undefined

@@ -27,7 +27,7 @@ export const read: DocumentEndpoint = {
   run(exchange, place) {
     const unclaimed = exchange.call.accessUnclaimed(place.collection)
     const query = unclaimed && exchange.readQuery(unclaimed.access)
-    // With `expand`, claims may decide about the referenced documents, so they are read.
+    // With `expand`, claims may decide about the referenced documents, so the claims are read.
     if (unclaimed && query?.expand.length === 0) {
       return whenReady(readUnclaimed(exchange.call, { ...unclaimed, query }, place), (found) =>
         answerRead(exchange, found ?? absent()),

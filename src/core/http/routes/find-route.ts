@@ -13,11 +13,11 @@ import { ROUTES } from './table.js'
 export interface FoundRoute {
   /** The path as it is written in the table of routes. */
   readonly path: string
-  /** The path with the collection's name, as people read it: `/articles/{id}`. */
+  /** The path with the collection's name, as in `/articles/{id}`. */
   readonly route: string
   /** The value of the `Allow` header. */
   readonly allow: string
-  /** The endpoints by method. They are called with `place`, the values of the path's placeholders. */
+  /** The endpoints by method. */
   readonly methods: ReadonlyMap<string, Endpoint<keyof NamedByPath>>
   readonly place: NamedByPath
 }
@@ -113,7 +113,8 @@ function expandRoute(
     methods: new Map(Object.entries(route.methods)),
   }
   if (!route.path.startsWith('/:collection')) {
-    // The endpoints of such a route use only the placeholders of its path, so `place` need not have the others.
+    // The endpoints of a route without a collection read only the properties of `place` that their path names, so the
+    // other properties can be missing.
     const shown = showPath(route.path)
     return [[route.path, { ...common, route: shown, place: { auth: accounts } as NamedByPath }]]
   }

@@ -25,7 +25,7 @@ export interface NamedByPath {
   readonly auth: AuthPlan
 }
 
-/** The names of the values that a path of this form needs. */
+/** The properties of `NamedByPath` that the endpoints of a path receive. */
 type NamedBy<Path extends string> =
   | (Path extends `${string}:collection${string}` ? 'collection' : never)
   | (Path extends `${string}:id` ? 'id' : never)
@@ -46,7 +46,7 @@ export interface Exchange {
   readonly streams?: ChangeStreams | undefined
   /** Returns the OpenAPI document of the service for the caller, as JSON; absent without `options.openapi`. */
   readonly describe?: (() => MaybePromise<KeptText>) | undefined
-  /** Asks the host again who sends the request; absent without `options.authenticate`. */
+  /** Identifies the sender again by the host's `authenticate`; absent if the host has set none. */
   readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
   /**
    * Reads the query string for a caller with this access. Throws `invalid_query`, also for a parameter that the
@@ -58,8 +58,8 @@ export interface Exchange {
   /** Throws `invalid_query` if the request has any query parameter. */
   refuseQuery(): void
   /**
-   * Reads the body. It is called after every other check of the request and checks in this order: query 400 · media
-   * type 415 · size 413 · JSON 400. If the endpoint has an envelope, the body is also validated against it.
+   * Reads the body. Called after every other check of the request. Checks in this order: query 400 · media type 415 ·
+   * size 413 · JSON 400 · the envelope, if the endpoint has one.
    */
   readBody(): MaybePromise<JsonObject>
 }
@@ -75,8 +75,7 @@ export interface Endpoint<Named extends keyof NamedByPath = never> {
   /** Whether properties of a request body may be dropped, so that `Prefer: handling=strict` has an effect. */
   readonly mayIgnore?: boolean
   /**
-   * Whether the endpoint reads a list or one document of its collection. The claims that decide about that read are
-   * read together with the session.
+   * The kind of read, if the endpoint reads its collection. The claims that decide about it are read with the session.
    */
   readonly reads?: Reads
   /** The level of the body at which documents begin. Default: the body itself is a document. */

@@ -31,7 +31,7 @@ export interface FindAlong {
   none(): Along
 }
 
-/** The most documents of a claim that is read together with a session. */
+/** The maximum number of documents of a claim that is read together with a session. */
 const MOST = 100
 
 /** Creates the lookup of claims that are read with a session: those that depend only on the `_id` of the user. */

@@ -15,7 +15,7 @@ import type { StoredDocument } from '../storage.js'
 import type { Logger } from '../types/host.js'
 import type { MaybePromise } from '../types.js'
 
-/** The most documents from which a claim takes values (CONTRACT.md §5, "Claims"). */
+/** The maximum number of documents from which a claim takes values (CONTRACT.md §5, "Claims"). */
 export const MAX_CLAIMED = 1000
 
 /**
@@ -28,7 +28,7 @@ export type ReadClaim = (
   store: Store,
 ) => MaybePromise<ClaimValues | undefined>
 
-/** The most pairs of a claim and a caller for which the service remembers that it has logged a truncated claim. */
+/** The maximum number of warnings that the service remembers, each for one claim of one caller. */
 const MAX_HEARD = 1000
 
 /** Creates the function that reads claims. It logs a warning the first time that a claim is truncated for a caller. */
@@ -57,7 +57,7 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     whenReady(
       keep({ claim, binding, store }, () => read(claim, binding, store)),
       (values) => {
-        // Warns also if the values come from the cache, because another caller may have caused them to be read.
+        // Warns also if the values come from the cache, because they may have been read for another caller.
         if (values?.isWhole === false) warn(claim.name, binding.user?._id)
         return values
       },

@@ -61,8 +61,8 @@ function compileClaim(
   const whereScope = { paths, judgeVariable, parsePattern, claims: NO_CLAIMS, isUnsure: isUnsurePath(paths) }
   const compiled = parseWhere(where, whereScope, place.at('where'))
   const read = compileTake(take, collection, place.at('take'))
-  // Without this condition, a claim would reveal whether an identifier has an account, or give rights to an
-  // unverified account.
+  // Without `shownIf`, a claim would reveal whether an identifier has an account, or give rights to unverified
+  // accounts.
   const isHiding = from === USERS && shownIf !== null
   // Warnings ignore the added condition, which the author of the claim did not write.
   const narrowed = isHiding ? { ...narrowWhere(compiled, shownIf), ways: compiled.ways } : compiled

@@ -53,8 +53,8 @@ const namesVariable = ({ where, check, set }: Rule, variable: string): boolean =
   [...variablesOf(where), ...variablesOf(check), ...findVariables([...set.values()])].includes(variable)
 
 /**
- * Returns warnings for comparisons with a claim that may be true for a deleted document's id, which anyone may choose
- * again.
+ * Returns warnings for comparisons with a claim that remain true for the id of a deleted document, because anyone may
+ * create a document with this id again.
  */
 function findLoose(
   { where, check }: Rule,
@@ -76,7 +76,7 @@ function findLoose(
 
 const IDS: readonly string[] = ['_id', 'createdBy']
 
-/** Whether a field holds ids that disappear when their document is deleted. */
+/** Whether a field holds document ids, which become invalid when the document they identify is deleted. */
 const holdsIds = (field: Field): boolean => {
   const inner = field.items ?? field
   return inner.type === 'reference' || IDS.includes(field.path)
@@ -96,8 +96,8 @@ interface JudgedClaim extends Pick<ClaimConfig, 'take'> {
   readonly claim: Claim
   readonly collection: Collection
   /**
-   * The references whose `match` ties them to the taken field. A caller can only name a document there to which others
-   * have given the caller access.
+   * The references whose `match` includes the taken field. They limit a caller to values that belong to a document to
+   * which others have given the caller access.
    */
   readonly agreeing: readonly Field[]
 }
@@ -191,7 +191,7 @@ const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operati
     (name) => chooses(name) || rule.set.has(name),
   )
   if (!moves) return false
-  // If the rule cannot change the taken field, its value is the one that `where` has already checked.
+  // If the rule cannot change the taken field, `where` has already checked the field's value.
   const stays = operation === 'update' && !chooses(take) && !rule.set.has(take)
   const isGuarded = (ways: Ways): boolean =>
     eachWayHas(ways, (demand) => isClaimed(demand, take) || isAgreed(demand, agreeing))

@@ -22,15 +22,15 @@ export interface Demand {
 
 /**
  * The alternative ways in which a document can match a filter. Each way is a list of requirements that the document
- * meets together. Beyond 64 ways the analysis gives up: the result is then one way without requirements. Only warnings
- * and findings use this.
+ * meets together. If there are more than 64 ways, the result is one way without requirements. Only warnings and
+ * findings use this.
  */
 export type Ways = readonly (readonly Demand[])[]
 
 /** The result if everything matches, or if the analysis does not know which documents match. */
 export const ANY_WAY: Ways = [[]]
 
-/** The most ways that are analysed; if there are more, the result is `ANY_WAY`. */
+/** The maximum number of ways that are analysed; if there are more, the result is `ANY_WAY`. */
 const MAX_WAYS = 64
 
 /** Returns the ways of a condition that requires that a field is present. */

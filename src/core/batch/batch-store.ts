@@ -17,16 +17,16 @@ import { Conditions } from './conditions.js'
 import { type FindStored, idsIn, PendingWrites } from './pending-writes.js'
 
 /**
- * Keeps the documents of a list in memory up to a number of bytes, counted roughly. Of the remaining documents it
- * keeps only the ids and the sort fields.
+ * Keeps the documents of a list in memory up to a number of bytes, counted roughly, and only the ids and the sort
+ * fields of the remaining documents.
  */
 interface Hold {
   take(document: StoredDocument): StoredDocument
-  /** Returns a sorted list: its documents up to the first one that was not kept, and the ids of the rest. */
+  /** Returns the documents of a sorted list up to the first one that was cut, and the ids of the rest. */
   page(listed: readonly StoredDocument[]): Listed
 }
 
-/** Creates a hold. It keeps the first document regardless of its size. Default of `bytes`: no limit. */
+/** Creates a hold, which keeps the first document regardless of its size. Default of `bytes`: no limit. */
 function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY): Hold {
   const ordering = sort.map(({ field: { path } }) => path.split('.')[0] ?? path)
   const cut = new Set<StoredDocument>()
@@ -54,7 +54,7 @@ function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY)
 
 /**
  * Limits the documents that a batch keeps in memory. Each document that is shown counts once towards the budget of the
- * batch. The others are cached up to a separate limit.
+ * batch. Documents that are not shown are cached up to a separate limit.
  */
 class ReadBudget {
   readonly #budget: ByteBudget
@@ -191,7 +191,7 @@ type BlameOperation = (operation: number, thrown: unknown) => unknown
 
 /** The read options of a store. */
 interface BatchReadOptions {
-  /** Whether the store records everything that is read, so that the write can require that it is unchanged. */
+  /** Whether the store records everything that is read, so that the write can require that all of it is unchanged. */
   readonly isWatchful: boolean
   /**
    * The collections that claims are read from. Batches that list and write their documents run one after another, so
@@ -201,12 +201,13 @@ interface BatchReadOptions {
 }
 
 /**
- * The storage as an operation of a batch, or a hook, sees it: after the pending writes of earlier operations.
- * Documents that were read by `_id` are cached. If they have changed since then, the write that relies on them fails.
+ * The state of the storage for an operation of a batch, or a hook: after the pending writes of earlier operations.
+ * Documents that were read by `_id` are cached. If one of them has changed since then, the write that relies on it
+ * fails.
  */
 export class BatchStore implements Store, Stage {
   readonly pending = new PendingWrites()
-  /** The conditions that everything that was read is unchanged. */
+  /** The conditions of the write: everything that was read is unchanged. */
   readonly conditions: Conditions
   /** The index of the operation that is being evaluated. */
   operation = 0
@@ -247,7 +248,7 @@ export class BatchStore implements Store, Stage {
     this.#isOver = true
   }
 
-  /** Lets the operation whose step failed throw its error. If it throws none, the write is evaluated again. */
+  /** Lets the operation whose step failed throw its error. If there is none, the write is evaluated again. */
   async refuse(failure: WriteFailure, blame: BlameOperation): Promise<void> {
     const write = this.pending.writeOf(failure.step)
     if (!write) return

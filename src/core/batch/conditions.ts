@@ -4,8 +4,9 @@ import type { StoredDocument, WriteStep } from '../storage.js'
 import { idsIn, type PendingWrites } from './pending-writes.js'
 
 /**
- * Returns the steps that serialize two batches if each lists documents that the other writes, in the collections of
- * `turnsIn`. Other conditions cannot ensure this: a search may miss a document that a concurrent write creates.
+ * Returns the steps that make two batches run one after another if each lists documents that the other writes, in the
+ * collections of `turnsIn`. Other conditions are not enough: a list may miss a document that a concurrent write
+ * creates.
  */
 function takeTurns(
   lists: readonly WriteStep[],
@@ -25,12 +26,12 @@ export class Conditions {
   readonly #turnsIn: ReadonlySet<string>
   /** The versions of the documents that were read, by collection and `_id`. */
   readonly #versions = new Map<string, Map<string, number>>()
-  /** The steps that require that a list has no further documents, by the query of the list. */
+  /** The steps that require that a list has no further documents, by collection and query of the list. */
   readonly #lists = new Map<string, WriteStep>()
   /** For each collection, filters for the documents that a reader did not find. */
   readonly #absences = new Map<string, readonly Filter[]>()
 
-  /** In the collections of `turnsIn`, no concurrent write adds documents to a list. */
+  /** `turnsIn`: the collections in which no concurrent write may add documents to a list. */
   constructor(turnsIn: ReadonlySet<string>) {
     this.#turnsIn = turnsIn
   }
@@ -46,7 +47,7 @@ export class Conditions {
     return [...requireFound(this.#versions), ...lists, ...takeTurns(lists, this.#turnsIn, pending)]
   }
 
-  /** The steps that require that documents which were not found are still absent, one per collection. */
+  /** The steps that require that documents which were not found are still absent: one step per collection. */
   get absences(): readonly WriteStep[] {
     return Array.from(this.#absences, ([name, filters]) => ({ in: name, refuse: or(filters) }))
   }

@@ -6,7 +6,7 @@ import { documentOf, idOf } from '../request/store.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 
-/** The parts of an attempt that are kept until the batch is committed. */
+/** The parts of an attempt that are needed until the batch is committed. */
 interface PendingAttempt extends Pick<Attempt<unknown>, 'steps'> {
   readonly agreements?: Attempt<unknown>['agreements'] | undefined
   readonly refuse?: Attempt<unknown>['refuse'] | undefined
@@ -67,8 +67,8 @@ export class PendingWrites {
   }
 
   /**
-   * The conditions that must be true after all writes. First those on references in written documents, then those on
-   * documents that refer to a written document; each in the order of operations. If a later operation changes the
+   * The conditions that must be true after all writes: first those on references in written documents, then those on
+   * documents that refer to a written document; both in the order of operations. If a later operation changes the
    * target of a reference, the condition on the target also covers this reference.
    */
   get agreements(): readonly PendingAgreement[] {
@@ -90,8 +90,8 @@ export class PendingWrites {
   }
 
   /**
-   * Whether a step can never succeed, because other pending steps contradict it. False if stored documents contradict
-   * it as well.
+   * Whether the step at index `place` can never succeed, because other pending steps contradict it. False if stored
+   * documents contradict it as well.
    */
   async breaks(place: number, stored: FindStored): Promise<boolean> {
     const step = this.#steps[place]
@@ -108,8 +108,8 @@ export class PendingWrites {
 
   /**
    * Finds a document that a concurrent write has changed: its stored version is not the version that the first step on
-   * it expects, or it exists although it was read as absent (`isAbsent`). Returns its name in the form of
-   * `documentOf`. The write was evaluated on an older state of the document, so it is evaluated again.
+   * the document expects, or it exists although it was read as absent (`isAbsent`). Returns the document's name in the
+   * form of `documentOf`. The write, which relied on an older state, is then evaluated again.
    */
   async findOvertaken(
     stored: FindStored,

@@ -28,9 +28,9 @@ const STEPS_AN_OPERATION = 200
 const BYTES_A_STEP = 24
 
 /**
- * Runs operations one after another, each on the state that the operations before it have left. Commits all of them,
- * or none (CONTRACT.md §2, "Batch"). Returns their responses. Throws the error of the first rejected operation, with
- * its index. Throws `overloaded` if concurrent writes keep changing the documents that were read.
+ * Runs operations one after another, each on the state after the previous operations. Commits all of them, or none
+ * (CONTRACT.md §2, "Batch"). Returns the responses. Throws the error of the first rejected operation, with its index.
+ * Throws `overloaded` if concurrent writes keep changing the documents that were read.
  */
 export function runBatch(call: Call, operations: readonly RunOperation[]): MaybePromise<readonly string[]> {
   const now = call.service.now()

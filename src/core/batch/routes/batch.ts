@@ -128,17 +128,15 @@ function judgePath(
 const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 
 /**
- * The most parts of a path that are read: the empty part before the first slash, a collection, an id, and one further
- * part, which is an error.
+ * The maximum number of parts of a path that are read: the empty part before the first slash, a collection, an id, and
+ * one further part, which is an error.
  */
 const MAX_PARTS = 4
 
 /** A path of a collection and an id without encoded characters. */
 const PLAIN = /^\/([\w-]+)\/([\w-]+)$/
 
-/**
- * Splits a path into a collection and an optional id, and decodes each once. Returns `undefined` for any other path.
- */
+/** Splits a path into a collection and an optional id, both decoded once. Returns `undefined` for any other path. */
 function readPath(
   path: string,
   { collections }: ServicePlan,
@@ -216,7 +214,7 @@ const answerOperation = (call: Call, prefix: string, operation: BatchOperation):
 export const runOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<Answer> =>
   ENDPOINTS[operation.method].run(new OperationExchange(call, prefix, operation), operation)
 
-/** Writes the answer to an operation as a part of the response to the batch. */
+/** Serializes the answer to an operation as a part of the response to the batch. */
 function printResult({ status, headers, body }: Answer): string {
   if (isStream(body)) throw new Error('the answer to an operation is not a stream')
   const { etag, location, 'ignored-properties': ignored } = headers

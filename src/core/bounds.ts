@@ -1,26 +1,22 @@
 /**
  * Internal limits: the numbers of bytes, characters and steps at which the service and its adapters reject work, split
  * it or switch to another strategy. A host cannot change them, unlike the `limits` of the configuration. A step is
- * about 50 ns of work. Characters are UTF-16 code units of JSON text. The bytes of a document are those of its JSON
- * text.
+ * about 50 ns of work. Characters are UTF-16 code units of JSON text. The bytes of a document are those of its JSON.
  */
 export interface Bounds {
   /**
-   * The steps that all requests together may take between two turns of the event loop: about 10 ms (CONTRACT.md §6,
+   * The steps that all requests combined may take between two turns of the event loop: about 10 ms (CONTRACT.md §6,
    * "Scheduling").
    */
   readonly slice: number
-  /**
-   * The steps that a piece of work may take before it waits for its turn: about 0.5 ms, so that short work never
-   * waits.
-   */
+  /** The steps that a piece of work may take before it first waits: about 0.5 ms, so that short work never waits. */
   readonly firstSlice: number
   /**
-   * The same limit for work on many documents: about 2.5 ms, enough for a hundred small documents. Work that pauses
+   * `firstSlice` for work on many documents: about 2.5 ms, enough for a hundred small documents. Work that pauses
    * half-done holds more memory than work that has not begun, and each garbage collection copies that memory.
    */
   readonly longFirstSlice: number
-  /** The same limit if much other work has begun in the same turn of the event loop: enough for short work. */
+  /** `firstSlice` after much other work has begun in the same turn of the event loop: enough for short work. */
   readonly leastSlice: number
   /** An upper estimate of the steps per document: most documents take fewer. */
   readonly documentSteps: number
@@ -30,72 +26,61 @@ export interface Bounds {
    */
   readonly longText: number
   /**
-   * The most bytes of all documents of one write. Also the most bytes of all documents that one batch reads, stores
-   * and returns (CONTRACT.md §6, "Scheduling"; §2, "Batch").
+   * The maximum number of bytes of all documents of one write, and of all documents that one batch reads, stores and
+   * returns (CONTRACT.md §6, "Scheduling"; §2, "Batch").
    */
   readonly writtenBytes: number
-  /**
-   * The approximate bytes of documents that a batch caches in addition to those that count towards `writtenBytes`.
-   */
+  /** The approximate bytes of documents that a batch caches, besides those that count towards `writtenBytes`. */
   readonly rememberedBytes: number
-  /** The approximate bytes of values whose exact size is computed without a pause: about 6 ms if they are numbers. */
+  /** Values of at most about this many bytes are measured exactly without a pause: about 6 ms for numbers. */
   readonly countedBytes: number
   /**
-   * The most bytes of an unread request body that are still received after its response was sent (CONTRACT.md §6).
+   * The maximum number of bytes of an unread request body that are still received after its response was sent
+   * (CONTRACT.md §6).
    */
   readonly unreadBytes: number
-  /** The most bytes of documents that one read loads into memory (CONTRACT.md §6, "Scheduling"). */
+  /** The maximum number of bytes of documents that one read loads into memory (CONTRACT.md §6, "Scheduling"). */
   readonly readBytes: number
-  /** The most characters of an array that is returned whole; longer arrays are streamed. */
+  /** The maximum number of characters of an array that is returned whole; longer arrays are streamed. */
   readonly shortCharacters: number
   /**
-   * The bytes of documents that are serialized together. Their number alone is no sufficient limit: a few large
-   * documents may take longer than many small ones.
+   * The bytes of documents that are serialized together. A limit on the number of documents would not suffice: a few
+   * large ones may take longer than many small ones.
    */
   readonly printedBytes: number
   /** The characters of JSON that are produced in one piece, unless the text of a single document is longer. */
   readonly writtenCharacters: number
-  /**
-   * The characters of a text that are sent in one piece: few enough to detect that a slow client is still reading.
-   */
+  /** The characters of text that are sent in one piece: few enough to detect that a slow client still reads. */
   readonly sentCharacters: number
-  /** The most characters of cached texts of expanded documents. A single text may be longer. */
+  /** The maximum number of characters of cached texts of expanded documents. A single text may be longer. */
   readonly expandedCharacters: number
   /**
-   * The most characters of expanded documents that are kept complete while a batch of documents is written. Further
-   * documents are read again when they are written.
+   * The maximum number of characters of expanded documents that are held whole while a batch of documents is written.
+   * Further expanded documents are read again.
    */
   readonly heldCharacters: number
   /** The characters of upcoming output that are searched for ids which the next query can also read. */
   readonly searchedCharacters: number
   /**
-   * The most unsent bytes of a stream of changes. A stream with more is cut at its next event (CONTRACT.md §9, "Bounds
-   * of streams").
+   * The maximum number of unsent bytes of a stream of changes. A stream with more is cut at its next event (CONTRACT.md
+   * §9, "Bounds of streams").
    */
   readonly waitingBytes: number
   /** A slow client of a stream of changes receives further events once it has at most this many unsent bytes. */
   readonly fewWaitingBytes: number
   /** The bytes of documents that an adapter reads in one batch, unless a single document has more. */
   readonly batchBytes: number
-  /** SQLite: the most bytes of documents that are read together. */
+  /** SQLite: the maximum number of bytes of documents that are read together. */
   readonly pageBytes: number
-  /**
-   * SQLite: after sorting, documents of at most this many bytes are read together; each larger document is read alone.
-   */
+  /** SQLite: after sorting, documents of at most this many bytes are read together; larger ones are read alone. */
   readonly sortedBytes: number
   /** SQLite: the bytes of documents in one piece of a collection scan. */
   readonly scannedBytes: number
-  /**
-   * SQLite: the most characters of documents that are kept in memory while the first documents of an order are
-   * searched.
-   */
+  /** SQLite: the characters of documents that a search for the first documents of an order may hold in memory. */
   readonly firstCharacters: number
   /** PostgreSQL: a write may take long if its characters, values and steps add up to more than this number. */
   readonly longWrite: number
-  /**
-   * PostgreSQL: once a statement inserts this many characters of documents, the next document goes into another
-   * statement.
-   */
+  /** PostgreSQL: once a statement inserts this many characters of documents, the next document goes into another. */
   readonly insertedCharacters: number
 }
 
@@ -133,9 +118,7 @@ export const SHIPPED: Bounds = Object.freeze({
   insertedCharacters: 64 * KIB,
 })
 
-/**
- * The current bounds. Code reads a bound each time it needs it and keeps no copy, because tests replace the bounds.
- */
+/** The current bounds. Code reads a bound on each use and stores no copy, because tests replace the bounds. */
 export let bounds: Bounds = SHIPPED
 
 /** Replaces the bounds, for tests: with smaller bounds the same cases are cheaper to test. */

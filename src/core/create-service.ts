@@ -93,8 +93,7 @@ export function assembleService<C>(
     authenticate,
     deliver,
   }: ServiceOptions = isReadable ? options : {}
-  // If the options cannot be read, it is unknown whether the host identifies callers. Assuming that it does avoids
-  // wrong errors.
+  // If the options cannot be read, the host may still identify callers. Assuming that it does avoids wrong errors.
   const hasAuthenticate = authenticate !== undefined || !isReadable
   const plan = compileConfig(config, {
     production,
@@ -116,7 +115,7 @@ export function assembleService<C>(
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createDefaultHasher(plan.auth?.cost ?? DEFAULT_COST)
   const turns = new Turns()
-  // The client of background work never disconnects, because no client waits for this work.
+  // Background work has no client that could disconnect.
   const unwatched = () => ({
     seconds: plan.limits.requestSeconds,
     onGone: () => ignore,
@@ -232,8 +231,8 @@ export function assembleService<C>(
 const DEFAULT_COST = 12
 
 /**
- * Returns a function that describes the service; its code is loaded by `load` at the first request for the
- * description. If loading fails, the requests that wait for it fail with its error, and the next request tries again.
+ * Returns a function that describes the service. `load` loads its code at the first request for the description. If
+ * `load` fails, all waiting requests fail with the same error, and the next request tries again.
  */
 function describeOnceLoaded(load: () => Promise<DescribeService>): DescribeService {
   let describe: DescribeService | undefined
@@ -271,8 +270,8 @@ function readConsumers(consumers: { readonly [name: string]: unknown }): Readonl
 
 /**
  * Returns a function that resolves to a decoy: a hash against which the secret of an unknown account is verified, so
- * that its login takes as long as any other. The built-in hasher provides a decoy. A host's hasher has to hash a
- * random token once.
+ * that its login takes as long as any other. The built-in hasher provides a decoy. A host's hasher hashes a random
+ * token once.
  */
 function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<string> {
   let known: string | undefined = hasher.decoy

@@ -16,7 +16,7 @@ interface QueueEntry<T> {
 
 /**
  * A queue that serves callers in turn, and the entries of each caller in order of arrival. So a caller with many
- * entries delays each other caller by only one entry at a time. A caller is any string. All entries without a caller
+ * entries delays any other caller by only one entry at a time. A caller is any string. All entries without a caller
  * count as entries of one caller. The lists are arrays, because entries that were removed from a long-lived `Set` may
  * stay in memory until the next full garbage collection.
  */
@@ -29,7 +29,7 @@ export class FairQueue<T> {
   #length = 0
   #entered = 0
 
-  /** `capacity` is the most entries that may wait. Default: no limit. */
+  /** `capacity` is the maximum number of entries. Default: no limit. */
   constructor(capacity = Number.POSITIVE_INFINITY) {
     this.#capacity = capacity
   }

@@ -68,10 +68,7 @@ export type FieldDefinition =
       readonly type: 'reference'
       /** The collection of the referenced document. The value of the field is the `_id` of that document. */
       readonly collection: string
-      /**
-       * The effect on this document when the referenced document is deleted. Default `restrict`: the delete is
-       * rejected.
-       */
+      /** The effect of deleting the referenced document. Default `restrict`: the delete is rejected. */
       readonly onDelete?: 'restrict' | 'cascade' | 'unset'
       /** Maps fields of this document to the fields of the referenced document that must have the same values. */
       readonly match?: { readonly [here: string]: string }

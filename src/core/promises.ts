@@ -27,10 +27,7 @@ export function inTurn<T>(all: Iterable<T>, work: (one: T) => MaybePromise<void>
   return goOn()
 }
 
-/**
- * Ignores the rejection of a promise that a host's function has returned. An unhandled rejection would end the
- * process.
- */
+/** Ignores the rejection of a promise that a host's function returned: if unhandled, it would end the process. */
 export function ignoreFailure(returned: unknown): void {
   if (isPromise(returned)) Promise.resolve(returned).catch(() => {})
 }

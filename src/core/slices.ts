@@ -13,7 +13,7 @@ export interface Slice {
 /** Work that may take long: a generator that yields when its slice is used up, and continues in a new slice. */
 export type Sliced<T> = Generator<void, T, void>
 
-/** Returns a slice without an end, for work that is short or that delays no other work. */
+/** Returns an unlimited slice, for work that is short or that delays no other work. */
 export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 
 /** Runs work to its end without a pause. Only for work that may use an `endless` slice. */
@@ -25,9 +25,9 @@ export const stepsToWrite = (characters: number): number =>
 
 /** The state of a piece of work that waits for its turn. */
 interface TurnCounts {
-  /** The number of slices in which it ran. */
+  /** The number of slices in which the work ran. */
   had: number
-  /** The number of turns in which it was first in line and did not run. */
+  /** The number of turns of the event loop in which the work was first in line but did not run. */
   missed: number
 }
 
@@ -84,16 +84,16 @@ export function addSteps(more: number): void {
 }
 
 /**
- * The number of turns after which the first in line moves to the end if it does not run. Its runtime may have dropped
- * its request.
+ * If the work that is first in line does not run for this many turns of the event loop, it moves to the end: the
+ * runtime may have dropped the request.
  */
 const PATIENCE = 100
 
 /**
  * Runs work in slices. Between two turns of the event loop, only one slice of all work of the process runs. The first,
- * short slice runs immediately: if the work ends in it, the result is returned without a promise. `signal` is called
- * at the first pause. When the signal that it returns aborts, the work ends at its next pause and throws the signal's
- * reason. `first` is the number of steps of the first slice, which may be longer for work on many documents.
+ * short slice runs immediately: if the work ends in it, the result is returned without a promise. `signal` is called at
+ * the first pause. When the returned signal aborts, the work ends at its next pause and throws the signal's reason.
+ * `first` is the number of steps of the first slice, which may be longer for work on many documents.
  */
 export function runSliced<T>(
   start: (slice: Slice) => Sliced<T>,
@@ -139,10 +139,7 @@ async function runInTurns<T>(
   }
 }
 
-/**
- * Waits until this work is first in line and no other slice has run since the last turn, then removes it from the
- * line.
- */
+/** Waits until this work is first in line and no slice has run since the last turn, then leaves the line. */
 async function waitForTurn(me: TurnCounts, signal: AbortSignal | undefined): Promise<void> {
   for (;;) {
     const seen = slicesRun

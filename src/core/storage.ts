@@ -26,13 +26,11 @@ export interface LogPlan {
   readonly omit: readonly string[]
   /** The minimum time for which a change is kept, in milliseconds. */
   readonly keep: number
-  /**
-   * The minimum time for which a change is kept if it comes after a mark (`CollectionPlan.mark`). Default: `keep`.
-   */
+  /** The minimum time for which a change after a mark (`CollectionPlan.mark`) is kept. Default: `keep`. */
   readonly keepMarked?: number
   /**
-   * The most bytes of documents, as stored, in the whole log. Beyond them, the oldest changes are dropped early,
-   * except changes that come after a mark. The newest change is always kept. Default: no limit.
+   * The maximum number of bytes of documents, as stored, in the whole log. Beyond them, the oldest changes are dropped
+   * early, except changes that come after a mark. The newest change is always kept. Default: no limit.
    */
   readonly bytes?: number
 }
@@ -49,7 +47,7 @@ export interface CollectionPlan {
   readonly log?: LogPlan
   /**
    * The name of a property in which documents of this collection may hold a mark, which is a position of the log.
-   * Changes after it have not been handled yet, so they are kept for `keepMarked`.
+   * Changes after the mark have not been handled yet, so they are kept for `keepMarked`.
    */
   readonly mark?: string
 }
@@ -68,8 +66,8 @@ export interface ListQuery {
   readonly skip: number
   readonly limit: number | null
   /**
-   * The most bytes of JSON that an adapter returns if it has to load documents into memory. It MUST return the first
-   * document even if that alone is larger, no other document beyond these bytes, and the ids of the remaining
+   * The maximum number of bytes of JSON that an adapter returns if it has to load documents into memory. It MUST return
+   * the first document even if that alone is larger, no other document beyond these bytes, and the ids of the remaining
    * documents in `rest`. Default: no limit. An adapter whose documents are always in memory ignores this limit.
    */
   readonly bytes?: number
@@ -171,9 +169,9 @@ export interface WriteOptions extends CallOptions {
 
 /** A query of the log. */
 export interface ChangeQuery {
-  /** The most changes on a page; at least one. */
+  /** The maximum number of changes on a page; at least one. */
   readonly limit: number
-  /** The most bytes of JSON of a page. A page with a single change may have more. Default: no limit. */
+  /** The maximum number of bytes of JSON of a page. A page with a single change may have more. Default: no limit. */
   readonly bytes?: number
   /** The milliseconds to wait for a change if there is none yet. Default: 0. */
   readonly wait?: number
@@ -184,8 +182,8 @@ export interface ChangeQuery {
 export interface ChangePage {
   readonly changes: readonly Change[]
   /**
-   * The position from which to continue: after the last of `changes`. If there are no changes, it is equivalent to
-   * `after`, with the current time.
+   * The position from which to continue: after the last of `changes`. If there are no changes, this position is
+   * equivalent to `after`, except that it has the current time.
    */
   readonly position: string
   /** Whether there may already be more changes after `position`. */
@@ -211,7 +209,7 @@ export interface Linked {
   readonly id: string
   /** The field of the document that contains the id of a second document. */
   readonly field: string
-  /** A random UUID that is a placeholder in the filters of the lists: it means the id in `field`. */
+  /** A random UUID that is a placeholder for the id in `field` in the filters of the lists. */
   readonly link: string
   readonly lists: readonly LinkedList[]
 }

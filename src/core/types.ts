@@ -90,17 +90,13 @@ export interface AuthConfig extends Commented {
   readonly register?: boolean
   /** Days after which a session ends. Default 30. */
   readonly sessionDays?: number
-  /** The most sessions of an account, 1 to 1,000: a further login ends the oldest session. Default 100. */
+  /** The maximum number of sessions of an account, 1 to 1,000: a further login ends the oldest session. Default 100. */
   readonly sessions?: number
   /** The cost of bcrypt, 10 to 15. Default 12. */
   readonly cost?: number
-  /**
-   * The timestamp field of `users` for the time at which the identifier was verified. Default `null`: no verification.
-   */
+  /** The timestamp field of `users` for the time when the identifier was verified. Default `null`: no verification. */
   readonly verifiedField?: string | null
-  /**
-   * Whether an account is active only after its identifier was verified. Needs `verifiedField` and `options.deliver`.
-   */
+  /** Whether an account is active only once its identifier is verified. Needs `verifiedField` and `options.deliver`. */
   readonly requireVerified?: boolean
   /** Minutes for which a token to reset a secret is valid. Default 60. */
   readonly resetMinutes?: number

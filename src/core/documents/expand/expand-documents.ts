@@ -45,7 +45,7 @@ export function createLookAhead<T>(source: Iterator<T>): LookAhead<T> {
   }
 }
 
-/** The most ids in one query. */
+/** The maximum number of ids in one query. */
 const MAX_IDS = 1000
 
 /** Caches the JSON texts of documents of one collection. Each is written once, as long as the cache has room. */
@@ -56,15 +56,12 @@ interface ExpandedTexts {
   isKnown(id: string): boolean
   /** Returns the text of a known document; `undefined` if the caller may not read it. */
   get(id: string): string | undefined
-  /** Reads the document of the first id, and as many of the others as there is room for. */
+  /** Reads the document of the first id, and as many of the others as the cache has room for. */
   find(ids: readonly string[]): Promise<void>
 }
 
-/** Creates the cache of one collection's texts. */
 function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts {
-  /**
-   * The texts by id, the oldest entry first; `undefined` if the document does not exist or the caller may not read it.
-   */
+  /** The texts by id, the oldest first; `undefined` if the document does not exist or the caller may not read it. */
   const texts = new Map<string, string | undefined>()
   let characters = 0
   let window = MAX_IDS
@@ -182,7 +179,7 @@ export function createExpandingPrinter(
   }
 }
 
-/** Returns the text of the referenced document if the budget allows it; otherwise its `_id`. */
+/** Returns the text of the referenced document, or its `_id` if the caller may not read it or the budget is used up. */
 export function fill({ id, room }: Slot<unknown>, texts: Pick<ExpandedTexts, 'get'>): string {
   const expanded = room.left > 0 ? texts.get(id) : undefined
   if (expanded !== undefined) room.left -= 1

@@ -15,8 +15,8 @@ interface ArrayBudget {
 }
 
 /**
- * A reference to expand. `read` returns its value in a document, or `undefined` if the document has an array instead
- * of a single value, or the reverse. `onward` contains the references to expand in the referenced documents.
+ * A reference to expand. `read` returns its value in a document, or `undefined` if the document has an array where a
+ * single value is declared, or the reverse. `onward` contains the references to expand in the referenced documents.
  */
 interface Branch extends Pick<Expansion, 'path' | 'target'> {
   readonly read: (document: JsonObject) => unknown
@@ -48,12 +48,13 @@ interface ExpandedReference {
   readonly branches: readonly Branch[]
   readonly room: ArrayBudget | undefined
   /**
-   * For each path, the documents that replace the ids, in the order of the ids. `undefined` if the id is not replaced.
+   * For each path, the documents that replace the ids, in the order of the ids. `undefined` for an id that is not
+   * replaced.
    */
   readonly inside: Map<string, readonly (ExpandedReference | undefined)[]>
 }
 
-/** The properties of all documents in which nothing is expanded. The same object can be written in many positions. */
+/** The other properties of a document in which nothing is expanded. They are the same at any position. */
 const LEAF = { branches: [], room: undefined, inside: new Map() } as const
 
 /** The steps of an expansion, and of each `_id` in it. */
@@ -62,7 +63,7 @@ const STEPS_AN_ID = 6
 
 const idsAt = (named: unknown): readonly unknown[] => (Array.isArray(named) ? named : [named])
 
-/** The most ids in one query. */
+/** The maximum number of ids in one query. */
 const MAX_IDS = 1000
 
 /** Returns, for each collection, the names of the properties that are expanded in its documents. */
@@ -79,7 +80,7 @@ function collectNeeded(
   return into
 }
 
-/** The documents to which the references of a batch point. */
+/** The documents that the references of a batch point to. */
 interface Library {
   /** Notes the ids of the references in some documents. */
   note(places: readonly ExpandedReference[]): Promise<void>
@@ -206,15 +207,12 @@ const placeOf = (
 /** The context in which levels are expanded. */
 interface LevelContext {
   readonly library: Library
-  /** The most references that are expanded within one array of a document. */
+  /** The maximum number of references that are expanded within one array of a document. */
   readonly limit: number
   readonly pace: Pace
 }
 
-/**
- * Expands a document over a number of levels. Returns the documents of the last level that contain references to
- * expand.
- */
+/** Expands some levels of a document. Returns the documents of the last level that contain references to expand. */
 async function grow(
   root: ExpandedReference,
   levels: number,
@@ -237,7 +235,8 @@ async function grow(
 }
 
 /**
- * Returns the documents of the ids at one path of a document, within the budget; `undefined` for an id that stays.
+ * Returns the documents that replace the ids at one path, within the budget; `undefined` for an id that is not
+ * replaced.
  */
 function expandOne(
   { value, room: around }: ExpandedReference,
@@ -301,9 +300,7 @@ function* writeReferences(
   if (isList) yield ']'
 }
 
-/**
- * Reads a document that was not kept completely again, and returns its text; its `_id` if the document was deleted.
- */
+/** Reads a document again that was not held whole. Returns its text, or its `_id` if it is no longer found. */
 async function writeAnew(call: Call, { from = '', ...place }: ExpandedReference): Promise<string> {
   const access = call.access({ name: from })
   const document = access && (await call.store.read(access).find(place.id))

@@ -10,8 +10,8 @@ import { textOf } from '../read/kept-text.js'
 import { type Expansions, fill, place, type TextOrSlot, writeAll } from './expand-documents.js'
 
 /**
- * The most documents of a short page, and the most references at one path. Larger pages are requested too seldom to
- * need this fast path.
+ * The maximum number of documents of a short page, and of references at one path. Larger pages are requested too seldom
+ * to need this fast path.
  */
 const MAX_DOCUMENTS = 100
 
@@ -70,7 +70,7 @@ function write(call: Call, { query, selected }: Expanding): MaybePromise<string 
   return whenReady(lookUp(call, shelves), (isWhole) => (isWhole ? join(parts) : undefined))
 }
 
-/** Reads the documents of all shelves, and writes their texts. Returns false if these are too long in total. */
+/** Reads the documents of all shelves, and writes their texts. Returns false if the texts are too long in total. */
 function lookUp(
   call: Call,
   [shelf, ...others]: readonly Shelf[],

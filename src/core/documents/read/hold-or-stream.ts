@@ -133,7 +133,7 @@ export async function* readBatches(
     if (fresh.length > 0) yield fresh
     place = goOn(place, found, fresh.length)
     if (!place) return
-    // If documents are large, a larger read would return only ids for most of them, which are not used.
+    // If documents are large, a larger read would return only the ids of most documents, and these ids are not used.
     size = found.rest.length > 0 ? found.documents.length : Math.min(READ_AT_ONCE, 2 * size)
   }
 }
@@ -295,7 +295,7 @@ function* joinTexts(
     length += 1 + part.length
     parts.push(part)
     if (length <= bounds.shortCharacters) continue
-    // The calling function now writes all documents again, so this work pauses first if its slice is used up.
+    // The calling function now serializes all documents again. If the slice is used up, this work pauses before that.
     if (slice.left <= 0) yield
     return undefined
   }
@@ -335,7 +335,7 @@ function* joinKept(
     length += 1 + text.bytes.length
     parts.push(text.bytes)
     if (length <= bounds.shortCharacters) continue
-    // The calling function now writes all documents again, so this work pauses first if its slice is used up.
+    // The calling function now serializes all documents again. If the slice is used up, this work pauses before that.
     if (slice.left <= 0) yield
     return LONG
   }
@@ -349,9 +349,8 @@ export interface Piece {
 }
 
 /**
- * Whether a text is streamed, because it has too many visible characters or too many documents. The same numbers limit
- * the lists that are returned as a whole. So the choice does not reveal the size of hidden parts, which limits how
- * many documents are read together.
+ * Whether a text is streamed: if it has too many visible characters or documents. The size of hidden parts, which
+ * limits how many documents are read together, does not count, so the choice does not reveal that size.
  */
 const isLong = (characters: number, documents: number): boolean =>
   characters > bounds.shortCharacters || documents >= START
@@ -366,8 +365,7 @@ export async function holdOrStream(
 ): Promise<Text> {
   const { deadline } = call
   const stream = createTextStream()
-  // This deadline ends the work when the client disconnects, both before the stream begins and while the client reads
-  // it.
+  // This deadline ends the work when the client disconnects, both before the stream begins and afterwards.
   const current: Deadline = {
     signal: stream.signal,
     caller: deadline.caller,
@@ -399,8 +397,8 @@ export async function holdOrStream(
 }
 
 /**
- * Cuts a text again, into pieces of equal length. The original lengths depend on how many documents were read
- * together, and so on the size of hidden parts.
+ * Cuts a text into new pieces of equal length. The original lengths would reveal the size of hidden parts, which limits
+ * how many documents are read together.
  */
 async function* joinPieces(
   held: string,

@@ -28,9 +28,7 @@ export interface ListedPage {
   readonly json: Text
   /** The cached page with this text, if there is one. */
   readonly kept?: KeptPage
-  /**
-   * The position of the next page. `undefined` on the last page, and if the query has no limit or one above 1,000.
-   */
+  /** The position of the next page; `undefined` on the last page, or if the query has no limit or one above 1,000. */
   readonly next?: { readonly last: StoredDocument; readonly passed: number }
   /** The number of all matches, if the query requests it. */
   readonly total?: number

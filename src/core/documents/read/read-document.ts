@@ -35,9 +35,7 @@ const print = (document: StoredDocument, reading: ListRequest): DocumentTexts =>
   asked: reading.query.projection ? printOne(document, reading) : undefined,
 })
 
-/**
- * Reads one document like `readDocument`, but does not read the caller's claims if the rules without claims suffice.
- */
+/** Reads one document like `readDocument`, but without the caller's claims if the rules without claims suffice. */
 export const readUnclaimed = (
   call: Call,
   { query, ...unclaimed }: Unclaimed & Pick<ListRequest, 'query'>,

@@ -91,8 +91,7 @@ async function createUnder(
     (await call.store.own(permit.collection.name).find(id)) !== undefined
   return call.store.write(async () => {
     const planned = await attempt(call, permit, async (own, present) => {
-      // A 412 takes precedence over a 400, so this is checked before the body. The write decides between concurrent
-      // creates.
+      // A 412 takes precedence over a 400, so this comes before the body. The write decides between concurrent creates.
       if (!isExpected || (await isTaken())) throw unexpected()
       return planCreate(own, present, { id, isNamed: true }, body)
     })
@@ -189,9 +188,7 @@ const judgeNew = (
   })
 }
 
-/**
- * Documents that were written together, and the names of the properties that were dropped from any of their bodies.
- */
+/** Documents that were written together, and the names of the properties that were dropped from their bodies. */
 export interface WrittenAll extends Ignoring {
   readonly documents: readonly WrittenDocument[]
 }
@@ -216,9 +213,7 @@ export const createBulk = (
     : call.store.write(() => attempt(call, permit, (own, present) => planBulk(own, present, bodies)))
 }
 
-/**
- * Creates a document from each body, in order. The hook of a document runs after the documents before it are created.
- */
+/** Creates a document from each body, in order. Each hook runs after the documents before its own are created. */
 async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObject[]): Promise<WrittenAll> {
   const { collection } = permit
   const before = call.shared?.added
@@ -238,9 +233,7 @@ async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObje
   return { documents, ignored: firstNames(all.flatMap(({ ignored }) => ignored)) }
 }
 
-/**
- * Calls the hook for a document that is a part of the body. `at` is its path, which is added to the path of errors.
- */
+/** Calls the hook for a document that is part of the body. `at` is its path, which is added to the path of errors. */
 async function askAt(
   at: string,
   call: Call,
@@ -342,9 +335,7 @@ async function prepareAll(
   return writings
 }
 
-/**
- * Evaluates every body. If any body has validation errors, they take precedence over `forbidden` for another body.
- */
+/** Evaluates every body. Validation errors of one body take precedence over `forbidden` for another body. */
 function* judgeBodies(
   call: Call,
   permit: Permit,

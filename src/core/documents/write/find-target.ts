@@ -30,8 +30,8 @@ export interface FoundTarget {
  */
 export function findTarget(call: Call, target: WriteTarget): MaybePromise<FoundTarget> {
   const access = call.access(target.collection)
-  // The storage is also read without read access, so that the time of the response does not reveal whether the
-  // document exists.
+  // The document is read even if the caller has no read access, so that the time of the response does not reveal
+  // whether the document exists.
   const reader = access ? call.store.read(access) : call.store.own(target.collection.name)
   return whenReady(reader.find(target.id), (stored) => {
     if (!access || !stored) throw notFound()

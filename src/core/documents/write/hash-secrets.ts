@@ -37,10 +37,7 @@ export function refuseSecrets(call: Call, collection: Collection, given: JsonObj
   )
 }
 
-/**
- * Hashes secrets, by field; `null` removes a secret. `known` contains the hashes of earlier attempts, which are
- * reused.
- */
+/** Hashes secrets, by field; `null` removes a secret. `known` contains the reusable hashes of earlier attempts. */
 export async function hashSecrets(
   call: Call,
   secrets: Iterable<readonly [field: string, secret: string | null]>,

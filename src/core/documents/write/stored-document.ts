@@ -17,12 +17,10 @@ const HASHES = '_hashes'
  */
 const STAMP = '_stamp'
 
-/**
- * Properties that never enter the log of changes: no caller may see them, and hashes must not outlive their secrets.
- */
+/** Properties that never enter the log: no caller may see them, and hashes must not outlive their secrets. */
 export const UNLOGGED: readonly string[] = [HASHES, STAMP]
 
-/** The fields that the service sets. Times have the form in which they are stored. */
+/** The fields that the service sets. Times are in stored form. */
 export interface SystemFields {
   readonly _id: string
   readonly createdAt: string
@@ -46,10 +44,7 @@ interface Making extends Marks {
   readonly others?: JsonObject
 }
 
-/**
- * Creates the first version of a stored document. It is frozen, because the in-memory storage keeps this object
- * itself.
- */
+/** Creates the first version of a stored document: frozen, because the in-memory storage stores this object itself. */
 export const createStoredDocument = (
   system: SystemFields,
   fields: JsonObject,
@@ -105,7 +100,7 @@ export interface MarkedChanges {
   readonly stamp?: string | undefined
 }
 
-/** Returns the next version of a document, with other fields. `updatedAt` has the form in which times are stored. */
+/** Returns the next version of a document, with other fields. `updatedAt` is in stored form. */
 export function updateStoredDocument(
   before: StoredDocument,
   fields: JsonObject,

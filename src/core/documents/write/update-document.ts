@@ -89,10 +89,7 @@ function settle(
   )
 }
 
-/**
- * Calls the hook of a collection for the next version of a document. `now` is the current time, in the form in which
- * times are stored.
- */
+/** Calls the hook of a collection for the next version of a document. `now` is the current time in stored form. */
 export function askUpdateHook(
   call: Call,
   collection: Collection,
@@ -119,7 +116,7 @@ interface Versions {
 }
 
 /**
- * Plans the replacement of a document by its next version. Throws `document_too_large`; the write may later throw
+ * Plans the replacement of a document with its next version. Throws `document_too_large`; the write may later throw
  * `unique_violation`.
  */
 export function planReplace(
@@ -130,7 +127,7 @@ export function planReplace(
   checkStoredSize([after])
   return {
     steps: [
-      // If a referenced document was deleted, these steps fail, and the next attempt reports it.
+      // If a referenced document was deleted, these steps fail, and the next attempt reports the invalid reference.
       ...referencesToHold(collection, before, after, renewed).map(requireReference),
       { in: collection.name, replace: after, version: before._version },
     ],
@@ -152,7 +149,7 @@ const NO_HASHES: ReadonlyMap<string, string | null> = new Map()
 /** An update of a document that was found. */
 interface FoundChange extends UpdateRequest {
   readonly found: FoundTarget
-  /** The current time, in the form in which times are stored. */
+  /** The current time, in stored form. */
   readonly now: string
 }
 

@@ -31,9 +31,7 @@ export interface Writing extends Ignoring {
   readonly at?: string
 }
 
-/**
- * Prepares the response to a write. Throws `document_too_large` if the document would be too large (CONTRACT.md §2).
- */
+/** Prepares the response to a write. Throws `document_too_large` if the document is too large (CONTRACT.md §2). */
 export function prepareWritten(
   call: Call,
   { collection, document, given, ignored, before, at }: Writing,
@@ -60,10 +58,7 @@ export function prepareWritten(
 const accessOf = (call: Call, collection: Collection): ReadAccess | null =>
   (call.reportTo ?? call).access(collection)
 
-/**
- * Returns a function that writes a document as JSON as it was before the write. The text contains what the caller who
- * may learn its size can read.
- */
+/** Returns a function that returns the JSON of a document before the write, for the caller who may learn its size. */
 export const writeBefore =
   (call: Call, collection: Collection, stored: StoredDocument): (() => string) =>
   () =>

@@ -66,10 +66,7 @@ interface CheckedBody {
   readonly faults: readonly Fault[]
 }
 
-/**
- * Normalises a body, adds defaults and validates the result. `now` is the current time, in the form in which times are
- * stored.
- */
+/** Normalises a body, adds defaults and validates the result. `now` is the current time in stored form. */
 export const judgeBody = (collection: Collection, body: JsonObject, now: string): CheckedBody =>
   runAtOnce((slice) => judgeInSlices(collection, body, { system: { createdAt: now }, slice }))
 
@@ -84,7 +81,7 @@ function* judgeInSlices(
   isRelevant?: Tells,
 ): Sliced<CheckedBody> {
   const now = system.createdAt
-  // Short bodies are normalised at once, without a generator that could pause.
+  // Short bodies are normalised without a generator, which could pause.
   const normalised =
     normaliseAtOnce(declared, body, slice) ?? (yield* normalisePropertiesInSlices(declared, body, slice))
   const fields = isComplete(declared, normalised, now, slice)

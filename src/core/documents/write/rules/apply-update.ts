@@ -25,16 +25,14 @@ import {
 
 /** The context of an update. */
 export interface UpdateDraft {
-  /**
-   * PATCH merges a body into the document; PUT replaces the properties that the rule accepts and the caller may read.
-   */
+  /** PATCH merges the body into the document; PUT replaces what the rule accepts and the caller may read. */
   readonly mode: Update['mode']
   readonly stored: StoredDocument
   /** The document as the caller may read it. */
   readonly shown: Document
   /** Whether the caller may read a property of this document. */
   readonly isShown: (name: string) => boolean
-  /** The current time, in the form in which times are stored. */
+  /** The current time, in stored form. */
   readonly now: string
   /** The time slice for the evaluation. */
   readonly slice: Slice
@@ -133,10 +131,7 @@ interface UpdateJudging extends UpdateDraft {
   readonly tells: Tells
 }
 
-/**
- * Returns the validation errors of an update of the document as its caller sees it: hidden properties count as
- * missing.
- */
+/** Returns the validation errors of an update of the document as shown: hidden properties count as missing. */
 function* judgeUpdate(
   collection: Collection,
   given: JsonObject,
@@ -147,7 +142,7 @@ function* judgeUpdate(
   const unseen = fields.filter(
     ({ name, type }) => Object.hasOwn(given, name) && (type === 'hash' || !isShown(name)),
   )
-  // A body that names a hidden immutable property always causes a validation error: otherwise its value could be
+  // A hidden immutable property in a body always causes a validation error: otherwise the stored value could be
   // guessed.
   const closed = unseen.filter(holdsImmutable)
   const open = omitFields(given, closed)

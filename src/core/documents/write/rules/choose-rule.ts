@@ -34,9 +34,7 @@ type RejectedBody =
   | {
       readonly kind: 'invalid'
       readonly faults: readonly Fault[]
-      /**
-       * Further hidden validation errors; the last of `faults` represents them. Only for explanations of a decision.
-       */
+      /** Further hidden validation errors; the last of `faults` represents them. Only to explain a decision. */
       readonly others: readonly Fault[]
     }
   | { readonly kind: 'refused' }

@@ -62,7 +62,7 @@ export interface Seen {
 
 /**
  * Returns the validation error of a stored reference, redacted for its caller. If the property is hidden in this
- * document and not named in the body, the error is that of the whole property. It then does not reveal which parts are
+ * document and not named in the body, the error is one of the whole property. So it does not reveal which parts are
  * invalid, their number, or their values.
  */
 export function faultSeen(reference: Reference, { given, isShown }: Seen): Fault {
@@ -84,9 +84,7 @@ export const invalidFor = (
   return invalid(at === '' ? known : known.map((fault) => ({ ...fault, path: at + fault.path })))
 }
 
-/**
- * Whether documents may have a property. A field that an earlier configuration made unique may no longer be declared.
- */
+/** Whether documents may have a property. A field that an earlier configuration made unique may be undeclared now. */
 const mayHold = ({ additionalProperties, fields }: Collection, name: string): boolean =>
   additionalProperties || isSystemField(name) || fields.some((field) => field.name === name)
 

@@ -111,10 +111,7 @@ async function deleteAllBelow(
   return new Set(left.map(keyOf).filter((key) => !gone.has(key)))
 }
 
-/**
- * Deletes a document of a cascade, unless a hook has already deleted it. Returns whether its own hook added
- * operations.
- */
+/** Deletes a document of a cascade, unless a hook already did. Returns whether its own hook added operations. */
 const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<boolean> =>
   call.store.write(async () => {
     const { name } = collection
@@ -173,10 +170,7 @@ export const deleteDocument = (call: Call, target: WriteTarget): MaybePromise<vo
   )
 }
 
-/**
- * Plans the steps that delete a document and its cascade, and then require that no document refers to a deleted
- * document.
- */
+/** Plans the steps that delete a cascade, and then require that no document refers to a deleted document. */
 async function planRemoval(
   call: Call,
   { collection, stored, cascade, count }: Removal & { readonly cascade: Cascade },

@@ -12,9 +12,7 @@ import type { StoredDocument, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { type Cascade, MAX_CASCADE, readAll } from './unset-references.js'
 
-/**
- * Adds to the number of other documents that a delete removes or changes. All deletes of a batch share this number.
- */
+/** Adds to the number of other documents that a delete, or a whole batch, removes or changes. */
 export type Count = (documents: number) => void
 
 /**
@@ -39,7 +37,7 @@ export interface Removal {
 
 /**
  * Finds the documents that refer to a document with `cascade`, directly or through other documents. The result also
- * contains the document itself. Reads with the service's own authority.
+ * contains the document itself. Reads with the rights of the service itself.
  */
 export async function findCascade(
   call: Call,
@@ -88,7 +86,7 @@ export interface Candidate {
 
 export const keyOf = ({ collection: { name }, id }: Candidate): string => `${name}/${id}`
 
-/** The number of steps that it takes to read a document again. */
+/** The cost of reading a document again, in steps. */
 const STEPS_A_LOOK = 200
 
 /**
@@ -133,16 +131,14 @@ export const requireFound = (found: Cascade): readonly WriteStep[] =>
     Array.from(versions, ([id, version]) => ({ in: collection, require: id, version })),
   )
 
-/**
- * The steps that require that no document refers to a deleted document. `refuse` throws the error of a failed step.
- */
+/** Steps that require that no document refers to a deleted document. `refuse` throws the error for a failed step. */
 interface Referrers {
   readonly steps: readonly WriteStep[]
   readonly refuse: (failure: WriteFailure) => void
 }
 
 /**
- * Plans the steps after a delete which require that no document refers to a deleted document. If a deleted document
+ * Plans the steps that follow a delete and require that no document refers to a deleted document. If a deleted document
  * was created again under the same `_id` (`isStanding`), documents may refer to it, except with references that
  * restrict the delete.
  */

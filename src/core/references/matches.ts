@@ -101,8 +101,8 @@ const collectMatched = (
   collectReferences(fields, document).filter((reference) => reference.field === field)
 
 /**
- * Returns the conditions that a write of a document must satisfy: between the document and the documents that it
- * refers to, and between the documents that refer to it and the document.
+ * Returns the conditions that a written document must satisfy together with the documents that it refers to, and with
+ * those that refer to it.
  */
 export function planAgreements(
   { matches }: ServicePlan,

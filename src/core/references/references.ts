@@ -37,9 +37,8 @@ export interface Updating {
 }
 
 /**
- * Reads the documents that a caller may refer to, before the bodies are evaluated, with one query per collection.
- * These are the documents of all ids in the bodies and in the rules, and of the stored references that a `match` may
- * check again.
+ * Reads the documents that a caller may refer to, before the bodies are evaluated, with one query per collection: those
+ * of all ids in the bodies and the rules, and of the stored references that a `match` may check again.
  */
 export const findReferable = (
   call: Call,
@@ -62,8 +61,7 @@ function askReferable(
     return set ? [set] : []
   })
   const given = sets.length > 0 ? [...bodies, ...sets] : bodies
-  // A rule may drop a property, which then gets its default. So the references in the defaults of an empty body are
-  // read, too.
+  // A rule may drop a property, which then gets its default. So the references in all defaults are read, too.
   const all = referring.some(({ defaultAt }) => defaultAt(now) !== undefined) ? [NO_VALUES, ...given] : given
   const references = all.flatMap((one) => collectPossible(referring, one, now))
   const matches = call.service.plan.matches.from.get(collection.name) ?? NO_MATCHES
@@ -121,10 +119,7 @@ const NO_REFERENCES: readonly Reference[] = []
 
 const NO_IDS: ReadonlySet<string> = new Set()
 
-/**
- * Returns the references that a document with this body may have, including those in the defaults of omitted
- * properties.
- */
+/** Returns the references that a document with this body may have, including those in defaults. */
 function collectPossible(referring: readonly Field[], body: JsonObject, now: string): readonly Reference[] {
   const named = referring.filter(({ name }) => Object.hasOwn(body, name))
   const own = Object.fromEntries(named.map(({ name }) => [name, body[name]]))
@@ -152,9 +147,7 @@ function collectMoved(
 const namesOwn = ({ pairs }: Match, body: JsonObject): boolean =>
   pairs.some(({ here }) => Object.hasOwn(body, here.path))
 
-/**
- * The most ids in one query: more than a body of the default size can contain, fewer than database engines accept.
- */
+/** The most ids in one query: more than a body of the default size can contain, fewer than databases accept. */
 const MAX_IDS = 30_000
 
 /** Reads the documents with these ids that a reader may read. Returns the properties in `names` of each. */
@@ -197,9 +190,7 @@ export interface ReferenceJudge {
   readonly describe?: (reference: Reference) => Fault
 }
 
-/**
- * Returns the validation errors of the references of a new document: missing targets, and targets that do not match.
- */
+/** Returns the validation errors of the references of a new document: missing targets, and mismatches. */
 export const judgeAll = (
   call: Call,
   collection: Collection,
@@ -210,9 +201,7 @@ export const judgeAll = (
   ...judgeMatching(call, collection, { after: document }, judge),
 ]
 
-/**
- * Returns the validation errors of references that do not match. A batch checks matches only after all its operations.
- */
+/** Returns the validation errors of references that do not match. A batch checks that after all its operations. */
 export function judgeMatching(
   { service, isInBatch }: Call,
   collection: Collection,
@@ -258,7 +247,7 @@ function toldOf(
 
 /**
  * Returns the references that must be valid when a write takes effect, one per target: the new references, and all
- * those in `renewed`. The latter count as changed so that the number of steps does not reveal stored values.
+ * references in `renewed`. Those count as changed so that the number of steps does not reveal stored values.
  */
 export const referencesToHold = (
   { referring }: Collection,

@@ -14,7 +14,7 @@ import type { StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import { planAgreements } from './matches.js'
 
-/** The most documents that one delete may remove or change besides the document itself (CONTRACT.md §2). */
+/** The maximum number of other documents that one delete may remove or change (CONTRACT.md §2). */
 export const MAX_CASCADE = 1000
 
 /** The versions of the documents to delete, by collection and `_id`. */
@@ -30,9 +30,9 @@ interface Unsetting {
 const BYTES_A_STEP = 24
 
 /**
- * Plans the removal of the `unset` references to documents that will be deleted. Finds the documents that contain them
- * with the service's own authority. Calls `count` with their number, which throws if there are too many. Throws
- * `document_too_large` if they exceed 16 MiB in total.
+ * Plans the removal of the `unset` references to documents that will be deleted. Uses the rights of the service itself
+ * to find the documents that contain such references. Throws `document_too_large` if these exceed 16 MiB in total, and
+ * the errors of `count`, which gets their number.
  */
 export async function planUnset(
   call: Call,
@@ -65,7 +65,7 @@ export interface Holder {
   readonly before: StoredDocument
 }
 
-/** Finds the documents that lose references. Calls `count` with their number, which throws if there are too many. */
+/** Finds the documents that lose references. Calls `count` with their number; `count` throws if it is too large. */
 export async function* findUnset(
   call: Call,
   cascade: Cascade,
@@ -123,10 +123,7 @@ export async function* readAll(
 
 type IsGone = (collection: string, id: unknown) => boolean
 
-/**
- * Returns an object without its `unset` references to deleted documents, which may be properties or elements of
- * arrays.
- */
+/** Returns an object without its `unset` references to deleted documents, in properties or arrays. */
 const withoutReferences = (fields: readonly Field[], value: JsonObject, isGone: IsGone): JsonObject => {
   const left = { ...value }
   for (const field of fields.filter(holdsReference)) {
@@ -138,9 +135,7 @@ const withoutReferences = (fields: readonly Field[], value: JsonObject, isGone: 
   return left
 }
 
-/**
- * Returns a value without its references to deleted documents; `undefined` if the value itself is such a reference.
- */
+/** Returns a value without its references to deleted documents; `undefined` if the value is such a reference. */
 function without(field: Field, value: unknown, isGone: IsGone): unknown {
   const { definition, items, properties } = field
   if (definition.type === 'reference')

@@ -73,7 +73,7 @@ export function createPlaces(most: number): Places {
   }
 }
 
-/** The most pages that are joined so that a write is not cut: a delete may cascade to any number of documents. */
+/** The maximum number of pages that are joined so that a write is not cut. A delete may change many documents. */
 const MAX_JOINED = 64
 
 /**
@@ -128,14 +128,14 @@ interface CatchUpRequest {
   readonly reader: LogReader
   readonly subscriber: Subscriber
   readonly mark: SealedPosition
-  /** Makes the reader send the subscriber all changes that it processes from now on. */
+  /** After this call, the reader sends the subscriber all changes that the reader processes. */
   readonly join: () => void
 }
 
 /**
- * Sends a subscriber the events that it missed, as fast as the client takes them, until it has caught up with the
- * others. Restarts the subscriber with a `reset` if `mark` is too old, if changes after `mark` are no longer retained,
- * or if the standing has changed since.
+ * Sends a subscriber the events that it missed, as fast as the client takes them, until it has caught up with the other
+ * subscribers. Restarts the subscriber with a `reset` if `mark` is too old, if changes after `mark` are no longer
+ * retained, or if the standing has changed since.
  */
 async function catchUp(missed: CatchUpRequest): Promise<void> {
   const { telling, reader, subscriber, join } = missed
@@ -154,7 +154,7 @@ async function catchUp(missed: CatchUpRequest): Promise<void> {
 
 /**
  * Whether `mark` has not expired, and the standing has been the same since. Also sets the caller of the subscriber to
- * the caller as of `mark`, because the claims of that caller may come from other documents.
+ * the caller as of `mark`, because the claims may have come from other documents then.
  */
 async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promise<boolean> {
   const { service, log } = telling
@@ -214,7 +214,7 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRe
   let position = mark.position
   /**
    * Sends the events of the next page. Returns true if more pages follow, false if the subscriber must restart, and
-   * `undefined` if it has caught up.
+   * `undefined` if the subscriber has caught up.
    */
   const tell = async (pause: () => Promise<void>): Promise<boolean | undefined> => {
     const page = await telling.log(position, pageOfLog())
@@ -366,8 +366,7 @@ class OpenStreams implements ChangeStreams {
     const reader = this.#reader
     const told = await this.#telling()
     await reader.begin()
-    // The caller is read only after the log was read to its end. So every later change of the caller is found in the
-    // log.
+    // The caller is read after the log was read to its end, so every later change of the caller is found in the log.
     return reader.alone(async () => {
       await reader.takeAll()
       const who = await identify(told, subscription)
@@ -522,9 +521,7 @@ async function tellAll(outcomes: ReadonlyMap<Subscriber, SubscriberOutcome>): Pr
   await Promise.all(telling)
 }
 
-/**
- * Calls `tick` at regular intervals until the returned function is called. The timer does not keep the process alive.
- */
+/** Calls `tick` at intervals until the returned function is called. The timer does not keep the process alive. */
 function startTicking(tick: (count: number) => void): () => void {
   let count = 0
   const timer = setInterval(() => tick(++count), TICK)
@@ -548,7 +545,7 @@ async function identify({ service, store }: EventSources, asked: Subscription): 
   return { ...asked, ...(await resumeSession(service, store, accounts, asked.session.id)) }
 }
 
-/** The holders of a slot: the caller and the address of the client. Each may have a tenth of all slots. */
+/** The holders of a slot: the caller and the address of the client. */
 const holdersOf = ({ caller, client }: Subscription): readonly string[] => [
   ...(caller ? [`caller ${caller.id}`] : []),
   ...(client === undefined ? [] : [`client ${client}`]),

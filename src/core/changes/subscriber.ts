@@ -5,7 +5,7 @@ import type { KnownCaller } from '../permissions/caller.js'
 import { COMMENT } from './frames.js'
 import type { Subscription, WatchedList } from './watched-list.js'
 
-/** The milliseconds that all clients together have to take the events of a page. */
+/** The milliseconds that all clients combined have to take the events of a page. */
 const PATIENCE = 100
 
 const comment: Bytes = new TextEncoder().encode(COMMENT)
@@ -48,7 +48,7 @@ export class Outbox implements TextStream {
 
   /**
    * If the queue is too long, waits until the client has taken most of it, or `patience` resolves. After that, the
-   * service does not wait for this client again until it has caught up, because it would delay all others forever.
+   * service does not wait again until this client has caught up, because a slow client would delay all others forever.
    */
   async makeRoom(patience: Patience): Promise<void> {
     if (this.#bytes <= bounds.waitingBytes || this.#isLate) return
@@ -123,10 +123,7 @@ export class Outbox implements TextStream {
 /** Resolves when slow clients are no longer waited for. */
 type Patience = () => Promise<void>
 
-/**
- * Creates the time limit for slow clients, which all receivers of a page share. It starts with the first wait for one
- * of them.
- */
+/** Creates the time limit that all slow receivers of a page share. It starts with the first wait. */
 export function createPatience(): Patience {
   let end: Promise<void> | undefined
   return () => {
@@ -147,9 +144,9 @@ export class Subscriber {
   caller: KnownCaller | null
   list: WatchedList
   /**
-   * The version of the user document up to which the log has been read; negative if the log had no change of it yet.
-   * The caller itself may be newer: it may have been read after the position of the last `reset`, and the changes in
-   * between still have to be evaluated.
+   * The version of the user document up to which the log has been read; negative if the log had no change of that
+   * document yet. `caller` may be newer than this version, if it was read after the position of the last `reset`: the
+   * changes in between still have to be evaluated.
    */
   version = -1
 

@@ -17,7 +17,7 @@ import type { Sources } from './standing/watched-claims.js'
 import type { Subscriber, SubscriberOutcome } from './subscriber.js'
 import type { WatchedList } from './watched-list.js'
 
-/** The dependencies of creating events. */
+/** The dependencies of the code that creates events. */
 export interface EventSources extends Sources {
   readonly ids: SealedIds
 }
@@ -25,13 +25,13 @@ export interface EventSources extends Sources {
 /** A part of the log. */
 export interface LogPart {
   readonly changes: readonly Change[]
-  /** The position after all of them. */
+  /** The position after `changes`. */
   readonly position: string
 }
 
 /**
- * The cost of one subscriber, in steps, if its list was already evaluated for another subscriber, and if it was not.
- * Steps that are counted elsewhere are not included.
+ * The cost of one subscriber in steps, without steps that are counted elsewhere: if its list was already evaluated for
+ * another subscriber, and if not.
  */
 const STEPS_A_SUBSCRIBER = 30
 const STEPS_A_LIST = 200
@@ -108,9 +108,7 @@ export async function tellChanges(
   return outcomes
 }
 
-/**
- * Computes the events of a list. If the list depends on the time, each change is evaluated at the time of the change.
- */
+/** Computes the events of a list. If it depends on the time, each change is evaluated at the time of the change. */
 async function judge(
   { service }: EventSources,
   list: WatchedList,
@@ -172,10 +170,7 @@ function* eventsToTell({
   }
 }
 
-/**
- * The number of ids that are sealed in parallel, which takes a few milliseconds: the runtime seals them in the
- * background.
- */
+/** The number of ids that the runtime seals in parallel in the background, which takes a few milliseconds. */
 const SEALED_TOGETHER = 64
 
 function* inGroups<T>(all: Iterable<T>): Generator<readonly T[]> {

@@ -49,7 +49,7 @@ export interface WatchedList {
   /** A hash of the key in 32 hexadecimal digits, stored in the ids of events. */
   readonly digest: string
   /**
-   * Everything that the caller's rights depend on, as text, with the requests of claims that depend on the time
+   * Everything that the caller's rights depend on, as text, with the requests for claims that depend on the time
    * (CONTRACT.md §9, "Standing").
    */
   readonly standing: string
@@ -116,7 +116,7 @@ export function hasStanding(
 const namesOf = (claims: readonly AskedClaim[]): string =>
   JSON.stringify(claims.map(({ claim }) => claim.name))
 
-/** The requests of claims that depend on the time, as text. Their values are read only when they are needed. */
+/** The requests for claims that depend on the time, as text. The values of these claims are read only when needed. */
 function askedOf(claims: readonly AskedClaim[]): string {
   const timed = claims.filter(({ isTimed }) => isTimed)
   return timed.length === 0 ? '' : JSON.stringify(timed.map(({ asked }) => asked))

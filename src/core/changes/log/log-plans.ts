@@ -50,10 +50,7 @@ const HOUR = 3_600_000
  */
 const KEEP_MARKED = (7 * 24 + 1) * HOUR
 
-/**
- * The storage plans of all collections. If changes are logged, the internal collections that the log needs are
- * included.
- */
+/** The storage plans of all collections, including the internal ones that the log needs, if there is a log. */
 export function plansOf({ collections, log, limits }: ServicePlan): readonly CollectionPlan[] {
   const plans = Array.from(collections.values(), ({ storage }) => storage)
   if (!log) return plans

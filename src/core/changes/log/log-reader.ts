@@ -5,13 +5,13 @@ import type { ReadLog } from '../../request/store.js'
 import type { ChangePage } from '../../storage.js'
 import type { Logger } from '../../types/host.js'
 
-/** The most changes, and the most bytes, of one read of the log. */
+/** The maximum number of changes, and of bytes, of one read of the log. */
 export const pageOfLog = () => ({ limit: 500, bytes: bounds.readBytes })
 
 /** The milliseconds that one read of the log waits for changes. */
 const WAIT = 60_000
 
-/** The most pages that are read for a new subscriber: clients may write as fast as pages are read. */
+/** The maximum number of pages that are read for a new subscriber: clients may write as fast as pages are read. */
 const MOST_PAGES = 20
 
 /** The milliseconds after which an unavailable storage is retried. */
@@ -63,7 +63,7 @@ export class LogReader {
 
   /**
    * Processes all changes that are in the log now. Call it within `alone`. A subscriber must not join at the position
-   * of the last read of this process, because hidden changes may decide when that read was.
+   * of the last read of this process, because hidden changes may have decided the time of that read.
    */
   async takeAll(): Promise<void> {
     const { log, take, fail } = this.#options

@@ -50,8 +50,8 @@ export interface Clues {
 export const NO_CLUES: Clues = { own: [], touched: [] }
 
 /**
- * The requests of the claims of a user after each change of the user document, without changes that were evaluated
- * already.
+ * The requests for the documents of a user's claims after each change of the user document, except changes that were
+ * already evaluated.
  */
 export function findAskings(
   { service }: Sources,
@@ -66,9 +66,7 @@ export function findAskings(
   })
 }
 
-/**
- * Whether the known claims of a subscriber are current, because the log was read to its end without a change of them.
- */
+/** Whether the known claims of a subscriber are current: the log was read to its end without a change of them. */
 export type IsKnown = (subscriber: Subscriber) => boolean
 
 /** The standing in a collection, and the version of the user document for which it is known. */

@@ -13,29 +13,29 @@ import {
   type WatchedClaim,
 } from './watched-claims.js'
 
-/** A period in which a claim was read from the same documents, and all changes of these documents from its begin on. */
+/** A period in which a claim was read from the same documents, and all changes of these documents since it began. */
 interface ClaimPeriod {
   readonly asked: AskedClaim
   /** The write that began the period by changing the caller; `undefined` for the first period. */
   readonly write: number | undefined
   readonly touches: ClaimChange[]
   /**
-   * The number of `touches` that happened within the period; `undefined` while it lasts. The other touches came later,
-   * and are undone to compute the values in the period.
+   * The number of `touches` that happened within the period; `undefined` while the period lasts. The other touches came
+   * later, and are undone to compute the values in the period.
    */
   counted: number | undefined
 }
 
-/** The most periods of a claim that are followed in a part of the log, because each is evaluated separately. */
+/** The maximum number of periods of a claim in a part of the log: each is evaluated separately. */
 const MAX_ERAS = 8
 
-/** The requests of the claims of a caller after a write of the user document. */
+/** The requests for the documents of a caller's claims after a write of the user document. */
 export interface ClaimsAtWrite {
   readonly write: number
   readonly claims: readonly AskedClaim[]
 }
 
-/** The past requests of a claim, and the changes of the requested documents in a part of the log. */
+/** The past requests for the documents of a claim, and the changes of these documents in a part of the log. */
 export class ClaimHistory {
   readonly #watched: WatchedClaim
   readonly #eras: ClaimPeriod[]
@@ -54,7 +54,8 @@ export class ClaimHistory {
   }
 
   /**
-   * Reviews the next part of the log. `askings` are the requests of the claims of the caller after some of its writes.
+   * Reviews the next part of the log. `askings` are the requests for the documents of the caller's claims after writes
+   * of the user document.
    */
   async read(
     sources: Pick<Sources, 'service'>,
@@ -91,8 +92,8 @@ export class ClaimHistory {
 
   /**
    * Whether the claim had another value after some write that was reviewed, even if it has the known value again.
-   * Computes past values from the current documents, by undoing later writes one by one. Returns true if the request of
-   * the claim changed too often.
+   * Computes past values from the current documents, by undoing later writes one by one. Also returns true if the
+   * request for the documents changed too often.
    */
   async wasAnother(sources: Sources): Promise<boolean> {
     if (this.#isTooOften) return true
@@ -169,13 +170,13 @@ interface History {
   readonly position: string
 }
 
-/**
- * The number of documents that are read in addition to the needed ones, because some documents may be written during
- * the read.
- */
+/** The number of documents that are read beyond the needed ones, because some may be written during the read. */
 const SPARE = 100
 
-/** Reads the current documents and the changes since, and compares past states of the claim by `isOther`. */
+/**
+ * Reads the current documents and their changes after `position`, and tests the past states of the claim with
+ * `isOther`.
+ */
 async function lookBack(
   sources: Sources,
   watched: AskedClaim,
@@ -187,10 +188,10 @@ async function lookBack(
   for (let spare = SPARE; ; spare *= 10) {
     const most = MAX_CLAIMED + touches.length + spare
     const oldest = await readOldest({ reader, claim: watched.claim, filter, most })
-    // Read after the documents, so it contains every write that the documents contain.
+    // The log is read after the documents, so `since` contains every later write that they contain.
     const since = await readSince(sources, watched, filter, position)
     if (!since) return true
-    // Enough of the documents that did not change are known.
+    // At most `spare` of the documents have changed, so enough of those that did not change are known.
     if (oldest.isAll || since.length <= spare)
       return runSliced((slice) => takeBack(oldest, [...touches, ...since], { counted, isOther }, slice))
   }
@@ -213,9 +214,7 @@ async function readSince(
   return touches
 }
 
-/**
- * Undoes the touches, from the last to the first. Returns whether `isOther` is true for one of the states in between.
- */
+/** Undoes the touches, from last to first. Returns whether `isOther` is true for one of the states in between. */
 function* takeBack(
   { claimed, isAll }: Oldest,
   touches: readonly ClaimChange[],

@@ -10,7 +10,7 @@ import type { ReadLog, Store } from '../../request/store.js'
 import type { Slice, Sliced } from '../../slices.js'
 import type { Change, StoredDocument } from '../../storage.js'
 
-/** The dependencies of everything that decides which documents a subscriber may see. */
+/** The dependencies of the code that decides which documents a subscriber may see. */
 export interface Sources {
   readonly service: Service
   readonly store: Store
@@ -22,7 +22,7 @@ export interface AskedClaim {
   readonly claim: Claim
   /**
    * The filter of the documents of the claim, at a time in stored form; `undefined` if the caller lacks a variable of
-   * it.
+   * the filter.
    */
   filterAt(now: string): Filter | undefined
   /** The filter as text, independent of the time. */
@@ -31,8 +31,8 @@ export interface AskedClaim {
 }
 
 /**
- * A claim with its values. They are sorted, so that they do not depend on the age of documents; `undefined` for a claim
- * that depends on the time.
+ * A claim with its values, sorted so that they do not depend on the age of documents. If the claim depends on the time,
+ * `values` is `undefined`.
  */
 export interface WatchedClaim extends AskedClaim {
   readonly values: ClaimValues | undefined
@@ -85,9 +85,7 @@ export async function readClaims(
 const sort = (read: ClaimValues | undefined): ClaimValues | undefined =>
   read && { values: [...read.values].sort(), isWhole: read.isWhole }
 
-/**
- * Converts claims to the form that rules use. Claims that depend on the time have no values, unless `timed` has them.
- */
+/** Converts claims to the form that rules use. Claims that depend on the time have only the values in `timed`. */
 export function holdClaims(
   { plan }: Pick<Service, 'plan'>,
   watched: readonly WatchedClaim[],

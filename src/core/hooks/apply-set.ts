@@ -14,7 +14,7 @@ import { runWithin } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import type { PlannedDocument } from './where-hooked.js'
 
-/** A document that is being written, and of which a hook sets properties. */
+/** A document that is being written, and in which a hook sets properties. */
 interface Setting extends PlannedDocument {
   readonly collection: Collection
   readonly isNew: boolean

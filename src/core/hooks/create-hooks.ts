@@ -26,7 +26,7 @@ const NO_WISH: ParsedHookResult = { set: undefined, also: [] }
 
 /**
  * Whether a pointer is in `set`. There `undefined` is an error: the property would be dropped, and the value of the
- * client would stay in place.
+ * client would stay.
  */
 const isSet = (pointer: string): boolean => pointer.startsWith('/set/')
 
@@ -157,7 +157,7 @@ const settle = async (
 
 const NO_FIELDS: JsonObject = {}
 
-/** Runs a hook and waits for its result. Of the errors that it throws, only those of `refuse` reach the response. */
+/** Runs a hook and waits for its result. Only errors of `refuse` reach the response. */
 async function runHook(call: Call, write: PlannedWrite, { name, before, port }: Hook): Promise<unknown> {
   const { deadline, caller } = call
   let isOver = false

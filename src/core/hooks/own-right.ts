@@ -27,8 +27,8 @@ const NOTHING: ReadonlySet<string> = new Set()
 const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }
 
 /**
- * Creates a call with the rights of the service itself, within the request of `reportTo` and by the same caller.
- * `reportTo` receives its errors.
+ * Creates a call with the rights of the service itself, within the request and with the caller of `reportTo`, which
+ * receives the errors.
  */
 export type InOwnRight = (reportTo: Call, blame: BlameHook) => Call
 

@@ -38,7 +38,7 @@ export function runTogether<T>(
         const place = failure.step - steps.length
         if (place >= 0) {
           // A concurrent write may be the cause, so the first failure is retried. If the same agreement fails again,
-          // these writes are the cause.
+          // the writes of this call are the cause.
           if (broken === place) throw agreements[place]?.refuse?.()
           broken = place
           return undefined

@@ -67,8 +67,8 @@ interface Hooked<Call> {
 }
 
 /**
- * Runs a write to a collection. If the collection has a hook, the operations that the hook adds run with it. They may
- * change the written document, so `tell` then creates the result again.
+ * Runs a write to a collection. If the collection has a hook, the operations that the hook adds run with the write.
+ * They may change the document, so `tell` then creates the result again.
  */
 export function whereHooked<Call extends Hooked<Call>, T>(
   call: Call,

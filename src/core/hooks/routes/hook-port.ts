@@ -90,8 +90,7 @@ async function translateTags(own: Call, operation: BatchOperation, call: Call): 
   const seen = call.access(collection)
   const stored = whole && (await own.store.read(whole).find(id))
   if (!whole || !stored || !seen?.isReadable(stored)) return operation
-  // The tags are replaced without their quotes: a proxy may have added a content coding inside the quotes, which stays
-  // (`etag.ts`).
+  // The quotes are not replaced: a content coding that a proxy added inside the quotes stays (`etag.ts`).
   const [theirs = '', ours = ''] = [seen, whole].map((access) =>
     etagOfText(access.write(stored)).slice(1, -1),
   )

@@ -3,7 +3,6 @@ import type { Where } from '../query/where.js'
 /** An operation that a rule can allow. */
 export type RuleOperation = 'create' | 'read' | 'update' | 'delete'
 
-/** All operations. */
 export const OPERATIONS: readonly RuleOperation[] = ['create', 'read', 'update', 'delete']
 
 /** The subject of all callers. This subject and the next two are not roles: a role of the same name has no effect. */
@@ -26,7 +25,6 @@ export interface PropertySet {
   readonly omit: ReadonlySet<string>
 }
 
-/** The set of all properties. */
 export const ALL_PROPERTIES: PropertySet = { pick: null, omit: new Set() }
 
 /** Whether a set includes a property. */
@@ -50,8 +48,8 @@ export interface Rule {
 }
 
 /**
- * For each operation, the rules of the subjects that the configuration mentions, in its order; `null` if it denies the
- * operation to the subject.
+ * For each operation, the rules of the subjects that the configuration mentions, in its order; `null` for a subject
+ * that may not use the operation.
  */
 export type CompiledPermissions = {
   readonly [operation in RuleOperation]: ReadonlyMap<string, Rule | null>

@@ -10,7 +10,7 @@ export interface KeptText {
   etag?: string
 }
 
-/** The most bytes that a service caches. If they are exceeded, all texts are evicted. */
+/** The maximum number of bytes that a service caches. If they are exceeded, all texts are evicted. */
 const MAX_BYTES = 64 * 1024 * 1024
 
 /** The overhead in bytes of each text, and of each function that writes texts. */

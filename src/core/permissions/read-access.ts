@@ -46,9 +46,9 @@ export interface AccessibleCollection {
 }
 
 /**
- * The read access of one caller to a collection: no document or field is in any answer unless an access allows it.
+ * The read access of one caller to a collection: no document or field is in any response unless an access allows it.
  * Queries are compiled for an access (as their `Readable`), `restrict` narrows their filters for storage, and `show`
- * prepares documents for answers.
+ * prepares documents for responses.
  */
 export interface ReadAccess extends Readable {
   /** The collection in storage. */

@@ -30,10 +30,7 @@ import { createViews, keyOf, type ShownCollection } from './views.js'
 export const writeValues = (variables: readonly string[], binding: Binding): string =>
   `[${variables.map((variable) => writeVariable(variable, binding)).join()}]`
 
-/**
- * Writes the value of a variable as text. An incomplete claim has another text than a complete claim with the same
- * values.
- */
+/** Writes the value of a variable as text. An incomplete claim and a complete claim never have the same text. */
 function writeVariable(variable: string, binding: Binding): string {
   const bound = bindValue(variable, binding)
   if (bound) return writeValue(bound.value ?? null)
@@ -125,7 +122,7 @@ interface CallerRules {
   readonly isTimed: boolean
 }
 
-/** The most sets of rules that are cached: callers may have any combination of roles. */
+/** The maximum number of sets of rules that are cached: callers may have any combination of roles. */
 const MAX_STANDINGS = 256
 
 interface CachedAccess {
@@ -133,9 +130,9 @@ interface CachedAccess {
   readonly size: number
 }
 
-/** The size of the cache of accesses, in UTF-16 units of their keys. */
+/** The size of the cache of accesses, in UTF-16 units. */
 const MAX_ACCESSES = 512 * 1024
-/** The size of an access in addition to its key, in the same unit. */
+/** The size of an access without its key, in UTF-16 units. */
 const OVERHEAD = 1024
 
 /**
@@ -219,10 +216,7 @@ export function selectNames(collection: GatedCollection, caller: KnownCaller | n
 const writeStanding = ({ key, variables }: CallerRules, binding: Binding): string =>
   variables.length === 0 ? key : key + writeValues(variables, binding)
 
-/**
- * Whether a subject includes a caller. `owner` includes every signed-in caller, because each can have created
- * documents.
- */
+/** Whether a subject includes a caller. `owner` includes every signed-in caller: any can have created documents. */
 export function appliesTo(subject: string, caller: KnownCaller | null): boolean {
   if (subject === EVERYONE) return true
   if (caller === null) return false

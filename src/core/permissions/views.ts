@@ -39,7 +39,7 @@ export type FindView = (matching: readonly Rule[]) => View
 export const keyOf = (rules: readonly Rule[], chosen: readonly Rule[]): string =>
   rules.map((rule) => (chosen.includes(rule) ? '1' : '0')).join('')
 
-/** The most views that are cached: documents may match any combination of rules. */
+/** The maximum number of views that are cached: documents may match any combination of rules. */
 const MAX_VIEWS = 1024
 
 /** Creates the views of a collection: one for each set of matching rules, when it is first needed. */
@@ -87,9 +87,7 @@ function compileShape(collection: ShownCollection, isShown: (name: string) => bo
   }
 }
 
-/**
- * Hides undeclared properties inside an object too. A stored value of another type than its field is shown as it is.
- */
+/** Hides undeclared properties inside an object too. A stored value of another type than its field is shown as is. */
 function showValue(field: Field, value: unknown): unknown {
   if (field.type === 'object' && isObject(value)) return showProperties(field.properties, value)
   if (typeof value !== 'object') return value

@@ -37,12 +37,12 @@ export function createRuleJudge(asking: BoundCaller): RuleJudge {
 const isCreator = ({ caller }: BoundCaller, stored: StoredDocument): boolean =>
   caller !== null && readOwn(stored, 'createdBy') === caller.id
 
-/** The most names that an answer lists. */
+/** The maximum number of names that a response lists. */
 const MAX_NAMES = 20
 
 /**
- * Lists the dropped properties of a body that an answer names (CONTRACT.md §7): those whose names are valid field names
- * or system fields. The list depends only on the body and the rule that ran.
+ * Lists the dropped properties of a body that a response names (CONTRACT.md §7): those whose names are valid field
+ * names or system fields. The list depends only on the body and the rule that ran.
  */
 export const listIgnored = (body: JsonObject, kept: JsonObject): readonly string[] =>
   body === kept
@@ -98,15 +98,11 @@ function decideSubjects(mentions: ReadonlyMap<string, Rule | null>, caller: Know
 /** The properties of a body that a rule keeps. */
 export interface KeptProperties {
   readonly body: JsonObject
-  /**
-   * Whether the rule dropped no property of the body. System fields and properties that `set` replaces do not count.
-   */
+  /** Whether the rule dropped no property of the body, except system fields and properties that `set` replaces. */
   readonly isWhole: boolean
 }
 
-/**
- * The fields of accounts that have special rules: the field with the role and the field with the time of verification.
- */
+/** The account fields with special rules: the one with the role, and the one with the time of verification. */
 export interface AccountFields {
   readonly roleField: string | null
   readonly verifiedField: string | null

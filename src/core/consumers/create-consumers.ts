@@ -12,13 +12,13 @@ import { isNamed, nameChange, tellChange } from './tell-change.js'
 import { TIMING, type Timing } from './timing.js'
 import type { Consumer } from './types.js'
 
-/** The most changes that are handled concurrently (CONTRACT.md §9, "Consumers"). */
+/** The maximum number of changes that are handled concurrently (CONTRACT.md §9, "Consumers"). */
 const MOST_HANDLED = 10
 
-/** The most changes that are queued. */
+/** The maximum number of changes that are queued. */
 const MOST_WAITING = 1000
 
-/** The most changes of one read of the log, and the milliseconds for which a read waits for changes. */
+/** The maximum number of changes of one read of the log, and the milliseconds for which a read waits for changes. */
 const PAGE = { limit: 500, wait: 60_000 } as const
 
 /** The age in milliseconds from which a change that is not handled yet is skipped. */
@@ -44,10 +44,7 @@ class ConsumerSession {
   readonly #lease: Lease
   readonly #over = new AbortController()
   readonly #queue = new DocumentQueue()
-  /**
-   * Aborts the handlers that are running: one controller for each, so that listeners on its signal are released with
-   * it.
-   */
+  /** One controller per running handler, so that the listeners on a signal are released with its controller. */
   readonly #handling = new Set<AbortController>()
   /** The changes that wait for a retry, each with the time of the retry. */
   readonly #paused = new Map<QueuedChange, number>()
@@ -56,7 +53,7 @@ class ConsumerSession {
   #position: string
   /**
    * Whether the queued changes can no longer be found. The next session then starts again at the position of the first
-   * of them.
+   * queued change.
    */
   #isDisplaced = false
   #wake = (): void => {}

@@ -137,7 +137,7 @@ export class Lease {
     return true
   }
 
-  /** Notices that the lease has expired, even if a write of it never ends. */
+  /** Notices that the lease has expired, even if a write of the lease never ends. */
   async #watch(ended: AbortSignal): Promise<void> {
     const { timing } = this.#options
     while (!ended.aborted) {

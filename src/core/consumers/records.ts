@@ -7,10 +7,7 @@ import type { CollectionPlan, StoredDocument } from '../storage.js'
 /** The internal collection of consumers. The names of a configuration's collections cannot begin with `_`. */
 const CONSUMERS = '_consumers'
 
-/**
- * The storage plan of this collection. Because of `mark`, the storage retains changes after the mark of a consumer
- * longer.
- */
+/** The storage plan of this collection. With `mark`, changes after the mark of a consumer are retained longer. */
 export const CONSUMERS_PLAN: CollectionPlan = { name: CONSUMERS, indexes: [], mark: 'mark' }
 
 /** A change that was read, and is not handled yet. */

@@ -8,7 +8,7 @@ import type { ConsumerChange } from './types.js'
 
 /**
  * Names a change uniquely. A version of a document is usually written once. If a restored backup has undone the write,
- * it is written again, at another time.
+ * the version is written again, at another time.
  */
 export const nameChange = (change: Change): string =>
   digest(JSON.stringify([...partsOf(change), change.time]))

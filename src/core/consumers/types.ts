@@ -45,8 +45,7 @@ export interface Consumer<C = unknown, N extends CollectionName<C> = CollectionN
   readonly collections: readonly N[]
   /**
    * Called at least once for each change, and in order for the changes of one document. One process at a time calls it.
-   * A change counts as handled when the call returns. If the call throws, the error is logged and the call is retried
-   * later.
+   * A change counts as handled when the call returns. If it throws, the error is logged and the call is retried later.
    */
   readonly handle: (change: ConsumerChange<C, N>, context: ConsumerContext) => MaybePromise<unknown>
 }

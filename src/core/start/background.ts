@@ -3,10 +3,10 @@ import type { Background, BackgroundScope } from '../request/call.js'
 import { endOfTurn } from '../slices.js'
 import type { Logger } from '../types/host.js'
 
-/** The most background tasks of a process at the same time. Each holds an identifier, and little more. */
+/** The maximum number of background tasks of a process at the same time. Each holds an identifier, and little more. */
 const MAX_UNDER_WAY = 1000
 
-/** The most unfinished tasks of one line: more than the deliveries to one identifier in an hour. */
+/** The maximum number of tasks in one line, which run one by one: more than the hourly deliveries to an identifier. */
 const MAX_IN_LINE = 4
 
 /** The dependencies of background tasks. */

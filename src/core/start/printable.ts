@@ -7,10 +7,10 @@ export const toPrintable = (text: string): string =>
     character === '\n' ? '\\n' : `\\u{${character.codePointAt(0)?.toString(16)}}`,
   )
 
-/** The most characters that are printed of one text. */
+/** The maximum number of characters that are printed of one text. */
 const MAX_LENGTH = 10_000
 
-/** The most levels of causes that are printed. */
+/** The maximum number of levels of causes that are printed. */
 const MAX_DEPTH = 5
 
 /**

@@ -8,10 +8,7 @@ import { nextTurn } from '../slices.js'
 /** The milliseconds between two removals of expired documents, by the clock of the service. */
 const PAUSE = 60 * 60 * 1000
 
-/**
- * The most documents of one write, and the most writes of one background task. If more are left, another task is
- * started.
- */
+/** The limits of documents per write, and of writes per background task. If more are left, another task starts. */
 const SLICE = 100
 const ROUNDS = 50
 
@@ -51,7 +48,7 @@ export function createUpkeep({ background, now, clock, hasDeliveries }: UpkeepOp
 async function removeAll({ store }: BackgroundScope, collection: string, filter: Filter): Promise<boolean> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const found = await store.own(collection).list({ filter, limit: SLICE })
-    // The filter is repeated, so that a ledger with a new place is not removed.
+    // The filter is repeated, so that a ledger in which a place was taken since then is not removed.
     const remove = and([or(found.map(({ _id }) => isId(_id))), filter])
     if (found.length > 0) await store.write(() => ({ steps: [{ in: collection, remove }], done: undefined }))
     if (found.length < SLICE) return false

@@ -8,10 +8,7 @@ export interface BoundedMap<K, V> {
   size(): number
 }
 
-/**
- * Creates a cache of at most `size` entries. With `sizeOf`, `size` is the limit for the sum of the sizes of all
- * entries.
- */
+/** Creates a cache of at most `size` entries. With `sizeOf`, `size` limits the sum of the sizes of all entries. */
 export function createBoundedMap<K, V>(
   cache: Cache,
   size: number,

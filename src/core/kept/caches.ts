@@ -7,7 +7,7 @@ const on = (): Cache => ({ isOn: true })
 
 /**
  * The switches of all caches of services and adapters, named by their content. No cache changes a response: tests
- * switch caches off, one by one or all together, and compare.
+ * switch caches off, one by one or all of them, and compare.
  */
 export const CACHES = {
   accesses: on(),

@@ -127,8 +127,8 @@ export interface OptionsFor<
 }
 
 /**
- * Rejects the write that a hook was called for, with code `refused`: nothing of the write is stored. The function always
- * throws, so `throw refuse(…)` and `refuse(…)` do the same.
+ * Rejects the write that a hook was called for, with code `refused`: nothing of the write is stored. Always throws, so
+ * `throw refuse(…)` and `refuse(…)` do the same.
  *
  * @param status 400, 403, 409 or 422
  * @param detail the reason, for a person

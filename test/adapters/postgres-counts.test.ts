@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, tes
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { everything } from '../../src/core/filter/filter.js'
 import type { ListQuery, StorageAdapter } from '../../src/core/storage.js'
+import { useCaches } from '../support/caches.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { documentsTo, insert, N, ref } from '../support/things.js'
 import { until } from '../support/until.js'
@@ -13,6 +14,9 @@ import { type Sent, watchPool } from '../support/watched-pool.js'
 const text = ref('text', 'string')
 const plan = { name: 'things', indexes: [{ fields: [N], unique: false }] }
 const others = { name: 'others', indexes: [] }
+
+// Reads are combined by their plan, which a cache holds.
+useCaches()
 
 const postgres = usePostgres()
 let pool: pg.Pool
@@ -42,7 +46,11 @@ beforeEach(async () => {
   sent.length = 0
 })
 
+/** The locks that are held: a failed test leaves its own, which would block the `DROP SCHEMA`. */
+const locks = new Set<() => Promise<void>>()
+
 afterEach(async () => {
+  for (const unlock of locks) await unlock()
   await adapter.close()
   await client.query(`DROP SCHEMA ${schema} CASCADE`)
 })
@@ -70,10 +78,13 @@ async function findWaiting(): Promise<readonly number[]> {
 async function lock(collection = 'things'): Promise<() => Promise<void>> {
   const other = await pool.connect()
   await other.query(`BEGIN; LOCK TABLE ${schema}.${collection} IN ACCESS EXCLUSIVE MODE`)
-  return async () => {
+  const unlock = async (): Promise<void> => {
+    if (!locks.delete(unlock)) return
     await other.query('ROLLBACK')
     other.release()
   }
+  locks.add(unlock)
+  return unlock
 }
 
 const countFrom = async (value: number, of = adapter) =>

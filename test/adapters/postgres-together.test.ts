@@ -10,6 +10,7 @@ import type {
   WriteStep,
 } from '../../src/core/storage.js'
 import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
+import { useCaches } from '../support/caches.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { seedOf } from '../support/tier.js'
 import { until } from '../support/until.js'
@@ -29,6 +30,9 @@ const plan: CollectionPlan = {
     { fields: [n], unique: false },
   ],
 }
+
+// Reads are combined by their plan, which a cache holds.
+useCaches()
 
 const postgres = usePostgres()
 let pool: pg.Pool
@@ -57,7 +61,11 @@ beforeEach(async () => {
   sent.length = 0
 })
 
+/** The locks that are held: a failed test leaves its own, which would block the `DROP SCHEMA`. */
+const locks = new Set<() => Promise<void>>()
+
 afterEach(async () => {
+  for (const unlock of locks) await unlock()
   await adapter.close()
   await client.query(`DROP SCHEMA ${schema} CASCADE`)
 })
@@ -96,10 +104,13 @@ async function findWaiting(): Promise<readonly number[]> {
 async function lock(): Promise<() => Promise<void>> {
   const other = await pool.connect()
   await other.query(`BEGIN; LOCK TABLE ${schema}.things IN ACCESS EXCLUSIVE MODE`)
-  return async () => {
+  const unlock = async (): Promise<void> => {
+    if (!locks.delete(unlock)) return
     await other.query('ROLLBACK')
     other.release()
   }
+  locks.add(unlock)
+  return unlock
 }
 
 describe('creates that arrive together', () => {

@@ -8,6 +8,7 @@ import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adap
 import { and, everything, type FieldRef, type Filter, isId, or } from '../../src/core/filter/filter.js'
 import type { Pattern } from '../../src/core/filter/pattern/syntax/pattern.js'
 import type { CollectionPlan, ListQuery, StorageAdapter, WriteStep } from '../../src/core/storage.js'
+import { useCaches } from '../support/caches.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 
@@ -282,6 +283,8 @@ test('a pattern on which PostgreSQL works for long is given up with its request'
 })
 
 describe('prepared statements', () => {
+  useCaches()
+
   const createSource = (): PoolSource & { readonly pool: pg.Pool } => {
     const pool = newPool({ connectionString: postgres.url, max: 1 })
     opened.push(pool)

@@ -6,27 +6,27 @@ import { fileURLToPath } from 'node:url'
 /**
  * What each tier runs. `long` (`npm run test:long`) names its folders in `package.json`; `full` (`npm run test:full`) runs
  * everything; `quick` (`npm test`) leaves out what follows, plays a quarter of the random rounds (`test/support/tier.ts`),
- * and of the mutants only those of the changed area (`test/mutants/create-mutant.ts`).
+ * and runs mutants, and the tests of one storage beside the kit, only if their area has changed.
  */
 export const LEFT_TO_FULL: readonly string[] = [
-  ...[
-    'account-faults',
-    'accounts',
-    'check-heap',
-    'fail-over',
-    'heap',
-    'live-lists',
-    'postgres-connections',
-    'postgres-down',
-    'postgres-silence',
-    'postgres-standby',
-    'references',
-    'serial-order',
-    'sqlite-displaced',
-  ].map((name) => `test/durability/${name}.test.ts`),
+  // Several processes, lost connections and killed servers; bytes of heap.
+  ...readdirSync(fileURLToPath(new URL('durability', import.meta.url)))
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `test/durability/${name}`),
+  'test/unit/adapters/memory/heap.test.ts',
+  'test/unit/core/kept/heap.test.ts',
+  'test/contract/large-behind.test.ts',
+  'test/cli/processes.test.ts',
   'test/examples/custom-adapter.test.ts',
   'test/packaging/extending.test.ts',
 ]
+
+/** The folder of tests of one storage each, beside those of the kit, and the area that they test. */
+const STORAGES = {
+  tests: 'test/adapters',
+  kit: /^(?:memory|sqlite|postgres)\.test\.ts$/,
+  area: 'src/adapters/',
+}
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -88,9 +88,21 @@ export function readAreas(text: string): readonly Area[] {
   return named.match(/(?<=(?<!from |import\()['`])(?:\.\.\/)+(?:src|examples)\/[\w/.-]+(?=['`])/g) ?? []
 }
 
-/** The tests of mutants none of whose areas has changed; none where it is not known what has. */
-export function listUnchangedMutants(changed: readonly string[] | undefined): readonly string[] {
+/** The tests of mutants and of storages whose areas have not changed; none if git does not know what has. */
+export function listUnchanged(changed: readonly string[] | undefined): readonly string[] {
   if (changed === undefined) return []
+  return [...listUnchangedMutants(changed), ...listUnchangedStorages(changed)]
+}
+
+function listUnchangedStorages(changed: readonly string[]): readonly string[] {
+  if (hasChanged(STORAGES.area, changed)) return []
+  return readdirSync(`${root}${STORAGES.tests}`)
+    .filter((name) => name.endsWith('.test.ts') && !STORAGES.kit.test(name))
+    .map((name) => `${STORAGES.tests}/${name}`)
+    .filter((file) => !changed.includes(file))
+}
+
+function listUnchangedMutants(changed: readonly string[]): readonly string[] {
   return readdirSync(`${root}test/mutants`)
     .map((name) => `test/mutants/${name}`)
     .filter((file) => file.endsWith('.test.ts') && !changed.includes(file))

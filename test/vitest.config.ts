@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { bundlePage } from '../src/tools/page/bundle-page.js'
 import { isLong, isQuick, TIER } from './support/tier.js'
-import { LEFT_TO_FULL, listChanged, listUnchangedMutants, readSeed } from './tiers.js'
+import { LEFT_TO_FULL, listChanged, listUnchanged, readSeed } from './tiers.js'
 
 // Workers and what they start take these from here.
 process.env.TIER = TIER
@@ -12,7 +12,7 @@ process.env.SEED = String(readSeed(isLong))
 const changed = isQuick ? listChanged() : undefined
 if (changed) process.env.CHANGED = changed.join('\n')
 
-const leftOut = isQuick ? [...LEFT_TO_FULL, ...listUnchangedMutants(changed)] : []
+const leftOut = isQuick ? [...LEFT_TO_FULL, ...listUnchanged(changed)] : []
 
 /** The files that take longest, longest first: begun last, one of them would keep one worker alone. */
 const LONGEST: readonly string[] = [

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { hasChanged, LEFT_TO_FULL, listUnchangedMutants, readAreas, readSeed } from '../tiers.js'
+import { hasChanged, LEFT_TO_FULL, listUnchanged, readAreas, readSeed } from '../tiers.js'
 
 const MUTANTS = readdirSync('test/mutants').filter((name) => name.endsWith('.test.ts'))
 
@@ -34,12 +34,21 @@ describe('the area of a mutant has changed', () => {
 
   test('and its file is run, by itself or by the folder that it names in a constant', () => {
     const runs = (file: string) =>
-      MUTANTS.filter((name) => !listUnchangedMutants([file]).includes(`test/mutants/${name}`))
+      MUTANTS.filter((name) => !listUnchanged([file]).includes(`test/mutants/${name}`))
     expect(runs('src/core/consumers/lease.ts')).toEqual(['consumers.test.ts'])
     expect(runs('test/mutants/page.test.ts')).toEqual(['page.test.ts'])
     expect(runs('README.md')).toEqual([])
-    expect(listUnchangedMutants(undefined)).toEqual([])
+    expect(listUnchanged(undefined)).toEqual([])
   })
+})
+
+test('the tests of one storage are run if an adapter has changed, or they have; those of the kit always', () => {
+  const isRun = (name: string, changed: string) =>
+    !listUnchanged([changed]).includes(`test/adapters/${name}.test.ts`)
+  expect(isRun('postgres-pool', 'src/core/errors.ts')).toBe(false)
+  expect(isRun('postgres-pool', 'src/adapters/sql/statements.ts')).toBe(true)
+  expect(isRun('postgres-pool', 'test/adapters/postgres-pool.test.ts')).toBe(true)
+  for (const kit of ['memory', 'sqlite', 'postgres']) expect(isRun(kit, 'src/core/errors.ts')).toBe(true)
 })
 
 test('the seed is the one that is given, or the same for each run of a commit', () => {

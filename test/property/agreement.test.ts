@@ -5,7 +5,7 @@ import fc from '../support/fast-check.js'
 import type { Sent, TestService } from '../support/service.js'
 import { useStorages } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
-import { isEnough, perRound, rounds, seedOf } from '../support/tier.js'
+import { perRound, playUntilSeen, rounds, seedOf } from '../support/tier.js'
 
 // CONTRACT.md §2, "Match", "Expand"; §5, "No leak"
 
@@ -210,40 +210,36 @@ describe.each(useStorages())('in %s', (storage, createAdapter) => {
 
   test('whatever is written, every pair agrees, and what is hidden changes no answer', async () => {
     const outcomes = new Set<string>()
-    await fc.assert(
-      fc.asyncProperty(
-        stores,
-        fc.array(
-          fc.oneof(
-            { weight: 3, arbitrary: fc.tuple(operation) },
-            { weight: 2, arbitrary: fc.array(operation, { minLength: 2, maxLength: 4 }) },
-          ),
-          { minLength: 8, maxLength: 8 },
+    const property = fc.asyncProperty(
+      stores,
+      fc.array(
+        fc.oneof(
+          { weight: 3, arbitrary: fc.tuple(operation) },
+          { weight: 2, arbitrary: fc.array(operation, { minLength: 2, maxLength: 4 }) },
         ),
-        async (stored, requests) => {
-          const [one, other] = [
-            await open(stored, createAdapter()),
-            await open(disguise(stored), createAdapter()),
-          ]
-          expect(await findBroken(one)).toEqual([])
-          for (const some of requests) {
-            const [first] = some
-            const asked: Operation =
-              some.length === 1 && first
-                ? first
-                : { method: 'POST', path: '/_batch', body: { operations: some } }
-            const [here, there] = [await ask(one, asked), await ask(other, asked)]
-            outcomes.add(`${some.length > 1 ? 'batch ' : ''}${here.status} ${here.body?.code ?? ''}`.trim())
-            expect(comparable(here), JSON.stringify(asked)).toEqual(comparable(there))
-            expect(await findBroken(one), JSON.stringify(asked)).toEqual([])
-          }
-          await Promise.all([one.handler.close(), other.handler.close()])
-        },
+        { minLength: 8, maxLength: 8 },
       ),
-      parameters,
+      async (stored, requests) => {
+        const [one, other] = [
+          await open(stored, createAdapter()),
+          await open(disguise(stored), createAdapter()),
+        ]
+        expect(await findBroken(one)).toEqual([])
+        for (const some of requests) {
+          const [first] = some
+          const asked: Operation =
+            some.length === 1 && first
+              ? first
+              : { method: 'POST', path: '/_batch', body: { operations: some } }
+          const [here, there] = [await ask(one, asked), await ask(other, asked)]
+          outcomes.add(`${some.length > 1 ? 'batch ' : ''}${here.status} ${here.body?.code ?? ''}`.trim())
+          expect(comparable(here), JSON.stringify(asked)).toEqual(comparable(there))
+          expect(await findBroken(one), JSON.stringify(asked)).toEqual([])
+        }
+        await Promise.all([one.handler.close(), other.handler.close()])
+      },
     )
-    if (!isEnough(parameters.numRuns)) return
-    for (const outcome of [
+    const wanted = [
       '201',
       '200',
       '204',
@@ -251,8 +247,12 @@ describe.each(useStorages())('in %s', (storage, createAdapter) => {
       '409 reference_in_use',
       'batch 200',
       'batch 409 reference_in_use',
-    ])
-      expect([...outcomes]).toContain(outcome)
+    ]
+    await playUntilSeen(
+      (part) => fc.assert(property, { ...parameters, seed: parameters.seed + part }),
+      // The other storages play few rounds.
+      () => (storage === 'memory' ? wanted.filter((outcome) => !outcomes.has(outcome)) : []),
+    )
   })
 
   test('what is expanded is what requests for each document give, whatever is hidden', async () => {

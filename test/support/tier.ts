@@ -23,12 +23,28 @@ export const SEED = Number(process.env.SEED ?? 1)
  */
 export const seedOf = (own: number): number => (own + SEED - 1) | 0
 
-/**
- * Whether so many rounds have to show what a generator covers: with seed 1, of which it is known, and in long runs. With any
- * seed, some rounds miss by chance what is rare.
- */
-export const isEnough = (runs: number): boolean => runs >= 20 && (isLong || SEED === 1)
-
-/** How often a random test has seen something in each round; infinite where `isEnough` is false. */
+/** How often a random test has seen something in each round; infinite for so few rounds that chance decides. */
 export const perRound = (seen: number, runs: number): number =>
-  isEnough(runs) ? seen / runs : Number.POSITIVE_INFINITY
+  runs >= 20 ? seen / runs : Number.POSITIVE_INFINITY
+
+/** The most parts of a random test that `playUntilSeen` plays. */
+const PARTS = 10
+
+/**
+ * Plays a random test, and plays further parts with other seeds until it has seen everything that its generator has to
+ * cover: with any seed, the first part may miss by chance what is rare. Fails after ten parts. `npm test` plays the first part
+ * and requires nothing of it.
+ *
+ * @param play plays a part, and adds its number to its seed.
+ * @param listMissing what no part has seen so far.
+ */
+export async function playUntilSeen(
+  play: (part: number) => Promise<void>,
+  listMissing: () => readonly string[],
+): Promise<void> {
+  for (let part = 0; part < PARTS; part++) {
+    await play(part)
+    if (isQuick || listMissing().length === 0) return
+  }
+  throw new Error(`${PARTS} parts have never seen: ${listMissing().join(', ')}`)
+}

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { and, everything, type FieldRef, type Filter, isId, or } from '../../src/core/filter/filter.js'
 import type { CollectionPlan, ListQuery, StorageAdapter, StoredDocument } from '../../src/core/storage.js'
+import { useCaches } from '../support/caches.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { type Sent, watchPool } from '../support/watched-pool.js'
 
@@ -118,6 +119,9 @@ describe.each(filters)('a list of %s', (_, filter) => {
 })
 
 describe('what comes from the server', () => {
+  // A page too large for one statement is remembered with its plan.
+  useCaches()
+
   const watch = async (work: () => unknown): Promise<readonly Sent[]> => {
     sent.length = 0
     await work()

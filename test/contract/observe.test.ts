@@ -8,6 +8,7 @@ import { ROUTES } from '../../src/core/http/routes/table.js'
 import type { RequestEvent } from '../../src/index.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { toNodeHandler } from '../../src/mounts/node.js'
+import { useCaches } from '../support/caches.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { idOf } from '../support/stored.js'
@@ -175,6 +176,8 @@ describe('an observer is told of each request once', () => {
 })
 
 describe.each(useStorages())('the calls of the storage, in %s,', (name, createAdapter) => {
+  useCaches()
+
   test('are noted with their collections and times', async () => {
     const { send, events, handler } = observed({ adapter: await createAdapter() })
     await handler.ready()

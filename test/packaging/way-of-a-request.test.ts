@@ -2,9 +2,12 @@ import { Session } from 'node:inspector/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
+import { useCaches } from '../support/caches.js'
 import { leaveUnjudged } from '../support/judged.js'
 
 /** What one request goes through: the files of `src` of which it calls a function (`src/README.md`, "The path of a request"). */
+
+useCaches()
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { useCaches } from '../support/caches.js'
 import { type CountedStorage, createCountedMemory } from '../support/counted-memory.js'
 import { createCountedPostgres } from '../support/counted-postgres.js'
 import { createCountedSqlite } from '../support/counted-sqlite.js'
@@ -8,6 +9,8 @@ import { idOf, openStored } from '../support/stored.js'
 import { isQuick } from '../support/tier.js'
 
 // CONTRACT.md §6, "Speed": a read that indexes can answer looks at as many rows in a large collection as in a small one.
+
+useCaches()
 
 /** The sizes of a small and of a large collection. */
 const SIZES = [500, 5000] as const

@@ -2,8 +2,11 @@ import { expect, test } from 'vitest'
 import { everything } from '../../../../src/core/filter/filter.js'
 import type { LinkedQuery } from '../../../../src/core/query/query-reader.js'
 import { createKeptPages } from '../../../../src/core/request/kept-pages.js'
+import { useCaches } from '../../../support/caches.js'
 
 // CONTRACT.md §6, "Scheduling"
+
+useCaches()
 
 const queryOf = (text: string): LinkedQuery =>
   Object.freeze({

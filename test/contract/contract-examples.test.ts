@@ -4,7 +4,7 @@ import type { TestService } from '../support/service.js'
 import { type Storage, useStorages } from '../support/storages.js'
 import { openStored } from '../support/stored.js'
 
-// CONTRACT.md §2, "Preconditions", "Bulk", "Batch", §3.3, §3.7: the examples of these sections
+// CONTRACT.md §2, "Preconditions", "Bulk", "Batch", §3.3, §3.7, §6, "Problems": the examples of these sections
 
 const contract = await readFile(new URL('CONTRACT.md', import.meta.url), 'utf8')
 const storages = useStorages()
@@ -101,7 +101,7 @@ describe.each(storages)('on %s', (...storage) => {
     }
   })
 
-  test.each(['Bulk', 'Batch', '3.7 Pages'])('%s', async (title) => {
+  test.each(['Bulk', 'Batch', '3.7 Pages', 'Problems'])('%s', async (title) => {
     const examples = blocksOf(title).flatMap(examplesOf)
     expect(examples.length).toBeGreaterThan(0)
     const service = await openArticles(storage)

@@ -9,7 +9,7 @@ const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string
   body: ['request_timeout', 'The body did not arrive in time.'],
   deliver: ['internal_error', 'options.deliver did not finish in time.'],
   describe: ['overloaded', 'The OpenAPI document of this service could not be created in time.'],
-  hash: ['overloaded', 'Too many secrets are waiting for hashing. Try again in a moment.'],
+  hash: ['overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.'],
   hook: ['internal_error', 'A hook of the host did not finish in time.'],
   host: ['overloaded', 'The caller could not be identified in time.'],
   read: ['storage_unavailable', 'The storage did not answer in time.'],

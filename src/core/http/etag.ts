@@ -67,7 +67,7 @@ export function readMatch(request: Conditional): (shown: Document) => boolean {
   return (shown) => match === undefined || isMatched(match, etagOf(shown))
 }
 
-/** Whether an entity tag satisfies an `If-Match` header; true without the header. Throws `precondition_failed`. */
+/** Whether an entity tag satisfies an `If-Match` header; true without the header. Throws if the header is malformed. */
 export const isMatched = (match: string | undefined, etag: string): boolean =>
   match === undefined || isListed(match, etag)
 

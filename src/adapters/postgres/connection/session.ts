@@ -57,8 +57,8 @@ class RowQuery {
   }
 
   /**
-   * The name and the text of the current statement. `pg` records the statement as prepared when the server confirms
-   * it.
+   * The name and the text of the current statement. `pg` reads them when the server confirms that the statement is
+   * prepared, and remembers that.
    */
   get name(): string {
     return this.#parts[this.#done]?.name ?? ''

@@ -76,7 +76,7 @@ interface PageQuery {
   /** The maximum size of the text to read, in bytes. */
   readonly bytes: number | undefined
   readonly mayBeLong: boolean
-  /** Whether the query is cached, and read again with other values. */
+  /** Whether the query is cached, and runs again with other values. */
   readonly isKept: boolean
   /**
    * Builds the text with the columns of `asked` (`writeJoined`) instead of parameters. Absent if one statement cannot

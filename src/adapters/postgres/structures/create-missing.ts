@@ -114,7 +114,7 @@ async function drop(
 const REFUSED: readonly (readonly [code: RegExp, advice: string])[] = [
   [/^28/, 'correct the user and the password of the connection, or allow the role to connect in pg_hba.conf'],
   [/^3D/, 'create the database, or correct its name in the connection'],
-  [/^42501/, 'grant the role the privilege CONNECT on the database'],
+  [/^42501/, 'grant the role the CONNECT privilege on the database'],
   [/^53300/, 'raise max_connections of the server, or reduce the number of connections of its clients'],
 ]
 

@@ -399,9 +399,7 @@ export interface Surveyor {
   listIds(collection: string, query: ListQuery): MaybePromise<readonly string[]>
 }
 
-/**
- * The maximum number of matches that are searched for before the transaction. One that still matches later is enough.
- */
+/** The maximum number of matches to find before a transaction. Only one has to match still when the transaction runs. */
 const MAX_FOUND = 100
 
 /**

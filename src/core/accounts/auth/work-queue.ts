@@ -69,4 +69,4 @@ const waitForTurn = (waiting: FairQueue<QueuedTask>, { signal, caller }: TaskOpt
   })
 
 const overloaded = (): ServiceError =>
-  new ServiceError('overloaded', 'Too many secrets are waiting for hashing. Try again in a moment.')
+  new ServiceError('overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.')

@@ -44,7 +44,7 @@ function findVerifiedField(
     const written = new Map<string, unknown>(Object.entries(field.definition)).get(attribute)
     if (written === undefined || written === false) continue
     place.fault(
-      `must name a field without "${attribute}", because only the service sets and removes its value, but ${JSON.stringify(verifiedField)} has "${attribute}": ${JSON.stringify(written)}`,
+      `must name a field without "${attribute}", but ${JSON.stringify(verifiedField)} has "${attribute}": ${JSON.stringify(written)}; only the service sets and removes its value`,
     )
   }
   if (users && isInUniqueIndex(users, field) && !('unique' in field.definition && field.definition.unique))

@@ -21,7 +21,7 @@ const INNER_TYPES = FIELD_TYPE_NAMES.filter((type) => fieldTypeOf(type).valueTyp
 const COMMON_ATTRIBUTES: JsonSchema = {
   description: text(
     'The purpose of the field. It is printed in the generated types.',
-    'Shown above the text.',
+    'The headline of the article.',
   ),
   required: flag('Every stored document must have the field.'),
   nullable: flag('A null in a body is accepted and means that the field is absent.'),
@@ -201,7 +201,7 @@ const CLAIM: JsonSchema = object(
   },
   {
     required: ['from', 'where', 'take'],
-    description: 'A claim: the values of one field in all documents that match the filter where.',
+    description: 'A claim: the values of one field in all documents that match the filter "where".',
   },
 )
 
@@ -209,7 +209,7 @@ const CLAIM: JsonSchema = object(
 const CLAIMS: JsonSchema = mapOf(CLAIM, {
   names: { pattern: FIELD_NAME, not: { enum: [...RESERVED_FIELD_NAMES, ...TAKEN] } },
   description:
-    'Claims by name: values of a caller that come from other documents. A rule uses a claim as in { "team": { "$in": "$user.<name>" } }.',
+    'Claims by name: values that belong to a caller and are read from documents. A rule uses a claim as in { "team": { "$in": "$user.<name>" } }.',
   ...examples({
     adminOf: { from: 'memberships', where: { user: '$user._id', role: 'admin' }, take: 'team' },
   }),
@@ -407,7 +407,7 @@ const COLLECTION: JsonSchema = object(
     ),
     additionalProperties: flag('Properties that the schema does not name are accepted, stored and returned.'),
     changes: flag(
-      'GET /<collection>/changes is a stream of the changes in this collection, with what each caller may read of them.',
+      'GET /<collection>/changes streams the changes in this collection. Each caller receives only what it may read.',
     ),
     indexes: withDefault([], {
       type: 'array',

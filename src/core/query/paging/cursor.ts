@@ -48,7 +48,7 @@ export function readCursor(sort: readonly SortKey[], text: string): Cursor {
 
 /** Creates the error for a string that is not a cursor. */
 export const malformedCursor = (): ConditionFault =>
-  new ConditionFault('malformed', 'is not a cursor: copy it from Next-Cursor unchanged')
+  new ConditionFault('malformed', 'is not a valid cursor: copy the value of Next-Cursor unchanged')
 
 function parse(text: string): unknown {
   const bytes = decodeBase64url(text)

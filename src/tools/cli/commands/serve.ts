@@ -187,8 +187,8 @@ export interface Serving {
 }
 
 /**
- * Called with the function that stops a server, before the server listens, because a client may know the address
- * immediately.
+ * Receives the function that stops a server. It is called before the server listens, because clients may connect as soon
+ * as it does.
  */
 export type OnStart = (stop: Serving['stop']) => void
 

@@ -78,10 +78,10 @@ export function compareStructure(
   ]
 }
 
-/** The settings that decide which accounts claims count. */
+/** The settings that decide which accounts a claim includes. */
 const ASKED_OF_ACCOUNTS: readonly string[] = ['/auth/requireVerified', '/auth/verifiedField']
 
-/** Returns the rules that use a claim over accounts, if claims may now count different accounts. */
+/** Returns the rules that use a claim whose values come from accounts, if such claims may now include other accounts. */
 const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): readonly string[] => {
   const names = [before, after].flatMap(({ claims }) =>
     [...claims.values()].flatMap(({ name, from }) => (from === USERS ? [name] : [])),

@@ -44,7 +44,7 @@ export interface CallerMatrix {
   readonly read: readonly MatrixRule[]
   /** Only for documents that `read` shows. The rules are tried in order, and one of them runs. */
   readonly update: readonly MatrixRule[]
-  /** Only for documents that `read` shows. The rules add up. */
+  /** Only for documents that `read` shows. A delete is allowed if any of the rules allows it. */
   readonly delete: readonly MatrixRule[]
 }
 

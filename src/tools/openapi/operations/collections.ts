@@ -170,7 +170,7 @@ const update: DescribeOperation = (scope, place) => {
 }
 
 const CREATES =
-  'With `If-None-Match: *`, the request creates a document with this UUID; its body is that of a create.'
+  'With `If-None-Match: *`, the request creates a document with this UUID. The body has the form of a body of POST.'
 
 const replace: DescribeOperation = (scope, place) => {
   const { collection } = place

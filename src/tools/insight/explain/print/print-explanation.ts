@@ -81,7 +81,7 @@ const WORDS: { readonly [verdict in RuleVerdict]: readonly [reading: string, wri
   refused: ['denies it', 'denies it'],
   outranked: ['not used', 'not used: a more specific subject decides'],
   where: ['not for this document', 'not for this document'],
-  set: ['cannot set a value', 'cannot set a value'],
+  set: ['cannot set its values', 'cannot set its values'],
   faults: ['finds validation errors', 'finds validation errors'],
   check: ['does not allow such a document', 'does not allow such a document'],
   'granted-before': ['not needed', 'not needed: another rule ran'],

@@ -56,9 +56,7 @@ async function findRights(name: string, id: string, may: Rights, signal: AbortSi
     return true
   }
   const [update, remove] = await Promise.all([
-    isAllowed(may.update, 'may you change it? (dry run)', (documents) =>
-      documents.update(id, {}, { signal }),
-    ),
+    isAllowed(may.update, 'dry run: may you change it?', (documents) => documents.update(id, {}, { signal })),
     isAllowed(may.delete, 'may you delete it? (dry run)', (documents) => documents.delete(id, { signal })),
   ])
   return { update, delete: remove }

@@ -1,22 +1,12 @@
 import type { CallOptions } from './account-types.js'
-import {
-  type ClientAnswer,
-  isDocument,
-  isDone,
-  isSignedIn,
-  join,
-  namesIn,
-  placeOf,
-  type RequestOptions,
-} from './answers.js'
-import { type Build, listOperations } from './batch.js'
+import { namesIn, placeOf } from './answers.js'
 import { ClientError } from './client-error.js'
-import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
 import { createFollowing, watch } from './following.js'
 import type {
   Addressed,
   Client,
   ClientOptions,
+  ConditionOptions,
   CreateOptions,
   HandlerTarget,
   IgnoredContext,
@@ -64,6 +54,130 @@ export type {
   QueryParameters,
 } from './types.js'
 export { toQuery } from './write-query.js'
+
+/** An answer of the service. Its JSON body has the form that the types of the client promise. */
+interface ClientAnswer {
+  // biome-ignore lint/suspicious/noExplicitAny: the service guarantees the form of answers
+  readonly body: any
+  readonly headers: Headers
+}
+
+/** The parts of a request, and the function that checks its answer. */
+interface RequestOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Aborts the request. The client also uses it if no answer begins within `SILENCE` (`following.ts`). */
+  readonly connection?: AbortController
+  readonly headers?: { readonly [name: string]: string | undefined }
+  readonly body?: unknown
+  /** Returns whether an answer's body has the expected form. Default: `isDone`. */
+  readonly isRight?: ((body: ClientAnswer['body'], status: number) => boolean) | undefined
+  /** Whether the request is sent without a token, so that an expired token cannot make it fail. */
+  readonly isPublic?: boolean
+}
+
+const join = (path: string, query: string): string => (query ? `${path}?${query}` : path)
+
+const isDocument = (body: ClientAnswer['body']): boolean => typeof body?._id === 'string'
+
+/** Whether a body contains a new session. */
+const isSignedIn = (body: ClientAnswer['body']): boolean => typeof body?.token === 'string'
+
+/** Whether an answer's status says that it has no body. */
+const isDone = (_: unknown, status: number): boolean => status === 202 || status === 204
+
+/** The request for one document, in the form of a batch operation (CONTRACT.md §2, "Batch"). */
+interface DocumentRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly ifMatch?: string | undefined
+  readonly ifNoneMatch?: string
+  readonly body?: object | undefined
+  /** The signal of a call outside a batch; an operation of a batch has none. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Returns a name as one segment of a path. Throws `TypeError` for a name that would change the path, such as `..`. */
+function pathOf(name: unknown, others = /^\.{0,2}$/): string {
+  if (typeof name !== 'string' || others.test(name)) throw fault('a path', `cannot be ${name}`)
+  return `/${encodeURIComponent(name)}`
+}
+
+/**
+ * Creates the functions that build the requests for the documents of one collection. `etags` maps documents to their
+ * entity tags.
+ */
+function createRequests(collection: string, etags: WeakMap<object, string>) {
+  const path = pathOf(collection)
+
+  // These ids are rejected: an empty one or `.` would address the whole collection, `..` another path, and `changes` an
+  // endless stream.
+  const at = (document: Addressed): string =>
+    path + pathOf(Object(document)._id ?? document, /^(\.{0,2}|changes)$/)
+
+  const stateOf = (document: Addressed) => etags.get(Object(document))
+
+  const change =
+    (method: DocumentRequest['method']) =>
+    (document: Addressed, body?: object, others?: object): DocumentRequest => {
+      refuseOthers(others)
+      return { method, path: at(document), ifMatch: stateOf(document), body }
+    }
+
+  return {
+    get(document: Addressed, { ifUnchanged, ...others }: ConditionOptions = {}): DocumentRequest {
+      refuseOthers(others)
+      const ifMatch = ifUnchanged ? stateOf(document) : undefined
+      if (ifUnchanged && !ifMatch) throw fault('ifUnchanged', 'needs a read document')
+      return { method: 'GET', path: at(document), ifMatch }
+    },
+    create(body: object, { id, ...others }: CreateOptions = {}): DocumentRequest {
+      return {
+        ...(id === undefined ? { method: 'POST', path } : { method: 'PUT', path: at(id), ifNoneMatch: '*' }),
+        body,
+        ...only(others),
+      }
+    },
+    update: change('PATCH'),
+    replace: change('PUT'),
+    delete: change('DELETE'),
+  }
+}
+
+type Make = (...given: never[]) => DocumentRequest
+
+/**
+ * The function that builds a batch. It receives the collections by name; their calls return operations and send
+ * nothing.
+ */
+type Build = (b: object) => unknown
+
+/**
+ * Calls `build` and returns the operations in its result. Throws `TypeError` if the result is not an array, is empty,
+ * or contains anything but operations of this batch.
+ */
+function listOperations(build: Build, etags: WeakMap<object, string>): readonly DocumentRequest[] {
+  const made = new Set<unknown>()
+  const noting =
+    (make: Make): Make =>
+    (...given) => {
+      const operation = make(...given)
+      made.add(operation)
+      return operation
+    }
+  const collectionOf = (name: string): object => {
+    const requests: { [call: string]: Make } = createRequests(name, etags)
+    for (const call in requests) requests[call] = noting(requests[call] as Make)
+    return requests
+  }
+  const listed = build(
+    new Proxy({}, { get: (_, name) => (typeof name === 'string' ? collectionOf(name) : undefined) }),
+  )
+  // The spread turns holes of the array into `undefined`, which the check below rejects.
+  const operations = Array.isArray(listed) ? [...listed] : []
+  if (!operations[0] || !operations.every((operation) => made.has(operation) && !operation.signal))
+    throw fault('a batch', 'must be an array of its operations')
+  return operations
+}
 
 /**
  * Creates a client of a service. The target is the URL of the service including its base path, or a handler in this

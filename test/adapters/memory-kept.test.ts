@@ -85,7 +85,7 @@ test('what a plan has found is noticed when it outlives a write', async () => {
   const { createMemoryAdapter: createBroken } = await loadMutant(
     [
       'scans are kept for ever',
-      '../../src/adapters/memory/plan/kept-scans.js',
+      '../../src/adapters/memory/plan/plan-scan.js',
       async () => ({ createKeptScans: () => keepForEver }),
     ],
     () => import('../../src/adapters/memory/memory-adapter.js'),

@@ -6,14 +6,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createPostgresDialect } from '../../src/adapters/postgres/postgres-engine.js'
+import { writeSmall } from '../../src/adapters/postgres/read/batch.js'
 import { mergeRanges } from '../../src/adapters/postgres/read/merge-ranges.js'
-import {
-  writeAll,
-  writeFirst,
-  writeJoined,
-  writeList,
-  writeSmall,
-} from '../../src/adapters/postgres/read/page.js'
+import { writeAll, writeFirst, writeJoined, writeList } from '../../src/adapters/postgres/read/page.js'
 import type { Statement, Value } from '../../src/adapters/sql/dialect.js'
 import { createStatements, type Statements } from '../../src/adapters/sql/statements.js'
 import { structuresOf } from '../../src/adapters/sql/structures.js'

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createFirstInOrder, createHeldKeys, HELD } from '../../src/adapters/sqlite/read/first-in-order.js'
-import type { MatchingDocument } from '../../src/adapters/sqlite/read/matches.js'
+import {
+  createFirstInOrder,
+  createHeldKeys,
+  HELD,
+  type MatchingDocument,
+} from '../../src/adapters/sqlite/read/read-list.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { compare } from '../../src/core/filter/compare.js'
 import { type FieldRef, ID } from '../../src/core/filter/filter.js'

@@ -6,7 +6,8 @@ import type {
   StoredDocument,
   WriteStep,
 } from '../../src/core/storage.js'
-import { type PlainChange, recordPlainly } from '../../src/tools/testing/adapter/check/plain-log.js'
+import { recordPlainly } from '../../src/tools/testing/adapter/cases/log/record-cases.js'
+import type { PlainChange } from '../../src/tools/testing/adapter/check/plain-log.js'
 import type { TestStorage } from '../../src/tools/testing/index.js'
 import { createArrayAdapter } from './array-adapter.js'
 

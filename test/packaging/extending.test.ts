@@ -113,7 +113,6 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
     'core/filter/compare.ts',
     'tools/insight/diff/model/group-values.ts',
     'tools/insight/diff/model/universe.ts',
-    'tools/insight/diff/solver/variable.ts',
     'tools/insight/matrix/permission-matrix.ts',
     'tools/openapi/parameters.ts',
     'tools/openapi/schemas/value-schema.ts',

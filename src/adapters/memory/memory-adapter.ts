@@ -1,4 +1,4 @@
-import { compileDocumentOrder, createSorter } from '../../core/filter/compare.js'
+import { type CompareItems, compileDocumentOrder, mergeSort } from '../../core/filter/compare.js'
 import type { Filter } from '../../core/filter/filter.js'
 import { compileFilter } from '../../core/filter/matches.js'
 import { compareText } from '../../core/json/compare-text.js'
@@ -405,6 +405,64 @@ function takeFirst(scan: Scan, skip: number, count: number): readonly StoredDocu
   scan.candidates.walk(skip, (document) => documents.push(document) < count)
   if (count <= MAX_KEPT) scan.taken = { skip, count, documents }
   return documents
+}
+
+/** Up to this many items are kept sorted while they are added. A longer list is sorted at the end. */
+const MAX_SORTED = 1000
+
+/** Accepts items one by one and returns the first `count` of them in sorted order. */
+interface Sorter<T> {
+  add(item: T, slice: Slice): void
+  /** Returns the items in sorted order. Sorts in slices. */
+  finish(slice: Slice): Sliced<readonly T[]>
+}
+
+/** Creates a sorter that returns the first `count` items. */
+export function createSorter<T>(order: CompareItems<T>, count: number): Sorter<T> {
+  const kept: T[] = []
+  if (count > MAX_SORTED) {
+    return {
+      add: (item) => void kept.push(item),
+      finish: (slice) => sortFirst(kept, order, count, slice),
+    }
+  }
+  return {
+    add(item, slice) {
+      if (count === 0 || (kept.length >= count && order(item, kept[count - 1] as T, slice) >= 0)) return
+      const place = findPlace(kept, item, order, slice)
+      slice.left -= 1 + ((kept.length - place) >> 5)
+      kept.splice(place, 0, item)
+      if (kept.length > count) kept.pop()
+    },
+    finish: () => giveAll(kept),
+  }
+}
+
+function* sortFirst<T>(
+  items: T[],
+  order: CompareItems<T>,
+  count: number,
+  slice: Slice,
+): Sliced<readonly T[]> {
+  const sorted = yield* mergeSort(items, order, slice)
+  return count < sorted.length ? sorted.slice(0, count) : sorted
+}
+
+// biome-ignore lint/correctness/useYield: the items are already sorted, so there is nothing to pause for
+function* giveAll<T>(items: readonly T[]): Sliced<readonly T[]> {
+  return items
+}
+
+/** Returns the index at which to insert an item into a sorted list. */
+function findPlace<T>(sorted: readonly T[], item: T, order: CompareItems<T>, slice: Slice): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (order(sorted[middle] as T, item, slice) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function* searchDocuments(

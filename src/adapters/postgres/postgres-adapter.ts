@@ -12,21 +12,15 @@ import type {
 import { createLogPlans } from '../log/log-plans.js'
 import type { StepsOutcome } from '../sql/apply-steps.js'
 import { isOfElements, soughtIndexes } from '../sql/structures.js'
-import {
-  type Connections,
-  createConnections,
-  repeatReads,
-  type WorkCaller,
-} from './connection/connections.js'
+import { type Connections, createConnections, type WorkCaller } from './connection/connections.js'
 import { createPool, splitHosts } from './connection/hosts/hosts.js'
 import { borrowPool, type PostgresPool } from './connection/pool.js'
 import { createWatch } from './connection/watch.js'
-import { explain, isTooLong, unavailable } from './faults.js'
+import { explain, isLost, isTooLong, isUndefined, unavailable } from './faults.js'
 import { createPostgresLog } from './log/postgres-log.js'
 import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReadLinked } from './read/linked.js'
 import { createReads } from './read/reads.js'
-import { type Calls, withoutDropped } from './read/without-dropped.js'
 import { createDropSurplus, createMissing, explainOpening } from './structures/create-missing.js'
 import { isLarge } from './write/is-large.js'
 import { createCreate, explainTaken, writeSteps } from './write/write-steps.js'
@@ -59,6 +53,52 @@ export interface PostgresAdapterOptions {
    * the SQL that creates them in the message. Default: true.
    */
   readonly migrate?: boolean
+}
+
+/** Retries a read once if its connection was lost (CONTRACT.md §10, "Several hosts"). */
+const repeatReads =
+  (use: Connections['use']): Connections['use'] =>
+  (work, caller, manner) =>
+    use(work, caller, manner).catch((thrown: unknown) => {
+      if (!isLost(thrown) || caller.signal?.aborted) throw thrown
+      return use(work, caller, manner)
+    })
+
+/** The calls whose statements use tables of elements. */
+type Calls = Required<Pick<StorageAdapter, 'list' | 'stream' | 'count' | 'write' | 'readLinked'>>
+
+/**
+ * Retries calls that fail because a table of elements was dropped. Another service drops such a table if it needs
+ * longer strings than the table can contain. `forget` stops reads from using tables of elements. It returns false if
+ * they used none.
+ */
+function withoutDropped(calls: Calls, forget: () => boolean): Calls {
+  const again = async <T>(call: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await call()
+    } catch (thrown) {
+      if (!isUndefined(thrown) || !forget()) throw thrown
+    }
+    return call()
+  }
+  return {
+    list: (collection, query) => again(() => calls.list(collection, query)),
+    count: (collection, filter, options) => again(() => calls.count(collection, filter, options)),
+    write: (steps, options) => again(() => calls.write(steps, options)),
+    readLinked: (linked, options) => again(() => calls.readLinked(linked, options)),
+    async *stream(collection, query) {
+      let hasBegun = false
+      try {
+        for await (const some of calls.stream(collection, query)) {
+          hasBegun = true
+          yield some
+        }
+      } catch (thrown) {
+        if (hasBegun || !isUndefined(thrown) || !forget()) throw thrown
+        yield* calls.stream(collection, query)
+      }
+    },
+  }
 }
 
 /**

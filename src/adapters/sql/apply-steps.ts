@@ -4,7 +4,7 @@ import { compileFilter } from '../../core/filter/matches.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../core/storage.js'
 import { type LockUse, type SqlDialect, type Statement, USES } from './dialect.js'
 import type { DatabaseWork, SqlEngine } from './engine.js'
-import { mayVanish, type Recorder } from './log/recorder.js'
+import type { Recorder } from './log/recorder.js'
 import { pinnedIds } from './pinned-ids.js'
 import type { NamedDocuments } from './statements.js'
 
@@ -218,6 +218,15 @@ type FailureReason = Pick<Extract<WriteResult, { readonly ok: false }>, 'reason'
  * unknown.
  */
 export type Suspects = (step: WriteStep) => Iterable<string> | undefined
+
+/** Whether a step may remove a document that an earlier step inserted, so that the document has no change to record. */
+function mayVanish(steps: readonly WriteStep[]): boolean {
+  const made = new Set<string>()
+  return steps.some((step) => {
+    if ('insert' in step) made.add(step.in)
+    return 'remove' in step && made.has(step.in)
+  })
+}
 
 /** Applies steps one after another. The caller runs it in a transaction, and rolls back if the outcome is not ok. */
 export function* applySteps(

@@ -1,4 +1,3 @@
-import type { FieldRef } from '../../core/filter/filter.js'
 import { type Bind, quoteName, type SqlDialect } from './dialect.js'
 import type { DatabaseWork, SqlEngine } from './engine.js'
 import { UnusableStorage } from './faults.js'
@@ -64,22 +63,6 @@ export function noteStructure(
 ): string {
   const values = [name, collection, JSON.stringify(unique)].map(bind).join(', ')
   return `INSERT INTO ${structures.table} (name, collection, bound) VALUES (${values})`
-}
-
-/** Reads the fields of unique indexes, including those of other services, in the order of creation. */
-export function* readUnique(
-  dialect: SqlDialect,
-  by: 'collection' | 'name',
-  value: string,
-): DatabaseWork<readonly (readonly FieldRef[])[]> {
-  const { table, order } = dialect.structures
-  const sought = by === 'name' ? [value, nameWhileBuilt(value)] : [value]
-  const { rows } = yield writeStatement(
-    dialect,
-    (bind) =>
-      `SELECT bound FROM ${table} WHERE ${by} IN (${sought.map(bind).join(', ')}) AND bound <> 'null' ORDER BY ${order}`,
-  )
-  return rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[])
 }
 
 /** Creates the error for a new unique index if documents have equal values. It names the fields, never the values. */

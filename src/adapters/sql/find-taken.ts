@@ -2,8 +2,26 @@ import { compileField } from '../../core/filter/compare.js'
 import { and, type FieldRef, type Filter, ID, isId, not } from '../../core/filter/filter.js'
 import type { StoredDocument } from '../../core/storage.js'
 import { exists, type TakenValue } from './apply-steps.js'
-import { readUnique } from './create-structures.js'
+import { nameWhileBuilt } from './create-structures.js'
+import type { SqlDialect } from './dialect.js'
 import type { DatabaseWork, SqlEngine } from './engine.js'
+import { writeStatement } from './statements.js'
+
+/** Reads the fields of unique indexes, including those of other services, in the order of creation. */
+function* readUnique(
+  dialect: SqlDialect,
+  by: 'collection' | 'name',
+  value: string,
+): DatabaseWork<readonly (readonly FieldRef[])[]> {
+  const { table, order } = dialect.structures
+  const sought = by === 'name' ? [value, nameWhileBuilt(value)] : [value]
+  const { rows } = yield writeStatement(
+    dialect,
+    (bind) =>
+      `SELECT bound FROM ${table} WHERE ${by} IN (${sought.map(bind).join(', ')}) AND bound <> 'null' ORDER BY ${order}`,
+  )
+  return rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[])
+}
 
 /**
  * Returns the fields of the violated unique index. If several are violated, these are the fields of the index that was

@@ -85,12 +85,6 @@ export const isServedByFormer = ({ name, former }: Structure, present: ReadonlyS
 export const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
   wanted.filter((one) => !present.has(one.name) && !isServedByFormer(one, present))
 
-/** Returns a function that checks whether a structure is a missing table, or belongs to a missing table. */
-export const isOfNewTable = (missing: readonly Structure[]): ((structure: Structure) => boolean) => {
-  const tables = new Set(missing.filter((one) => !isIndex(one)).map(({ collection }) => collection))
-  return ({ collection }) => tables.has(collection)
-}
-
 const createLog = (sql: string, place: number): Structure => {
   const name = nameOf(`log ${place}`, LOG, [])
   return { name, collection: LOG, fields: [], unique: null, sql: [sql] }

@@ -1,4 +1,5 @@
 import { bounds } from '../../core/bounds.js'
+import { FairQueue } from '../../core/fair-queue.js'
 import { type Filter, isNothing } from '../../core/filter/filter.js'
 import { CACHES } from '../../core/kept/caches.js'
 import { runAtOnce, runSliced, type Slice, type Sliced } from '../../core/slices.js'
@@ -24,13 +25,11 @@ import { type Connection, openReader, openWriter } from './connection/connection
 import { readDataVersion } from './connection/data-version.js'
 import { drive } from './connection/drive.js'
 import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-files.js'
-import { type Abortable, openReaders, type SlicedRead } from './connection/readers.js'
-import { type BegunRead, goOn, moveTo, type Seat } from './connection/snapshot.js'
+import type { Seat } from './connection/snapshot.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
-import { displaced } from './faults.js'
-import { createLogWriter } from './log/log-writer.js'
-import { type LogQuery, readChanges } from './log/read-changes.js'
+import { displaced, unavailable } from './faults.js'
+import { createLogWriter, type LogQuery, readChanges } from './log/sqlite-log.js'
 import { createKeptDocuments, type KeptDocuments } from './read/kept-documents.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
 import {
@@ -107,6 +106,124 @@ function readRecorded(connection: Connection): readonly Recorded[] {
     throw explainRecorded(sqliteEngine, thrown)
   }
 }
+
+/** A read on a connection, done in slices. */
+type SlicedRead<T> = (connection: Connection, slice: Slice) => Sliced<T>
+
+/** The options of a query that can be aborted. `signal` may be a getter that creates the signal on first use. */
+interface Abortable {
+  readonly signal?: AbortSignal
+  /** The caller, used as the key for fairness in queues. */
+  readonly caller?: string | undefined
+}
+
+/** A read that waits for a free connection. */
+interface QueuedRead {
+  start(connection: Connection): void
+  refuse(reason: unknown): void
+}
+
+/** A pool of connections for long reads. Each read sees a snapshot of the file. */
+interface Readers {
+  /**
+   * Starts the read as soon as a connection is free, fairly among callers. Rejects if too many reads wait, or, with the
+   * signal's reason, if the signal aborts.
+   */
+  read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T>
+  /** Closes all connections once they are free. If `reason` is given, aborts the current reads for this reason. */
+  close(reason?: unknown): Promise<void>
+}
+
+/** The maximum number of simultaneous long reads. */
+const CONNECTIONS = 4
+
+/** The maximum number of waiting reads. */
+const MAX_WAITING = 1000
+
+/** Opens a pool of connections for long reads. */
+async function openReaders(file: string, cache: number): Promise<Readers> {
+  const all: Connection[] = []
+  try {
+    for (let i = 0; i < CONNECTIONS; i++) all.push(await openReader(file, cache))
+  } catch (thrown) {
+    for (const connection of all) connection.close()
+    throw thrown
+  }
+  return new OpenReaders(all)
+}
+
+class OpenReaders implements Readers {
+  readonly #all: readonly Connection[]
+  readonly #free: Connection[]
+  readonly #waiting = new FairQueue<QueuedRead>(MAX_WAITING)
+  readonly #ending = new AbortController()
+  #onFree: (() => void) | undefined
+
+  constructor(all: readonly Connection[]) {
+    this.#all = all
+    this.#free = [...all]
+  }
+
+  read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
+    const connection = this.#free.pop()
+    if (connection) return this.#use(connection, reading, query)
+    return waitIn(this.#waiting, query).then((freed) => this.#use(freed, reading, query))
+  }
+
+  async close(reason?: unknown): Promise<void> {
+    if (reason !== undefined) this.#ending.abort(reason)
+    if (this.#free.length < this.#all.length) {
+      await new Promise<void>((resolve) => {
+        this.#onFree = resolve
+      })
+    }
+    for (const connection of this.#all) connection.close()
+  }
+
+  #use<T>(connection: Connection, reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
+    const ending = this.#ending.signal
+    let result: MaybePromise<T> | undefined
+    try {
+      result = runSliced(
+        (slice) => reading(connection, slice),
+        () => (query.signal ? AbortSignal.any([query.signal, ending]) : ending),
+      )
+    } finally {
+      if (!(result instanceof Promise)) this.#release(connection)
+    }
+    return result instanceof Promise ? result.finally(() => this.#release(connection)) : result
+  }
+
+  #release(connection: Connection): void {
+    const next = this.#waiting.take()
+    if (next) next.start(connection)
+    else this.#free.push(connection)
+    if (this.#free.length === this.#all.length) this.#onFree?.()
+  }
+}
+
+const waitIn = (waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): Promise<Connection> =>
+  new Promise((resolve, reject) => {
+    const entry: QueuedRead = {
+      start(connection) {
+        signal?.removeEventListener('abort', giveUp)
+        resolve(connection)
+      },
+      refuse(reason) {
+        signal?.removeEventListener('abort', giveUp)
+        reject(reason)
+      },
+    }
+    const giveUp = (): void => {
+      waiting.delete(entry)
+      entry.refuse(signal?.reason)
+    }
+    if (signal?.aborted) return reject(signal.reason)
+    signal?.addEventListener('abort', giveUp, { once: true })
+    waiting
+      .add(entry, caller)
+      ?.refuse(unavailable(new Error('too many reads are already waiting for a connection')))
+  })
 
 /** An open database file. One connection writes and serves short reads, and others serve long reads. */
 export interface Database {
@@ -202,6 +319,55 @@ interface DatabaseParts {
   readonly files: OpenFiles
   readonly isAgain: boolean
   remove(): void
+}
+
+/** A read that has begun, and the slice from which it takes its steps. */
+interface BegunRead<T> {
+  readonly seat: Seat
+  readonly slice: Slice
+  readonly work: Sliced<T>
+  /** The data version of the file (`readDataVersion`) before the read began. */
+  readonly version: unknown
+}
+
+/**
+ * Moves a paused read to another connection with the same snapshot. Returns false if the file has changed: the snapshot
+ * is lost, and the read must start again.
+ */
+function moveTo(connection: Connection, { seat, version }: BegunRead<unknown>): boolean {
+  const former = seat.connection
+  connection.run('BEGIN', [])
+  try {
+    // With this first read, the transaction takes its snapshot. Until then the former connection holds the old
+    // snapshot.
+    connection.first('SELECT 1 FROM sqlite_schema', [])
+  } catch (thrown) {
+    if (connection.isInTransaction) connection.run('ROLLBACK', [])
+    throw thrown
+  }
+  seat.leave?.()
+  former.run('ROLLBACK', [])
+  if (readDataVersion(former) !== version) {
+    connection.run('ROLLBACK', [])
+    return false
+  }
+  seat.connection = connection
+  return true
+}
+
+/** Continues a read that has begun, with the steps of another slice. */
+function* goOn<T>({ work, slice: own }: BegunRead<T>, slice: Slice): Sliced<T> {
+  try {
+    for (;;) {
+      own.left = slice.left
+      const { done, value } = work.next()
+      slice.left = own.left
+      if (done) return value
+      yield
+    }
+  } finally {
+    work.return(undefined as never)
+  }
 }
 
 class OpenDatabase implements Database {

@@ -102,18 +102,3 @@ export const writeIdAs = (id: string): SqlDialect =>
  */
 export const writeColumns = (columns: readonly FieldRef[]): SqlDialect =>
   writeValues((field) => columnOf(columns, field) ?? valueAt(field))
-
-/**
- * Returns the dialect for bounds on a table of array elements. Each row has only one element, so a condition on any
- * element of the array becomes a condition on the element's column.
- */
-export function writeBounds(columns: readonly FieldRef[]): SqlDialect {
-  const dialect = writeColumns(columns)
-  return {
-    ...dialect,
-    hasElement(field, condition) {
-      const column = columnOf(columns, field)
-      return column === undefined ? dialect.hasElement(field, condition) : condition(column)
-    },
-  }
-}

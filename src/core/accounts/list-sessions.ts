@@ -1,6 +1,7 @@
 import type { AuthPlan } from '../config/plan.js'
 import { readStamp } from '../documents/write/stored-document.js'
 import { and } from '../filter/filter.js'
+import { readOwn } from '../json/own-properties.js'
 import { type SessionPage, type SessionPlace, START } from '../query/paging/session-page.js'
 import type { Call } from '../request/call.js'
 import { notFound } from '../request/refusals.js'
@@ -10,12 +11,11 @@ import {
   beginningOf,
   begunSince,
   countingSessions,
-  nameSession,
   SESSION_ORDER,
   SESSIONS,
   type Session,
-  storedBeginning,
 } from './auth/sessions.js'
+import { digest } from './auth/token.js'
 import { endSession } from './sessions.js'
 
 /** A session as a response shows it to its user. */
@@ -32,6 +32,15 @@ export interface SessionView {
 export interface SessionsPage {
   readonly shown: readonly SessionView[]
   readonly next?: SessionPlace
+}
+
+/** Returns the public name of a session. It reveals neither the token nor the token's digest. */
+const nameSession = (id: string): string => digest(`session ${id}`).slice(0, 32)
+
+/** Returns the `createdAt` of a session; `''` if an earlier release stored the session without it. */
+function storedBeginning(session: StoredDocument): string {
+  const createdAt = readOwn(session, 'createdAt')
+  return typeof createdAt === 'string' ? createdAt : ''
 }
 
 /** Lists the valid sessions of an account in the order in which they began (CONTRACT.md §4, "Sessions"). */

@@ -6,21 +6,28 @@ import { textOf } from '../fair-queue.js'
 import { countBytes } from '../fields/schema/json-schema.js'
 import { normalise } from '../fields/schema/normalise.js'
 import { composeSecret, MAX_SECRET_BYTES } from '../fields/types/hash.js'
+import { or } from '../filter/filter.js'
 import { isStorableText } from '../json/domain.js'
 import { readOwn } from '../json/own-properties.js'
 import { resume } from '../request/authorize.js'
 import type { Call } from '../request/call.js'
 import type { Store } from '../request/store.js'
 import type { AttemptOrigin } from '../request/throttle.js'
-import type { StoredDocument } from '../storage.js'
+import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Document } from '../types.js'
 import { showAccount } from './account.js'
 import { isCheaper } from './auth/hasher.js'
-import { type IssuedSession, issueSession, type Session } from './auth/sessions.js'
+import {
+  expiredAt,
+  type IssuedSession,
+  issueSession,
+  SESSIONS,
+  type Session,
+  sessionFilter,
+} from './auth/sessions.js'
 import { behind, lineOf } from './behind.js'
 import { deliverToken } from './delivery/deliver.js'
 import { makeRoom } from './end-sessions.js'
-import { removeExpired } from './sessions.js'
 import { counts } from './verified.js'
 
 /** The secret of a successful login. */
@@ -75,6 +82,16 @@ export interface Credentials {
   readonly secret: string
   /** The client's address; `undefined` if unknown. */
   readonly client: string | undefined
+}
+
+/** The maximum number of expired sessions that are removed when a session is opened. */
+const MAX_EXPIRED = 100
+
+/** Returns the steps that remove expired sessions. `now` is in stored form. */
+async function removeExpired(store: Store, now: string): Promise<readonly WriteStep[]> {
+  const expired = await store.own(SESSIONS).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
+  if (expired.length === 0) return []
+  return [{ in: SESSIONS, remove: or(expired.map(({ _id }) => sessionFilter(_id))) }]
 }
 
 /**

@@ -11,11 +11,11 @@ import type { Call, Service } from '../request/call.js'
 import type { InSession, SessionSources } from '../request/kept-sessions.js'
 import { invalidToken, isRefusal } from '../request/refusals.js'
 import type { Store } from '../request/store.js'
-import type { LinkedList, StoredDocument, WriteStep } from '../storage.js'
+import type { LinkedList, StoredDocument } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { callerOf } from './account.js'
 import { DELIVERIES, deliveredTo } from './auth/deliveries.js'
-import { expiredAt, readSession, SESSIONS, type Session, sessionFilter } from './auth/sessions.js'
+import { SESSIONS, type Session, sessionFilter } from './auth/sessions.js'
 import { createStamp, digestToken, isToken } from './auth/token.js'
 import { endSessions } from './end-sessions.js'
 import { counts } from './verified.js'
@@ -51,6 +51,18 @@ interface SoughtSession {
   readonly userId?: string
   /** Claims to read together with the session, if the storage supports linked reads. */
   readonly along?: Along | undefined
+}
+
+/** Reads the user and the stamp of a stored session; returns `undefined` if the session has expired at `now`. */
+function readSession(
+  session: StoredDocument,
+  now: number,
+): { readonly userId: string; readonly stamp: string } | undefined {
+  const expiresAt = readOwn(session, 'expiresAt')
+  const userId = readOwn(session, 'user')
+  const stamp = readOwn(session, 'stamp')
+  const lives = typeof expiresAt === 'string' && Date.parse(expiresAt) > now
+  return lives && typeof userId === 'string' && typeof stamp === 'string' ? { userId, stamp } : undefined
 }
 
 /**
@@ -204,16 +216,6 @@ export const endAllSessions = (
       after,
     }
   })
-
-/** The maximum number of expired sessions that are removed when a session is opened. */
-const MAX_EXPIRED = 100
-
-/** Returns the steps that remove expired sessions. `now` is in stored form. */
-export async function removeExpired(store: Store, now: string): Promise<readonly WriteStep[]> {
-  const expired = await store.own(SESSIONS).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
-  if (expired.length === 0) return []
-  return [{ in: SESSIONS, remove: or(expired.map(({ _id }) => sessionFilter(_id))) }]
-}
 
 /**
  * Creates the attachment of accounts. It ends the sessions of an account that is deleted or gets a new secret, removes

@@ -12,9 +12,26 @@ import {
   type VariableForm,
 } from '../query/variable.js'
 import type { FieldDefinition } from '../types.js'
-import { canHold, nameType } from './can-hold.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
+
+/** Returns the JSON type of the values of a field; `undefined` if they may have any type. */
+const kindOf = (field: Field): unknown => {
+  const { type } = field.fieldType.bodySchema(field)
+  return type === 'integer' ? 'number' : type
+}
+
+/** Whether a field can contain at least some of the values that another field contains. */
+function canHold(target: Field, source: Field): boolean {
+  const [to, from] = [kindOf(target), kindOf(source)]
+  if (to === undefined || from === undefined) return true
+  const types = [target.type, source.type]
+  if (to !== from || (types.includes('timestamp') && types.includes('reference'))) return false
+  return !target.items || !source.items || canHold(target.items, source.items)
+}
+
+/** Returns the type of a field in words, without an article. */
+const nameType = ({ type, items }: Field): string => (items ? `array of ${items.type}` : type)
 
 /**
  * Creates the check of variables. `$user` is a document of `users` if the service keeps the accounts. Callers

@@ -45,66 +45,8 @@ export const compileDocumentOrder = (sort: readonly OrderKey[]): CompareItems<Js
 const costOf = (a: Ordered, b: Ordered): number =>
   typeof a === 'string' && typeof b === 'string' ? 2 + (Math.min(a.length, b.length) >> 5) : 2
 
-/** Up to this many items are kept sorted while they are added. A longer list is sorted at the end. */
-const MAX_KEPT = 1000
-
-/** Accepts items one by one and returns the first `count` of them in sorted order. */
-interface Sorter<T> {
-  add(item: T, slice: Slice): void
-  /** Returns the items in sorted order. Sorts in slices. */
-  finish(slice: Slice): Sliced<readonly T[]>
-}
-
-/** Creates a sorter that returns the first `count` items. */
-export function createSorter<T>(order: CompareItems<T>, count: number): Sorter<T> {
-  const kept: T[] = []
-  if (count > MAX_KEPT) {
-    return {
-      add: (item) => void kept.push(item),
-      finish: (slice) => sortFirst(kept, order, count, slice),
-    }
-  }
-  return {
-    add(item, slice) {
-      if (count === 0 || (kept.length >= count && order(item, kept[count - 1] as T, slice) >= 0)) return
-      const place = findPlace(kept, item, order, slice)
-      slice.left -= 1 + ((kept.length - place) >> 5)
-      kept.splice(place, 0, item)
-      if (kept.length > count) kept.pop()
-    },
-    finish: () => giveAll(kept),
-  }
-}
-
 // These functions are top-level because creating a generator function for each list takes as long as sorting
 // a short list: see CONTRIBUTING.md.
-
-function* sortFirst<T>(
-  items: T[],
-  order: CompareItems<T>,
-  count: number,
-  slice: Slice,
-): Sliced<readonly T[]> {
-  const sorted = yield* mergeSort(items, order, slice)
-  return count < sorted.length ? sorted.slice(0, count) : sorted
-}
-
-// biome-ignore lint/correctness/useYield: the items are already sorted, so there is nothing to pause for
-function* giveAll<T>(items: readonly T[]): Sliced<readonly T[]> {
-  return items
-}
-
-/** Returns the index at which to insert an item into a sorted list. */
-function findPlace<T>(sorted: readonly T[], item: T, order: CompareItems<T>, slice: Slice): number {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (order(sorted[middle] as T, item, slice) <= 0) low = middle + 1
-    else high = middle
-  }
-  return low
-}
 
 /** A merge sort from the bottom up, which can pause between any two comparisons. */
 export function* mergeSort<T>(all: T[], order: CompareItems<T>, slice: Slice): Sliced<readonly T[]> {

@@ -39,7 +39,6 @@ export type Filter =
   | { readonly kind: 'match'; readonly field: FieldRef; readonly pattern: Pattern }
   | { readonly kind: 'present'; readonly field: FieldRef }
 
-/** The field `_id`. */
 export const ID: FieldRef = Object.freeze({ path: '_id', type: 'string', each: false })
 
 /** Matches the document with an `_id`. */

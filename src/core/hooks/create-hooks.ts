@@ -5,10 +5,10 @@ import { isObject } from '../json/own-properties.js'
 import { reportTo } from '../json/report.js'
 import { MAX_CASCADE } from '../references/unset-references.js'
 import type { Call, Service } from '../request/call.js'
-import { invalid } from '../request/refusals.js'
+import { invalid, isBeside, isRefusal, markBeside } from '../request/refusals.js'
 import type { JsonObject } from '../types.js'
 import { applySet } from './apply-set.js'
-import { blameHook, createOwnRight, type InOwnRight } from './own-right.js'
+import { createOwnRight, type InOwnRight } from './own-right.js'
 import { runTogether } from './run-together.js'
 import { showCaller, showChange } from './show-change.js'
 import type { HookApi, HookChange } from './types.js'
@@ -179,18 +179,42 @@ async function runHook(call: Call, write: PlannedWrite, { name, before, port }: 
     // `operation` determines whether `before` and `after` exist, which the compiler does not know here.
     return await before(Object.freeze(change) as HookChange)
   } catch (thrown) {
-    throw isRefusal(thrown) ? thrown : new Error(`${name} failed`, { cause: thrown })
+    throw isHookRefusal(thrown) ? thrown : new Error(`${name} failed`, { cause: thrown })
   } finally {
     stopListening()
     deadline.enter('read')
   }
 }
 
-const isRefusal = (thrown: unknown): boolean =>
+const isHookRefusal = (thrown: unknown): boolean =>
   isServiceError(thrown) &&
   thrown.code === 'refused' &&
   thrown.status !== undefined &&
   REFUSAL_STATUSES.includes(thrown.status)
+
+/** The errors that stored data may cause. Any other rejection of an operation is an error of the hook. */
+const CONFLICTS: readonly string[] = [
+  'unique_violation',
+  'reference_in_use',
+  'cascade_too_large',
+  'precondition_failed',
+]
+
+/**
+ * Converts the error of an operation that a hook returned. A conflict is reported without the names of fields, because
+ * the client has not sent them. `what` names the operation in the log.
+ */
+function blameHook(what: string, thrown: unknown): unknown {
+  if (!isRefusal(thrown) || isBeside(thrown)) return thrown
+  return markBeside(
+    CONFLICTS.includes(thrown.code)
+      ? new ServiceError(
+          thrown.code,
+          'Changes that the service makes together with this write conflict with stored data.',
+        )
+      : new Error(`${what} was rejected: ${thrown.message}`, { cause: thrown }),
+  )
+}
 
 /** Runs the operations that a hook returned, after the write that it was called for. */
 async function performAll(

@@ -1,10 +1,8 @@
 import type { Collection, ServicePlan } from '../config/plan.js'
-import { ServiceError } from '../errors.js'
 import { ALL_PROPERTIES, type CompiledPermissions, EVERYONE, type Rule } from '../permissions/grants.js'
 import { whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
 import { type Call, compileRules, createCall, type Service } from '../request/call.js'
-import { isBeside, isRefusal, markBeside } from '../request/refusals.js'
 import type { Attempt } from '../request/store/attempt.js'
 import { type Reader, refuseTaken, type Store } from '../request/store.js'
 import type { Linked, LinkedFound } from '../storage.js'
@@ -124,28 +122,4 @@ class BlamingStore implements Store {
       },
     }
   }
-}
-
-/** The errors that stored data may cause. Any other rejection of an operation is an error of the hook. */
-const CONFLICTS: readonly string[] = [
-  'unique_violation',
-  'reference_in_use',
-  'cascade_too_large',
-  'precondition_failed',
-]
-
-/**
- * Converts the error of an operation that a hook returned. A conflict is reported without the names of fields, because
- * the client has not sent them. `what` names the operation in the log.
- */
-export function blameHook(what: string, thrown: unknown): unknown {
-  if (!isRefusal(thrown) || isBeside(thrown)) return thrown
-  return markBeside(
-    CONFLICTS.includes(thrown.code)
-      ? new ServiceError(
-          thrown.code,
-          'Changes that the service makes together with this write conflict with stored data.',
-        )
-      : new Error(`${what} was rejected: ${thrown.message}`, { cause: thrown }),
-  )
 }

@@ -3,9 +3,17 @@ import { isPromise, whenReady } from '../promises.js'
 import type { Deadline } from '../request/deadline.js'
 import { endOfTurn, nextTurn } from '../slices.js'
 import type { MaybePromise } from '../types.js'
-import { type Answer, type IncomingRequest, isRead, isStream, type Respond } from './answer.js'
+import {
+  type Answer,
+  type IncomingRequest,
+  isEndless,
+  isRead,
+  isStream,
+  type Respond,
+  type TextStream,
+} from './answer.js'
 import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
-import { toReadableStream } from './send-stream.js'
+import { IDLE_MILLISECONDS, piecesOf } from './send-stream.js'
 
 /** The methods of Node's response object that an answer needs. */
 interface NodeResponse {
@@ -281,6 +289,48 @@ async function collectBytes(
     }
     body.add(value)
   }
+}
+
+/**
+ * Converts the chunks of a stream to pieces of bytes. Chunks that are bytes are copied, so that the reader may change
+ * them.
+ */
+async function* inPieces(stream: TextStream): AsyncGenerator<Uint8Array, void, undefined> {
+  const encoder = new TextEncoder()
+  for await (const text of stream) {
+    if (typeof text !== 'string') yield text.slice()
+    else for (const piece of piecesOf(text)) yield encoder.encode(piece)
+  }
+}
+
+/** Converts a stream to a web-standard stream of bytes, which ends with an error if its client stops reading. */
+function toReadableStream(stream: TextStream): ReadableStream<Uint8Array> {
+  const texts = inPieces(stream)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      clearTimeout(timer)
+      try {
+        const { done, value } = await texts.next()
+        if (done) return controller.close()
+        controller.enqueue(value)
+      } catch (thrown) {
+        return controller.error(thrown)
+      }
+      // An endless stream needs no timeout, because it limits its own backlog.
+      if (isEndless(stream)) return
+      timer = setTimeout(() => {
+        controller.error(new Error('the client of this stream has stopped reading'))
+        stream.cancel()
+      }, IDLE_MILLISECONDS)
+      // A stream that is not read must not keep the process alive.
+      ;(timer as { unref?: () => void }).unref?.()
+    },
+    cancel() {
+      clearTimeout(timer)
+      stream.cancel()
+    },
+  })
 }
 
 /** Converts an answer to a web-standard response. A 204 has no body. */

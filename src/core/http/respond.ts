@@ -19,7 +19,7 @@ import { observeRequests } from './observe/observe-requests.js'
 import { APPLIED, prefersStrict } from './prefer.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
 import { nameClient, nameUser } from './queue-caller.js'
-import { NO_STORE, REVALIDATE } from './routes/answers.js'
+import { NO_STORE } from './routes/answers.js'
 import { createExchange, type DescribeService, type ExchangeOptions } from './routes/create-exchange.js'
 import type { Routes } from './routes/find-route.js'
 import { observeStream } from './send-stream.js'
@@ -139,6 +139,11 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     ? observeRequests(respond, options.observe, service.logger)
     : (incoming) => responder.respond(incoming)
 }
+
+/**
+ * The header of any other response. Without it, caches would guess how long the response is fresh (RFC 9111 §4.2.2).
+ */
+const REVALIDATE = { 'cache-control': 'no-cache' } as const
 
 class Responder {
   readonly #service: Service

@@ -3,7 +3,6 @@ import { and, type Filter, nothing } from '../filter/filter.js'
 import { isObject } from '../json/own-properties.js'
 import { createBoundedMap } from '../kept/bounded-map.js'
 import { CACHES } from '../kept/caches.js'
-import type { ReadableNames } from '../query/reading.js'
 import { type Binding, bindValue, NOW, USER_ID } from '../query/variable.js'
 import { bindWhere, isAnywhere } from '../query/where.js'
 import type { BoundCaller, KnownCaller } from './caller.js'
@@ -17,13 +16,7 @@ import {
   SIGNED_IN,
 } from './grants.js'
 import type { KeepTexts } from './kept-texts.js'
-import {
-  type AccessibleCollection,
-  type BoundRule,
-  compileAccess,
-  namesOf,
-  type ReadAccess,
-} from './read-access.js'
+import { type AccessibleCollection, type BoundRule, compileAccess, type ReadAccess } from './read-access.js'
 import { createViews, keyOf, type ShownCollection } from './views.js'
 
 /** Writes the values of variables as text. A variable without a value is written as `null`. */
@@ -206,12 +199,6 @@ export const selectDecidingRules = (
   permissions: CompiledPermissions,
   caller: KnownCaller | null,
 ): readonly Rule[] => selectDeciding(selectReadRules(permissions, caller))
-
-/** Selects the names of the fields that a caller may read in a collection; `null` if no rule applies to the caller. */
-export function selectNames(collection: GatedCollection, caller: KnownCaller | null): ReadableNames | null {
-  const rules = selectReadRules(collection.permissions, caller)
-  return rules.length > 0 ? namesOf(collection, rules) : null
-}
 
 const writeStanding = ({ key, variables }: CallerRules, binding: Binding): string =>
   variables.length === 0 ? key : key + writeValues(variables, binding)

@@ -8,7 +8,7 @@ import type { SortKey } from '../storage.js'
 import type { JsonObject, Limits, OperatorName } from '../types.js'
 import { compileExpand, type Expansion, type Following } from './compile-expand.js'
 import { buildCondition, ConditionFault, isArrayText, readOperands } from './condition.js'
-import { joinRepeated, OPTIONS, OR, takes } from './operators.js'
+import { OPTIONS, OR, operatorOf, takes } from './operators.js'
 import { type Cursor, readCursor } from './paging/cursor.js'
 import { isTold, refuse, unknownField } from './query-string.js'
 import type { RawFilter, RawQuery } from './raw-query.js'
@@ -313,6 +313,10 @@ function compileComparison(comparison: Comparison, reading: QueryReading): Filte
       : thrown
   }
 }
+
+/** Combines the filters of a repeated operator. */
+const joinRepeated = (operator: OperatorName, filters: readonly Filter[]): Filter =>
+  operatorOf(operator).repeated === 'any' ? or(filters) : and(filters)
 
 function buildComparison(
   { field, operator, hasOptions }: Comparison,

@@ -1,12 +1,4 @@
-import {
-  and,
-  type ComparisonKind,
-  type FieldRef,
-  type Filter,
-  not,
-  or,
-  type Scalar,
-} from '../filter/filter.js'
+import { type ComparisonKind, type FieldRef, type Filter, not, or, type Scalar } from '../filter/filter.js'
 import type { Pattern } from '../filter/pattern/syntax/pattern.js'
 import type { OperatorName } from '../types.js'
 
@@ -83,7 +75,3 @@ export const operatorOf = (name: OperatorName): Operator => OPERATORS[name]
 /** Whether this is the name of an operator with this kind of operand. */
 export const takes = (name: string, operand: keyof Operands): boolean =>
   isOperator(name) && OPERATORS[name].operand === operand
-
-/** Combines the filters of a repeated operator. */
-export const joinRepeated = (operator: OperatorName, filters: readonly Filter[]): Filter =>
-  operatorOf(operator).repeated === 'any' ? or(filters) : and(filters)

@@ -4,7 +4,6 @@ import type { BoundedMap } from '../kept/bounded-map.js'
 import type { Limits } from '../types.js'
 import { isArrayText, unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, OR, operatorOf, takes } from './operators.js'
-import { countAsked } from './paging/link.js'
 import type { ParameterName, RawFilter, RawQuery } from './raw-query.js'
 
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
@@ -25,6 +24,20 @@ export type QueryForms = BoundedMap<string, QueryForm>
 export interface QueryForm {
   readonly query: RawQuery
   readonly size: number
+}
+
+const ENCODED = /%(?:2[23]|3[CE]|5[CE]|60|7[BCD])/g
+
+/** Matches positions that are not cursors: `skip`, and the id that a client of event streams appends. */
+const PLACE = /&(?:skip=\d{1,16}|lastEventId=[\w-]{1,1024})(?=&|$)/
+
+/**
+ * Returns the bytes of a query that count towards `queryBytes`: all except its position (CONTRACT.md §3.7,
+ * and §9, "Resuming").
+ */
+function countAsked(text: string): number {
+  const asked = `&${text}`.replace(PLACE, '')
+  return asked.length > text.length ? text.length : asked.replace(ENCODED, '.').length - 1
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ANY_WAY, joinWays, type Ways, waysOf } from '../claims/query/demands.js'
+import { ANY_WAY, type Demand, joinWays, type Ways } from '../claims/query/demands.js'
 import { compileFields } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
 import { suggest } from '../fields/schema/names.js'
@@ -9,7 +9,15 @@ import type { ConfigReport } from '../json/report.js'
 import type { JsonObject, OperatorName } from '../types.js'
 import { buildCondition, ConditionFault, elementOf, unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
-import { type Binding, bindValue, claimIn, findVariables, type JudgeVariable } from './variable.js'
+import {
+  type Binding,
+  bindValue,
+  claimIn,
+  findVariables,
+  isVariable,
+  type JudgeVariable,
+  NOW,
+} from './variable.js'
 
 /** A filter in the configuration: fixed, or bound to the caller and the time in each request. */
 export type Where =
@@ -147,6 +155,29 @@ interface OperatorCondition {
   readonly operator: string
   readonly operand: unknown
   readonly ignoreCase?: boolean
+}
+
+/** Returns the ways of one condition. */
+function waysOf(
+  { path, items }: Field,
+  operator: string,
+  operand: unknown,
+  isClaim: (variable: string) => boolean,
+): Ways {
+  const variable = isVariable(operand) ? { variable: operand } : {}
+  const values = operator === '$eq' ? [operand] : operator === '$in' && Array.isArray(operand) ? operand : []
+  const areLiterals = values.length > 0 && findVariables(values).length === 0
+  const literals = areLiterals ? { literals: values } : {}
+  const written = { operator, operand }
+  const kind = kindOf(operator, operand, isClaim)
+  return [[{ path, isList: items !== null, kind, ...written, ...variable, ...literals }]]
+}
+
+function kindOf(operator: string, operand: unknown, isClaim: (variable: string) => boolean): Demand['kind'] {
+  if (operator === '$in') return isVariable(operand) && isClaim(operand) ? 'claim' : 'values'
+  if (operator === '$exists' && operand === true) return 'present'
+  if (operator !== '$eq' || operand === null) return 'other'
+  return isVariable(operand) && operand !== NOW ? 'caller' : 'value'
 }
 
 function parseCondition(

@@ -8,12 +8,14 @@ import type { Hooks, Shared } from '../hooks/where-hooked.js'
 import { type BoundCaller, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import { createTextStore } from '../permissions/kept-texts.js'
+import { namesOf } from '../permissions/read-access.js'
 import {
   createReadGate,
+  type GatedCollection,
   type ReadAccess,
   type ReadGate,
   selectDecidingRules,
-  selectNames,
+  selectReadRules,
 } from '../permissions/read-gate.js'
 import type { Trace } from '../permissions/trace.js'
 import { createRuleJudge, type RuleJudge } from '../permissions/write-rules.js'
@@ -164,6 +166,12 @@ export interface Call extends CallParts, BoundCaller, Following {
 
 /** Creates a call. Its parts that depend on the caller are created when they are first needed. */
 export const createCall = (service: Service, parts: CallParts): Call => new RequestCall(service, parts)
+
+/** Selects the names of the fields that a caller may read in a collection; `null` if no rule applies to the caller. */
+function selectNames(collection: GatedCollection, caller: KnownCaller | null): ReadableNames | null {
+  const rules = selectReadRules(collection.permissions, caller)
+  return rules.length > 0 ? namesOf(collection, rules) : null
+}
 
 /** A class, so that a request does not create a closure per method. */
 class RequestCall implements Call {

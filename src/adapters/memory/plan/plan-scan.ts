@@ -34,7 +34,6 @@ import {
   candidatesMerged,
   candidatesOf,
 } from './candidates.js'
-import { createKeptScans } from './kept-scans.js'
 
 /** How one index is used to answer one read. */
 interface IndexPlan {
@@ -299,6 +298,23 @@ export type Planner = (filter: Filter, sort: readonly SortKey[]) => Scan
 interface Where {
   readonly rows: Rows
   readonly planIndexes: IndexPlanner
+}
+
+/** The maximum number of cached scans. */
+const MAX_SCANS = 1000
+
+/** Returns a function that wraps a plan, so that the plan's scan is cached until the next write to the collection. */
+function createKeptScans<Scan>({ byId }: Rows): (plan: () => Scan) => () => Scan {
+  const scans = new Map<() => Scan, Scan>()
+  let version = 0
+  return (plan) => () => {
+    if (!CACHES.scans.isOn) return plan()
+    if (version !== byId.documents.version || scans.size === MAX_SCANS) scans.clear()
+    version = byId.documents.version
+    const scan = scans.get(plan) ?? plan()
+    scans.set(plan, scan)
+    return scan
+  }
 }
 
 /** Creates the planner of a collection. It caches plans, but only for filters and orders that are frozen. */

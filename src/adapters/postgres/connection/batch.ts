@@ -120,20 +120,5 @@ export function createBatch<Item, Result>(
     })
 }
 
-/** Returns the batch of a collection. It is created on first use. */
-export function createBatches<Item, Result>(
-  watch: Watch,
-  workOf: (collection: string) => BatchWork<Item, Result>,
-): (collection: string) => Batch<Item, Result> {
-  const batches = new Map<string, Batch<Item, Result>>()
-  return (collection) => {
-    const known = batches.get(collection)
-    if (known) return known
-    const batch = createBatch(watch, workOf(collection))
-    batches.set(collection, batch)
-    return batch
-  }
-}
-
 // Captured when this module loads, so that the fake timers of a test do not stop it.
 const atEndOfTurn = setImmediate

@@ -48,30 +48,10 @@ export async function cancelRead(
   return hasEnded === true
 }
 
-/** The parts of a client of `pg` that give its address. A client of the host application's pool may lack them. */
-interface Connected {
-  readonly host?: string
-  readonly port?: number
-  readonly connection?: {
-    readonly stream?: { readonly remoteAddress?: string; readonly remotePort?: number }
-  }
-}
-
 /** The address of a connected client. For a Unix socket, `host` is the folder of the socket. */
 export interface Address {
   readonly host: string | undefined
   readonly port: number | undefined
-}
-
-/**
- * Finds the address of a client. It must be called before the socket is used: reading the address changes the hidden
- * class of the socket in V8, which would deoptimize code that was compiled for sockets in use.
- */
-export function addressOf(client: PostgresClient): Address {
-  const { host, port, connection }: Connected = client as PostgresClient & Connected
-  if (host?.startsWith('/')) return { host, port }
-  const { remoteAddress, remotePort } = connection?.stream ?? {}
-  return { host: remoteAddress ?? host, port: remotePort ?? port }
 }
 
 /** The fields that identify a client's process on the server. */

@@ -1,13 +1,5 @@
 import { FairQueue } from '../../../core/fair-queue.js'
-import {
-  classify,
-  explain,
-  isLost,
-  isRepeatable,
-  outcomeUnknown,
-  overloaded,
-  unavailable,
-} from '../faults.js'
+import { classify, explain, isRepeatable, outcomeUnknown, overloaded, unavailable } from '../faults.js'
 import { cancelRead, withinGrace } from './cancel.js'
 import type { PoolSource, PostgresClient, PostgresPool } from './pool.js'
 import { createSessions, type DatabaseSession, type DatabaseSessions, ignore, toRows } from './session.js'
@@ -434,15 +426,6 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
     },
   }
 }
-
-/** Retries a read once if its connection was lost (CONTRACT.md §10, "Several hosts"). */
-export const repeatReads =
-  (use: Connections['use']): Connections['use'] =>
-  (work, caller, manner) =>
-    use(work, caller, manner).catch((thrown: unknown) => {
-      if (!isLost(thrown) || caller.signal?.aborted) throw thrown
-      return use(work, caller, manner)
-    })
 
 /** The progress of a write. */
 interface WorkProgress {

@@ -4,7 +4,7 @@ import { createBoundedMap } from '../../../core/kept/bounded-map.js'
 import { CACHES } from '../../../core/kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
 import { classify, isLost, isReadOnly, isUnprepared, UnconfirmedCommit, UnsentStatement } from '../faults.js'
-import { type Address, addressOf } from './cancel.js'
+import type { Address } from './cancel.js'
 import type { PoolSource, PostgresClient } from './pool.js'
 
 /** The columns of a row, as text. */
@@ -231,6 +231,26 @@ export interface DatabaseSessions {
   /** Whether another job may use the session. */
   isUsable(session: DatabaseSession): boolean
   close(session: DatabaseSession): void
+}
+
+/** The parts of a client of `pg` that give its address. A client of the host application's pool may lack them. */
+interface Connected {
+  readonly host?: string
+  readonly port?: number
+  readonly connection?: {
+    readonly stream?: { readonly remoteAddress?: string; readonly remotePort?: number }
+  }
+}
+
+/**
+ * Finds the address of a client. It must be called before the socket is used: reading the address changes the hidden
+ * class of the socket in V8, which would deoptimize code that was compiled for sockets in use.
+ */
+function addressOf(client: PostgresClient): Address {
+  const { host, port, connection }: Connected = client as PostgresClient & Connected
+  if (host?.startsWith('/')) return { host, port }
+  const { remoteAddress, remotePort } = connection?.stream ?? {}
+  return { host: remoteAddress ?? host, port: remotePort ?? port }
 }
 
 /** Creates the sessions of a pool. */

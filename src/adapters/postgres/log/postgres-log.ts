@@ -9,7 +9,7 @@ import type {
 } from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { createNotifier } from '../../log/notifier.js'
-import { isKept, parsePosition, printPosition } from '../../log/position.js'
+import { isKept, isWhole, parsePosition, printPosition } from '../../log/position.js'
 import { createHeldWarning } from '../../log/warn-of-held.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
@@ -19,8 +19,6 @@ import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transa
 import { explain } from '../faults.js'
 import { parseText } from '../read/parse-documents.js'
 import { isLarge } from '../write/is-large.js'
-import { microsecondsOf, millisecondsOf } from './milliseconds.js'
-import { isPlace, type TimelinePosition } from './place.js'
 
 /** The row that stores the state of the log. One process at a time works on it. */
 interface LogHead {
@@ -66,6 +64,24 @@ interface StoredHead {
    * position.
    */
   readonly total: number
+}
+
+/**
+ * Builds an expression for a time in milliseconds since 1970. The cast to an integer is needed before PostgreSQL 14:
+ * `extract` returns a float8 there, and the server setting `extra_float_digits` decides how many of its digits are
+ * printed.
+ */
+const millisecondsOf = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint`
+
+/** Builds an expression for a time in microseconds since 1970, which is the precision of the server's times. */
+const microsecondsOf = (time: string): string => `(extract(epoch FROM ${time}) * 1000000)::bigint`
+
+/** The `place` in a `Position`: the number of a change, and the server's timeline on which it was assigned. */
+type TimelinePosition = readonly [timeline: string, position: number]
+
+function isPlace(value: unknown): value is TimelinePosition {
+  const [timeline, position, ...others] = Array.isArray(value) ? (value as readonly unknown[]) : []
+  return typeof timeline === 'string' && isWhole(position) && others.length === 0
 }
 
 /** Creates the head of a log. */

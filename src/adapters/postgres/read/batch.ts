@@ -1,10 +1,28 @@
 import { bounds } from '../../../core/bounds.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { RunStatement } from '../connection/session.js'
-import { pageOfIds, TEXTS, writeFirst, writeSmall } from './page.js'
+import { pageOfIds, writeFirst } from './page.js'
 
 /** The number of documents in one batch. */
 export const BATCH = 500
+
+/**
+ * Builds the statement that selects the documents of a page. A document is NULL if its text has more than `most` bytes.
+ * A document that takes more than `stored` bytes in the table is not even converted to text. Because of compression,
+ * its text may have a hundred times as many bytes.
+ */
+export function writeSmall(page: Statement, most: number, stored = most): Statement {
+  const [whole, kept] = [1, 2].map((place) => `$${page.values.length + place}::float8`)
+  // OFFSET 0 prevents PostgreSQL from computing the text twice.
+  const written = `SELECT _id, CASE WHEN pg_column_size(document) <= ${kept} THEN document::text END AS document FROM (${page.text}) AS page OFFSET 0`
+  return {
+    text: `SELECT _id, CASE WHEN octet_length(document) <= ${whole} THEN document END AS document FROM (${written}) AS written`,
+    values: [...page.values, most, stored],
+  }
+}
+
+/** An expression for a JSON list of strings: the texts in the column `document`. */
+const TEXTS = 'json_agg(document)::text'
 
 /**
  * Builds the statement that selects a page to read in batches. A document that could make a batch too large is NULL.

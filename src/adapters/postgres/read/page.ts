@@ -1,4 +1,4 @@
-import type { Statement, Value } from '../../sql/dialect.js'
+import type { Value } from '../../sql/dialect.js'
 import { typeOf } from '../postgres-engine.js'
 
 /**
@@ -6,24 +6,6 @@ import { typeOf } from '../postgres-engine.js'
  * are converted to text. A conversion in the sorted query itself would convert all rows.
  */
 export const writeAll = (page: string): string => `SELECT document::text AS document FROM (${page}) AS page`
-
-/**
- * Builds the statement that selects the documents of a page. A document is NULL if its text has more than `most` bytes.
- * A document that takes more than `stored` bytes in the table is not even converted to text. Because of compression,
- * its text may have a hundred times as many bytes.
- */
-export function writeSmall(page: Statement, most: number, stored = most): Statement {
-  const [whole, kept] = [1, 2].map((place) => `$${page.values.length + place}::float8`)
-  // OFFSET 0 prevents PostgreSQL from computing the text twice.
-  const written = `SELECT _id, CASE WHEN pg_column_size(document) <= ${kept} THEN document::text END AS document FROM (${page.text}) AS page OFFSET 0`
-  return {
-    text: `SELECT _id, CASE WHEN octet_length(document) <= ${whole} THEN document END AS document FROM (${written}) AS written`,
-    values: [...page.values, most, stored],
-  }
-}
-
-/** An expression for a JSON list of strings: the texts in the column `document`. */
-export const TEXTS = 'json_agg(document)::text'
 
 /** An expression for a JSON list of documents, whose texts are in the column `document`. */
 const LIST = `'[' || coalesce(string_agg(document, ','), '') || ']'`

@@ -1,8 +1,8 @@
 import { bounds } from '../../../core/bounds.js'
 import type { Filter, Scalar } from '../../../core/filter/filter.js'
-import { compileJudge } from '../../../core/filter/matches.js'
+import { compileJudge, type Judge } from '../../../core/filter/matches.js'
 import { whenReady } from '../../../core/promises.js'
-import { runSliced } from '../../../core/slices.js'
+import { runSliced, type Slice, type Sliced } from '../../../core/slices.js'
 import type {
   IndexPlan,
   Listed,
@@ -15,7 +15,6 @@ import type { CompileOptions, SqlDialect, Statement, Value } from '../../sql/dia
 import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'
 import { judgeTexts, type ReceiveMatch } from '../../sql/read/judge-texts.js'
-import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
 import { createStatements, type FilteredStatement, type Statements } from '../../sql/statements.js'
 import { canCancel } from '../connection/cancel.js'
 import type { Connections, WorkCaller, WorkOptions } from '../connection/connections.js'
@@ -28,7 +27,7 @@ import { createAskTogether } from './ask-together.js'
 import { readTexts } from './batch.js'
 import { mergeRanges } from './merge-ranges.js'
 import { pageOfIds, writeAll, writeFirst, writeJoined, writeList } from './page.js'
-import { parseListed, type TextList } from './parse-documents.js'
+import { parseText } from './parse-documents.js'
 import { createPlans, type PlanQuery } from './plans.js'
 
 /** A read whose statement may also select documents that do not match, so that this process must filter its rows. */
@@ -84,6 +83,35 @@ interface PageQuery {
    */
   readonly join?: (() => string) | undefined
 }
+
+/** The result of a read: JSON texts, each with one document or with a list of documents. */
+interface TextList {
+  readonly texts: readonly string[]
+  /** A JSON list of the `_id`s of documents beyond the byte limit. */
+  readonly rest?: string | null | undefined
+}
+
+/** Parses the documents of a read. */
+const parseListed = (texts: TextList, caller: WorkCaller): MaybePromise<Listed> =>
+  runSliced(
+    (slice) => parseAll(texts, slice),
+    () => caller.signal,
+  )
+
+function* parseAll({ texts, rest }: TextList, slice: Slice): Sliced<Listed> {
+  const documents: StoredDocument[] = []
+  for (const text of texts) {
+    const parsed = (yield* parseText(text, slice)) as StoredDocument | StoredDocument[]
+    if (!Array.isArray(parsed)) documents.push(parsed)
+    // A single list is returned without a copy.
+    else if (texts.length === 1) return withRest(parsed, rest)
+    else for (const document of parsed) documents.push(document)
+  }
+  return withRest(documents, rest)
+}
+
+const withRest = (documents: StoredDocument[], rest: TextList['rest']): Listed =>
+  rest ? Object.assign(documents, { rest: JSON.parse(rest) as readonly string[] }) : documents
 
 /** Reads a page with the given values. If the read may be long, `manner` overrides its options. */
 type ReadPage = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<TextList>
@@ -304,6 +332,68 @@ export function createReads(source: ReadSource): Required<Pick<StorageAdapter, '
     stream: (collection, query) => reads.stream(collection, query),
     count: (collection, filter, caller) => reads.count(collection, filter, caller),
   }
+}
+
+/** The number of documents in one batch. */
+const BATCH = 500
+
+/** The ids that a list has found, in the order of the list. */
+interface ListedIds {
+  readonly ids: readonly string[]
+  /** If false, some documents may not match, and `skip` and `limit` are still to be applied to those that match. */
+  readonly isExact: boolean
+}
+
+/**
+ * Streams a list in batches. It keeps only the ids in memory, and locks nothing between batches. Documents that no
+ * longer match when their batch is read are omitted. `fetch` returns the documents with the given ids, in any order. If
+ * these are too large in total, it returns the documents with the first ids, and the other ids as `rest`, in order.
+ */
+async function* streamByIds(
+  { ids, isExact }: ListedIds,
+  { filter, skip, limit, signal }: ListQuery,
+  fetch: (ids: readonly string[]) => Promise<Listed>,
+): AsyncGenerator<readonly StoredDocument[], void, undefined> {
+  const judge = compileJudge(filter)
+  const end = isExact || limit === null ? Number.POSITIVE_INFINITY : skip + limit
+  let passed = isExact ? skip : 0
+  let next = 0
+  let rest: readonly string[] = []
+  while ((next < ids.length || rest.length > 0) && passed < end) {
+    signal?.throwIfAborted()
+    const fresh = ids.slice(next, next + BATCH - rest.length)
+    next += fresh.length
+    const some = [...rest, ...fresh]
+    const fetched = await fetch(some)
+    rest = fetched.rest ?? []
+    const byId = new Map(fetched.map((document) => [document._id, document]))
+    const inOrder = some.flatMap((id) => byId.get(id) ?? [])
+    const found = await runSliced(
+      (slice) => keepMatching(inOrder, judge, slice),
+      () => signal,
+    )
+    const batch = found.slice(Math.max(0, skip - passed), Math.max(0, end - passed))
+    passed += found.length
+    if (batch.length > 0) yield batch
+  }
+}
+
+function* keepMatching(
+  documents: readonly StoredDocument[],
+  judge: Judge,
+  slice: Slice,
+): Sliced<readonly StoredDocument[]> {
+  const kept: StoredDocument[] = []
+  for (const document of documents) {
+    let answer = judge(document, slice)
+    while (answer === undefined) {
+      yield
+      answer = judge(document, slice)
+    }
+    if (answer) kept.push(document)
+    if (slice.left <= 0) yield
+  }
+  return kept
 }
 
 class Reads {

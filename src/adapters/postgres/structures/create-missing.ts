@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { isServiceError } from '../../../core/errors.js'
 import type { FieldRef } from '../../../core/filter/filter.js'
@@ -10,11 +11,13 @@ import {
   noteStructure,
   notUnique,
 } from '../../sql/create-structures.js'
-import { quoteName, type Value } from '../../sql/dialect.js'
+import { quoteName, STRUCTURES, type Value } from '../../sql/dialect.js'
+import type { SqlEngine } from '../../sql/engine.js'
 import { messageOf, UnusableStorage } from '../../sql/faults.js'
+import { writeStatement } from '../../sql/statements.js'
 import {
+  isIndex,
   isOfElements,
-  isOfNewTable,
   lacking,
   lapseLogging,
   type Structure,
@@ -24,7 +27,7 @@ import { namesOf, type Recorded, warnOfLeft } from '../../sql/warn-of-left.js'
 import type { Connections, WorkCaller } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
 import type { Rows, RunStatement } from '../connection/session.js'
-import { inTransaction } from '../connection/transaction.js'
+import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
 import { createElements, ENTRY_ID, isNamedElements, markOf, TRIGGERS } from '../elements.js'
 import {
   codeOf,
@@ -36,8 +39,6 @@ import {
   lacksLanguage,
   unavailable,
 } from '../faults.js'
-import { BEGIN_STRUCTURES, lockStructures, workInTurn } from './in-turn.js'
-import { type DatabaseSchema, forget, noteBuilding, rename, tableOf } from './place.js'
 
 /**
  * Drops indexes over strings that no plan needs, because they reject long strings, from the collections of the given
@@ -45,6 +46,12 @@ import { type DatabaseSchema, forget, noteBuilding, rename, tableOf } from './pl
  * dropped tables of elements. The work continues even if its caller stops waiting.
  */
 type DropSurplus = (steps: readonly WriteStep[], caller: WorkCaller) => Promise<void>
+
+/** A schema of PostgreSQL, and the engine for the tables in it. */
+interface DatabaseSchema {
+  readonly schema: string
+  readonly engine: SqlEngine
+}
 
 /**
  * Creates the function that drops indexes over strings that no plan needs. It keeps indexes that this role may not
@@ -63,6 +70,95 @@ export function createDropSurplus(
   }
 }
 
+/**
+ * The right of one process to build indexes. It is a row that other processes poll. A process that waited for a lock
+ * instead would hold a snapshot, and the index build would wait for that snapshot.
+ */
+interface Lease {
+  /** Takes or renews the lease. Returns false while another process holds it or is still building an index. */
+  take(run: RunStatement): Promise<boolean>
+  giveBack(run: RunStatement): Promise<void>
+}
+
+/** How long the lease lasts. It does not expire while the server reports a running index build. */
+const LASTS = '15 seconds'
+
+/**
+ * Begins a transaction that creates structures. It sets the isolation level, because with a stricter default of the
+ * server, a statement would not see structures that were created after the transaction began.
+ */
+const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_IDLE}`
+
+/** Takes the lock for creating structures without a lease. The end of the transaction releases it. */
+const lockStructures = (run: RunStatement, { schema }: DatabaseSchema): Promise<unknown> =>
+  run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${schema}`])
+
+function createLease(place: DatabaseSchema): Lease {
+  const holder = randomUUID()
+  const table = `${quoteName(place.schema)}.${quoteName(`${STRUCTURES}_lease`)}`
+  const building = `SELECT FROM pg_stat_progress_create_index AS building JOIN pg_class AS indexed ON indexed.oid = building.relid WHERE building.datname = current_database() AND indexed.relnamespace = to_regnamespace($2)`
+  const take = `UPDATE ${table} SET holder = $1, until = clock_timestamp() + interval '${LASTS}' WHERE holder = $1 OR (until < clock_timestamp() AND NOT EXISTS (${building}))`
+  const create = (run: RunStatement): Promise<void> =>
+    inTransaction(run, BEGIN_STRUCTURES, async () => {
+      await lockStructures(run, place)
+      await run(`CREATE TABLE IF NOT EXISTS ${table} (holder text NOT NULL, until timestamptz NOT NULL)`)
+      await run(`INSERT INTO ${table} SELECT '', '-infinity' WHERE NOT EXISTS (SELECT FROM ${table})`)
+    })
+  const tryTake = async (run: RunStatement): Promise<boolean> =>
+    (await run(take, [holder, quoteName(place.schema)])).rowCount === 1
+  return {
+    async take(run) {
+      try {
+        return await tryTake(run)
+      } catch (thrown) {
+        if (!isUndefined(thrown)) throw thrown
+      }
+      await create(run)
+      return tryTake(run)
+    },
+    async giveBack(run) {
+      await run(`UPDATE ${table} SET until = '-infinity' WHERE holder = $1`, [holder])
+    },
+  }
+}
+
+/** Milliseconds between checks while another process holds the lease. */
+const LOOK = 200
+
+/** Work that creates or drops structures. */
+type StructureWork = (run: RunStatement) => Promise<void>
+
+/**
+ * Runs the work that `findNext` finds, again and again until it finds none. One process at a time runs such work,
+ * while other processes write documents. Resolves when no work is left, even if another process has done it.
+ */
+async function workInTurn(
+  use: Connections['use'],
+  place: DatabaseSchema,
+  findNext: (run: RunStatement) => Promise<StructureWork | undefined>,
+): Promise<void> {
+  const lease = createLease(place)
+  let isHeld = false
+  try {
+    for (;;) {
+      const next = await use(({ run }) => findNext(run), {})
+      if (!next) return
+      const wasHeld = isHeld
+      isHeld = await use(({ run }) => lease.take(run), {})
+      // The work is run only if it was found while this process held the lease. Otherwise another process may have
+      // done it.
+      if (isHeld && wasHeld) await use(({ run }) => next(run), {}, { mayBeLong: true, mayKeepAlive: true })
+      else if (!isHeld) await new Promise((resolve) => later(resolve, LOOK))
+    }
+  } finally {
+    // If returning the lease fails, the lease expires.
+    if (isHeld) await use(({ run }) => lease.giveBack(run), {}).catch(() => {})
+  }
+}
+
+// Captured when this module loads, so that the fake timers of a test do not stop it.
+const later = setTimeout
+
 function dropFrom(
   use: Connections['use'],
   place: DatabaseSchema,
@@ -80,6 +176,33 @@ function dropFrom(
 
 const findSurplus = (place: DatabaseSchema): string =>
   `${findIndexes(place)} UNION ALL ${findElements(place)}`
+
+/** Returns the name of the table that records structures. */
+const tableOf = ({ engine }: DatabaseSchema): string => engine.dialect.structures.table
+
+/** Changes the name under which a structure is recorded. Returns false if the structure is not recorded. */
+const rename = async (
+  run: RunStatement,
+  place: DatabaseSchema,
+  [from, to]: readonly [from: string, to: string],
+): Promise<boolean> =>
+  (await run(`UPDATE ${tableOf(place)} SET name = $1 WHERE name = $2`, [to, from])).rowCount > 0
+
+/** Records that a structure is being built. */
+async function noteBuilding(run: RunStatement, place: DatabaseSchema, structure: Structure): Promise<void> {
+  const { dialect } = place.engine
+  const building = { ...structure, name: nameWhileBuilt(structure.name) }
+  const isNoted =
+    (await rename(run, place, [structure.name, building.name])) ||
+    (await rename(run, place, [building.name, building.name]))
+  if (isNoted) return
+  const { text, values } = writeStatement(dialect, (bind) => noteStructure(dialect, building, bind))
+  await run(text, values)
+}
+
+/** Deletes the record of a structure. */
+const forget = (run: RunStatement, place: DatabaseSchema, name: string): Promise<unknown> =>
+  run(`DELETE FROM ${tableOf(place)} WHERE name = $1`, [name])
 
 const findIndexes = (place: DatabaseSchema): string =>
   `SELECT indexname::text AS name, collection, bound, 'false' AS "isOfElements" FROM ${tableOf(place)} JOIN pg_indexes ON schemaname = $1 AND indexname = replace(name, $2, '')
@@ -334,8 +457,11 @@ export async function dropElements(
   }
 }
 
-// Captured when this module loads, so that the fake timers of a test do not stop it.
-const later = setTimeout
+/** Returns a function that checks whether a structure is a missing table, or belongs to a missing table. */
+const isOfNewTable = (missing: readonly Structure[]): ((structure: Structure) => boolean) => {
+  const tables = new Set(missing.filter((one) => !isIndex(one)).map(({ collection }) => collection))
+  return ({ collection }) => tables.has(collection)
+}
 
 /**
  * Builds the missing indexes of existing tables, one after another, while other processes write. Only one process at

@@ -8,7 +8,7 @@ import type { Inserts, SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
 import { printBy } from '../../sql/log/recorder.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
-import { type BatchWork, createBatches } from '../connection/batch.js'
+import { type Batch, type BatchWork, createBatch } from '../connection/batch.js'
 import type { Connections, WorkCaller } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
 import {
@@ -123,6 +123,21 @@ function createIn(
         write(one, values).then(done, toOutcome)
       return use(creating, caller, { mayBeLong, writes: true })
     },
+  }
+}
+
+/** Returns the batch of a collection. It is created on first use. */
+function createBatches<Item, Result>(
+  watch: Watch,
+  workOf: (collection: string) => BatchWork<Item, Result>,
+): (collection: string) => Batch<Item, Result> {
+  const batches = new Map<string, Batch<Item, Result>>()
+  return (collection) => {
+    const known = batches.get(collection)
+    if (known) return known
+    const batch = createBatch(watch, workOf(collection))
+    batches.set(collection, batch)
+    return batch
   }
 }
 

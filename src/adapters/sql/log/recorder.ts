@@ -1,4 +1,4 @@
-import type { StoredDocument, WriteStep } from '../../../core/storage.js'
+import type { StoredDocument } from '../../../core/storage.js'
 import type { Statement } from '../dialect.js'
 
 /** The table of all changes, and the table of the log's state. */
@@ -26,12 +26,3 @@ export interface Recording {
 
 /** Prints the caller of a write as a parameter: a JSON list, which is empty if there is no caller. */
 export const printBy = (by: string | null): string => JSON.stringify(by === null ? [] : [by])
-
-/** Whether a step may remove a document that an earlier step inserted, so that the document has no change to record. */
-export function mayVanish(steps: readonly WriteStep[]): boolean {
-  const made = new Set<string>()
-  return steps.some((step) => {
-    if ('insert' in step) made.add(step.in)
-    return 'remove' in step && made.has(step.in)
-  })
-}

@@ -9,7 +9,7 @@ import { type Bind, quoteName, type SqlDialect, type Statement, type Value } fro
 import { writeStatement } from '../../sql/statements.js'
 import type { Seat } from '../connection/snapshot.js'
 import { columnOf } from '../elements.js'
-import { idOfLacking, sqliteDialect, writeBounds, writeColumns, writeIdAs } from '../sqlite-dialect.js'
+import { idOfLacking, sqliteDialect, writeColumns, writeIdAs } from '../sqlite-dialect.js'
 import type { CollectionPath, ReadPath } from './read-path.js'
 
 /** Builds the SQL of a statement. `bind` must be called in the order in which the placeholders appear. */
@@ -86,6 +86,21 @@ interface RangeText {
   readonly selecting: SqlDialect
   /** A further condition that limits the range to one row, or an empty string. */
   readonly bound: string
+}
+
+/**
+ * Returns the dialect for bounds on a table of array elements. Each row has only one element, so a condition on any
+ * element of the array becomes a condition on the element's column.
+ */
+function writeBounds(columns: readonly FieldRef[]): SqlDialect {
+  const dialect = writeColumns(columns)
+  return {
+    ...dialect,
+    hasElement(field, condition) {
+      const column = columnOf(columns, field)
+      return column === undefined ? dialect.hasElement(field, condition) : condition(column)
+    },
+  }
 }
 
 /**

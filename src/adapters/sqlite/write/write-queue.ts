@@ -12,7 +12,7 @@ import { readDataVersion } from '../connection/data-version.js'
 import { drive } from '../connection/drive.js'
 import type { OpenFiles } from '../connection/open-files.js'
 import { displaced, explain, isBeforeCommit, isBusy, unavailable } from '../faults.js'
-import type { LogWriter } from '../log/log-writer.js'
+import type { LogWriter } from '../log/sqlite-log.js'
 
 /** The steps of a write, and the engine that applies them. */
 interface WriteWork {

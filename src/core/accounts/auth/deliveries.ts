@@ -1,10 +1,7 @@
-import { formatTimestamp } from '../../fields/timestamp.js'
 import { and, type FieldRef, type Filter, isId } from '../../filter/filter.js'
-import { drawFirstVersion } from '../../first-version.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../../storage.js'
-import { EXPIRES_AT, LAST_TIME } from './sessions.js'
-import { createToken, digestToken } from './token.js'
+import { EXPIRES_AT } from './sessions.js'
 
 /** The name of the internal collection of delivered tokens. */
 export const DELIVERIES = '_deliveries'
@@ -36,23 +33,6 @@ export interface DeliveredToken {
   readonly to: string
   /** The user's stamp when the token was created. */
   readonly stamp: string
-}
-
-/** Creates a token, and the step that stores it. Times are in milliseconds since 1970. */
-export function issueToken(
-  told: Omit<DeliveredToken, '_id'>,
-  now: number,
-  lifetime: number,
-): { readonly token: string; readonly expiresAt: string; readonly step: WriteStep } {
-  const token = createToken()
-  const expiresAt = formatTimestamp(now + lifetime) ?? LAST_TIME
-  const { kind, user, to, stamp } = told
-  const marks = { _id: digestToken(token), _version: drawFirstVersion() }
-  return {
-    token,
-    expiresAt,
-    step: { in: DELIVERIES, insert: { ...marks, kind, user, to, stamp, expiresAt } },
-  }
 }
 
 /** Reads a stored token; returns `undefined` if it has expired at `now`. */

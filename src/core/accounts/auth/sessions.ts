@@ -3,7 +3,7 @@ import { and, type FieldRef, type Filter, ID, isId, not } from '../../filter/fil
 import { drawFirstVersion } from '../../first-version.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { CollectionPlan, SortKey, StoredDocument, WriteStep } from '../../storage.js'
-import { createToken, digest, digestToken } from './token.js'
+import { createToken, digestToken } from './token.js'
 
 /** The name of the internal collection of sessions. A configuration cannot use it, because of the `_`. */
 export const SESSIONS = '_sessions'
@@ -58,18 +58,6 @@ export const LAST_TIME = '9999-12-31T23:59:59.999Z'
 /** Matches the session with an `_id`, expired or not. */
 export const sessionFilter = isId
 
-/** Reads the user and the stamp of a stored session; returns `undefined` if the session has expired at `now`. */
-export function readSession(
-  session: StoredDocument,
-  now: number,
-): { readonly userId: string; readonly stamp: string } | undefined {
-  const expiresAt = readOwn(session, 'expiresAt')
-  const userId = readOwn(session, 'user')
-  const stamp = readOwn(session, 'stamp')
-  const lives = typeof expiresAt === 'string' && Date.parse(expiresAt) > now
-  return lives && typeof userId === 'string' && typeof stamp === 'string' ? { userId, stamp } : undefined
-}
-
 /** Matches all sessions of a user. */
 export const sessionsOf = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })
 
@@ -96,9 +84,6 @@ export const NEWEST_FIRST: readonly SortKey[] = SESSION_ORDER.map(({ field }) =>
   descending: true,
 }))
 
-/** Returns the public name of a session. It reveals neither the token nor the token's digest. */
-export const nameSession = (id: string): string => digest(`session ${id}`).slice(0, 32)
-
 /**
  * Returns the time at which a session began. If an earlier release stored the session without `createdAt`, the time is
  * derived from the expiry.
@@ -107,12 +92,6 @@ export function beginningOf(session: StoredDocument, lifetime: number): string {
   const [createdAt, expiresAt] = ['createdAt', 'expiresAt'].map((name) => readOwn(session, name))
   if (typeof createdAt === 'string') return createdAt
   return formatTimestamp(Date.parse(String(expiresAt)) - lifetime) ?? String(expiresAt)
-}
-
-/** Returns the `createdAt` of a session; `''` if an earlier release stored the session without it. */
-export function storedBeginning(session: StoredDocument): string {
-  const createdAt = readOwn(session, 'createdAt')
-  return typeof createdAt === 'string' ? createdAt : ''
 }
 
 /** Matches the sessions that began at `time` (in stored form) or later. */

@@ -1,5 +1,5 @@
-import { describeType } from '../../config/can-hold.js'
 import { DEFAULT_AUTH } from '../../config/defaults.js'
+import { describeType } from '../../config/describe-type.js'
 import type { AuthPlan, Collection, ServicePlan } from '../../config/plan.js'
 import type { IsUnsure } from '../../config/shape/check-shape.js'
 import { UNSURE } from '../../config/shape/settle-shape.js'

@@ -1,16 +1,19 @@
 import type { AuthPlan } from '../../config/plan.js'
 import { readStamp } from '../../documents/write/stored-document.js'
 import { isServiceError } from '../../errors.js'
+import { formatTimestamp } from '../../fields/timestamp.js'
 import { isId, or } from '../../filter/filter.js'
+import { drawFirstVersion } from '../../first-version.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { Call } from '../../request/call.js'
 import type { Store } from '../../request/store.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { Delivery } from '../../types/host.js'
 import { showAccount } from '../account.js'
-import { DELIVERIES, issueToken, type TokenKind } from '../auth/deliveries.js'
+import { DELIVERIES, type DeliveredToken, type TokenKind } from '../auth/deliveries.js'
 import { type Ledger, nameLedger } from '../auth/ledger.js'
-import { expiredAt } from '../auth/sessions.js'
+import { expiredAt, LAST_TIME } from '../auth/sessions.js'
+import { createToken, digestToken } from '../auth/token.js'
 import { takePlaces } from '../throttle/throttle.js'
 
 const HOUR = 60 * 60 * 1000
@@ -40,6 +43,23 @@ export const sendNotice = async (call: Call, auth: AuthPlan, { kind, to, user }:
 /** Creates, stores and delivers a token, unless the limit of deliveries is reached. */
 export async function deliverToken(call: Call, auth: AuthPlan, message: Message<TokenKind>): Promise<void> {
   if (await hasPlace(call, message)) await sendToken(call, auth, message)
+}
+
+/** Creates a token, and the step that stores it. Times are in milliseconds since 1970. */
+function issueToken(
+  told: Omit<DeliveredToken, '_id'>,
+  now: number,
+  lifetime: number,
+): { readonly token: string; readonly expiresAt: string; readonly step: WriteStep } {
+  const token = createToken()
+  const expiresAt = formatTimestamp(now + lifetime) ?? LAST_TIME
+  const { kind, user, to, stamp } = told
+  const marks = { _id: digestToken(token), _version: drawFirstVersion() }
+  return {
+    token,
+    expiresAt,
+    step: { in: DELIVERIES, insert: { ...marks, kind, user, to, stamp, expiresAt } },
+  }
 }
 
 /**

@@ -1,17 +1,53 @@
-import { gather, MAX_CLAIMED, type Oldest, readOldest } from '../../claims/claims.js'
+import { type Claimed, claimFrom, gather, MAX_CLAIMED, type Oldest, readOldest } from '../../claims/claims.js'
 import type { Filter } from '../../filter/filter.js'
+import { compileJudge, type Judge } from '../../filter/matches.js'
 import type { ClaimValues } from '../../query/variable.js'
 import { runSliced, type Slice, type Sliced } from '../../slices.js'
-import type { Change, ChangePage } from '../../storage.js'
+import type { Change, ChangePage, StoredDocument } from '../../storage.js'
 import { timeOf } from '../judge-changes.js'
 import { pageOfLog } from '../log/log-reader.js'
-import {
-  type AskedClaim,
-  type ClaimChange,
-  findTouches,
-  type Sources,
-  type WatchedClaim,
-} from './watched-claims.js'
+import type { AskedClaim, Sources, WatchedClaim } from './watched-claims.js'
+
+/** The effect of a write on one document of a claim. */
+interface ClaimChange {
+  readonly write: number
+  readonly id: string
+  readonly before: Claimed | undefined
+  readonly after: Claimed | undefined
+}
+
+/** Finds the changes that may change the value of a claim: those that change a value, or the order of the values. */
+function* findTouches(
+  { claim }: Pick<AskedClaim, 'claim'>,
+  filter: Filter | undefined,
+  changes: readonly Change[],
+  slice: Slice,
+): Sliced<readonly ClaimChange[]> {
+  const touches: ClaimChange[] = []
+  if (!filter) return touches
+  const read = claimFrom(claim)
+  let judge: Judge | undefined
+  const see = function* (document: StoredDocument | null): Sliced<Claimed | undefined> {
+    if (document === null) return undefined
+    judge ??= compileJudge(filter)
+    let isThere = judge(document, slice)
+    while (isThere === undefined) {
+      yield
+      isThere = judge(document, slice)
+    }
+    return isThere ? read(document) : undefined
+  }
+  for (const change of changes) {
+    slice.left -= 1
+    if (slice.left <= 0) yield
+    if (change.in !== claim.from) continue
+    const before = yield* see(change.before)
+    const after = yield* see(change.after)
+    if (before?.value === after?.value && before?.createdAt === after?.createdAt) continue
+    touches.push({ write: change.write, id: change.id, before, after })
+  }
+  return touches
+}
 
 /** A period in which a claim was read from the same documents, and all changes of these documents since it began. */
 interface ClaimPeriod {

@@ -1,14 +1,11 @@
-import { bindClaim, type Claimed, claimFrom, ReadClaims } from '../../claims/claims.js'
+import { bindClaim, ReadClaims } from '../../claims/claims.js'
 import type { Claim, Collection } from '../../config/plan.js'
 import type { Filter } from '../../filter/filter.js'
-import { compileJudge, type Judge } from '../../filter/matches.js'
 import { bindVariables, type KnownCaller } from '../../permissions/caller.js'
 import { selectReadRules } from '../../permissions/read-gate.js'
 import { type ClaimValues, type HeldClaims, NOW } from '../../query/variable.js'
 import type { Service } from '../../request/call.js'
 import type { ReadLog, Store } from '../../request/store.js'
-import type { Slice, Sliced } from '../../slices.js'
-import type { Change, StoredDocument } from '../../storage.js'
 
 /** The dependencies of the code that decides which documents a subscriber may see. */
 export interface Sources {
@@ -116,45 +113,4 @@ export async function readTimed(
         ),
       )
   return values
-}
-
-/** The effect of a write on one document of a claim. */
-export interface ClaimChange {
-  readonly write: number
-  readonly id: string
-  readonly before: Claimed | undefined
-  readonly after: Claimed | undefined
-}
-
-/** Finds the changes that may change the value of a claim: those that change a value, or the order of the values. */
-export function* findTouches(
-  { claim }: Pick<AskedClaim, 'claim'>,
-  filter: Filter | undefined,
-  changes: readonly Change[],
-  slice: Slice,
-): Sliced<readonly ClaimChange[]> {
-  const touches: ClaimChange[] = []
-  if (!filter) return touches
-  const read = claimFrom(claim)
-  let judge: Judge | undefined
-  const see = function* (document: StoredDocument | null): Sliced<Claimed | undefined> {
-    if (document === null) return undefined
-    judge ??= compileJudge(filter)
-    let isThere = judge(document, slice)
-    while (isThere === undefined) {
-      yield
-      isThere = judge(document, slice)
-    }
-    return isThere ? read(document) : undefined
-  }
-  for (const change of changes) {
-    slice.left -= 1
-    if (slice.left <= 0) yield
-    if (change.in !== claim.from) continue
-    const before = yield* see(change.before)
-    const after = yield* see(change.after)
-    if (before?.value === after?.value && before?.createdAt === after?.createdAt) continue
-    touches.push({ write: change.write, id: change.id, before, after })
-  }
-  return touches
 }

@@ -1,4 +1,4 @@
-import { describeType } from '../../config/can-hold.js'
+import { describeType } from '../../config/describe-type.js'
 import type { Claim, Collection } from '../../config/plan.js'
 import type { IsUnsure } from '../../config/shape/check-shape.js'
 import { isUnsurePath, UNSURE } from '../../config/shape/settle-shape.js'

@@ -1,5 +1,4 @@
 import type { Field } from '../../fields/field-type.js'
-import { findVariables, isVariable, NOW } from '../../query/variable.js'
 
 /** The requirement that a filter of the configuration sets on one field. */
 export interface Demand {
@@ -48,27 +47,4 @@ export function joinWays(all: readonly Ways[], by: 'and' | 'or'): Ways {
     }
   }
   return joined.length > MAX_WAYS ? ANY_WAY : joined
-}
-
-/** Returns the ways of one condition. */
-export function waysOf(
-  { path, items }: Field,
-  operator: string,
-  operand: unknown,
-  isClaim: (variable: string) => boolean,
-): Ways {
-  const variable = isVariable(operand) ? { variable: operand } : {}
-  const values = operator === '$eq' ? [operand] : operator === '$in' && Array.isArray(operand) ? operand : []
-  const areLiterals = values.length > 0 && findVariables(values).length === 0
-  const literals = areLiterals ? { literals: values } : {}
-  const written = { operator, operand }
-  const kind = kindOf(operator, operand, isClaim)
-  return [[{ path, isList: items !== null, kind, ...written, ...variable, ...literals }]]
-}
-
-function kindOf(operator: string, operand: unknown, isClaim: (variable: string) => boolean): Demand['kind'] {
-  if (operator === '$in') return isVariable(operand) && isClaim(operand) ? 'claim' : 'values'
-  if (operator === '$exists' && operand === true) return 'present'
-  if (operator !== '$eq' || operand === null) return 'other'
-  return isVariable(operand) && operand !== NOW ? 'caller' : 'value'
 }

@@ -94,10 +94,6 @@ const COPY = 4
 /** The number of properties that can be looked up in one step. */
 const LOOK = 4
 
-/** Returns the number of steps for looking up all declared properties of a value, including missing ones. */
-export const stepsToJudge = ({ properties }: Field): number =>
-  properties.reduce((steps, property) => steps + 1 + stepsToJudge(property), 0)
-
 /** Whether a field has neither elements nor properties with their own definitions. */
 const isPlain = ({ items, properties }: Field): boolean => !items && properties.length === 0
 

@@ -12,7 +12,6 @@ import { MAX_INDEXED_BYTES, toObjectSchema, toValueSchema } from '../object-sche
 import { MAX_SECRET_BYTES } from '../types/hash.js'
 import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName } from './names.js'
-import { stepsToJudge } from './normalise.js'
 
 /** The maximum number of faults in one response (CONTRACT.md §4). */
 export const MAX_FAULTS = 50
@@ -136,6 +135,10 @@ function compileObjectSoundness(properties: readonly Field[], options: InnerOpti
       return slice.left > 0 && (known.get(name)?.(value[name], slice) ?? false)
     })
 }
+
+/** Returns the number of steps for looking up all declared properties of a value, including missing ones. */
+const stepsToJudge = ({ properties }: Field): number =>
+  properties.reduce((steps, property) => steps + 1 + stepsToJudge(property), 0)
 
 function compileArraySoundness(items: Field, options: InnerOptions): Soundness {
   const validate = compileJsonSchema(toValueSchema(items, options.indexed))

@@ -9,11 +9,6 @@ import type { Exchange } from './route.js'
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
 /**
- * The header of any other response. Without it, caches would guess how long the response is fresh (RFC 9111 §4.2.2).
- */
-export const REVALIDATE = { 'cache-control': 'no-cache' } as const
-
-/**
  * Returns a response of JSON text. It uses `Object.assign`, because a spread after other properties is three times as
  * slow.
  */
@@ -35,10 +30,6 @@ export const tellIgnored = (names: readonly string[]): Answer['headers'] =>
   names.length > 0 ? { 'ignored-properties': names.map((name) => `"${name}"`).join(', ') } : NO_HEADERS
 
 const NO_HEADERS: Answer['headers'] = {}
-
-/** Returns the response with a changed document. */
-export const answerWritten = ({ text, ignored }: WrittenDocument): Answer =>
-  answerText(200, text, Object.assign({ etag: etagOfText(text) }, tellIgnored(ignored)))
 
 /** Returns the response with a new document. */
 export function answerCreated(

@@ -7,6 +7,7 @@ import {
 import { createClaimed } from '../../documents/write/create-document.js'
 import { refuseUnauthorized } from '../../documents/write/find-target.js'
 import { type UpdateRequest, updateDocument } from '../../documents/write/update-document.js'
+import type { WrittenDocument } from '../../documents/write/written.js'
 import { whenReady } from '../../promises.js'
 import { deleteDocument } from '../../references/delete-document.js'
 import { authorizeClaim, authorizeRead, authorizeWrite } from '../../request/authorize.js'
@@ -14,7 +15,7 @@ import { notFound, unexpected } from '../../request/refusals.js'
 import type { MaybePromise } from '../../types.js'
 import type { Answer } from '../answer.js'
 import { etagOfText, expectsNothing, isKnown, isMatched, readExpectation, readMatch } from '../etag.js'
-import { answerCreated, answerText, answerWritten, NOTHING } from './answers.js'
+import { answerCreated, answerText, NOTHING, tellIgnored } from './answers.js'
 import type { Endpoint, Exchange, NamedByPath } from './route.js'
 
 type DocumentEndpoint = Endpoint<'collection' | 'id'>
@@ -86,6 +87,10 @@ export const remove: DocumentEndpoint = {
     return NOTHING
   },
 }
+
+/** Returns the response with a changed document. */
+const answerWritten = ({ text, ignored }: WrittenDocument): Answer =>
+  answerText(200, text, Object.assign({ etag: etagOfText(text) }, tellIgnored(ignored)))
 
 function update(
   exchange: Exchange,

@@ -1,4 +1,4 @@
-import { describeType } from '../../config/can-hold.js'
+import { describeType } from '../../config/describe-type.js'
 import type { Collection, Match, Matches, MatchPair, Referrer, ServicePlan } from '../../config/plan.js'
 import type { IsUnsure } from '../../config/shape/check-shape.js'
 import { UNSURE } from '../../config/shape/settle-shape.js'

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { suggest } from '../../../core/fields/schema/names.js'
+import type { AnyHooks } from '../../../core/hooks/types.js'
 import { TEMPLATE_NAMES } from '../commands/templates.js'
 import type {
   Arguments,
@@ -22,10 +23,47 @@ import {
   type OptionName,
   type Word,
 } from './options.js'
-import { checkText, type OptionValues, readConfig, readHooks, readStorage } from './read-options.js'
+import { DEFAULT_CONFIG } from './read-options.js'
 import { UsageError } from './usage-error.js'
 
 type InsightLine = Extract<Arguments, { readonly word: InsightWord }>
+
+/** The values of each option. The list is empty if the option is not on the command line. */
+type OptionValues = { readonly [name in OptionName]: readonly string[] }
+
+/** Returns the configuration that a command line names. Throws `UsageError` for more than one. */
+function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): string {
+  if (others.length > 0)
+    throw new UsageError(`only one configuration can be given; also found ${others.join(', ')}`)
+  checkText(config, 'the name of the configuration')
+  return config
+}
+
+/** Returns the storage that the options name; `undefined` if they name none. Throws `UsageError`. */
+function readStorage({ data, database, schema }: OptionValues): StorageArguments | undefined {
+  const [[file], [url], [place]] = [data, database, schema]
+  if (file !== undefined && url !== undefined)
+    throw new UsageError('--data and --database cannot be used together')
+  if (place !== undefined && url === undefined)
+    throw new UsageError('--schema needs --database, because a SQLite file has no schema')
+  if (file !== undefined) return { kind: 'file', file }
+  if (url === undefined) return undefined
+  return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }
+}
+
+/** Returns hooks that declare the fields in `--fills`; none without the option. */
+function readHooks({ fills }: OptionValues): { readonly hooks?: AnyHooks } {
+  const named = new Map<string, string[]>()
+  for (const [collection = '', field = ''] of fills.map((one) => one.split('.')))
+    named.set(collection, [...(named.get(collection) ?? []), field])
+  const hooks = Array.from(named, ([name, fields]) => [name, { fills: fields, before() {} }] as const)
+  return hooks.length > 0 ? { hooks: Object.fromEntries(hooks) } : {}
+}
+
+/** Throws `UsageError` if a value is empty or consists of spaces. `what` names the value in the message. */
+function checkText(value: string, what: string): void {
+  if (value.trim() === '') throw new UsageError(`${what} must not be empty`)
+}
 
 /** Reads the arguments of a command that explains a configuration. Throws `UsageError`. */
 function readInsight(word: InsightWord, names: readonly string[], options: OptionValues): InsightLine {

@@ -3,6 +3,7 @@ import { judgeFills, readFills } from '../../../core/config/options/fills.js'
 import type { ServicePlan } from '../../../core/config/plan.js'
 import { ConfigError } from '../../../core/errors.js'
 import { USERS } from '../../../core/fields/schema/names.js'
+import type { Scalar } from '../../../core/filter/filter.js'
 import { freezeDeep } from '../../../core/json/freeze-deep.js'
 import { isObject, readOwn } from '../../../core/json/own-properties.js'
 import { requireOptions } from '../../../core/options.js'
@@ -17,16 +18,17 @@ import {
 } from './compare-structure.js'
 import { completeWitness } from './complete-witness.js'
 import { type Comparing, findDifferences, type Means, namesShownTo, standingOf } from './find-differences.js'
-import { findClasses } from './model/classes.js'
+import { findClasses, topOf } from './model/classes.js'
 import { type Asker, createScope } from './model/deciding.js'
 import { keyOfMentions, keyOfRule } from './model/rule-keys.js'
-import { bodyKey } from './model/sources.js'
+import { bodyKey, callerKey } from './model/sources.js'
 import { haveSameSchema, keyOfSides, unite } from './model/unite.js'
 import { type CallerValues, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
 import type { FoundDifference, ShownDifference } from './shown.js'
 import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
 import { findModel, holdsFor } from './solver/find-model.js'
-import { createLogic, type Diagram, type Logic } from './solver/logic.js'
+import { createLogic, type Diagram, type Logic, NEVER } from './solver/logic.js'
+import { isList, isOpaque, type Model } from './solver/variable.js'
 import type {
   Difference,
   DocumentOperation,
@@ -34,8 +36,8 @@ import type {
   Plans,
   UndecidedDifference,
 } from './types.js'
-import { createBodyReader } from './write/reading-body.js'
-import { type HeldNames, readHeld, writeWitness } from './write-witness.js'
+import type { BodyReader } from './write/reading-body.js'
+import { type HeldNames, type WitnessModel, writeWitness } from './write-witness.js'
 
 type CallerOperation = 'create' | 'read' | 'update' | 'delete'
 
@@ -198,6 +200,46 @@ interface CallerDifferences {
 /** A difference that was found, and the caller who sees it. */
 interface KnownDifference extends FoundDifference {
   readonly asker: Asker
+}
+
+/** Reads the caller of a model. `isCase` decides whether a model is a counterexample. */
+function readHeld(
+  { variables, model }: WitnessModel,
+  claims: { has(name: string): boolean },
+  isCase: (model: Model) => boolean,
+): HeldNames {
+  const prefix = callerKey('')
+  const names = [...variables.keys()].flatMap((key) =>
+    key.startsWith(prefix) ? key.slice(prefix.length) : [],
+  )
+  const lists = names.flatMap((name): [string, readonly Scalar[]][] => {
+    const list = claims.has(name) && isList(model.values.get(callerKey(name)))
+    return list ? [[name, model.lists.get(callerKey(name)) ?? []]] : []
+  })
+  const staysWith: HeldNames['staysWith'] = (others) => {
+    const [values, elements] = [new Map(model.values), new Map(model.lists)]
+    for (const [name, list] of others) {
+      const key = callerKey(name)
+      values.set(key, variables.get(key)?.values.find(isList))
+      elements.set(key, list)
+    }
+    return isCase({ values, lists: elements })
+  }
+  return { names: new Set(names), claims: new Map(lists), staysWith }
+}
+
+/** Creates the reader of a body that contains only known names. The condition for each name is cached. */
+function createBodyReader(logic: Logic, known: ReadonlySet<string>): BodyReader {
+  const named = new Map<string, Diagram>()
+  return {
+    names(name) {
+      if (!known.has(topOf(name))) return NEVER
+      const found = named.get(name) ?? logic.test(bodyKey(name), (value) => value !== undefined)
+      named.set(name, found)
+      return found
+    },
+    isNull: (name) => logic.test(bodyKey(name), (value) => isOpaque(value) && value.sample === null),
+  }
 }
 
 /**

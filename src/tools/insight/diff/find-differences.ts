@@ -1,8 +1,10 @@
+import type { Collection } from '../../../core/config/plan.js'
 import { holdsImmutable } from '../../../core/fields/schema/changes.js'
-import type { Rule } from '../../../core/permissions/grants.js'
+import { includesProperty, type Rule } from '../../../core/permissions/grants.js'
+import { selectReadRules } from '../../../core/permissions/read-gate.js'
 import { selectWriteRules } from '../../../core/permissions/write-rules.js'
 import type { NameClass } from './model/classes.js'
-import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
+import type { Asker, Sight } from './model/deciding.js'
 import { keyOfEffect, keyOfRule, keyOfWriting } from './model/rule-keys.js'
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
@@ -12,13 +14,7 @@ import { ALWAYS, type Diagram, type Logic, NEVER } from './solver/logic.js'
 import type { DifferenceKind, DocumentOperation } from './types.js'
 import { chooseRule, tryRule } from './write/decide-write.js'
 import type { BodyReader } from './write/reading-body.js'
-import {
-  type Stored,
-  showsWhereReadable,
-  type Trial,
-  type Write,
-  type WriteDecision,
-} from './write/writing.js'
+import type { Stored, Trial, Write, WriteDecision } from './write/writing.js'
 
 /** A write on one side, and the rules that may decide it, in the order in which they are tried. */
 interface Deciders {
@@ -298,6 +294,51 @@ const areSameRules = (some: readonly Rule[], others: readonly Rule[]): boolean =
 
 const operationOf = (operation: Exclude<DocumentOperation, 'read'>) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
+
+/** The inputs of `createSight`. */
+interface SightOptions {
+  readonly logic: Logic
+  readonly asker: Asker
+  readonly appliesTo: (rule: Rule) => Diagram
+}
+
+/** Evaluates the read rules for the stored document, as the service does. */
+function createSight(collection: Collection, { logic, asker, appliesTo }: SightOptions): Sight {
+  const readers = selectReadRules(collection.permissions, asker)
+  const shown = new Map<string, Diagram>()
+  let readable: Diagram | undefined
+  const findShown = (name: string): Diagram =>
+    logic.or(...readers.filter((rule) => includesProperty(rule.properties, name)).map(appliesTo))
+  return {
+    collection,
+    logic,
+    readers,
+    appliesTo,
+    isReadable: () => {
+      readable ??= logic.or(...readers.map(appliesTo))
+      return readable
+    },
+    shows: (name) => {
+      const shows = shown.get(name) ?? findShown(name)
+      shown.set(name, shows)
+      return shows
+    },
+  }
+}
+
+/** The statuses of rejected requests. A `400` also has validation errors. */
+type Refusal = '400' | '401' | '403' | '404'
+
+/**
+ * Returns the condition under which a property is shown, given that the document may be read: always, if it is shown
+ * whenever the document may be read.
+ */
+const showsWhereReadable =
+  ({ isReadable, shows }: Sight) =>
+  (name: string): Diagram => {
+    const shown = shows(name)
+    return shown === isReadable() ? ALWAYS : shown
+  }
 
 /** Returns the rules that decide a request on one side. */
 function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...means }: Means): Deciders {

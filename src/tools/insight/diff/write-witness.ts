@@ -54,32 +54,6 @@ export interface HeldNames {
   readonly staysWith: (claims: ReadonlyMap<string, readonly Scalar[]>) => boolean
 }
 
-/** Reads the caller of a model. `isCase` decides whether a model is a counterexample. */
-export function readHeld(
-  { variables, model }: WitnessModel,
-  claims: { has(name: string): boolean },
-  isCase: (model: Model) => boolean,
-): HeldNames {
-  const prefix = callerKey('')
-  const names = [...variables.keys()].flatMap((key) =>
-    key.startsWith(prefix) ? key.slice(prefix.length) : [],
-  )
-  const lists = names.flatMap((name): [string, readonly Scalar[]][] => {
-    const list = claims.has(name) && isList(model.values.get(callerKey(name)))
-    return list ? [[name, model.lists.get(callerKey(name)) ?? []]] : []
-  })
-  const staysWith: HeldNames['staysWith'] = (others) => {
-    const [values, elements] = [new Map(model.values), new Map(model.lists)]
-    for (const [name, list] of others) {
-      const key = callerKey(name)
-      values.set(key, variables.get(key)?.values.find(isList))
-      elements.set(key, list)
-    }
-    return isCase({ values, lists: elements })
-  }
-  return { names: new Set(names), claims: new Map(lists), staysWith }
-}
-
 function writeCaller(roles: readonly string[], shown: WitnessModel): WitnessCaller {
   const { _id = SOME_CALLER, ...fields } = readUnder(shown, callerKey(''))
   return { id: String(_id), roles, ...fields }

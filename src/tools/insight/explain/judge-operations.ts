@@ -1,5 +1,5 @@
 import type { Collection } from '../../../core/config/plan.js'
-import { isFieldName, isSystemField } from '../../../core/fields/schema/names.js'
+import { isSystemField } from '../../../core/fields/schema/names.js'
 import { matches } from '../../../core/filter/matches.js'
 import { compilePath, isObject, readOwn } from '../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../core/json/pointer.js'
@@ -181,14 +181,6 @@ const scopeOf = ({ paths, parsePattern }: Collection, claims: ConditionSubject['
   isUnsure: () => false,
 })
 
-/** Returns the fields that a condition names, in order, each once. */
-export function fieldsIn(where: WhereConfig): readonly string[] {
-  const names = Object.entries(where).flatMap(([name, asked]): readonly string[] =>
-    (name === '$or' || name === '$and') && Array.isArray(asked) ? asked.flatMap(fieldsIn) : [name],
-  )
-  return [...new Set(names)]
-}
-
 /** Returns the properties of a body that a rule dropped, each with the line of the rule that drops it. */
 function droppedFrom(
   { roleField, verifiedField }: Collection,
@@ -228,15 +220,6 @@ function findLine(name: string, { pointer, rule }: WrittenRule): DroppedProperty
   if (place >= 0) return { name, by: `${pointer}/omit/${place}`, why: 'omit' }
   return { name, by: `${pointer}/pick`, why: 'pick' }
 }
-
-/** Whether a rule could accept a name. Other names are always dropped, or are validation errors. */
-export const isKeepable = (
-  { fields, additionalProperties, verifiedField }: Collection,
-  name: string,
-): boolean =>
-  !isSystemField(name) &&
-  name !== verifiedField &&
-  (fields.some((field) => field.name === name) || (additionalProperties && isFieldName(name)))
 
 /** The maximum number of reported decisions. A list may have many documents, and a bulk request many bodies. */
 const MOST = 20

@@ -1,25 +1,35 @@
 import { findClaimFields } from '../../../core/claims/config/claim-fields.js'
-import type { AuthPlan, ServicePlan } from '../../../core/config/plan.js'
+import type { AuthPlan, Collection, ServicePlan } from '../../../core/config/plan.js'
 import { settleShape } from '../../../core/config/shape/settle-shape.js'
+import { SYSTEM_FIELDS, USERS } from '../../../core/fields/schema/names.js'
 import { type ComparableType, isNothing, type Scalar } from '../../../core/filter/filter.js'
+import { isObject, readOwn } from '../../../core/json/own-properties.js'
+import { toPointerPart } from '../../../core/json/pointer.js'
 import type { KnownCaller } from '../../../core/permissions/caller.js'
-import { EVERYONE, isRole, OWNER, type Rule, type RuleOperation } from '../../../core/permissions/grants.js'
+import {
+  EVERYONE,
+  includesProperty,
+  isRole,
+  OWNER,
+  type Rule,
+  type RuleOperation,
+} from '../../../core/permissions/grants.js'
 import { selectReadRules } from '../../../core/permissions/read-gate.js'
-import { bindSet, selectWriteRules } from '../../../core/permissions/write-rules.js'
+import { acceptsProperty, bindSet, selectWriteRules } from '../../../core/permissions/write-rules.js'
 import type { Binding } from '../../../core/query/variable.js'
-import { bindWhere } from '../../../core/query/where.js'
+import { bindWhere, isAnywhere } from '../../../core/query/where.js'
 import { isClosedTo, rulesToCreate } from '../../../core/request/authorize.js'
-import type { CollectionConfig, Config } from '../../../core/types.js'
+import type { CollectionConfig, Config, JsonObject, RuleConfig, WhereConfig } from '../../../core/types.js'
 import { compileForInsight } from '../compile.js'
 import type { InsightOptions } from '../options.js'
 import { describeCondition } from '../text/describe-condition.js'
-import { addUp, cutUnreachable, hasField, scopeOf, tidy } from './decide.js'
-import { describedBy, describeRule, type RuleContext } from './describe-rule.js'
+import { cutUnreachable, isSameCondition, keyOf } from './decide.js'
 import type {
   CallerMatrix,
   CollectionMatrix,
   MatrixCaller,
   MatrixClaim,
+  MatrixCondition,
   MatrixFields,
   MatrixRule,
   PermissionMatrix,
@@ -65,6 +75,183 @@ function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Bindin
 const canRun = (rule: Rule, binding: Binding): boolean =>
   [rule.where, rule.check].every((where) => !isNothing(bindWhere(where, binding))) &&
   bindSet(rule, { caller: null, binding }) !== undefined
+
+/** A compiled collection and its source. Both are needed because compiled rules do not keep the text of conditions. */
+interface RuleContext {
+  readonly collection: Collection
+  readonly written: CollectionConfig
+  /** The field that a document must have to be visible to callers without a role; `null` if there is none. */
+  readonly shownWith: string | null
+}
+
+/** Returns a compiled collection with its source. */
+function describedBy(config: Partial<Config>, collection: Collection): RuleContext {
+  const { name, verifiedField } = collection
+  return {
+    collection,
+    written: config.collections?.[name] ?? { schema: {} },
+    shownWith: name === USERS && config.auth?.requireVerified ? verifiedField : null,
+  }
+}
+
+/** The property names that an operation can concern. */
+interface FieldScope {
+  /** The names in the order of the schema, then system fields. */
+  readonly names: readonly string[]
+  /** Whether there may be undeclared names too. A body can always contain them. */
+  readonly isOpen: boolean
+}
+
+/** Returns the fields that a collection could show, or accept from a body. */
+function scopeOf(
+  { fields, additionalProperties, verifiedField }: Collection,
+  operation: RuleOperation,
+): FieldScope {
+  const declared = fields.filter(({ name, type }) =>
+    operation === 'read' ? type !== 'hash' : name !== verifiedField,
+  )
+  const system = operation === 'read' ? SYSTEM_FIELDS.filter((name) => name !== '_id') : []
+  const isOpen = operation !== 'read' || additionalProperties
+  return { names: [...declared.map(({ name }) => name), ...system], isOpen }
+}
+
+/** Returns the fields that a rule shows, or accepts from a body. */
+function fieldsOf(rule: Rule, collection: Collection, operation: RuleOperation): MatrixFields {
+  const scope = scopeOf(collection, operation)
+  const { pick, omit } = rule.properties
+  const includes = (name: string): boolean =>
+    operation === 'read' ? includesProperty(rule.properties, name) : acceptsProperty(rule, name, collection)
+  const undeclared = scope.isOpen ? [...(pick ?? omit)].filter((name) => !isDeclared(collection, name)) : []
+  const names = [...scope.names, ...undeclared]
+  return pick === null
+    ? { kind: 'except', names: names.filter((name) => !includes(name)) }
+    : { kind: 'only', names: names.filter(includes) }
+}
+
+const isDeclared = ({ fields }: Collection, name: string): boolean =>
+  fields.some((field) => field.name === name) || (SYSTEM_FIELDS as readonly string[]).includes(name)
+
+/** Returns the shortest form of a set of fields. Undeclared names follow those of the schema. */
+function tidy(fields: MatrixFields, { names: known, isOpen }: FieldScope): MatrixFields {
+  if (fields.kind === 'all') return ALL
+  const place = (name: string): number => (known.includes(name) ? known.indexOf(name) : known.length)
+  const names = [...new Set(fields.names)].sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1))
+  const isWhole =
+    fields.kind === 'except' ? names.length === 0 : !isOpen && known.every((name) => names.includes(name))
+  return isWhole ? ALL : { kind: fields.kind, names }
+}
+
+const ALL: MatrixFields = { kind: 'all' }
+
+/** Whether a set contains a field. */
+const hasField = (fields: MatrixFields, name: string): boolean =>
+  fields.kind === 'all' || fields.names.includes(name) === (fields.kind === 'only')
+
+/** Returns the union of two sets. */
+function unite(a: MatrixFields, b: MatrixFields): MatrixFields {
+  if (a.kind === 'all' || b.kind === 'all') return ALL
+  if (a.kind === 'only' && b.kind === 'only') return { kind: 'only', names: [...a.names, ...b.names] }
+  const [except, other] = a.kind === 'except' ? [a, b] : [b, a]
+  return { kind: 'except', names: except.names.filter((name) => !hasField(other, name)) }
+}
+
+/** Whether the set `outer` contains all fields of `inner`. */
+function covers(outer: MatrixFields, inner: MatrixFields): boolean {
+  if (outer.kind === 'all') return true
+  if (inner.kind === 'only') return inner.names.every((name) => hasField(outer, name))
+  const missing = inner.kind === 'all' ? [] : inner.names
+  return outer.kind === 'except' && outer.names.every((name) => missing.includes(name))
+}
+
+/**
+ * Combines rules for read or delete, whose rights add up. Rules for the same documents are joined into one. A rule is
+ * left out if a rule for all documents gives the same rights.
+ */
+function addUp(rules: readonly MatrixRule[], scope: FieldScope): readonly MatrixRule[] {
+  const joined: MatrixRule[] = []
+  for (const rule of rules) {
+    const place = joined.findIndex(({ where }) => isSameCondition(where, rule.where))
+    const known = joined[place]
+    if (known) joined[place] = joinRules(known, rule, scope)
+    else joined.push(rule)
+  }
+  const open = joined.find(({ where }) => where === null)
+  return joined.filter((rule) => rule === open || !open || !coversRule(open, rule))
+}
+
+/**
+ * Joins two rules for the same documents into one. If a rule has all fields of the other and more, it is the result.
+ */
+function joinRules(a: MatrixRule, b: MatrixRule, scope: FieldScope): MatrixRule {
+  if (a.fields && b.fields && !isSameRule(a, b)) {
+    if (covers(a.fields, b.fields)) return a
+    if (covers(b.fields, a.fields)) return b
+  }
+  const pointers = [...a.pointers, ...b.pointers]
+  const fields = a.fields && b.fields && tidy(unite(a.fields, b.fields), scope)
+  if (!a.where || !b.where) return { ...a, pointers, fields }
+  const where = { ...a.where, pointers: [...new Set([...a.where.pointers, ...b.where.pointers])] }
+  return { ...a, pointers, fields, where }
+}
+
+const coversRule = (outer: MatrixRule, inner: MatrixRule): boolean =>
+  !outer.fields || !inner.fields || covers(outer.fields, inner.fields)
+
+/** Whether two rules have the same meaning, apart from their pointers. */
+const isSameRule = (a: MatrixRule, b: MatrixRule): boolean => keyOf([a]) === keyOf([b])
+
+/** Describes a rule in words. */
+function describeRule(rule: Rule, operation: RuleOperation, described: RuleContext): MatrixRule {
+  const { collection } = described
+  const { pointer, written } = locate(rule.subject, operation, described)
+  const where = conditionAt(`${pointer}/where`, written.where)
+  const narrowed = operation === 'read' && !isRole(rule.subject) ? narrow(where, described) : where
+  const check = rule.check === rule.where ? narrowed : conditionAt(`${pointer}/check`, written.check)
+  const isBody = operation === 'create' || operation === 'update'
+  return {
+    pointers: [pointer],
+    where: isAnywhere(rule.where) ? null : narrowed,
+    fields:
+      operation === 'delete'
+        ? null
+        : tidy(fieldsOf(rule, collection, operation), scopeOf(collection, operation)),
+    set: Object.fromEntries(rule.set),
+    check: isBody && !isAnywhere(rule.check) ? check : null,
+  }
+}
+
+interface Located {
+  readonly pointer: string
+  readonly written: RuleConfig
+}
+
+/** Returns the pointer and the source of a subject's rule for an operation: `{}` for a rule that is no object. */
+function locate(
+  subject: string,
+  operation: RuleOperation,
+  { collection, written: { permissions = {} } }: Pick<RuleContext, 'collection' | 'written'>,
+): Located {
+  const at = `/collections${toPointerPart(collection.name)}/permissions${toPointerPart(subject)}`
+  const grant: unknown = readOwn(permissions as JsonObject, subject)
+  const rule = isObject(grant) ? readOwn(grant, operation) : undefined
+  return { pointer: rule === undefined ? at : `${at}/${operation}`, written: isObject(rule) ? rule : {} }
+}
+
+const conditionAt = (pointer: string, where: WhereConfig = {}): MatrixCondition => ({
+  text: describeCondition(where),
+  where,
+  pointers: [pointer],
+})
+
+/** Adds the condition that an account is verified. Only roles see all accounts (CONTRACT.md §4, "No enumeration"). */
+function narrow(condition: MatrixCondition, { shownWith }: RuleContext): MatrixCondition {
+  if (shownWith === null) return condition
+  const verified: WhereConfig = { [shownWith]: { $exists: true } }
+  const isAlone = Object.keys(condition.where).length === 0
+  const where = isAlone ? verified : { $and: [verified, condition.where] }
+  const pointers = ['/auth/requireVerified', ...(isAlone ? [] : condition.pointers)]
+  return { text: describeCondition(where), where, pointers }
+}
 
 /** The inputs for describing the rights of callers in a collection. */
 interface CallerScope {

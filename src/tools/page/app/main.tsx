@@ -16,7 +16,7 @@ import { DocumentView } from './views/document.js'
 import { ListView } from './views/list.js'
 import { NewView } from './views/new.js'
 import { kindOfStatus, legible, RequestsView } from './views/requests.js'
-import { AccountForms, accountName } from './views/sign-in.js'
+import { AccountForms } from './views/sign-in.js'
 import { Tray } from './views/tray.js'
 
 /**
@@ -84,6 +84,14 @@ const isHere = (view: string, collection?: string): 'page' | undefined => {
       ? 'page'
       : undefined
     : undefined
+}
+
+/** Returns the identifier of the signed-in account. */
+function accountName(): string {
+  const fields = description.value?.forms.get('login')?.fields ?? []
+  const named = fields.find(({ kind }) => kind !== 'secret')
+  const value = named && account.value?.[named.name]
+  return typeof value === 'string' ? value : 'Your account'
 }
 
 function Top() {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { compileDocumentOrder, createSorter } from '../../../../src/core/filter/compare.js'
+import { createSorter } from '../../../../src/adapters/memory/memory-adapter.js'
+import { compileDocumentOrder } from '../../../../src/core/filter/compare.js'
 import type { FieldRef, Filter } from '../../../../src/core/filter/filter.js'
 import { compileFilter, compileJudge } from '../../../../src/core/filter/matches.js'
 import { parsePattern } from '../../../../src/core/filter/pattern/parse-pattern.js'

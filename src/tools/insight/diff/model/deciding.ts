@@ -1,7 +1,6 @@
 import type { Collection } from '../../../../core/config/plan.js'
 import type { KnownCaller } from '../../../../core/permissions/caller.js'
-import { includesProperty, OWNER, type Rule } from '../../../../core/permissions/grants.js'
-import { selectReadRules } from '../../../../core/permissions/read-gate.js'
+import { OWNER, type Rule } from '../../../../core/permissions/grants.js'
 import type { Diagram, Logic } from '../solver/logic.js'
 import { whereHolds } from './conditions.js'
 import { always, CALLER_ID, type Sources, storedKey, variable } from './sources.js'
@@ -41,37 +40,6 @@ export function createScope(logic: Logic): (rule: Rule) => Diagram {
   }
 }
 
-/** The inputs of `createSight`. */
-export interface SightOptions {
-  readonly logic: Logic
-  readonly asker: Asker
-  readonly appliesTo: (rule: Rule) => Diagram
-}
-
-/** Evaluates the read rules for the stored document, as the service does. */
-export function createSight(collection: Collection, { logic, asker, appliesTo }: SightOptions): Sight {
-  const readers = selectReadRules(collection.permissions, asker)
-  const shown = new Map<string, Diagram>()
-  let readable: Diagram | undefined
-  const findShown = (name: string): Diagram =>
-    logic.or(...readers.filter((rule) => includesProperty(rule.properties, name)).map(appliesTo))
-  return {
-    collection,
-    logic,
-    readers,
-    appliesTo,
-    isReadable: () => {
-      readable ??= logic.or(...readers.map(appliesTo))
-      return readable
-    },
-    shows: (name) => {
-      const shows = shown.get(name) ?? findShown(name)
-      shown.set(name, shows)
-      return shows
-    },
-  }
-}
-
 /** Returns the condition under which the caller created the document. It is false for anonymous callers. */
 const isOwner = (logic: Logic): Diagram =>
   logic.atom(
@@ -83,6 +51,3 @@ const isOwner = (logic: Logic): Diagram =>
     },
     'owner',
   )
-
-/** The statuses of rejected requests. A `400` also has validation errors. */
-export type Refusal = '400' | '401' | '403' | '404'

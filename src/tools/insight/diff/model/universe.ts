@@ -8,7 +8,7 @@ import { toPointerPart } from '../../../../core/json/pointer.js'
 import { isUuid } from '../../../../core/json/uuid.js'
 import type { Rule } from '../../../../core/permissions/grants.js'
 import { USER } from '../../../../core/query/variable.js'
-import { isList, KIND_OF, type ListMark, listOf, type Value, type Variable } from '../solver/variable.js'
+import { isList, type ListMark, type Value, type Variable } from '../solver/variable.js'
 import type { DocumentOperation } from '../types.js'
 import { documentWith } from './conditions.js'
 import { type CandidateValues, createCandidates, fieldKey, findComparisons } from './group-values.js'
@@ -26,6 +26,18 @@ export interface CallerValues {
 const isAlwaysThere = ({ where }: Claim, isSignedIn: boolean): boolean =>
   where.kind === 'fixed' ||
   where.variables.every((name) => !name.startsWith(USER) || (isSignedIn && name === `${USER}_id`))
+
+/** Returns the mark of a list on which there are no conditions yet. */
+const listOf = (of: ListMark['of']): ListMark => ({ of, hasElement: false })
+
+/** The type of list elements, by the type of the field. */
+const KIND_OF = {
+  string: 'string',
+  timestamp: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+} as const satisfies { readonly [type in ComparableType]: ListMark['of'] }
 
 /**
  * Returns the variable of a caller's field. The values of a claim are lists. Any other field has the values that the

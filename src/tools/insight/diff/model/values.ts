@@ -1,14 +1,9 @@
-import type { Collection } from '../../../../core/config/plan.js'
-import type { Field } from '../../../../core/fields/field-type.js'
 import type { Scalar } from '../../../../core/filter/filter.js'
 import { isEqualJson } from '../../../../core/json/equality.js'
-import { isObject } from '../../../../core/json/own-properties.js'
-import { toPointerPart } from '../../../../core/json/pointer.js'
-import { isVariable } from '../../../../core/query/variable.js'
 import { ALWAYS, type Diagram, type Logic, NEVER } from '../solver/logic.js'
 import { isList, isOpaque, type Value } from '../solver/variable.js'
 import { toDiagram } from './conditions.js'
-import { type Cases, overCases, type Source, sourceOfVariable } from './sources.js'
+import { type Cases, overCases, type Source } from './sources.js'
 
 /** Returns the condition under which a value exists. */
 export const isThere = (logic: Logic, cases: Cases): Diagram =>
@@ -49,47 +44,3 @@ const LIST = Symbol('list')
 /** Whether two values are equal except for the elements of lists. */
 const isSameForm = (a: Value, b: Value): boolean =>
   isList(a) || isList(b) ? isList(a) && isList(b) : isEqualJson(toPlain(a), toPlain(b))
-
-/** Returns the condition under which the caller's values in `set` are valid for a field and its properties. */
-export function isFittingSet(logic: Logic, collection: Collection, field: Field, written: unknown): Diagram {
-  const own = toPointerPart(field.name)
-  const places = findPlaces(written, own)
-  const faultsIn = (value: unknown): readonly string[] =>
-    collection
-      .validate({ [field.name]: value }, { limit: Number.POSITIVE_INFINITY })
-      .map(({ path }) => path)
-      .filter((path) => isWithin(path, own))
-  const isFitting = (value: unknown, at: string): boolean =>
-    !faultsIn(value).some((path) => isWithin(path, at))
-  const isOfVariable = (path: string): boolean => places.some(([at]) => isWithin(path, at))
-  const fits = places.map(([at, name]) =>
-    logic.test(sourceOfVariable(name).key, (value) => isFitting(replace(written, name, sampleOf(value)), at)),
-  )
-  return logic.and(toDiagram(faultsIn(written).every(isOfVariable)), ...fits)
-}
-
-const isWithin = (path: string, at: string): boolean => path === at || path.startsWith(`${at}/`)
-
-/** Returns the variables in a value, each with the JSON pointer to it. */
-function findPlaces(written: unknown, at: string): readonly (readonly [at: string, variable: string])[] {
-  if (isVariable(written)) return [[at, written]]
-  if (typeof written !== 'object' || written === null) return []
-  return Object.entries(written).flatMap(([name, inner]) => findPlaces(inner, at + toPointerPart(name)))
-}
-
-/** Returns `written` with `variable` replaced with `value`. */
-function replace(written: unknown, variable: string, value: unknown): unknown {
-  if (written === variable) return value
-  if (Array.isArray(written)) return written.map((inner) => replace(inner, variable, value))
-  if (!isObject(written)) return written
-  return Object.fromEntries(
-    Object.entries(written).map(([name, inner]) => [name, replace(inner, variable, value)]),
-  )
-}
-
-const SAMPLES = { string: 'a', number: 1, boolean: true } as const
-
-const sampleOf = (value: Value): unknown => {
-  if (isList(value)) return value.of === null ? [] : [SAMPLES[value.of]]
-  return isOpaque(value) ? value.sample : value
-}

@@ -3,18 +3,64 @@ import { type Budget, spend } from './budget.js'
 import { ALWAYS, type Diagram, type JoiningAtom, type Logic, NEVER } from './logic.js'
 import {
   type Atom,
-  type Domains,
-  holdsIn,
   isList,
   keysOf,
   type ListMark,
-  type Literal,
   type Model,
-  type ModelProblem,
   scalarOf,
   type Value,
   type Variables,
 } from './variable.js'
+
+/** An atom, and whether it was decided to be true. */
+interface Literal {
+  readonly atom: Atom
+  readonly holds: boolean
+}
+
+/** Whether an atom is true in a model. */
+function holdsIn(atom: Atom, { values, lists }: Model): boolean {
+  const own = values.get(atom.on)
+  const elements = isList(own) ? (lists.get(atom.on) ?? []) : undefined
+  switch (atom.kind) {
+    case 'test':
+      return atom.test(own)
+    case 'compare':
+      return atom.test(own, values.get(atom.other))
+    case 'some':
+      return elements?.some(atom.test) ?? false
+    case 'some of': {
+      const other = scalarOf(values.get(atom.other))
+      return other !== undefined && (elements?.some((element) => atom.test(element, other)) ?? false)
+    }
+    case 'overlap': {
+      const others = isList(values.get(atom.other)) ? (lists.get(atom.other) ?? []) : []
+      return elements ? others.some((other) => elements.includes(atom.read(other))) : false
+    }
+    case 'same': {
+      if (typeof atom.other !== 'string') return isSameList(elements, atom.other)
+      const other = values.get(atom.other)
+      return isSameList(elements, isList(other) ? (lists.get(atom.other) ?? []) : undefined)
+    }
+    default:
+      return atom satisfies never
+  }
+}
+
+const isSameList = (a: readonly Scalar[] | undefined, b: readonly Scalar[] | undefined): boolean =>
+  a === undefined || b === undefined
+    ? a === b
+    : a.length === b.length && a.every((element, i) => element === b[i])
+
+/** The possible values of each variable. Conditions on two variables are not considered. */
+type Domains = ReadonlyMap<string, readonly Value[]>
+
+/** The input of the search for a model. `values` contains a start value for each variable. */
+interface ModelProblem {
+  readonly domains: Domains
+  readonly literals: readonly Literal[]
+  readonly values: Map<string, Value>
+}
 
 /** Finds elements for the lists in a model: each true atom needs an element, and no element may meet a false atom. */
 function findLists(variables: Variables, question: ModelProblem): Model | undefined {

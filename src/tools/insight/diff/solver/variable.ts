@@ -1,4 +1,4 @@
-import type { ComparableType, Scalar } from '../../../../core/filter/filter.js'
+import type { Scalar } from '../../../../core/filter/filter.js'
 
 /** Represents a list in the domain of a variable. The elements of the list are found separately. */
 export interface ListMark {
@@ -7,18 +7,6 @@ export interface ListMark {
   /** Whether the list must have at least one element. */
   readonly hasElement: boolean
 }
-
-/** Returns the mark of a list on which there are no conditions yet. */
-export const listOf = (of: ListMark['of']): ListMark => ({ of, hasElement: false })
-
-/** The type of list elements, by the type of the field. */
-export const KIND_OF = {
-  string: 'string',
-  timestamp: 'string',
-  number: 'number',
-  integer: 'number',
-  boolean: 'boolean',
-} as const satisfies { readonly [type in ComparableType]: ListMark['of'] }
 
 /** Represents a value whose content no condition examines. `sample` is an example of such a value. */
 export interface Opaque {
@@ -83,64 +71,14 @@ export type Atom =
     }
   | { readonly kind: 'same'; readonly on: string; readonly other: string | readonly Scalar[] }
 
-/** An atom, and whether it was decided to be true. */
-export interface Literal {
-  readonly atom: Atom
-  readonly holds: boolean
-}
-
 /** A value for each variable, and the elements of each list. */
 export interface Model {
   readonly values: ReadonlyMap<string, Value>
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
 }
 
-/** Whether an atom is true in a model. */
-export function holdsIn(atom: Atom, { values, lists }: Model): boolean {
-  const own = values.get(atom.on)
-  const elements = isList(own) ? (lists.get(atom.on) ?? []) : undefined
-  switch (atom.kind) {
-    case 'test':
-      return atom.test(own)
-    case 'compare':
-      return atom.test(own, values.get(atom.other))
-    case 'some':
-      return elements?.some(atom.test) ?? false
-    case 'some of': {
-      const other = scalarOf(values.get(atom.other))
-      return other !== undefined && (elements?.some((element) => atom.test(element, other)) ?? false)
-    }
-    case 'overlap': {
-      const others = isList(values.get(atom.other)) ? (lists.get(atom.other) ?? []) : []
-      return elements ? others.some((other) => elements.includes(atom.read(other))) : false
-    }
-    case 'same': {
-      if (typeof atom.other !== 'string') return isSameList(elements, atom.other)
-      const other = values.get(atom.other)
-      return isSameList(elements, isList(other) ? (lists.get(atom.other) ?? []) : undefined)
-    }
-    default:
-      return atom satisfies never
-  }
-}
-
-const isSameList = (a: readonly Scalar[] | undefined, b: readonly Scalar[] | undefined): boolean =>
-  a === undefined || b === undefined
-    ? a === b
-    : a.length === b.length && a.every((element, i) => element === b[i])
-
 /** The variables of a search, by key. */
 export type Variables = ReadonlyMap<string, Variable>
-
-/** The possible values of each variable. Conditions on two variables are not considered. */
-export type Domains = ReadonlyMap<string, readonly Value[]>
-
-/** The input of the search for a model. `values` contains a start value for each variable. */
-export interface ModelProblem {
-  readonly domains: Domains
-  readonly literals: readonly Literal[]
-  readonly values: Map<string, Value>
-}
 
 /** Returns the keys of an atom's variables. */
 export const keysOf = (atom: Atom): readonly string[] =>

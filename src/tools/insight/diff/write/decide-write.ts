@@ -1,31 +1,80 @@
+import type { Collection } from '../../../../core/config/plan.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import { holdsImmutable } from '../../../../core/fields/schema/changes.js'
+import { normalise, normalisePatch } from '../../../../core/fields/schema/normalise.js'
 import { forUpdate } from '../../../../core/fields/schema/update-fields.js'
+import { isObject, readOwn } from '../../../../core/json/own-properties.js'
+import { toPointerPart } from '../../../../core/json/pointer.js'
 import type { Rule } from '../../../../core/permissions/grants.js'
 import { acceptsProperty } from '../../../../core/permissions/write-rules.js'
-import { findVariables } from '../../../../core/query/variable.js'
+import { findVariables, isVariable } from '../../../../core/query/variable.js'
 import { isAnywhere } from '../../../../core/query/where.js'
-import { whereHolds } from '../model/conditions.js'
+import { toDiagram, whereHolds } from '../model/conditions.js'
 import {
   always,
   bodyKey,
   CALLER_ID,
   type Cases,
-  choose,
-  fixed,
-  MISSING,
   type Source,
   type Sources,
-  sourceOfFilled,
-  sourceOfMerged,
-  sourceOfWritten,
+  sourceOfVariable,
   storedKey,
   TIME,
   variable,
 } from '../model/sources.js'
-import { isFittingSet, isSame, isThere } from '../model/values.js'
-import { ALWAYS, type Diagram, NEVER } from '../solver/logic.js'
+import { isSame, isThere } from '../model/values.js'
+import { ALWAYS, type Diagram, type Logic, NEVER } from '../solver/logic.js'
+import { isList, isOpaque, type Value } from '../solver/variable.js'
 import { type Applied, accepts, type Stored, type Trial, type Write, type WriteDecision } from './writing.js'
+
+/** Returns `cases` if the condition `when` is true, and `others` if it is false. */
+function choose({ and, not }: Logic, when: Diagram, cases: Cases, others: Cases): Cases {
+  if (when === NEVER || when === ALWAYS) return when === ALWAYS ? cases : others
+  const ifNot = not(when)
+  return [
+    ...cases.map((one) => [and(when, one[0]), one[1]] as const),
+    ...others.map((one) => [and(ifNot, one[0]), one[1]] as const),
+  ].filter((one) => one[0] !== NEVER)
+}
+
+const MISSING: Source = { kind: 'fixed', value: undefined }
+const fixed = (value: unknown): Source => ({ kind: 'fixed', value })
+
+/** Returns the source of the value at a path inside a value of the configuration. An empty path is the value itself. */
+function sourceOfWritten(written: unknown, path: readonly string[]): Source {
+  if (isVariable(written)) return path.length === 0 ? sourceOfVariable(written) : MISSING
+  const [first, ...rest] = path
+  if (first === undefined) return fixed(written)
+  return isObject(written) ? sourceOfWritten(readOwn(written, first), rest) : MISSING
+}
+
+/**
+ * Returns the source of a value of the configuration, or of a missing value, after defaults are applied. Defaults also
+ * replace missing values inside objects.
+ */
+const sourceOfFilled = (field: Field | undefined, written?: unknown): Source =>
+  sourceOfWritten(field ? fill(field, written) : written, [])
+
+/** Returns the source of a value of the configuration that is merged into the stored value. */
+const sourceOfMerged = (field: Field | undefined, written: unknown): Source =>
+  sourceOfWritten(field && isPlain(written) ? (normalisePatch(field, written) ?? undefined) : written, [])
+
+/** Whether a value contains no variables. Values with variables stay as they are written. */
+const isPlain = (value: unknown): boolean => value !== undefined && findVariables(value).length === 0
+
+const SOME_TIME = '2026-01-01T00:00:00.000Z'
+
+/** Returns a value of the configuration as stored, with its defaults. In a nullable field, `null` means no value. */
+function fill(field: Field, written: unknown): unknown {
+  const { definition, properties } = field
+  const isNone = written === undefined || (written === null && definition.nullable === true)
+  // A field may have a default that is never applied.
+  const isFilled = 'default' in definition && field.defaultAt(SOME_TIME) !== undefined
+  const value = isNone ? (isFilled ? definition.default : undefined) : written
+  if (properties.length === 0 || !isObject(value)) return isPlain(value) ? normalise(field, value) : value
+  const filled = properties.map((property) => [property.name, fill(property, readOwn(value, property.name))])
+  return { ...value, ...Object.fromEntries(filled.filter(([, inner]) => inner !== undefined)) }
+}
 
 /** Returns the condition under which the caller has all values that a rule's `set` names. */
 const isBound = ({ sight: { logic } }: Write, { set }: Rule): Diagram =>
@@ -34,6 +83,50 @@ const isBound = ({ sight: { logic } }: Write, { set }: Rule): Diagram =>
       .flatMap(findVariables)
       .map((name) => isThere(logic, always(sourceOfWritten(name, [])))),
   )
+
+/** Returns the condition under which the caller's values in `set` are valid for a field and its properties. */
+function isFittingSet(logic: Logic, collection: Collection, field: Field, written: unknown): Diagram {
+  const own = toPointerPart(field.name)
+  const places = findPlaces(written, own)
+  const faultsIn = (value: unknown): readonly string[] =>
+    collection
+      .validate({ [field.name]: value }, { limit: Number.POSITIVE_INFINITY })
+      .map(({ path }) => path)
+      .filter((path) => isWithin(path, own))
+  const isFitting = (value: unknown, at: string): boolean =>
+    !faultsIn(value).some((path) => isWithin(path, at))
+  const isOfVariable = (path: string): boolean => places.some(([at]) => isWithin(path, at))
+  const fits = places.map(([at, name]) =>
+    logic.test(sourceOfVariable(name).key, (value) => isFitting(replace(written, name, sampleOf(value)), at)),
+  )
+  return logic.and(toDiagram(faultsIn(written).every(isOfVariable)), ...fits)
+}
+
+const isWithin = (path: string, at: string): boolean => path === at || path.startsWith(`${at}/`)
+
+/** Returns the variables in a value, each with the JSON pointer to it. */
+function findPlaces(written: unknown, at: string): readonly (readonly [at: string, variable: string])[] {
+  if (isVariable(written)) return [[at, written]]
+  if (typeof written !== 'object' || written === null) return []
+  return Object.entries(written).flatMap(([name, inner]) => findPlaces(inner, at + toPointerPart(name)))
+}
+
+/** Returns `written` with `variable` replaced with `value`. */
+function replace(written: unknown, variable: string, value: unknown): unknown {
+  if (written === variable) return value
+  if (Array.isArray(written)) return written.map((inner) => replace(inner, variable, value))
+  if (!isObject(written)) return written
+  return Object.fromEntries(
+    Object.entries(written).map(([name, inner]) => [name, replace(inner, variable, value)]),
+  )
+}
+
+const SAMPLES = { string: 'a', number: 1, boolean: true } as const
+
+const sampleOf = (value: Value): unknown => {
+  if (isList(value)) return value.of === null ? [] : [SAMPLES[value.of]]
+  return isOpaque(value) ? value.sample : value
+}
 
 /** Returns the condition under which a rule sets a field to a value of the caller that is invalid for the field. */
 function isUnfit({ sight: { logic, collection } }: Write, rule: Rule, field: Field): Diagram {

@@ -2,7 +2,7 @@ import type { Rule } from '../../../../core/permissions/grants.js'
 import { acceptsProperty } from '../../../../core/permissions/write-rules.js'
 import type { Sight } from '../model/deciding.js'
 import type { Cases } from '../model/sources.js'
-import { ALWAYS, type Diagram } from '../solver/logic.js'
+import type { Diagram } from '../solver/logic.js'
 import type { BodyReader } from './reading-body.js'
 
 /** The document that a granted request stores. */
@@ -66,17 +66,6 @@ export interface Trial {
   readonly isWhole: Diagram
   readonly applied: Applied
 }
-
-/**
- * Returns the condition under which a property is shown, given that the document may be read: always, if it is shown
- * whenever the document may be read.
- */
-export const showsWhereReadable =
-  ({ isReadable, shows }: Sight) =>
-  (name: string): Diagram => {
-    const shown = shows(name)
-    return shown === isReadable() ? ALWAYS : shown
-  }
 
 /** Whether a rule accepts a property of the body. */
 export const accepts = ({ sight: { collection } }: Write, rule: Rule, name: string): boolean =>

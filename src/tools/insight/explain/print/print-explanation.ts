@@ -6,7 +6,6 @@ import { WIDTH, wrap } from '../../text/layout.js'
 import { toCode, toMarkdown } from '../../text/markdown.js'
 import { type Paint, plain } from '../../text/paint.js'
 import { SIGNS } from '../../text/signs.js'
-import type { TreeLine } from '../../text/tree-line.js'
 import type {
   DroppedProperty,
   ExplainedAnswer,
@@ -49,6 +48,16 @@ const LONGEST = 60
 function describeValue(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text
+}
+
+/** A printed line of a tree. */
+interface TreeLine {
+  readonly depth: number
+  /** Whether the line reports a success or a failure. Absent if it reports neither. */
+  readonly isGood?: boolean
+  readonly text: string
+  /** The JSON pointer to the part of the configuration. */
+  readonly pointer?: string | null
 }
 
 /** Describes a condition, part by part. `verb`: `is` for a stored document, `would be` for a document to store. */

@@ -1,5 +1,6 @@
 import type { Collection } from '../../../../core/config/plan.js'
 import { ConfigError } from '../../../../core/errors.js'
+import { isFieldName, isSystemField } from '../../../../core/fields/schema/names.js'
 import { compilePath, isObject, readOwn } from '../../../../core/json/own-properties.js'
 import { toPointerPart, toPointerParts } from '../../../../core/json/pointer.js'
 import {
@@ -16,15 +17,7 @@ import type { JsonObject, RuleConfig, WhereConfig } from '../../../../core/types
 import type { InsightOptions } from '../../options.js'
 import type { Suggestion } from '../explanation.js'
 import { findMissing, type Missing } from '../find-missing.js'
-import {
-  fieldsIn,
-  findRule,
-  grantPointer,
-  grantsOf,
-  isKeepable,
-  isPlain,
-  placeOfCheck,
-} from '../judge-operations.js'
+import { findRule, grantPointer, grantsOf, isPlain, placeOfCheck } from '../judge-operations.js'
 import { type ExplainedOperation, placesOf } from '../places.js'
 import type { RecordedAttempt, RecordedBody } from '../recorder.js'
 import { type ExplainedRun, runRequest } from '../run-request.js'
@@ -66,6 +59,20 @@ function* repairRule({ operation: recorded, id }: ExplainedOperation, broken: Br
     if (checked && !checked.holds) yield* widen(rule, 'check', check, checked.document)
   }
 }
+
+/** Returns the fields that a condition names, in order, each once. */
+function fieldsIn(where: WhereConfig): readonly string[] {
+  const names = Object.entries(where).flatMap(([name, asked]): readonly string[] =>
+    (name === '$or' || name === '$and') && Array.isArray(asked) ? asked.flatMap(fieldsIn) : [name],
+  )
+  return [...new Set(names)]
+}
+
+/** Whether a rule could accept a name. Other names are always dropped, or are validation errors. */
+const isKeepable = ({ fields, additionalProperties, verifiedField }: Collection, name: string): boolean =>
+  !isSystemField(name) &&
+  name !== verifiedField &&
+  (fields.some((field) => field.name === name) || (additionalProperties && isFieldName(name)))
 
 /** Yields rules with a wider condition: one of its fields may also have the value that the document has. */
 function* widen(

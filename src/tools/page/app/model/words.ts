@@ -1,48 +1,4 @@
-import type { CollectionOperation } from './description.js'
 import type { Field } from './schema.js'
-
-/** The labels of the operations. */
-export const RIGHTS: { readonly [operation in CollectionOperation]: string } = {
-  list: 'see',
-  read: 'open',
-  create: 'add',
-  update: 'change',
-  delete: 'delete',
-}
-
-/** Returns the label of an operator for a kind of field. */
-export function describeOperator(operator: string, kind: Field['kind']): string {
-  const isTime = kind === 'time' || kind === 'date'
-  const words: { readonly [operator: string]: string } = {
-    $eq: 'is',
-    $ne: 'is not',
-    $gt: isTime ? 'is after' : 'is more than',
-    $gte: isTime ? 'is at or after' : 'is at least',
-    $lt: isTime ? 'is before' : 'is less than',
-    $lte: isTime ? 'is at or before' : 'is at most',
-    $in: 'is one of',
-    $nin: 'is none of',
-    $contains: 'contains',
-    $regex: 'matches the pattern',
-    $exists: 'has a value',
-  }
-  return words[operator] ?? operator
-}
-
-/** The operators in the order in which the form of the filter offers them. */
-export const OPERATORS: readonly string[] = [
-  '$contains',
-  '$eq',
-  '$ne',
-  '$gt',
-  '$gte',
-  '$lt',
-  '$lte',
-  '$in',
-  '$nin',
-  '$exists',
-  '$regex',
-]
 
 /** For each route below `/auth`, the texts of its form: a heading, a button, and a hint. */
 export const FORMS: { readonly [name: string]: readonly [heading: string, button: string, about: string] } = {

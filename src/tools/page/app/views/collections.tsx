@@ -1,6 +1,5 @@
 import type { CollectionOperation, DescribedCollection } from '../model/description.js'
 import { writePlace } from '../model/place.js'
-import { RIGHTS } from '../model/words.js'
 import { Heading, useReturn } from '../parts/heading.js'
 import { Absent } from '../parts/notices.js'
 import { description } from '../state/description.js'
@@ -35,6 +34,15 @@ export function CollectionsView() {
       </ul>
     </section>
   )
+}
+
+/** The labels of the operations. */
+const RIGHTS: { readonly [operation in CollectionOperation]: string } = {
+  list: 'see',
+  read: 'open',
+  create: 'add',
+  update: 'change',
+  delete: 'delete',
 }
 
 function Card({ collection }: { readonly collection: DescribedCollection }) {

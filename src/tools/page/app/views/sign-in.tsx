@@ -9,7 +9,7 @@ import { description } from '../state/description.js'
 import { go } from '../state/place.js'
 import { explain, faultsOf } from '../state/problem.js'
 import { ask } from '../state/service.js'
-import { type Account, account, lost, signIn } from '../state/session.js'
+import { type Account, lost, signIn } from '../state/session.js'
 
 interface Props {
   readonly form: AccountForm
@@ -149,12 +149,4 @@ export function AccountForms({ names = FORMS_FOR_GUESTS }: { readonly names?: re
       <AccountFormView key={open.name} form={open} onSubmit={(body) => submitAccount(open.name, body)} />
     </div>
   )
-}
-
-/** Returns the identifier of the signed-in account. */
-export function accountName(): string {
-  const fields = description.value?.forms.get('login')?.fields ?? []
-  const named = fields.find(({ kind }) => kind !== 'secret')
-  const value = named && account.value?.[named.name]
-  return typeof value === 'string' ? value : 'Your account'
 }

@@ -31,16 +31,3 @@ export function applyPlainly(documents: Documents, step: WriteStep): Reason | un
   }
   return undefined
 }
-
-/** Returns the expected result of a write in which a step must fail. */
-export function refusePlainly(
-  documents: readonly StoredDocument[],
-  steps: readonly WriteStep[],
-): WriteResult {
-  const left = new Map(documents.map((document) => [document._id, document]))
-  for (const [i, step] of steps.entries()) {
-    const reason = applyPlainly(left, step)
-    if (reason) return { ok: false, step: i, reason, ...(reason === 'unique' ? { fields: ['_id'] } : {}) }
-  }
-  throw new Error('no step of a write is rejected, although one must be')
-}

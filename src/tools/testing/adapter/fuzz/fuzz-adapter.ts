@@ -6,6 +6,7 @@ import type {
   ListQuery,
   StorageAdapter,
   StoredDocument,
+  WriteResult,
   WriteStep,
 } from '../../../../core/storage.js'
 import type { MaybePromise } from '../../../../core/types.js'
@@ -14,7 +15,7 @@ import { isSame, printShort } from '../check/check.js'
 import { plainResult } from '../check/check-write.js'
 import { eq, ID, queryOf } from '../check/documents.js'
 import { judgeList, listPlainly, type Mismatch } from '../check/plain-array.js'
-import { refusePlainly } from '../check/plain-write.js'
+import { applyPlainly } from '../check/plain-write.js'
 import { printQuery } from '../check/print-query.js'
 import { withAdapter } from '../check/with-adapter.js'
 import { createRandom } from './random.js'
@@ -244,6 +245,16 @@ async function observe<T>(
   } catch (thrown) {
     return { failure: describeThrown(thrown) }
   }
+}
+
+/** Returns the expected result of a write in which a step must fail. */
+function refusePlainly(documents: readonly StoredDocument[], steps: readonly WriteStep[]): WriteResult {
+  const left = new Map(documents.map((document) => [document._id, document]))
+  for (const [i, step] of steps.entries()) {
+    const reason = applyPlainly(left, step)
+    if (reason) return { ok: false, step: i, reason, ...(reason === 'unique' ? { fields: ['_id'] } : {}) }
+  }
+  throw new Error('no step of a write is rejected, although one must be')
 }
 
 /** Writes a store into an open, empty collection, and checks the results and the stored documents. */

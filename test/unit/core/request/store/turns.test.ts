@@ -1,8 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { isServiceError } from '../../../../../src/core/errors.js'
 import { UNHURRIED } from '../../../../../src/core/request/deadline.js'
-import { Line, MAX_WAITING } from '../../../../../src/core/request/store/line.js'
-import { type Turn, Turns } from '../../../../../src/core/request/store/turns.js'
+import { Line, MAX_WAITING, type Turn, Turns } from '../../../../../src/core/request/store/turns.js'
 import { LeftToOthers, Lost, tryInTurn } from '../../../../../src/core/request/store.js'
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -5,7 +5,6 @@ import { type FieldDraft, type Meaning, readDraft, toDraft } from '../../model/d
 import { isSystem, labelField } from '../../model/labels.js'
 import { type FilterCondition, type ListQuery, writeFilter } from '../../model/list-query.js'
 import type { Field } from '../../model/schema.js'
-import { describeOperator, OPERATORS } from '../../model/words.js'
 import { FieldInput } from '../../parts/field.js'
 import { Menu } from '../../parts/menu.js'
 
@@ -51,6 +50,40 @@ function readLine(collection: DescribedCollection, line: Line): Meaning {
     ? { ...read, faults: [{ path: '', message: 'is required' }] }
     : read
 }
+
+/** Returns the label of an operator for a kind of field. */
+function describeOperator(operator: string, kind: Field['kind']): string {
+  const isTime = kind === 'time' || kind === 'date'
+  const words: { readonly [operator: string]: string } = {
+    $eq: 'is',
+    $ne: 'is not',
+    $gt: isTime ? 'is after' : 'is more than',
+    $gte: isTime ? 'is at or after' : 'is at least',
+    $lt: isTime ? 'is before' : 'is less than',
+    $lte: isTime ? 'is at or before' : 'is at most',
+    $in: 'is one of',
+    $nin: 'is none of',
+    $contains: 'contains',
+    $regex: 'matches the pattern',
+    $exists: 'has a value',
+  }
+  return words[operator] ?? operator
+}
+
+/** The operators in the order in which the form of the filter offers them. */
+const OPERATORS: readonly string[] = [
+  '$contains',
+  '$eq',
+  '$ne',
+  '$gt',
+  '$gte',
+  '$lt',
+  '$lte',
+  '$in',
+  '$nin',
+  '$exists',
+  '$regex',
+]
 
 /** Returns the operators that can be chosen for a path. */
 function operatorsOf(collection: DescribedCollection, path: string): readonly string[] {

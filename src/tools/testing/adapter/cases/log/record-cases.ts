@@ -1,11 +1,13 @@
 import { everything, type Filter, or } from '../../../../../core/filter/filter.js'
-import type { WriteStep } from '../../../../../core/storage.js'
+import { compareText } from '../../../../../core/json/compare-text.js'
+import type { CollectionPlan, StoredDocument, WriteStep } from '../../../../../core/storage.js'
 import type { AdapterCase } from '../../adapter-case.js'
 import { check, print } from '../../check/check.js'
 import { plainResult } from '../../check/check-write.js'
 import { documentOf, eq, fieldOf, ID, insertAll } from '../../check/documents.js'
 import { edgeDocuments } from '../../check/edge-documents.js'
-import { checkLog, findEnd, type LoggingAdapter, readLog, recordPlainly } from '../../check/plain-log.js'
+import { checkLog, findEnd, type LoggingAdapter, type PlainChange, readLog } from '../../check/plain-log.js'
+import { applyPlainly, type Documents } from '../../check/plain-write.js'
 import { createRandom } from '../../fuzz/random.js'
 import { drawStep } from '../../fuzz/random-store.js'
 import { LOGGED, logCase } from './with-log.js'
@@ -17,6 +19,53 @@ const emptyStore = () => new Map(LOGGED.map(({ name }) => [name, new Map()]))
 
 /** The callers that the writes of a test use in rotation. */
 const CALLERS = [null, 'ann', '0190163d-8694-7000-8000-000000004001', 'a "\u{1f600}" \\ \'of\' all'] as const
+
+/** The documents of several collections. */
+type PlainStore = ReadonlyMap<string, Documents>
+
+/**
+ * Applies the steps of a write by a caller to the documents, but only if all steps succeed. Returns the changes that
+ * the log must contain, or `undefined` if a step is rejected.
+ */
+export function recordPlainly(
+  store: PlainStore,
+  steps: readonly WriteStep[],
+  plans: readonly CollectionPlan[],
+  by: string | null = null,
+): readonly PlainChange[] | undefined {
+  const left = new Map([...store].map(([name, documents]) => [name, new Map(documents)]))
+  const written = new Map<string, PlainChange>()
+  for (const step of steps) {
+    const documents = left.get(step.in) ?? new Map<string, StoredDocument>()
+    const before = new Map(documents)
+    if (applyPlainly(documents, step)) return undefined
+    for (const id of new Set([...before.keys(), ...documents.keys()])) {
+      if (before.get(id) === documents.get(id)) continue
+      const key = JSON.stringify([step.in, id])
+      const first = written.get(key)?.before ?? store.get(step.in)?.get(id) ?? null
+      written.set(key, { in: step.in, id, before: first, after: documents.get(id) ?? null, by })
+    }
+  }
+  for (const [name, documents] of left) {
+    store.get(name)?.clear()
+    for (const [id, document] of documents) store.get(name)?.set(id, document)
+  }
+  const omitOf = new Map(plans.flatMap(({ name, log }) => (log ? [[name, log.omit]] : [])))
+  return [...written.values()]
+    .filter((change) => omitOf.has(change.in) && (change.before ?? change.after))
+    .sort((a, b) => compareText(a.id, b.id) || compareText(a.in, b.in))
+    .map(({ before, after, ...change }) => {
+      const omit = omitOf.get(change.in) ?? []
+      return { ...change, before: leaveOut(before, omit), after: leaveOut(after, omit) }
+    })
+}
+
+const leaveOut = (document: StoredDocument | null, omit: readonly string[]): StoredDocument | null =>
+  document && {
+    ...Object.fromEntries(Object.entries(document).filter(([name]) => !omit.includes(name))),
+    _id: document._id,
+    _version: document._version,
+  }
 
 /** Writes as several callers, and compares the log with a plain model after each write. */
 async function checkWrites(

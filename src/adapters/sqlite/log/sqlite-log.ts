@@ -1,12 +1,22 @@
 import { everything } from '../../../core/filter/filter.js'
 import { compareText } from '../../../core/json/compare-text.js'
-import type { LogPlan, WriteStep } from '../../../core/storage.js'
+import type { Slice, Sliced } from '../../../core/slices.js'
+import type {
+  Change,
+  ChangePage,
+  ChangeQuery,
+  LogPlan,
+  StoredDocument,
+  WriteStep,
+} from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
-import { isWhole, parsePosition } from '../../log/position.js'
+import { isKept, isWhole, type Position, parsePosition, printPosition } from '../../log/position.js'
 import { createHeldWarning } from '../../log/warn-of-held.js'
 import { quoteName } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD, printBy, type Recorder, type Recording } from '../../sql/log/recorder.js'
+import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
+import { inSnapshot } from '../connection/snapshot.js'
 import { sqliteEngine } from '../sqlite-engine.js'
 
 const TABLE = quoteName(LOG)
@@ -84,22 +94,22 @@ function createRecorder(collection: string, { omit }: LogPlan): RecorderOf {
 /**
  * The key of a change: the number of its write, the document's `_id` and its collection. The log is sorted by this key.
  */
-export type ChangeKey = readonly [write: number, id: string, collection: string]
+type ChangeKey = readonly [write: number, id: string, collection: string]
 const HEAD = quoteName(LOG_HEAD)
 
 /** `PLACE` lists the columns of a change's key. `BEHIND` selects the changes after a key, in order. */
 const PLACE = 'write, id, collection'
-export const BEHIND = `FROM ${TABLE} WHERE (${PLACE}) > (?, ?, ?) ORDER BY ${PLACE}`
+const BEHIND = `FROM ${TABLE} WHERE (${PLACE}) > (?, ?, ?) ORDER BY ${PLACE}`
 
 /** The key of a row as a JSON array. */
 const PLACE_TEXT = `json_array(${PLACE})`
 
-export function isPlace(value: unknown): value is ChangeKey {
+function isPlace(value: unknown): value is ChangeKey {
   const [write, id, collection, ...others] = Array.isArray(value) ? (value as readonly unknown[]) : []
   return isWhole(write) && typeof id === 'string' && typeof collection === 'string' && others.length === 0
 }
 
-export const comparePlaces = (a: ChangeKey, b: ChangeKey): number =>
+const comparePlaces = (a: ChangeKey, b: ChangeKey): number =>
   a[0] - b[0] || compareText(a[1], b[1]) || compareText(a[2], b[2])
 
 /** The name of a log, and the keys between which its changes are. */
@@ -112,7 +122,7 @@ interface LogBounds {
 }
 
 /** Reads the name and the bounds of the log. */
-export function readHead(connection: Connection): LogBounds {
+function readHead(connection: Connection): LogBounds {
   const last = `SELECT ${PLACE_TEXT} FROM ${TABLE} ORDER BY write DESC, id DESC, collection DESC LIMIT 1`
   const [log, dropped, lastPlace] = connection.row(`SELECT log, dropped, (${last}) FROM ${HEAD}`, [])
   const gone = parsePlace(dropped)
@@ -170,7 +180,7 @@ function findBytes(
 }
 
 /** Returns the time of the change with this key, or `null` if there is no such change. */
-export function readTime(connection: Connection, place: ChangeKey): number | null {
+function readTime(connection: Connection, place: ChangeKey): number | null {
   const time = connection.first(`SELECT time FROM ${TABLE} WHERE (${PLACE}) = (?, ?, ?)`, place)
   return time === undefined ? null : Number(time)
 }
@@ -198,7 +208,7 @@ export interface LogWriter {
 }
 
 /** The record of one write. */
-export interface Recorded {
+interface Recorded {
   readonly recording: Recording
   /** Deletes the recorded changes. Called if the write was rejected and its other effects are undone. */
   undo(): void
@@ -334,4 +344,74 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
       last = undefined
     },
   }
+}
+
+/**
+ * A query of the log for the changes after a position. If `after` is `null`, it returns no changes, but the last
+ * position.
+ */
+export interface LogQuery extends ChangeQuery {
+  readonly after: string | null
+  readonly files: LogFiles
+}
+
+/** Identifies the files that contain a log. */
+interface LogFiles {
+  readonly name: string
+  /**
+   * Whether this process had other files open at the same paths before. Positions from those files are reported as
+   * gaps.
+   */
+  readonly areOthers: boolean
+}
+
+/** Selects a row as one JSON text, because this is cheaper than several columns and one `JSON.parse` suffices. */
+const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || json_quote(caller) || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
+
+type ChangeRow = readonly [
+  ...place: ChangeKey,
+  time: number,
+  by: string | null,
+  before: StoredDocument | null,
+  after: StoredDocument | null,
+]
+
+/** Reads a page of the log from one snapshot. */
+export const readChanges = (connection: Connection, query: LogQuery, slice: Slice): Sliced<ChangePage> =>
+  inSnapshot({ connection }, readPage(connection, query, slice))
+
+function* readPage(
+  connection: Connection,
+  { after, limit, bytes = Number.POSITIVE_INFINITY, files: { name: files, areOthers } }: LogQuery,
+  slice: Slice,
+): Sliced<ChangePage> {
+  const { log, dropped, last } = readHead(connection)
+  const end: Position<ChangeKey> = { log, place: last, time: Date.now(), files }
+  const given = after === null ? end : parsePosition(after, isPlace)
+  const made = given?.log === log ? readTime(connection, given.place) : null
+  const isKnown = given?.log === log && isKept(given, made, comparePlaces(given.place, dropped) === 0)
+  const start = isKnown ? given.place : dropped
+  const changes: Change[] = []
+  let size = 0
+  let more = false
+  for (const row of connection.iterate(`SELECT ${ROW} ${BEHIND} LIMIT ?`, [...start, limit + 1])) {
+    const text = String(row)
+    size += Buffer.byteLength(text)
+    more = changes.length === limit || (size > bytes && changes.length > 0)
+    if (more) break
+    slice.left -= text.length / CHARACTERS
+    if (slice.left <= 0) yield
+    const [write, id, collection, time, by, before, became] = JSON.parse(text) as ChangeRow
+    const position = printPosition({
+      log,
+      place: [write, id, collection] as ChangeKey,
+      time,
+      made: time,
+      files,
+    })
+    changes.push({ in: collection, id, before, after: became, write, time, by, position })
+  }
+  const here = { log, place: start, time: Date.now(), made: isKnown ? made : null, files }
+  const position = changes.at(-1)?.position ?? printPosition(here)
+  return { changes, position, more, gap: !isKnown || (areOthers && given.files !== files) }
 }

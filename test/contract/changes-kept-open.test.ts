@@ -213,6 +213,13 @@ test('no cache stores a stream, and nothing on the way compresses it, whoever li
   expect([refused.status, refused.headers.get('cache-control')]).toEqual([400, 'no-store'])
 })
 
+test('a HEAD of a stream has no length: its empty body is a stream, which runtimes do not measure', async () => {
+  const { handler } = await inMemory()
+  const head = await handler(new Request('http://service.test/notes/changes', { method: 'HEAD' }))
+  expect([head.headers.get('content-length'), head.body]).toEqual([null, expect.any(ReadableStream)])
+  expect(await head.text()).toBe('')
+})
+
 test('what is refused, asked with HEAD or given up takes no place', async () => {
   const { open, ask, handler } = await inMemory({}, { ...config, limits: { subscribers: 1 } })
   expect((await ask('/notes/changes?sort[text]=1', { caller: null })).status).toBe(400)

@@ -162,8 +162,7 @@ class BatchReader implements Reader {
 
   async count(filter: Filter): Promise<number> {
     if (this.#isAside) return this.#readBase().count(filter)
-    // Only the number of documents matters. With a limit of one byte, the storage returns ids instead of loading
-    // documents.
+    // Only the number of documents matters. With a limit of one byte, the list keeps their ids and no documents.
     const asked = { filter: this.#allowed.restrict(filter), bytes: 1 }
     const { length, rest = [] } = await this.#store.list(this.#allowed.storage.name, asked)
     return length + rest.length

@@ -104,6 +104,7 @@ test('the command ends when it is told to, though who began it may speak with it
     })
     await until(() => ORIGIN.test(said), 'it serves', 60)
     child.kill('SIGTERM')
+    await until(() => child.exitCode !== null || child.signalCode !== null, 'it ends', 60)
     expect(await ended).toEqual([0, null])
   } finally {
     child.kill('SIGKILL')

@@ -73,6 +73,19 @@ describe.each(useStorages())('in %s', (_, create) => {
     }
   })
 
+  test('a claim that changes resets a stream, even if a rule without claims shows as much', async () => {
+    const permissions = { ...config.collections.notes.permissions, '*': { read: true } }
+    const notes = { ...config.collections.notes, permissions }
+    const service = await serve({
+      adapter: create(),
+      config: { ...config, collections: { ...config.collections, notes } },
+    })
+    const stream = await service.open('/notes/changes', { caller: { id: 'ann' } })
+    await join(service, 'ann', 'red')
+    for (const text of ['a', 'b']) await service.write('POST /notes', { text, team: 'blue' })
+    expect(namesOf(await stream.until(3)).slice(0, 3)).toEqual(['reset', 'reset', 'enter'])
+  })
+
   test('what leaves the values of a claim as they are is not told', async () => {
     const service = await serve({ adapter: create(), config })
     const { open, write } = service

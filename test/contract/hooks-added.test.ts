@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { BatchStore } from '../../src/core/batch/batch-store.js'
 import { type HookChange, refuse, type StorageAdapter } from '../../src/index.js'
 import { scale, useSmallerBounds } from '../support/bounds.js'
 import { type AnyConfig, createTestService } from '../support/service.js'
@@ -391,6 +392,7 @@ describe.each(storages)('in %s,', (_, create) => {
 
     test('is decided by whole lists, however large documents are, behind the writes before', async () => {
       const seen: unknown[] = []
+      const list = vi.spyOn(BatchStore.prototype, 'list')
       const { send } = open(
         { collections: { things: { schema: { n: { type: 'integer' }, text }, permissions } } },
         {
@@ -416,6 +418,9 @@ describe.each(storages)('in %s,', (_, create) => {
       const stored = Array.from({ length: 40 }, (_, i) => 2 * i)
       const sorted = [...stored, 41].sort((a, b) => a - b)
       expect(seen[1]).toEqual([{ total: 41 }, [[...stored, 41], sorted.toReversed(), sorted.slice(20)]])
+      // A count holds no documents.
+      expect(list).toHaveBeenCalledWith('things', expect.objectContaining({ bytes: 1 }))
+      list.mockRestore()
     })
   })
 

@@ -169,8 +169,8 @@ export const nextTurn = (): Promise<void> => endOfTurn() ?? new Promise((resolve
 
 /**
  * Waits for the end of this turn of the event loop; `undefined` if the runtime has no `setImmediate`. Responses that
- * are sent together wake their readers only once, and the code of each stage stays in the caches of the processor. So
- * with 32 busy connections, a create costs little more than half as much as a create whose response is sent alone.
+ * are sent together wake their readers only once, and the code of each stage stays in the caches of the processor. With
+ * 32 busy connections, this nearly halves the cost of a create.
  */
 export const endOfTurn = (): Promise<void> | undefined =>
   soon ? new Promise((resolve) => soon(resolve)) : undefined

@@ -38,7 +38,7 @@ export interface CompileOptions {
   readonly mayWait?: boolean
 }
 
-/** The SQL of a filter that tables of elements help to answer. It selects exactly the documents that match. */
+/** The SQL of a filter that uses tables of elements. It selects exactly the documents that match. */
 export interface SoughtFilter {
   /** The condition on the documents. */
   readonly where: string

@@ -10,5 +10,5 @@ export const behind = ({ service }: Call, work: (own: Call) => Promise<void>, li
     line,
   )
 
-/** Returns the `line` of the background tasks that deliver to an identifier for the same reason. */
+/** Returns the `line` of a background task. Tasks with the same reason and the same identifier share a line. */
 export const lineOf = (reason: string, identifier: string): string => JSON.stringify([reason, identifier])

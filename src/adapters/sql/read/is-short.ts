@@ -21,7 +21,7 @@ export function isShort(
     [{ fields: [] }, ...indexes].some(({ fields }) => gives([...fields, ID], conditions, sort))
   const conditions = conditionsOf(filter)
   if (isGiven(conditions)) return true
-  // The alternatives of a filter are read separately and merged only if the list has an order.
+  // Only if the list has an order are the alternatives of a filter read separately and then merged.
   return (
     sort.length > 0 && splitAlternatives(conditions).some((parts) => parts.every(({ all }) => isGiven(all)))
   )

@@ -172,7 +172,7 @@ export const BATCH = 500
 /** A batch of a stream. */
 export interface Batch {
   readonly documents: readonly StoredDocument[]
-  /** The number of ids, from the start of the rest, that this batch has handled. */
+  /** How many of the remaining ids this batch has handled, in their order. */
   readonly passed: number
 }
 

@@ -225,7 +225,7 @@ export function judgeHooks(options: unknown, config: unknown): readonly ConfigFa
     }
     if (hook === undefined) return []
     const message =
-      'must be { before } or { fills, before }: before is a function that takes a change, fills an array with the names of required fields'
+      'must be { before } or { fills, before }, where "before" is a function that takes a change, and "fills" an array with the names of required fields'
     return isHook(hook) ? [] : [{ path, message }]
   })
 }

@@ -217,8 +217,8 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
   const atom: Logic['atom'] = (asked, name = '') =>
     simplify(asked) ?? step(levelOf(asked, name), [NEVER, ALWAYS])
   /**
-   * Returns a diagram without an atom, if one variable decides the atom, or if the atom needs a list and its variable
-   * is never one; otherwise `undefined`.
+   * Returns a diagram that replaces the atom if the atom depends on only one variable, or if it needs a list and its
+   * variable never has a list as its value; otherwise `undefined`.
    */
   const simplify = (asked: JoiningAtom): Diagram | undefined => {
     const own = valuesOf(asked.on)

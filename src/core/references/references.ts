@@ -147,7 +147,7 @@ function collectMoved(
 const namesOwn = ({ pairs }: Match, body: JsonObject): boolean =>
   pairs.some(({ here }) => Object.hasOwn(body, here.path))
 
-/** The most ids in one query: more than a body of the default size can contain, fewer than databases accept. */
+/** The maximum number of ids in one query: more than a body of the default size can contain, fewer than databases accept. */
 const MAX_IDS = 30_000
 
 /** Reads the documents with these ids that a reader may read. Returns the properties in `names` of each. */

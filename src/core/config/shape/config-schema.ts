@@ -120,36 +120,48 @@ const EACH: { readonly [name in keyof Limits]: JsonSchema } = {
     'The largest limit of a list, and the limit of a list if neither its query nor defaultLimit sets one. null: unlimited.',
     100,
   ),
-  bodyBytes: limit('integer', 'The most bytes of a request body.', 1_048_576),
+  bodyBytes: limit('integer', 'The maximum number of bytes of a request body.', 1_048_576),
   documentBytes: limit(
     'integer',
-    'The most bytes of a document as JSON, with the properties that its writer may read.',
+    'The maximum number of bytes of a document as JSON, with the properties that its writer may read.',
     2_097_152,
   ),
-  queryBytes: limit('integer', 'The most bytes of a query string.', 8192),
+  queryBytes: limit('integer', 'The maximum number of bytes of a query string.', 8192),
   conditions: limit(
     'integer',
-    'The most conditions of a query. A condition is a field with an operator.',
+    'The maximum number of conditions of a query. A condition is a field with an operator.',
     64,
   ),
-  values: limit('integer', 'The most values of a query.', 100),
-  patterns: limit('integer', 'The most patterns ($regex) of a query.', 10),
-  expanded: limit('integer', 'The most documents that expand puts into one array of a document.', 100),
-  bulk: limit('integer', 'The most documents of a bulk create, and the most operations of a batch.', 100),
+  values: limit('integer', 'The maximum number of values of a query.', 100),
+  patterns: limit('integer', 'The maximum number of patterns ($regex) of a query.', 10),
+  expanded: limit(
+    'integer',
+    'The maximum number of documents that expand puts into one array of a document.',
+    100,
+  ),
+  bulk: limit(
+    'integer',
+    'The maximum number of documents of a bulk create, and of operations of a batch.',
+    100,
+  ),
   added: {
-    ...limit('integer', 'The most operations that a hook may add to the write of one document.', 10),
+    ...limit(
+      'integer',
+      'The maximum number of operations that a hook may add to the write of one document.',
+      10,
+    ),
     maximum: 1000,
   },
   requestSeconds: {
     type: 'number',
     exclusiveMinimum: 0,
     maximum: 3600,
-    description: 'The most seconds from a request to the first byte of its response.',
+    description: 'The maximum number of seconds from a request to the first byte of its response.',
     ...examples(10),
   },
   subscribers: limit(
     'integer',
-    'The most streams of changes of one process. One caller, or one address, may open a tenth of them.',
+    'The maximum number of streams of changes of one process. One caller, or one address, may open a tenth of them.',
     1000,
   ),
   changesHours: {
@@ -161,7 +173,7 @@ const EACH: { readonly [name in keyof Limits]: JsonSchema } = {
   },
   changesBytes: limit(
     'integer',
-    'The most bytes of documents in the log of changes of a database. If the log is larger, its oldest changes are deleted.',
+    'The maximum number of bytes of documents in the log of changes of a database. If the log is larger, its oldest changes are deleted.',
     1_073_741_824,
   ),
 }
@@ -242,7 +254,8 @@ const AUTH: JsonSchema = object(
       type: 'integer',
       minimum: 1,
       maximum: 1000,
-      description: 'The most sessions of an account. If there are more, a login ends the oldest session.',
+      description:
+        'The maximum number of sessions of an account. If there are more, a login ends the oldest session.',
       ...examples(20),
     }),
     cost: withDefault(DEFAULT_AUTH.cost, {

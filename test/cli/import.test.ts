@@ -67,7 +67,7 @@ test.each<[string, unknown, RegExp]>([
   ['no object', [1], /contains neither an object nor a list/],
   ['nothing to serve', { version: 1 }, /contains neither an object nor a list/],
   ['a number that JSON does not hold', '{"posts":[{"id":1e400}]}', /\/posts\/0\/id/],
-  ['a key twice', '{"posts":[{"id":1,"id":2}]}', /the key "id" twice/],
+  ['a key twice', '{"posts":[{"id":1,"id":2}]}', /the key "id" occurs twice/],
 ])('%s: an error that says so, and no file', async (name, content, message) => {
   await writeFiles({ [`${name}.json`]: content })
   const { code, stdout, stderr } = await run('import', `${name}.json`, name)

@@ -18,7 +18,7 @@ export async function readCaller(named: string): Promise<Caller | null> {
   }
   if (!isObject(value)) throw new UsageError(FORMS)
   const fault = findFault(text)
-  if (fault !== undefined) throw new UsageError(`--caller has ${fault}`)
+  if (fault !== undefined) throw new UsageError(`--caller: ${fault}`)
   if (value._id !== undefined && value.id !== undefined)
     throw new UsageError('--caller must have an _id or an id, not both')
   const { _id, id = _id, roles = [], ...fields } = value

@@ -22,7 +22,7 @@ export function parseJson(path: string, text: string): unknown {
     throw new FileError(`${path} is not valid JSON: ${reason}`)
   }
   const fault = findFault(text)
-  if (fault !== undefined) throw new FileError(`${path} has ${fault}`)
+  if (fault !== undefined) throw new FileError(`${path}: ${fault}`)
   return value
 }
 

@@ -194,9 +194,14 @@ test.each<[fault: string, name: string, text: string, message: RegExp]>([
     'a line with a key twice',
     'a.json',
     '{"a":1}\n{"a":1,"a":2}\n',
-    /line 2 of .*a\.json has the key "a" twice/,
+    /line 2 of .*a\.json: the key "a" occurs twice/,
   ],
-  ['a long integer and a key twice', 'a.json', '[{"n":12345678901234567890,"n":1}]', /the key "n" twice/],
+  [
+    'a long integer and a key twice',
+    'a.json',
+    '[{"n":12345678901234567890,"n":1}]',
+    /the key "n" occurs twice/,
+  ],
   ['text', 'a.json', '"a"', /contains neither an object nor a list/],
 ])('%s is an error that says where', async (_, name, text, message) => {
   const thrown = await readText(name, text).catch((error: unknown) => error)

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { BatchStore } from '../../src/core/batch/batch-store.js'
 import { type HookChange, refuse, type StorageAdapter } from '../../src/index.js'
 import { scale, useSmallerBounds } from '../support/bounds.js'
@@ -393,6 +393,7 @@ describe.each(storages)('in %s,', (_, create) => {
     test('is decided by whole lists, however large documents are, behind the writes before', async () => {
       const seen: unknown[] = []
       const list = vi.spyOn(BatchStore.prototype, 'list')
+      onTestFinished(() => list.mockRestore())
       const { send } = open(
         { collections: { things: { schema: { n: { type: 'integer' }, text }, permissions } } },
         {
@@ -420,7 +421,6 @@ describe.each(storages)('in %s,', (_, create) => {
       expect(seen[1]).toEqual([{ total: 41 }, [[...stored, 41], sorted.toReversed(), sorted.slice(20)]])
       // A count holds no documents.
       expect(list).toHaveBeenCalledWith('things', expect.objectContaining({ bytes: 1 }))
-      list.mockRestore()
     })
   })
 

@@ -8,7 +8,7 @@ import { http } from 'msw'
 import { setupServer } from 'msw/node'
 import serverless from 'serverless-http'
 import request from 'supertest'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from '../../src/client/client.js'
 import { toNodeHandler } from '../../src/mounts/node.js'
 import { createTestService } from '../support/service.js'
@@ -196,6 +196,7 @@ describe('HTTP/2 without TLS', () => {
   test('what is refused before its body was read leaves the connection as it is', async () => {
     const { session, begin, finish } = await open()
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warned.mockRestore())
     for (const headers of [
       { 'content-type': 'image/png', 'content-length': 10 },
       { 'content-type': 'application/json', 'content-length': 2000 },
@@ -212,7 +213,6 @@ describe('HTTP/2 without TLS', () => {
     expect((await finish(after)).status).toBe(200)
     // Node warns of a header that HTTP/2 does not have, such as `Connection`.
     expect(warned).not.toHaveBeenCalled()
-    warned.mockRestore()
     session.close()
   })
 

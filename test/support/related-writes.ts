@@ -267,8 +267,13 @@ function showSame(world: WriteWorld, after: Difference['after']): boolean {
 function accountTogether(
   world: WriteWorld,
   { operations = [] }: WriteRequest,
-  { before, after, answers }: Difference,
+  difference: Difference,
 ): Account | undefined {
+  const { before, after, answers } = difference
+  // An operation that references refuse when it is alone gets as far as uniqueness in a batch.
+  const conflict = answers.find(({ code }) => code === 'unique_violation')
+  const conflicting = conflict && operations[Number(problemOf(conflict.comparable).operation)]
+  if (conflicting && account(world, conflicting, difference) === 'uniqueness') return 'uniqueness'
   const claimed = operations.filter(({ headers }) => headers?.['if-none-match'] !== undefined)
   const isThere = (store: Store, { line }: WriteRequest): boolean =>
     find(store, parse(line).name, parse(line).id) !== undefined
@@ -426,8 +431,8 @@ const pathsOf = ({ comparable }: Done['answer']): readonly string[] => {
 
 /** The problem of an answer, as it is compared. */
 const problemOf = (comparable: string): Json => {
-  const text: string = JSON.parse(comparable)[2]
-  return JSON.parse(text.replace(/,(?=[,}])|(?<=\{),/g, ''))
+  const problem: string | Json = JSON.parse(comparable)[2]
+  return typeof problem === 'string' ? JSON.parse(problem.replace(/,(?=[,}])|(?<=\{),/g, '')) : problem
 }
 
 function judgeDelete(

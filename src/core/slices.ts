@@ -1,4 +1,5 @@
 import { bounds } from './bounds.js'
+import { isPromise } from './promises.js'
 import type { MaybePromise } from './types.js'
 
 /**
@@ -8,6 +9,104 @@ import type { MaybePromise } from './types.js'
  */
 export interface Slice {
   left: number
+}
+
+/** The slices of one piece of work: `next` waits for the next one. */
+export class Slices implements Slice {
+  left: number
+  readonly #signal: () => AbortSignal | undefined
+  #turns: TurnCounts | undefined
+
+  /**
+   * `left`: the number of steps of the first slice, which runs immediately. `signal` is called at the first pause. When
+   * the returned signal aborts, `next` throws the signal's reason.
+   */
+  constructor(left: number, signal: () => AbortSignal | undefined = () => undefined) {
+    this.left = left
+    this.#signal = signal
+  }
+
+  /**
+   * Waits for the next slice. Between two turns of the event loop, only one slice of all work of the process runs.
+   * Throws the reason of the signal.
+   */
+  async next(): Promise<void> {
+    if (!this.#turns) crowd += 1
+    this.#turns ??= { had: 0, missed: 0 }
+    standInLine(this.#turns)
+    try {
+      await waitForTurn(this.#turns, this.#signal())
+    } catch (thrown) {
+      leaveLine(this.#turns)
+      throw thrown
+    }
+    slicesRun += 1
+    this.#turns.had += 1
+    this.left = bounds.slice
+  }
+}
+
+/**
+ * Runs work in slices. The first, short slice runs immediately: if the work ends in it, the result is returned without
+ * a promise. `first` is the number of steps of the first slice, which may be longer for work on many documents.
+ */
+export function inSlices<T>(
+  run: (slices: Slices) => MaybePromise<T>,
+  signal: () => AbortSignal | undefined = () => undefined,
+  first = isCrowded() ? bounds.leastSlice : bounds.firstSlice,
+): MaybePromise<T> {
+  const slices = new Slices(first, signal)
+  const result = run(slices)
+  steps += first - slices.left
+  return result
+}
+
+/** Runs work to its end in one slice. Only for work that is short or that delays no other work. */
+export const inOneSlice = <T>(run: (slices: Slices) => MaybePromise<T>): T =>
+  run(new Slices(Number.POSITIVE_INFINITY)) as T
+
+/**
+ * Calls `visit` for each item, and pauses between two items when the slice is used up. `visit` subtracts its steps. It
+ * may wait; the next item then waits for it. Returns a promise only if it has paused or waited.
+ */
+export function forEachSliced<T>(
+  slices: Slices,
+  items: Iterable<T>,
+  visit: (item: T, index: number) => MaybePromise<unknown>,
+): MaybePromise<void> {
+  const left = items[Symbol.iterator]()
+  let index = 0
+  for (let item = left.next(); !item.done; item = left.next()) {
+    const visiting = visit(item.value, index++)
+    if (isPromise(visiting) || slices.left <= 0) return visitOthers(visiting)
+  }
+  return undefined
+
+  async function visitOthers(first: MaybePromise<unknown>): Promise<void> {
+    await first
+    if (slices.left <= 0) await slices.next()
+    for (let item = left.next(); !item.done; item = left.next()) {
+      const visiting = visit(item.value, index++)
+      if (isPromise(visiting)) await visiting
+      if (slices.left <= 0) await slices.next()
+    }
+  }
+}
+
+/** Like `forEachSliced`, and returns the results of `map` in the order of the items. */
+export function mapSliced<T, U>(
+  slices: Slices,
+  items: Iterable<T>,
+  map: (item: T, index: number) => MaybePromise<U>,
+): MaybePromise<readonly U[]> {
+  const all: U[] = []
+  const mapping = forEachSliced(slices, items, (item, index) => {
+    const mapped = map(item, index)
+    if (isPromise(mapped)) return mapped.then((value) => void all.push(value))
+    all.push(mapped)
+    return undefined
+  })
+  return mapping ? mapping.then(() => all) : all
 }
 
 /** Work that may take long: a generator that yields when its slice is used up, and continues in a new slice. */
@@ -40,6 +139,11 @@ const waiting: TurnCounts[] = []
 function standInLine(me: TurnCounts): void {
   const place = waiting.findIndex(({ had }) => had > me.had)
   waiting.splice(place < 0 ? waiting.length : place, 0, me)
+}
+
+function leaveLine(me: TurnCounts): void {
+  const place = waiting.indexOf(me)
+  if (place >= 0) waiting.splice(place, 1)
 }
 
 /**
@@ -133,8 +237,7 @@ async function runInTurns<T>(
       if (done) return value
     }
   } finally {
-    const place = waiting.indexOf(me)
-    if (place >= 0) waiting.splice(place, 1)
+    leaveLine(me)
     work.return(undefined as never)
   }
 }

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { bounds } from '../../../src/core/bounds.js'
 import { createEachPace, createPace } from '../../../src/core/request/pace.js'
-import { runSliced, type Slice, type Sliced, stepsTaken, takeFirstSlice } from '../../../src/core/slices.js'
+import {
+  forEachSliced,
+  inOneSlice,
+  inSlices,
+  mapSliced,
+  runSliced,
+  type Slice,
+  type Sliced,
+  stepsTaken,
+  takeFirstSlice,
+} from '../../../src/core/slices.js'
 
 const { slice: SLICE } = bounds
 
@@ -167,5 +177,69 @@ describe('work in slices', () => {
     runSliced(work('a', 0, []), () => {
       throw new Error('asked')
     })
+  })
+})
+
+describe('a loop in slices', () => {
+  test('returns no promise if it ends in its first slice', () => {
+    expect(inSlices((slices) => mapSliced(slices, [1, 2, 3], (n) => n * 2))).toEqual([2, 4, 6])
+  })
+
+  test('never pauses in one slice', () => {
+    const costly = inOneSlice((slices) =>
+      mapSliced(slices, [1, 2], (n) => {
+        slices.left -= 10 * SLICE
+        return n
+      }),
+    )
+    expect(costly).toEqual([1, 2])
+  })
+
+  test('pauses between items when a slice is used up, and keeps their order', async () => {
+    const ran: string[] = []
+    const stop = countTurns(ran)
+    const loop = (name: string) =>
+      inSlices((slices) =>
+        forEachSliced(slices, [1, 2, 3], (n) => {
+          ran.push(`${name}${n}`)
+          slices.left = 0
+        }),
+      )
+    await Promise.all([loop('a'), loop('b')])
+    stop()
+    // The first slices run immediately; then each turn of the event loop has one slice.
+    expect(ran.filter((one) => one !== 'turn')).toEqual(['a1', 'b1', 'a2', 'b2', 'a3', 'b3'])
+    const betweenTurns = ran.slice(2).join(' ').split('turn')
+    expect(betweenTurns.every((slices) => slices.trim().split(' ').length === 1)).toBe(true)
+  })
+
+  test('waits for an item before the next, also in loops within loops', async () => {
+    const seen: string[] = []
+    await inSlices((slices) =>
+      forEachSliced(slices, ['a', 'b'], (name) =>
+        forEachSliced(slices, [1, 2], async (n) => {
+          await Promise.resolve()
+          seen.push(`${name}${n}`)
+        }),
+      ),
+    )
+    expect(seen).toEqual(['a1', 'a2', 'b1', 'b2'])
+  })
+
+  test('ends at the next pause after its signal has aborted, and lets other work run', async () => {
+    const abort = new AbortController()
+    const visited: number[] = []
+    const endless = inSlices(
+      (slices) =>
+        forEachSliced(slices, [1, 2, 3], (n) => {
+          visited.push(n)
+          slices.left = 0
+          abort.abort(new Error('over'))
+        }),
+      () => abort.signal,
+    )
+    await expect(endless).rejects.toThrow('over')
+    expect(visited).toEqual([1])
+    expect(await inSlices((slices) => slices.next().then(() => 'done'))).toBe('done')
   })
 })

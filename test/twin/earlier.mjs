@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createFolder, root, run, runSound } from '../support/packed.mjs'
 
 /** The commit that the package of today is compared with. */
-export const BEFORE = 'ff6199bae28a879b8df01c0855b4a89903db93d5'
+export const BEFORE = '9324cfdd2c0eca5bb6ddad6a287a1a9162599e9a'
 
 /** The history of this checkout lacks the commit. */
 export class NoHistory extends Error {}

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createCollectionService } from '../../src/index.js'
-import type { ServeArguments } from '../../src/tools/cli/arguments/arguments.js'
+import type { ArgumentsOf } from '../../src/tools/cli/arguments/commands.js'
 import { parseArguments } from '../../src/tools/cli/arguments/parse-arguments.js'
 import { grant } from '../../src/tools/cli/commands/grant.js'
 import { type Serving, serve } from '../../src/tools/cli/commands/serve.js'
@@ -59,7 +59,7 @@ interface Started {
   stop(): Promise<void>
 }
 
-function parseServe(args: readonly string[]): ServeArguments {
+function parseServe(args: readonly string[]): ArgumentsOf<'serve'> {
   const parsed = parseArguments(args)
   if (parsed.word !== 'serve') throw new Error('nothing to serve')
   return parsed

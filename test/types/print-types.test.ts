@@ -6,7 +6,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Config, ConfigError } from '../../src/index.js'
 import { parseArguments } from '../../src/tools/cli/arguments/parse-arguments.js'
-import { UsageError } from '../../src/tools/cli/arguments/usage-error.js'
+import { UsageError } from '../../src/tools/cli/arguments/options.js'
 import { printTypes, writeTypes } from '../../src/tools/cli/commands/print-types.js'
 import { FileError } from '../../src/tools/cli/read-json-file.js'
 

@@ -2,7 +2,7 @@ import { createPostgresAdapter } from '../../adapters/postgres/postgres-adapter.
 import { createSqliteAdapter } from '../../adapters/sqlite/sqlite-adapter.js'
 import { isServiceError } from '../../core/errors.js'
 import type { StorageAdapter } from '../../index.js'
-import type { StorageArguments } from './arguments/arguments.js'
+import type { StorageArguments } from './arguments/commands.js'
 
 /** The error for a storage that cannot be opened or read. Its message says why. */
 export class StorageError extends Error {}

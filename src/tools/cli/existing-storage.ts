@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises'
 import { readExistingDatabase } from '../../adapters/postgres/read-existing.js'
 import type { ExistingDocuments } from '../../adapters/sql/engine.js'
 import { readExistingFile } from '../../adapters/sqlite/read-existing.js'
-import type { StorageArguments } from './arguments/arguments.js'
+import type { StorageArguments } from './arguments/commands.js'
 import { describeCause, nameStorage, StorageError } from './create-storage.js'
 import { FileError } from './read-json-file.js'
 

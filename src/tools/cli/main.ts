@@ -1,8 +1,8 @@
 import cluster from 'node:cluster'
-import type { Arguments, ServeArguments } from './arguments/arguments.js'
-import { parseArguments, readWord } from './arguments/parse-arguments.js'
+import type { ArgumentsOf } from './arguments/commands.js'
+import { UsageError } from './arguments/options.js'
+import { type Arguments, parseArguments, readWord } from './arguments/parse-arguments.js'
 import { describeShape, describeUsage } from './arguments/usage.js'
-import { UsageError } from './arguments/usage-error.js'
 import { init } from './commands/init.js'
 import type { OnStart } from './commands/serve.js'
 import { createTerminal, type Outputs, type Terminal } from './terminal.js'
@@ -51,7 +51,11 @@ async function run(args: Arguments, terminal: Terminal, { version, onStop }: Com
   }
 }
 
-async function serveSeveral(args: ServeArguments, terminal: Terminal, onStop: OnStart): Promise<unknown> {
+async function serveSeveral(
+  args: ArgumentsOf<'serve'>,
+  terminal: Terminal,
+  onStop: OnStart,
+): Promise<unknown> {
   const { serveAsOne, serveProcesses } = await import('./commands/serve-processes.js')
   return cluster.isWorker ? serveAsOne(args, terminal, onStop) : serveProcesses(args, terminal, onStop)
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../../core/json/own-properties.js'
 import type { Caller } from '../../core/types.js'
-import { UsageError } from './arguments/usage-error.js'
+import { UsageError } from './arguments/options.js'
 import { findFault, readTextFile } from './read-json-file.js'
 
 /**

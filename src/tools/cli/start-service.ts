@@ -6,7 +6,7 @@ import type { Deliver, Hasher } from '../../core/types/host.js'
 import type { Handler, ServiceOptions } from '../../core/types.js'
 import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../../index.js'
 import { createPage } from '../page/index.js'
-import type { ServeArguments } from './arguments/arguments.js'
+import type { ArgumentsOf } from './arguments/commands.js'
 import { createStorage, nameStorage } from './create-storage.js'
 import { readJsonFile } from './read-json-file.js'
 
@@ -34,7 +34,7 @@ export interface ReusedParts {
  * Starts the service that a command line describes. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`.
  */
 export async function startService(
-  args: ServeArguments,
+  args: ArgumentsOf<'serve'>,
   { createHasher, deliver }: ReusedParts,
 ): Promise<Started> {
   const config = (await readJsonFile(args.config)) as Parameters<typeof createCollectionService>[0]
@@ -68,7 +68,10 @@ interface Prepared {
   describe(): string
 }
 
-function prepareStorage({ storage, seed }: ServeArguments, documents: SeedDocuments | undefined): Prepared {
+function prepareStorage(
+  { storage, seed }: ArgumentsOf<'serve'>,
+  documents: SeedDocuments | undefined,
+): Prepared {
   if (!storage) {
     return {
       adapter: createMemoryAdapter(documents === undefined ? {} : { documents }),

@@ -10,7 +10,7 @@ import {
 } from '../../insight/check/print-findings.js'
 import { toJsonText } from '../../insight/text/json-text.js'
 import { coloured, plain } from '../../insight/text/paint.js'
-import type { CheckArguments } from '../arguments/arguments.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
 import { StorageError } from '../create-storage.js'
 import { readExisting } from '../existing-storage.js'
 import { FileError, readTextFile } from '../read-json-file.js'
@@ -21,7 +21,7 @@ import type { Terminal } from '../terminal.js'
  * if a file or the storage cannot be read, 1 if there is an error, a warning, or a stored document that does not fit
  * the configuration, and else 0.
  */
-export async function check(args: CheckArguments, terminal: Terminal): Promise<number> {
+export async function check(args: ArgumentsOf<'check'>, terminal: Terminal): Promise<number> {
   const { config, storage, authenticate, production, hooks } = args
   const options = { authenticate, production, ...(hooks ? { hooks } : {}) }
   try {
@@ -53,7 +53,7 @@ interface CheckResult {
 }
 
 const linesOf = (
-  { config, format, storage }: CheckArguments,
+  { config, format, storage }: ArgumentsOf<'check'>,
   { isColoured = false }: Terminal,
   { findings, reports }: CheckResult,
 ): readonly string[] => {

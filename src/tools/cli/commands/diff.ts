@@ -4,7 +4,7 @@ import { comparePermissions } from '../../insight/diff/compare-permissions.js'
 import { describeDifferences } from '../../insight/diff/describe-differences.js'
 import type { InsightOptions } from '../../insight/options.js'
 import { coloured, plain } from '../../insight/text/paint.js'
-import type { DiffArguments } from '../arguments/arguments.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
 import { readJsonFile } from '../read-json-file.js'
 import type { Terminal } from '../terminal.js'
 
@@ -13,7 +13,7 @@ import type { Terminal } from '../terminal.js'
  * given and there is a difference other than a narrowing, else 0. Throws `FileError` and `ConfigError`.
  */
 export async function diff(
-  { before, after, format, authenticate, production, hooks, failsOnWidening }: DiffArguments,
+  { before, after, format, authenticate, production, hooks, failsOnWidening }: ArgumentsOf<'diff'>,
   { print, isColoured = false }: Terminal,
 ): Promise<number> {
   const options = { authenticate, production, ...(hooks ? { hooks } : {}) }

@@ -3,8 +3,8 @@ import { explainRequest } from '../../insight/explain/explain-request.js'
 import type { ExplainedRequest, Explanation } from '../../insight/explain/explanation.js'
 import { printExplanation, printExplanationMarkdown } from '../../insight/explain/print/print-explanation.js'
 import { toJsonText } from '../../insight/text/json-text.js'
-import type { ExplainArguments } from '../arguments/arguments.js'
-import { UsageError } from '../arguments/usage-error.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
+import { UsageError } from '../arguments/options.js'
 import { readCaller } from '../read-caller.js'
 import { readJsonFile, readTextFile } from '../read-json-file.js'
 import { explainSeed } from '../start-service.js'
@@ -14,7 +14,7 @@ import { type Terminal, textFor } from '../terminal.js'
  * Prints why a request gets its answer. Throws `FileError`, `ConfigError`, `UsageError` for a request that cannot be
  * explained, and `SeedError` for documents that cannot be stored.
  */
-export async function explain(args: ExplainArguments, terminal: Terminal): Promise<void> {
+export async function explain(args: ArgumentsOf<'explain'>, terminal: Terminal): Promise<void> {
   const { config, authenticate, production } = args
   const request = await readRequest(args)
   const explanation = await explainRequest(await readJsonFile(config), request, {
@@ -24,7 +24,7 @@ export async function explain(args: ExplainArguments, terminal: Terminal): Promi
   terminal.print(printAs(args, explanation, terminal))
 }
 
-async function readRequest(args: ExplainArguments): Promise<ExplainedRequest> {
+async function readRequest(args: ArgumentsOf<'explain'>): Promise<ExplainedRequest> {
   const { method, path, caller, body, headers, seed, now } = args
   return {
     method,
@@ -65,7 +65,7 @@ function explainFault(thrown: unknown): never {
   throw thrown
 }
 
-function printAs({ format }: ExplainArguments, explanation: Explanation, terminal: Terminal): string {
+function printAs({ format }: ArgumentsOf<'explain'>, explanation: Explanation, terminal: Terminal): string {
   switch (format) {
     case 'text':
       return printExplanation(explanation, textFor(terminal))

@@ -4,7 +4,7 @@ import { compileConfig } from '../../../core/config/compile-config.js'
 import { UNHURRIED } from '../../../core/request/deadline.js'
 import { createStore } from '../../../core/request/store.js'
 import type { StorageAdapter } from '../../../index.js'
-import type { GrantArguments } from '../arguments/arguments.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
 import { createStorage } from '../create-storage.js'
 import { refuseNewFile } from '../existing-storage.js'
 import { readJsonFile } from '../read-json-file.js'
@@ -15,7 +15,7 @@ import { readJsonFile } from '../read-json-file.js'
  * cannot get the role or the mark.
  */
 export async function grant(
-  { config, storage, identifier, role, isVerified }: GrantArguments,
+  { config, storage, identifier, role, isVerified }: ArgumentsOf<'grant'>,
   print: (line: string) => void,
 ): Promise<void> {
   const plan = compileConfig(await readJsonFile(config), { production: false, hasAuthenticate: false })

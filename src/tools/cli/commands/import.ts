@@ -3,7 +3,7 @@ import { toPrintable } from '../../../core/start/printable.js'
 import type { Logger } from '../../../core/types/host.js'
 import type { FieldDefinition } from '../../../core/types.js'
 import { createCollectionService, createMemoryAdapter } from '../../../index.js'
-import type { ImportArguments } from '../arguments/arguments.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
 import { FileError } from '../read-json-file.js'
 import { explainSeed } from '../start-service.js'
 import { type Imported, type ImportedCollection, importDatabase } from './import/import-database.js'
@@ -173,7 +173,7 @@ const describeSingle = ({
  * file.
  */
 export async function importFile(
-  { file, folder }: ImportArguments,
+  { file, folder }: ArgumentsOf<'import'>,
   print: (line: string) => void,
 ): Promise<void> {
   const imported = importDatabase(await readDatabase(file))

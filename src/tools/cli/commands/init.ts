@@ -1,4 +1,4 @@
-import type { InitArguments } from '../arguments/arguments.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
 import { TEMPLATES, type Template } from './templates.js'
 import { prepare, writeFiles } from './write-files.js'
 
@@ -9,7 +9,7 @@ const ORIGIN = 'http://localhost:3000'
  * one of the files already exists, it writes none.
  */
 export async function init(
-  { template: name, folder }: InitArguments,
+  { template: name, folder }: ArgumentsOf<'init'>,
   print: (line: string) => void,
 ): Promise<void> {
   const template: Template = TEMPLATES[name]

@@ -2,13 +2,13 @@ import { permissionMatrix } from '../../insight/matrix/permission-matrix.js'
 import { printMarkdown } from '../../insight/matrix/print-markdown.js'
 import { printText } from '../../insight/matrix/print-text.js'
 import { toJsonText } from '../../insight/text/json-text.js'
-import type { MatrixArguments } from '../arguments/arguments.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
 import { readJsonFile } from '../read-json-file.js'
 import { type Terminal, textFor } from '../terminal.js'
 
 /** Prints all permissions of a configuration. Throws `FileError` and `ConfigError`. */
 export async function matrix(
-  { config, format, authenticate, production }: MatrixArguments,
+  { config, format, authenticate, production }: ArgumentsOf<'matrix'>,
   terminal: Terminal,
 ): Promise<void> {
   const { print } = terminal

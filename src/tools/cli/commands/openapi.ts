@@ -1,14 +1,14 @@
 import type { Config } from '../../../core/types.js'
 import { toJsonText } from '../../insight/text/json-text.js'
 import { describeApi } from '../../openapi/describe-api.js'
-import type { OpenapiArguments } from '../arguments/arguments.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
 import { readCaller } from '../read-caller.js'
 import { readJsonFile } from '../read-json-file.js'
 import type { Terminal } from '../terminal.js'
 
 /** Prints the OpenAPI document of a configuration. Throws `FileError`, `ConfigError` and `UsageError`. */
 export async function openapi(
-  { config, caller, authenticate, production, hooks }: OpenapiArguments,
+  { config, caller, authenticate, production, hooks }: ArgumentsOf<'openapi'>,
   { print }: Terminal,
 ): Promise<void> {
   const document = describeApi((await readJsonFile(config)) as Config, {

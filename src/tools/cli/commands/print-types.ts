@@ -7,7 +7,7 @@ import { settleShape } from '../../../core/config/shape/settle-shape.js'
 import type { Definitions, Purpose, TypePrinter } from '../../../core/fields/field-type.js'
 import { fieldTypeOf } from '../../../core/fields/field-types.js'
 import type { AuthConfig, CollectionConfig, Config, FieldDefinition } from '../../../core/types.js'
-import type { TypesArguments } from '../arguments/arguments.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
 import { FileError, readJsonFile } from '../read-json-file.js'
 
 /** A property of a type to print. */
@@ -23,7 +23,7 @@ interface Property {
  * `ConfigError`.
  */
 export async function writeTypes(
-  { config, out, hooks }: TypesArguments,
+  { config, out, hooks }: ArgumentsOf<'types'>,
   print: (line: string) => void,
 ): Promise<void> {
   const written = await readJsonFile(config)

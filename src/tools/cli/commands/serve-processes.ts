@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import type { ServeArguments } from '../arguments/arguments.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
 import type { Terminal } from '../terminal.js'
 import { type OnStart, serve } from './serve.js'
 
@@ -19,7 +19,7 @@ const STEADY = 10_000
  * cannot start, no other is started, and the command ends with the exit code of that process.
  */
 export async function serveProcesses(
-  { processes }: ServeArguments,
+  { processes }: ArgumentsOf<'serve'>,
   { print, complain }: Terminal,
   onStart: OnStart,
 ): Promise<number> {
@@ -88,7 +88,11 @@ const FIRST = 1
 const isFirst = ({ id }: Worker, served: number | undefined): boolean => id === FIRST && served === undefined
 
 /** Serves in one of several processes. */
-export async function serveAsOne(args: ServeArguments, terminal: Terminal, onStart: OnStart): Promise<void> {
+export async function serveAsOne(
+  args: ArgumentsOf<'serve'>,
+  terminal: Terminal,
+  onStart: OnStart,
+): Promise<void> {
   const leads = cluster.worker?.id === FIRST
   const own = { ...terminal, ...(leads ? {} : { announce() {} }) }
   await serve(leads ? args : { ...args, seed: undefined }, own, (stop) =>

@@ -10,8 +10,8 @@ import type { Deliver, Delivery, Hasher } from '../../../core/types/host.js'
 import { createWorkerHasher, toNodeHandler } from '../../../mounts/node.js'
 import { describePermissions } from '../../insight/matrix/permission-matrix.js'
 import { printText, type TextOptions } from '../../insight/matrix/print-text.js'
-import type { ServeArguments } from '../arguments/arguments.js'
-import { DEFAULT_CONFIG } from '../arguments/read-options.js'
+import type { ArgumentsOf } from '../arguments/commands.js'
+import { DEFAULT_CONFIG } from '../arguments/options.js'
 import { explain } from '../explain.js'
 import { EVERYWHERE, type Listening, listen } from '../listen.js'
 import { FileError } from '../read-json-file.js'
@@ -197,7 +197,7 @@ export type OnStart = (stop: Serving['stop']) => void
  * `StorageError`, `SeedError` and `ListenError`.
  */
 export async function serve(
-  args: ServeArguments,
+  args: ArgumentsOf<'serve'>,
   terminal: Terminal,
   onStart: OnStart = () => {},
 ): Promise<Serving> {
@@ -252,7 +252,7 @@ export async function serve(
 }
 
 /** Returns the line with the address of the admin UI, which follows the line with the address of the API. */
-const describePage = ({ hidesPage }: ServeArguments, origin: string): string =>
+const describePage = ({ hidesPage }: ArgumentsOf<'serve'>, origin: string): string =>
   hidesPage ? '' : `\nOpen ${origin}/_page to see and change the documents in a browser.`
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
@@ -267,11 +267,11 @@ function createHasherCache(): (cost: number) => Hasher {
   }
 }
 
-const filesOf = ({ config, seed }: ServeArguments): readonly string[] =>
+const filesOf = ({ config, seed }: ArgumentsOf<'serve'>): readonly string[] =>
   seed === undefined ? [config] : [config, seed]
 
 /** Returns a sentence about the documents that are lost in a restart because they are in memory. */
-function describeLoss({ storage, seed }: ServeArguments): string {
+function describeLoss({ storage, seed }: ArgumentsOf<'serve'>): string {
   if (storage) return ''
   const rest = seed === undefined ? 'without documents' : `with ${seed}`
   return ` The documents in memory, accounts and sessions are deleted: it starts ${rest}.`

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { UsageError } from '../../../../src/tools/cli/arguments/usage-error.js'
+import { UsageError } from '../../../../src/tools/cli/arguments/options.js'
 import { openapi } from '../../../../src/tools/cli/commands/openapi.js'
 import { describeApi } from '../../../../src/tools/insight/index.js'
 

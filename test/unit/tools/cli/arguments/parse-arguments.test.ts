@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { OPTION_NAMES } from '../../../../../src/tools/cli/arguments/options.js'
+import { OPTION_NAMES, UsageError } from '../../../../../src/tools/cli/arguments/options.js'
 import { parseArguments, readWord } from '../../../../../src/tools/cli/arguments/parse-arguments.js'
 import { describeUsage } from '../../../../../src/tools/cli/arguments/usage.js'
-import { UsageError } from '../../../../../src/tools/cli/arguments/usage-error.js'
 
 // CONTRACT.md §7, "The command"
 
@@ -15,6 +14,7 @@ const SERVE = {
   processes: 1,
   cors: [],
   seed: undefined,
+  hidesPage: false,
 }
 const FILE = { kind: 'file', file: 'app.db' }
 const URL = 'postgres://me:s3cret@host/app'

@@ -1,0 +1,290 @@
+import { suggest } from '../../../core/fields/schema/names.js'
+import type { AnyHooks } from '../../../core/hooks/types.js'
+import { TEMPLATE_NAMES } from '../commands/templates.js'
+import { DEFAULT_CONFIG, FORMATS, type OptionName, PORT, UsageError } from './options.js'
+
+/** A command line without the name of its command. */
+interface CommandLine {
+  /** The arguments that are not options. */
+  readonly names: readonly string[]
+  readonly options: OptionValues
+  readonly environment: { readonly PORT?: string | undefined }
+}
+
+/** The values of each option. The list is empty if the option is not on the command line. */
+export type OptionValues = { readonly [name in OptionName]: readonly string[] }
+
+/** A command: its help text, its options, and its arguments. */
+interface Command {
+  readonly synopsis: string
+  /** The lines of the command in the help text. */
+  readonly about: readonly string[]
+  readonly options: readonly OptionName[]
+  /** Reads the arguments of the command. Throws `UsageError`. */
+  readonly read: (line: CommandLine) => object
+}
+
+/** The commands. A command line without the name of a command serves. */
+export const COMMANDS = {
+  serve: {
+    synopsis:
+      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--no-page] [--data FILE.db | --database URL]',
+    about: [],
+    options: ['port', 'host', 'watch', 'processes', 'cors', 'seed', 'no-page', 'deliver', 'data', 'database'],
+    read: readServe,
+  },
+  init: {
+    synopsis: `collection-service init [${TEMPLATE_NAMES.join('|')}] [folder]`,
+    about: ['writes a first configuration, documents and a test'],
+    options: [],
+    read: readInit,
+  },
+  import: {
+    synopsis: 'collection-service import [db.json] [folder]',
+    about: [
+      'converts a json-server file, a JSON list, NDJSON',
+      'or a mongoexport to a configuration and documents',
+    ],
+    options: [],
+    read: readImport,
+  },
+  grant: {
+    synopsis:
+      'collection-service grant <identifier> [role] [--verified] [config.json] (--data FILE.db | --database URL [--schema NAME])',
+    about: ['gives a role to a user, such as the first administrator'],
+    options: ['data', 'database', 'schema', 'verified'],
+    read: readGrant,
+  },
+  types: {
+    synopsis: 'collection-service types [config.json] [--out FILE.ts] [--fills COLLECTION.FIELD]',
+    about: ['prints TypeScript types of the documents,', 'for createClient<Collections>(url)'],
+    options: ['fills', 'out'],
+    read: ({ names, options }) => ({ config: readConfig(names), out: options.out[0], ...readHooks(options) }),
+  },
+  check: {
+    synopsis:
+      'collection-service check [config.json] [--authenticate] [--production] [--fills COLLECTION.FIELD] [--format FORMAT] [--data FILE.db | --database URL [--schema NAME]]',
+    about: [
+      'finds errors and likely mistakes in a configuration;',
+      'exits 1 if there is an error or a warning',
+    ],
+    options: ['data', 'database', 'schema', 'format', 'authenticate', 'production', 'fills'],
+    read: readCheck,
+  },
+  matrix: {
+    synopsis: 'collection-service matrix [config.json] [--authenticate] [--production] [--format FORMAT]',
+    about: ['prints all permissions in tables, for reviews'],
+    options: ['format', 'authenticate', 'production'],
+    read: (line) => ({ ...readInsight(line), config: readConfig(line.names) }),
+  },
+  diff: {
+    synopsis:
+      'collection-service diff <before.json> <after.json> [--authenticate] [--production] [--fills COLLECTION.FIELD] [--format FORMAT] [--fail-on widening]',
+    about: ['compares the permissions of two configurations, with a', 'counterexample for each difference'],
+    options: ['format', 'authenticate', 'production', 'fills', 'fail-on'],
+    read: readDiff,
+  },
+  explain: {
+    synopsis:
+      'collection-service explain <method> <path> [config.json] [--caller CALLER] [--body JSON] [--header HEADER] [--seed documents.json] [--now TIME] [--authenticate] [--production] [--format FORMAT]',
+    about: ['explains the answer to a request and, if it is rejected,', 'names a grant that would allow it'],
+    options: ['seed', 'format', 'authenticate', 'production', 'caller', 'body', 'header', 'now'],
+    read: readExplain,
+  },
+  openapi: {
+    synopsis:
+      'collection-service openapi [config.json] [--caller CALLER] [--authenticate] [--production] [--fills COLLECTION.FIELD]',
+    about: ['prints the OpenAPI 3.1 document of the service'],
+    options: ['authenticate', 'production', 'fills', 'caller'],
+    read: (line) => ({
+      ...readInsight(line),
+      config: readConfig(line.names),
+      caller: line.options.caller[0],
+    }),
+  },
+} as const satisfies { readonly [word: string]: Command }
+
+export type Word = keyof typeof COMMANDS
+
+/** The arguments of a command. */
+export type ArgumentsOf<W extends Word> = Readonly<ReturnType<(typeof COMMANDS)[W]['read']>>
+
+export const WORDS = Object.keys(COMMANDS) as readonly Word[]
+
+/** Returns the commands that have an option. */
+export const wordsWith = (name: OptionName): readonly Word[] =>
+  WORDS.filter((word) => (COMMANDS[word].options as readonly OptionName[]).includes(name))
+
+/** A storage that keeps its documents when the process ends: a SQLite file or a PostgreSQL database. */
+export type StorageArguments =
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'database'; readonly url: string; readonly schema?: string }
+
+const DEFAULT_PORT = '3000'
+const DEFAULT_HOST = 'localhost'
+const DEFAULT_DATABASE = 'db.json'
+const [DEFAULT_TEMPLATE] = TEMPLATE_NAMES
+
+/** Returns the configuration that a command line names. Throws `UsageError` for more than one. */
+function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): string {
+  if (others.length > 0)
+    throw new UsageError(`only one configuration can be given; also found ${others.join(', ')}`)
+  checkText(config, 'the name of the configuration')
+  return config
+}
+
+/** Returns the storage that the options name; `undefined` if they name none. Throws `UsageError`. */
+function readStorage({ data, database, schema }: OptionValues): StorageArguments | undefined {
+  const [[file], [url], [place]] = [data, database, schema]
+  if (file !== undefined && url !== undefined)
+    throw new UsageError('--data and --database cannot be used together')
+  if (place !== undefined && url === undefined)
+    throw new UsageError('--schema needs --database, because a SQLite file has no schema')
+  if (file !== undefined) return { kind: 'file', file }
+  if (url === undefined) return undefined
+  return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }
+}
+
+/** Returns hooks that declare the fields in `--fills`; none without the option. */
+function readHooks({ fills }: OptionValues): { readonly hooks?: AnyHooks } {
+  const named = new Map<string, string[]>()
+  for (const [collection = '', field = ''] of fills.map((one) => one.split('.')))
+    named.set(collection, [...(named.get(collection) ?? []), field])
+  const hooks = Array.from(named, ([name, fields]) => [name, { fills: fields, before() {} }] as const)
+  return hooks.length > 0 ? { hooks: Object.fromEntries(hooks) } : {}
+}
+
+/** Throws `UsageError` if a value is empty or consists of spaces. `what` names the value in the message. */
+export function checkText(value: string, what: string): void {
+  if (value.trim() === '') throw new UsageError(`${what} must not be empty`)
+}
+
+/** Reads the options that all commands which explain a configuration have in common. */
+function readInsight({ options }: CommandLine) {
+  return {
+    format: FORMATS.find((format) => format === options.format[0]) ?? 'text',
+    /** Whether the service runs with `options.authenticate`, so that the host identifies the callers. */
+    authenticate: options.authenticate.length > 0,
+    production: options.production.length > 0,
+    ...readHooks(options),
+  }
+}
+
+function readCheck(line: CommandLine) {
+  return {
+    ...readInsight(line),
+    config: readConfig(line.names),
+    /** The storage whose documents are checked too. */
+    storage: readStorage(line.options),
+  }
+}
+
+function readDiff(line: CommandLine) {
+  const [before, after, ...others] = line.names
+  if (before === undefined || after === undefined || others.length > 0)
+    throw new UsageError('diff needs two configurations: first the old one, then the new one')
+  checkText(before, 'the name of the old configuration')
+  checkText(after, 'the name of the new configuration')
+  return { ...readInsight(line), before, after, failsOnWidening: line.options['fail-on'].length > 0 }
+}
+
+function readExplain(line: CommandLine) {
+  const [method, path, ...others] = line.names
+  if (method === undefined || path === undefined)
+    throw new UsageError('explain needs a method and a path, like GET /articles')
+  if (!/^[A-Z]+$/i.test(method))
+    throw new UsageError(`the method must be a word like GET, found ${JSON.stringify(method)}`)
+  if (!path.startsWith('/'))
+    throw new UsageError(`the path must begin with a slash, found ${JSON.stringify(path)}`)
+  const { body, header, seed, now, caller } = line.options
+  return {
+    ...readInsight(line),
+    method: method.toUpperCase(),
+    /** It may contain a query. */
+    path,
+    config: readConfig(others),
+    caller: caller[0],
+    /** JSON, or the name of a JSON file. */
+    body: body[0],
+    /** Headers in the form of HTTP: a name, a colon and a value. */
+    headers: header,
+    seed: seed[0],
+    now: now[0],
+  }
+}
+
+function readServe({ names, options, environment }: CommandLine) {
+  const storage = readStorage(options)
+  return {
+    config: readConfig(names),
+    port: Number(options.port[0] ?? readPort(environment.PORT)),
+    host: options.host[0] ?? DEFAULT_HOST,
+    watch: options.watch.length > 0,
+    processes: readProcesses(options, storage),
+    cors: options.cors,
+    seed: options.seed[0],
+    hidesPage: options['no-page'].length > 0,
+    /** The module that delivers tokens, or `console`. Default: tokens are not delivered. */
+    deliver: options.deliver[0],
+    /** Default: documents are stored in memory. */
+    storage,
+  }
+}
+
+function readProcesses(
+  { processes: [processes = '1'], watch }: OptionValues,
+  storage: StorageArguments | undefined,
+): number {
+  if (Number(processes) === 1) return 1
+  if (watch.length > 0) throw new UsageError('--watch and --processes cannot be used together')
+  if (!storage || (storage.kind === 'file' && storage.file === ':memory:'))
+    throw new UsageError(
+      '--processes needs --data or --database, because processes cannot share documents in memory',
+    )
+  return Number(processes)
+}
+
+/** Reads the variable `PORT`, in which hosting platforms set the port. An empty variable is ignored. */
+function readPort(variable = ''): string {
+  if (variable === '') return DEFAULT_PORT
+  PORT(variable, 'the variable PORT')
+  return variable
+}
+
+function readGrant({ names: [identifier, ...others], options }: CommandLine) {
+  const isVerified = options.verified.length > 0
+  const isRoleless = isVerified && others[0]?.endsWith('.json') === true
+  const role = isRoleless ? undefined : others[0]
+  if (identifier === undefined || (role === undefined && !isVerified))
+    throw new UsageError('grant needs the identifier of a user, and a role or --verified')
+  checkText(identifier, 'the identifier')
+  if (role !== undefined) checkText(role, 'the role')
+  const storage = readStorage(options)
+  if (!storage)
+    throw new UsageError(
+      'grant needs --data or --database, because documents in memory are lost when their process ends',
+    )
+  return { config: readConfig(isRoleless ? others : others.slice(1)), identifier, role, isVerified, storage }
+}
+
+function readInit({ names: [name = DEFAULT_TEMPLATE, folder = '.', ...others] }: CommandLine) {
+  const template = TEMPLATE_NAMES.find((known) => known === name)
+  const allowed = TEMPLATE_NAMES.join(', ')
+  if (template === undefined) {
+    const found = `found ${JSON.stringify(name)}${suggest(name, TEMPLATE_NAMES)}`
+    throw new UsageError(`init needs a template (${allowed}), and then a folder; ${found}`)
+  }
+  checkFolder(folder, others)
+  return { template, folder }
+}
+
+function readImport({ names: [file = DEFAULT_DATABASE, folder = '.', ...others] }: CommandLine) {
+  checkText(file, 'the name of the file')
+  checkFolder(folder, others)
+  return { file, folder }
+}
+
+function checkFolder(folder: string, others: readonly string[]): void {
+  if (others.length > 0) throw new UsageError(`only one folder can be given; also found ${others.join(', ')}`)
+  checkText(folder, 'the name of the folder')
+}

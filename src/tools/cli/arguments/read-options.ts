@@ -1,2 +1,0 @@
-/** The configuration that is used if the command line names none. */
-export const DEFAULT_CONFIG = 'config.json'

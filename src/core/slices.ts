@@ -1,5 +1,5 @@
 import { bounds } from './bounds.js'
-import { isPromise } from './promises.js'
+import { isPromise, whenReady } from './promises.js'
 import type { MaybePromise } from './types.js'
 
 /**
@@ -117,6 +117,25 @@ export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 
 /** Runs work to its end without a pause. Only for work that may use an `endless` slice. */
 export const runAtOnce = <T>(start: (slice: Slice) => Sliced<T>): T => start(endless()).next().value as T
+
+/**
+ * Calls `work` for each item, such as the callers of a page, and pauses between two items when the slice is used up.
+ * `work` returns its own steps. The steps that other functions count during the call are added, including those of other
+ * requests while `work` waits, which costs at most one more pause.
+ */
+export const forEachCounted = async <T>(
+  items: Iterable<T>,
+  work: (item: T) => MaybePromise<number>,
+  slices = new Slices(bounds.longFirstSlice),
+): Promise<void> =>
+  forEachSliced(slices, items, (item) => {
+    const before = steps
+    return whenReady(work(item), (own) => {
+      slices.left -= own + steps - before
+      // Added after the comparison: otherwise several loops would count the steps of each other without end.
+      steps += own
+    })
+  })
 
 /** Returns the number of steps that it takes to write this many characters of JSON. */
 export const stepsToWrite = (characters: number): number =>

@@ -38,9 +38,7 @@ const breakEvents =
     const real = (await original()) as typeof JudgeChanges
     return {
       ...real,
-      judgeChanges: function* (...args: Parameters<Judge>) {
-        return break_(yield* real.judgeChanges(...args), ...args)
-      },
+      judgeChanges: async (...args: Parameters<Judge>) => break_(await real.judgeChanges(...args), ...args),
     }
   }
 

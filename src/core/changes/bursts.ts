@@ -1,4 +1,5 @@
-import { createEachPace } from '../request/pace.js'
+import { bounds } from '../bounds.js'
+import { forEachCounted, Slices } from '../slices.js'
 import type { ChangePage } from '../storage.js'
 import { pageOfLog } from './log/log-reader.js'
 import { changesOfUsers, checkStandings, type IsKnown } from './standing/check-standings.js'
@@ -75,14 +76,15 @@ async function lookAhead(
   let page = first
   let { length } = first.changes
   let isEnd = false
-  const pace = createEachPace()
+  const slices = new Slices(bounds.longFirstSlice)
   while (looks.length > 0) {
     const ofUsers = changesOfUsers(telling.service, page.changes)
-    for (const look of looks) {
-      await look.read(telling, page, ofUsers)
-      const pause = pace(STEPS_A_LOOK)
-      if (pause) await pause
+    const { changes, position } = page
+    const read = async (look: StandingReview): Promise<number> => {
+      await look.read(telling, { changes, position }, ofUsers)
+      return STEPS_A_LOOK
     }
+    await forEachCounted(looks, read, slices)
     if ((page.changes.at(-1)?.time ?? 0) > until) break
     // Reads again even after the last page: since that page was read, a caller may have changed and changed back.
     const next = await telling.log(page.position, pageOfLog())

@@ -1,10 +1,12 @@
 import { type ListRequest, printOne } from '../documents/read/hold-or-stream.js'
 import { formatTimestamp } from '../fields/timestamp.js'
-import { compileJudge, type Judge } from '../filter/matches.js'
+import { compileJudge, type Judge, judgeSliced } from '../filter/matches.js'
 import { readOwn } from '../json/own-properties.js'
+import { whenReady } from '../promises.js'
 import type { Service } from '../request/call.js'
-import { type Slice, type Sliced, stepsToWrite } from '../slices.js'
+import { forEachSliced, type Slices, stepsToWrite } from '../slices.js'
 import type { Change, StoredDocument } from '../storage.js'
+import type { MaybePromise } from '../types.js'
 import type { EventName } from './frames.js'
 import type { WatchedList } from './watched-list.js'
 
@@ -26,24 +28,28 @@ interface View {
  * Computes the events that changes cause in a list. They depend only on how the caller sees each document before and
  * after the change (CONTRACT.md §9, "Events").
  */
-export function* judgeChanges(
+export function judgeChanges(
   { collection }: Pick<WatchedList, 'collection'>,
   reading: ListRequest,
   changes: readonly Change[],
-  slice: Slice,
-): Sliced<readonly ListEvent[]> {
+  slices: Slices,
+): MaybePromise<readonly ListEvent[]> {
   const events: ListEvent[] = []
   let view: View | undefined
-  for (const change of changes) {
-    slice.left -= 1
-    if (change.in !== collection) continue
+  const judging = forEachSliced(slices, changes, (change) => {
+    slices.left -= 1
+    if (change.in !== collection) return undefined
     view ??= openView(reading)
-    const before = yield* see(change.before, view, slice)
-    const after = yield* see(change.after, view, slice)
-    const event = compareViews(before, after, change)
-    if (event) events.push(event)
-  }
-  return events
+    const opened = view
+    const { before, after } = change
+    return whenReady(see(before, opened, slices), (was) =>
+      whenReady(see(after, opened, slices), (is) => {
+        const event = compareViews(was, is, change)
+        if (event) events.push(event)
+      }),
+    )
+  })
+  return whenReady(judging, () => events)
 }
 
 const openView = (reading: ListRequest): View => ({
@@ -52,23 +58,19 @@ const openView = (reading: ListRequest): View => ({
 })
 
 /** The JSON text of a document as the list shows it; `undefined` if the list does not contain it. */
-function* see(
+const see = (
   document: StoredDocument | null,
   { reading, judge }: View,
-  slice: Slice,
-): Sliced<string | undefined> {
-  if (document === null) return undefined
-  if (slice.left <= 0) yield
-  let isThere = judge(document, slice)
-  while (isThere === undefined) {
-    yield
-    isThere = judge(document, slice)
-  }
-  if (!isThere) return undefined
-  const text = printOne(document, reading)
-  slice.left -= stepsToWrite(text.length)
-  return text
-}
+  slices: Slices,
+): MaybePromise<string | undefined> =>
+  document === null
+    ? undefined
+    : whenReady(judgeSliced(judge, document, slices), (isThere) => {
+        if (!isThere) return undefined
+        const text = printOne(document, reading)
+        slices.left -= stepsToWrite(text.length)
+        return text
+      })
 
 /**
  * Compares a document before and after a change. A `leave` does not reveal whether the document was deleted, is hidden

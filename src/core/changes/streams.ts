@@ -5,8 +5,8 @@ import type { TextStream } from '../documents/read/text-stream.js'
 import { ServiceError } from '../errors.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import type { Service } from '../request/call.js'
-import { createEachPace } from '../request/pace.js'
 import type { ReadLog, Store } from '../request/store.js'
+import { forEachCounted } from '../slices.js'
 import type { Change, ChangePage, StoredDocument } from '../storage.js'
 import { Bursts } from './bursts.js'
 import { findEventKey } from './log/log-plans.js'
@@ -508,16 +508,14 @@ const STEPS_A_TEXT = 200
 /** Sends each subscriber its outcome, as fast as its client takes it: a slow client delays only the next page. */
 async function tellAll(outcomes: ReadonlyMap<Subscriber, SubscriberOutcome>): Promise<void> {
   const patience = createPatience()
-  const pace = createEachPace()
   const telling: Promise<void>[] = []
-  for (const [subscriber, outcome] of outcomes) {
+  await forEachCounted(outcomes, ([subscriber, outcome]) => {
     const told = subscriber.tell(outcome, patience)
     // `Promise.all` below throws the failure, after all others were sent.
     told.catch(() => {})
     telling.push(told)
-    const pause = pace(STEPS_A_TEXT * (outcome.kind === 'on' ? outcome.texts.length : 1))
-    if (pause) await pause
-  }
+    return STEPS_A_TEXT * (outcome.kind === 'on' ? outcome.texts.length : 1)
+  })
   await Promise.all(telling)
 }
 

@@ -1,6 +1,5 @@
 import type { Bytes } from '../json/bytes.js'
-import { createEachPace } from '../request/pace.js'
-import { runSliced } from '../slices.js'
+import { forEachCounted, inSlices } from '../slices.js'
 import type { Change } from '../storage.js'
 import { type EventName, writeFrame } from './frames.js'
 import { judgeChanges, type ListEvent, timeOf } from './judge-changes.js'
@@ -76,8 +75,7 @@ export async function tellChanges(
   const ofUsers = changesOfUsers(service, part.changes)
   const asked = new Map<Subscriber, Clues>()
   // The evaluation of one list usually fits into its first slice; only that of many lists takes long.
-  const pace = createEachPace()
-  for (const subscriber of subscribers) {
+  await forEachCounted(subscribers, async (subscriber) => {
     const { list } = subscriber
     const known = events.get(list.key)
     const found = known ?? (await judge(telling, list, part.changes))
@@ -85,9 +83,8 @@ export async function tellChanges(
     const look = new StandingReview(subscriber)
     await look.read(telling, part, ofUsers)
     if (found.length > 0 || look.hasClues) asked.set(subscriber, look.clues)
-    const pause = pace(known ? STEPS_A_SUBSCRIBER : STEPS_A_LIST)
-    if (pause) await pause
-  }
+    return known ? STEPS_A_SUBSCRIBER : STEPS_A_LIST
+  })
   const verdicts = await checkStandings(telling, asked, isKnown)
   const texts = await writeTexts(telling, { asked: asked.keys(), verdicts, events })
   const resets = new Map<string, Bytes>()
@@ -119,7 +116,7 @@ async function judge(
   for (const part of list.isTimed ? mine.map((change) => [change]) : [mine]) {
     if (!part[0]) continue
     const reading = await list.at(timeOf(part[0], service))
-    events.push(...(await runSliced((slice) => judgeChanges(list, reading, part, slice))))
+    events.push(...(await inSlices((slices) => judgeChanges(list, reading, part, slices))))
   }
   return events
 }
@@ -141,8 +138,9 @@ async function writeTexts(
   found: PendingEvents,
 ): Promise<ReadonlyMap<string, readonly Bytes[]>> {
   const texts = new Map<string, Bytes[]>()
-  for (const group of inGroups(eventsToTell(found))) {
-    const writing = group.map(async ([list, { name, data, change }]) => {
+  const all = eventsToTell(found)
+  for (let from = 0; from < all.length; from += SEALED_TOGETHER) {
+    const writing = all.slice(from, from + SEALED_TOGETHER).map(async ([list, { name, data, change }]) => {
       const placed = { name, data, position: change.position, time: timeIn(telling, change) }
       return { key: list.key, text: await writeEvent(telling, list, placed) }
     })
@@ -155,32 +153,24 @@ async function writeTexts(
   return texts
 }
 
-function* eventsToTell({
-  asked,
-  verdicts,
-  events,
-}: PendingEvents): Generator<readonly [WatchedList, ListEvent]> {
-  const seen = new Set<string>()
-  for (const subscriber of asked) {
-    const { list } = subscriber
-    const kind = verdicts.get(subscriber)?.kind
-    if (kind === 'over' || kind === 'another' || seen.has(list.key)) continue
-    seen.add(list.key)
-    for (const event of events.get(list.key) ?? []) yield [list, event]
-  }
-}
-
 /** The number of ids that the runtime seals in parallel in the background, which takes a few milliseconds. */
 const SEALED_TOGETHER = 64
 
-function* inGroups<T>(all: Iterable<T>): Generator<readonly T[]> {
-  let group: T[] = []
-  for (const one of all) {
-    if (group.push(one) < SEALED_TOGETHER) continue
-    yield group
-    group = []
+/** Returns the events of each list that has a subscriber whose stream continues. */
+function eventsToTell({
+  asked,
+  verdicts,
+  events,
+}: PendingEvents): readonly (readonly [WatchedList, ListEvent])[] {
+  const lists = new Map<string, WatchedList>()
+  for (const subscriber of asked) {
+    const kind = verdicts.get(subscriber)?.kind
+    if (kind !== 'over' && kind !== 'another' && !lists.has(subscriber.list.key))
+      lists.set(subscriber.list.key, subscriber.list)
   }
-  if (group.length > 0) yield group
+  return [...lists.values()].flatMap((list) =>
+    (events.get(list.key) ?? []).map((event) => [list, event] as const),
+  )
 }
 
 /** Converts the time of a change from the clock of the storage to the clock of the service. */

@@ -1,6 +1,6 @@
 import { compilePath, isObject } from '../json/own-properties.js'
-import { endless, type Slice } from '../slices.js'
-import type { JsonObject } from '../types.js'
+import { endless, type Slice, type Slices } from '../slices.js'
+import type { JsonObject, MaybePromise } from '../types.js'
 import { compare, holdsType } from './compare.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
 import { type Equalities, joinEqualities } from './join-equalities.js'
@@ -13,6 +13,10 @@ import type { Pattern } from './pattern/syntax/pattern.js'
  * the slice is used up. When it is called again with the same document and a new slice, it continues.
  */
 export type Judge = (document: JsonObject, slice: Slice) => boolean | undefined
+
+/** Evaluates a judge to its end, in as many slices as it needs. */
+export const judgeSliced = (judge: Judge, document: JsonObject, slices: Slices): MaybePromise<boolean> =>
+  judge(document, slices) ?? slices.next().then(() => judgeSliced(judge, document, slices))
 
 /** Evaluates a filter on a stored document, without pauses. */
 export type Predicate = (document: JsonObject) => boolean

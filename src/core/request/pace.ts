@@ -1,5 +1,5 @@
 import { bounds } from '../bounds.js'
-import { addSteps, runSliced, type Sliced, stepsTaken } from '../slices.js'
+import { addSteps, runSliced, type Sliced } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 
 /**
@@ -21,21 +21,6 @@ export function createPace(signal: () => AbortSignal | undefined, first = bounds
     if (left > 0) return undefined
     left = bounds.slice
     return runSliced(pause, signal)
-  }
-}
-
-/**
- * Creates the pace of work for many callers, one after another. The steps that `stepsTaken` has counted since the last
- * call are added to the given steps. Steps of other work during a pause are counted as well, which costs at most one
- * more pause.
- */
-export function createEachPace(): (stepsOfOne: number) => MaybePromise<void> {
-  const pace = createPace(() => undefined)
-  let before = stepsTaken()
-  return (stepsOfOne) => {
-    const pause = pace(stepsOfOne, stepsTaken() - before)
-    before = stepsTaken()
-    return pause
   }
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { bounds } from '../../../src/core/bounds.js'
-import { createEachPace, createPace } from '../../../src/core/request/pace.js'
+import { createPace } from '../../../src/core/request/pace.js'
 import {
+  forEachCounted,
   forEachSliced,
   inOneSlice,
   inSlices,
@@ -107,28 +108,6 @@ describe('work in slices', () => {
     })
     pace(30)
     expect(stepsTaken() - before).toBe(100)
-  })
-
-  test('several who count what others take meanwhile do not count it for each other without end', async () => {
-    const before = stepsTaken()
-    const paces = Array.from({ length: 4 }, () => createEachPace())
-    for (let i = 0; i < 200; i++) for (const pace of paces) await pace(10)
-    expect(stepsTaken() - before).toBe(200 * 4 * 10)
-  })
-
-  test('for many in turn, what each takes at once is counted, and the next waits when a slice is used up', async () => {
-    const pace = createEachPace()
-    const pauses: boolean[] = []
-    for (let i = 0; i < 100; i++) {
-      runSliced(function* (slice) {
-        slice.left -= 9000
-        if (slice.left <= 0) yield
-      })
-      const pause = pace(1000)
-      pauses.push(pause !== undefined)
-      await pause
-    }
-    expect(pauses.filter(Boolean).length).toBe(1 + Math.floor((100 * 10_000 - SLICE / 4) / SLICE))
   })
 
   test('who has had least comes first: short work is done long before the endless', async () => {
@@ -241,5 +220,31 @@ describe('a loop in slices', () => {
     await expect(endless).rejects.toThrow('over')
     expect(visited).toEqual([1])
     expect(await inSlices((slices) => slices.next().then(() => 'done'))).toBe('done')
+  })
+})
+
+describe('a loop that counts the steps of other functions', () => {
+  const HUNDRED = Array.from({ length: 100 }, (_, i) => i)
+
+  test('pauses when these steps and its own use up a slice', async () => {
+    const ran: string[] = []
+    const stop = countTurns(ran)
+    await forEachCounted(HUNDRED, () => {
+      inSlices((slices) => {
+        slices.left -= 9000
+      })
+      ran.push('item')
+      return 1000
+    })
+    stop()
+    const pauses = ran.join(' ').split('turn item').length - 1
+    expect(pauses).toBe(1 + Math.floor((100 * 10_000 - SLICE / 4) / SLICE))
+  })
+
+  test('does not count the steps of another such loop without end', async () => {
+    const before = stepsTaken()
+    const loops = Array.from({ length: 4 }, () => forEachCounted(HUNDRED, async () => 10))
+    await Promise.all(loops)
+    expect(stepsTaken() - before).toBe(4 * 100 * 10)
   })
 })

@@ -4,7 +4,7 @@ import type { AuthPlan, Collection } from '../../config/plan.js'
 import { isServiceError } from '../../errors.js'
 import type { KnownCaller } from '../../permissions/caller.js'
 import type { Service } from '../../request/call.js'
-import { createEachPace } from '../../request/pace.js'
+import { forEachCounted } from '../../slices.js'
 import type { Change, StoredDocument } from '../../storage.js'
 import type { Subscriber, SubscriberStanding } from '../subscriber.js'
 import { hasStanding, type WatchedList, watchList } from '../watched-list.js'
@@ -109,8 +109,7 @@ export async function checkStandings(
   const ids = new Set([...asked.keys()].flatMap(({ subscription }) => subscription.session?.id ?? []))
   const sessions = accounts && ids.size > 0 ? await resumeSessions(service, store, accounts, [...ids]) : null
   const verdicts = new Map<Subscriber, Verdict>()
-  const pace = createEachPace()
-  for (const [subscriber, clues] of asked) {
+  await forEachCounted(asked, async ([subscriber, clues]) => {
     const { caller, subscription, list } = subscriber
     const known = isKnown(subscriber) ? list.claims : []
     const session = subscription.session && sessions?.get(subscription.session.id)
@@ -123,9 +122,8 @@ export async function checkStandings(
     } else {
       verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { caller, known }))
     }
-    const pause = pace(STEPS_A_STANDING)
-    if (pause) await pause
-  }
+    return STEPS_A_STANDING
+  })
   return verdicts
 }
 

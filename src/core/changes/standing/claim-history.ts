@@ -1,9 +1,11 @@
 import { type Claimed, claimFrom, gather, MAX_CLAIMED, type Oldest, readOldest } from '../../claims/claims.js'
 import type { Filter } from '../../filter/filter.js'
-import { compileJudge, type Judge } from '../../filter/matches.js'
+import { compileJudge, type Judge, judgeSliced } from '../../filter/matches.js'
+import { whenReady } from '../../promises.js'
 import type { ClaimValues } from '../../query/variable.js'
-import { runSliced, type Slice, type Sliced } from '../../slices.js'
+import { forEachSliced, inSlices, type Slices } from '../../slices.js'
 import type { Change, ChangePage, StoredDocument } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
 import { timeOf } from '../judge-changes.js'
 import { pageOfLog } from '../log/log-reader.js'
 import type { AskedClaim, Sources, WatchedClaim } from './watched-claims.js'
@@ -17,36 +19,34 @@ interface ClaimChange {
 }
 
 /** Finds the changes that may change the value of a claim: those that change a value, or the order of the values. */
-function* findTouches(
+function findTouches(
   { claim }: Pick<AskedClaim, 'claim'>,
   filter: Filter | undefined,
   changes: readonly Change[],
-  slice: Slice,
-): Sliced<readonly ClaimChange[]> {
+  slices: Slices,
+): MaybePromise<readonly ClaimChange[]> {
   const touches: ClaimChange[] = []
   if (!filter) return touches
   const read = claimFrom(claim)
   let judge: Judge | undefined
-  const see = function* (document: StoredDocument | null): Sliced<Claimed | undefined> {
+  const see = (document: StoredDocument | null): MaybePromise<Claimed | undefined> => {
     if (document === null) return undefined
     judge ??= compileJudge(filter)
-    let isThere = judge(document, slice)
-    while (isThere === undefined) {
-      yield
-      isThere = judge(document, slice)
-    }
-    return isThere ? read(document) : undefined
+    return whenReady(judgeSliced(judge, document, slices), (isThere) =>
+      isThere ? read(document) : undefined,
+    )
   }
-  for (const change of changes) {
-    slice.left -= 1
-    if (slice.left <= 0) yield
-    if (change.in !== claim.from) continue
-    const before = yield* see(change.before)
-    const after = yield* see(change.after)
-    if (before?.value === after?.value && before?.createdAt === after?.createdAt) continue
-    touches.push({ write: change.write, id: change.id, before, after })
-  }
-  return touches
+  const finding = forEachSliced(slices, changes, (change) => {
+    slices.left -= 1
+    if (change.in !== claim.from) return undefined
+    return whenReady(see(change.before), (before) =>
+      whenReady(see(change.after), (after) => {
+        if (before?.value === after?.value && before?.createdAt === after?.createdAt) return
+        touches.push({ write: change.write, id: change.id, before, after })
+      }),
+    )
+  })
+  return whenReady(finding, () => touches)
 }
 
 /** A period in which a claim was read from the same documents, and all changes of these documents since it began. */
@@ -156,7 +156,7 @@ export class ClaimHistory {
     for (const write of new Set(this.#eras.flatMap(({ touches }) => touches.map((touch) => touch.write)))) {
       const behind = this.#changes.slice(this.#changes.findIndex((change) => change.write === write))
       const filter = behind[0] && watched.filterAt(timeOf(behind[0], sources.service))
-      const touches = await runSliced((slice) => findTouches(watched, filter, behind, slice))
+      const touches = await inSlices((slices) => findTouches(watched, filter, behind, slices))
       const counted = touches.filter((touch) => touch.write === write).length
       let after: ClaimValues | undefined
       const isOther: IsOther = (values) => {
@@ -184,7 +184,7 @@ async function touchesOf(
   const found: ClaimChange[] = []
   for (const part of parts) {
     const filter = part[0] && watched.filterAt(timeOf(part[0], service))
-    found.push(...(await runSliced((slice) => findTouches(watched, filter, part, slice))))
+    found.push(...(await inSlices((slices) => findTouches(watched, filter, part, slices))))
   }
   return found
 }
@@ -229,7 +229,7 @@ async function lookBack(
     if (!since) return true
     // At most `spare` of the documents have changed, so enough of those that did not change are known.
     if (oldest.isAll || since.length <= spare)
-      return runSliced((slice) => takeBack(oldest, [...touches, ...since], { counted, isOther }, slice))
+      return inSlices((slices) => takeBack(oldest, [...touches, ...since], { counted, isOther }, slices))
   }
 }
 
@@ -244,26 +244,26 @@ async function readSince(
   for (let [after, more] = [position, true]; more; ) {
     const page = await log(after, pageOfLog())
     if (page.gap) return undefined
-    touches.push(...(await runSliced((slice) => findTouches(watched, filter, page.changes, slice))))
+    touches.push(...(await inSlices((slices) => findTouches(watched, filter, page.changes, slices))))
     ;({ position: after, more } = page)
   }
   return touches
 }
 
 /** Undoes the touches, from last to first. Returns whether `isOther` is true for one of the states in between. */
-function* takeBack(
+async function takeBack(
   { claimed, isAll }: Oldest,
   touches: readonly ClaimChange[],
   { counted, isOther }: { readonly counted: number; readonly isOther: IsOther },
-  slice: Slice,
-): Sliced<boolean> {
+  slices: Slices,
+): Promise<boolean> {
   const present = new Map(claimed.map((one) => [one.id, one]))
   const values = (): ClaimValues => {
-    slice.left -= present.size
+    slices.left -= present.size
     return gather([...present.values()], isAll && present.size <= MAX_CLAIMED)
   }
   for (let i = touches.length - 1; i >= 0; i--) {
-    if (slice.left <= 0) yield
+    if (slices.left <= 0) await slices.next()
     const touch = touches[i]
     if (!touch) continue
     const { write, id, before } = touch
@@ -271,7 +271,7 @@ function* takeBack(
     if (i < counted && touches[i + 1]?.write !== write && isOther(values(), false)) return true
     if (before) present.set(id, before)
     else present.delete(id)
-    slice.left -= 1
+    slices.left -= 1
   }
   return isOther(values(), true)
 }

@@ -179,6 +179,166 @@ function listOperations(build: Build, etags: WeakMap<object, string>): readonly 
   return operations
 }
 
+/** Reads an answer. Throws `ClientError` if it is an error, or does not have the expected form. */
+async function read(response: Response, { signal, isRight = isDone }: RequestOptions): Promise<ClientAnswer> {
+  const text = await response.text()
+  // A handler in this process returns an answer even if the signal has aborted the request.
+  signal?.throwIfAborted()
+  let answered: ClientAnswer['body']
+  try {
+    if (text) answered = JSON.parse(text)
+  } catch {}
+  if (!response.ok || !isRight(answered, response.status)) throw new ClientError(response, answered)
+  return { body: answered, headers: response.headers }
+}
+
+type Ask = (method: string, path: string, asked?: RequestOptions) => Promise<ClientAnswer>
+
+/** Creates the calls of accounts. They set the token of the client when a session begins or ends. */
+function createAuth(ask: Ask, client: { token: string | undefined }) {
+  /** Creates a call that sends a body, and that stores the token if the answer contains a new session. */
+  const account =
+    (way: string, isRight?: RequestOptions['isRight'], isPublic = true) =>
+    async (given: unknown, asked?: CallOptions): Promise<ClientAnswer['body']> => {
+      const { body } = await ask('POST', `/auth/${way}`, { ...only(asked), isPublic, isRight, body: given })
+      if (!isSignedIn(body)) return
+      client.token = body.token
+      return body
+    }
+
+  const about = (what: string, isRight: RequestOptions['isRight']) => async (asked?: CallOptions) =>
+    (await ask('GET', `/auth/${what}`, { ...only(asked), isRight })).body
+
+  const signOut =
+    (way: string) =>
+    async (asked?: CallOptions): Promise<void> => {
+      await ask('POST', `/auth/${way}`, only(asked))
+      client.token = undefined
+    }
+
+  return {
+    register: account('register', (body, status) => status === 202 || isSignedIn(body)),
+    login: account('login', isSignedIn),
+    logout: signOut('logout'),
+    logoutAll: signOut('logout-all'),
+    changeSecret: account('change-secret', isSignedIn, false),
+    requestReset: account('request-reset'),
+    reset: account('reset', isSignedIn),
+    requestVerification: account('request-verification'),
+    verify: account('verify'),
+    changeIdentifier: account('change-identifier', undefined, false),
+    sessions: about('sessions', Array.isArray),
+    async endSession(id: string, asked?: CallOptions) {
+      await ask('DELETE', `/auth/sessions${pathOf(id)}`, only(asked))
+    },
+    me: about('me', isDocument),
+  }
+}
+
+/**
+ * Returns a document (`undefined` after a delete) and remembers its entity tag. A weak tag is made strong, because a
+ * proxy that makes tags weak may reject weak tags in a request.
+ */
+function take(
+  etags: WeakMap<object, string>,
+  document: ClientAnswer['body'],
+  etag?: string | null,
+): ClientAnswer['body'] {
+  if (document && etag) etags.set(document, etag.replace('W/', ''))
+  return document
+}
+
+/** Creates the calls of one collection. */
+function createCollection(
+  name: string,
+  etags: WeakMap<object, string>,
+  reach: (method: string, path: string, asked: RequestOptions) => Promise<Response>,
+  ask: Ask,
+) {
+  const path = pathOf(name)
+  const requests = createRequests(name, etags)
+
+  async function send(
+    request: DocumentRequest,
+    asked?: Pick<RequestOptions, 'signal'>,
+    query = '',
+  ): Promise<ClientAnswer['body']> {
+    const { method, path, body, ifMatch, ifNoneMatch } = request
+    const answer = await ask(method, join(path, query), {
+      signal: asked?.signal,
+      headers: { 'if-match': ifMatch, 'if-none-match': ifNoneMatch },
+      body,
+      isRight: method === 'DELETE' ? undefined : isDocument,
+    })
+    return take(etags, answer.body, answer.headers.get('etag'))
+  }
+
+  const list = (query: string, asked?: RequestOptions): Promise<ClientAnswer> =>
+    ask('GET', join(path, query), { ...asked, isRight: Array.isArray })
+
+  const open = async (query: string, last: string | undefined, connection: AbortController) => {
+    const asked = { connection, headers: { 'last-event-id': last } }
+    const response = await reach('GET', join(`${path}/changes`, query), asked)
+    const isStream = /event-stream/.test(response.headers.get('content-type') ?? '')
+    if (!isStream) await read(response, { isRight: () => false })
+    return response
+  }
+
+  return {
+    ...createFollowing(open, list),
+    async list(asked: CallOptions = {}) {
+      return (await list(writeQuery(asked), asked)).body
+    },
+    async *pages(asked: CallOptions & { readonly limit?: number } = {}) {
+      // `limit` is at most 1,000, because the service returns a longer list in one piece, without a next page.
+      const whole = writeQuery(asked)
+      const { limit = 1000 } = asked
+      if (limit > 1000) throw fault('limit', `cannot be ${limit}`)
+      let others: object = { ...asked, limit }
+      let answering = list(writeQuery(others), asked).catch((thrown) => {
+        // The service has a lower limit. Without `limit`, the service returns pages of its own size.
+        if (thrown.status !== 400) throw thrown
+        others = asked
+        return list(whole, asked)
+      })
+      for (;;) {
+        const { body, headers }: ClientAnswer = await answering
+        if (body[0]) yield body
+        const place = placeOf(headers)
+        if (!place) return
+        answering = list(writeQuery({ ...others, ...place, skip: place.skip || undefined }), asked)
+      }
+    },
+    async count(asked: CallOptions = {}) {
+      const answer = await ask('GET', join(`${path}/count`, writeQuery(asked)), {
+        ...asked,
+        isRight: (body) => typeof body?.total === 'number',
+      })
+      return answer.body.total
+    },
+    async get(document: Addressed, asked: CallOptions = {}) {
+      return send(requests.get(document), asked, writeQuery(asked))
+    },
+    async create(body: object, options?: CreateOptions) {
+      return send(requests.create(body, options), options)
+    },
+    async createMany(documents: readonly object[], asked?: CallOptions) {
+      const isRight = (body: ClientAnswer['body']): boolean => Array.isArray(body?.documents)
+      const sent = { ...only(asked), body: { documents }, isRight }
+      return (await ask('POST', `${path}/bulk`, sent)).body.documents
+    },
+    async update(document: Addressed, body: object, asked?: CallOptions) {
+      return send(requests.update(document, body), only(asked))
+    },
+    async replace(document: Addressed, body: object, asked?: CallOptions) {
+      return send(requests.replace(document, body), only(asked))
+    },
+    async delete(document: Addressed, asked?: CallOptions) {
+      return send(requests.delete(document), only(asked))
+    },
+  }
+}
+
 /**
  * Creates a client of a service. The target is the URL of the service including its base path, or a handler in this
  * process. From a handler, the client infers the types of the collections. With a URL, they are given as
@@ -195,6 +355,7 @@ export function createClient<C = unknown>(
   { fetch: reachOut, token, headers: fixed, onIgnored, ...others }: ClientOptions = {},
 ): Client<C> {
   refuseOthers(others)
+  const client = { token, onIgnored }
   const etags = new WeakMap<object, string>()
   const base =
     typeof target === 'function'
@@ -230,65 +391,6 @@ export function createClient<C = unknown>(
     return names
   }
 
-  async function read(
-    response: Response,
-    { signal, isRight = isDone }: RequestOptions,
-  ): Promise<ClientAnswer> {
-    const text = await response.text()
-    // A handler in this process returns an answer even if the signal has aborted the request.
-    signal?.throwIfAborted()
-    let answered: ClientAnswer['body']
-    try {
-      if (text) answered = JSON.parse(text)
-    } catch {}
-    if (!response.ok || !isRight(answered, response.status)) throw new ClientError(response, answered)
-    return { body: answered, headers: response.headers }
-  }
-
-  /** Creates a call that sends a body, and that stores the token if the answer contains a new session. */
-  const account =
-    (way: string, isRight?: RequestOptions['isRight'], isPublic = true) =>
-    async (given: unknown, asked?: CallOptions): Promise<ClientAnswer['body']> => {
-      const { body } = await ask('POST', `/auth/${way}`, { ...only(asked), isPublic, isRight, body: given })
-      if (!isSignedIn(body)) return
-      client.token = body.token
-      return body
-    }
-
-  const about = (what: string, isRight: RequestOptions['isRight']) => async (asked?: CallOptions) =>
-    (await ask('GET', `/auth/${what}`, { ...only(asked), isRight })).body
-
-  const signOut =
-    (way: string) =>
-    async (asked?: CallOptions): Promise<void> => {
-      await ask('POST', `/auth/${way}`, only(asked))
-      client.token = undefined
-    }
-
-  /**
-   * Returns a document (`undefined` after a delete) and remembers its entity tag. A weak tag is made strong, because a
-   * proxy that makes tags weak may reject weak tags in a request.
-   */
-  function take(document: ClientAnswer['body'], etag?: string | null): ClientAnswer['body'] {
-    if (document && etag) etags.set(document, etag.replace('W/', ''))
-    return document
-  }
-
-  async function send(
-    request: DocumentRequest,
-    asked?: Pick<RequestOptions, 'signal'>,
-    query = '',
-  ): Promise<ClientAnswer['body']> {
-    const { method, path, body, ifMatch, ifNoneMatch } = request
-    const answer = await ask(method, join(path, query), {
-      signal: asked?.signal,
-      headers: { 'if-match': ifMatch, 'if-none-match': ifNoneMatch },
-      body,
-      isRight: method === 'DELETE' ? undefined : isDocument,
-    })
-    return take(answer.body, answer.headers.get('etag'))
-  }
-
   async function batch(build: Build, asked?: CallOptions) {
     const operations = listOperations(build, etags)
     const isRight = (answered: ClientAnswer['body']): boolean => areResults(answered?.results, operations)
@@ -296,112 +398,18 @@ export function createClient<C = unknown>(
     const value = operations.map(({ method, path }, operation) =>
       tell(body.results[operation]?.ignored ?? [], { method, path, operation }),
     )
-    const results = operations.map((_, i) => take(body.results[i]?.body, body.results[i]?.etag))
+    const results = operations.map((_, i) => take(etags, body.results[i]?.body, body.results[i]?.etag))
     return Object.defineProperty(results, 'ignored', { value })
   }
 
-  function collection(name: string) {
-    const path = pathOf(name)
-    const requests = createRequests(name, etags)
-
-    const list = (query: string, asked?: RequestOptions): Promise<ClientAnswer> =>
-      ask('GET', join(path, query), { ...asked, isRight: Array.isArray })
-
-    const open = async (query: string, last: string | undefined, connection: AbortController) => {
-      const asked = { connection, headers: { 'last-event-id': last } }
-      const response = await reach('GET', join(`${path}/changes`, query), asked)
-      const isStream = /event-stream/.test(response.headers.get('content-type') ?? '')
-      if (!isStream) await read(response, { isRight: isNever })
-      return response
-    }
-
-    return {
-      ...createFollowing(open, list),
-      async list(asked: CallOptions = {}) {
-        return (await list(writeQuery(asked), asked)).body
-      },
-      async *pages(asked: CallOptions & { readonly limit?: number } = {}) {
-        // `limit` is at most 1,000, because the service returns a longer list in one piece, without a next page.
-        const whole = writeQuery(asked)
-        const { limit = 1000 } = asked
-        if (limit > 1000) throw fault('limit', `cannot be ${limit}`)
-        let others: object = { ...asked, limit }
-        let answering = list(writeQuery(others), asked).catch((thrown) => {
-          // The service has a lower limit. Without `limit`, the service returns pages of its own size.
-          if (thrown.status !== 400) throw thrown
-          others = asked
-          return list(whole, asked)
-        })
-        for (;;) {
-          const { body, headers }: ClientAnswer = await answering
-          if (body[0]) yield body
-          const place = placeOf(headers)
-          if (!place) return
-          answering = list(writeQuery({ ...others, ...place, skip: place.skip || undefined }), asked)
-        }
-      },
-      async count(asked: CallOptions = {}) {
-        const answer = await ask('GET', join(`${path}/count`, writeQuery(asked)), {
-          ...asked,
-          isRight: isTotal,
-        })
-        return answer.body.total
-      },
-      async get(document: Addressed, asked: CallOptions = {}) {
-        return send(requests.get(document), asked, writeQuery(asked))
-      },
-      async create(body: object, options?: CreateOptions) {
-        return send(requests.create(body, options), options)
-      },
-      async createMany(documents: readonly object[], asked?: CallOptions) {
-        const sent = { ...only(asked), body: { documents }, isRight: hasDocuments }
-        return (await ask('POST', `${path}/bulk`, sent)).body.documents
-      },
-      async update(document: Addressed, body: object, asked?: CallOptions) {
-        return send(requests.update(document, body), only(asked))
-      },
-      async replace(document: Addressed, body: object, asked?: CallOptions) {
-        return send(requests.replace(document, body), only(asked))
-      },
-      async delete(document: Addressed, asked?: CallOptions) {
-        return send(requests.delete(document), only(asked))
-      },
-    }
-  }
-
-  const client = {
-    token,
-    onIgnored,
-    collection,
-    batch,
-    auth: {
-      register: account('register', (body, status) => status === 202 || isSignedIn(body)),
-      login: account('login', isSignedIn),
-      logout: signOut('logout'),
-      logoutAll: signOut('logout-all'),
-      changeSecret: account('change-secret', isSignedIn, false),
-      requestReset: account('request-reset'),
-      reset: account('reset', isSignedIn),
-      requestVerification: account('request-verification'),
-      verify: account('verify'),
-      changeIdentifier: account('change-identifier', undefined, false),
-      sessions: about('sessions', Array.isArray),
-      async endSession(id: string, asked?: CallOptions) {
-        await ask('DELETE', `/auth/sessions${pathOf(id)}`, only(asked))
-      },
-      me: about('me', isDocument),
-    },
-  }
   // The types of the calls follow from the configuration `C`. The compiler cannot check that the calls have these
   // types.
-  return client as unknown as Client<C>
+  return Object.assign(client, {
+    collection: (name: string) => createCollection(name, etags, reach, ask),
+    batch,
+    auth: createAuth(ask, client),
+  }) as unknown as Client<C>
 }
-
-const isNever = (): boolean => false
-
-const isTotal = (body: ClientAnswer['body']): boolean => typeof body?.total === 'number'
-
-const hasDocuments = (body: ClientAnswer['body']): boolean => Array.isArray(body?.documents)
 
 const areResults = (results: ClientAnswer['body'], operations: ReturnType<typeof listOperations>): boolean =>
   results?.length === operations.length &&

@@ -19,26 +19,18 @@ function toWords(members: Iterable<number>, width: number): Int32Array {
 const toSparse = (members: Iterable<number>, width: number): readonly number[] =>
   [...toWords(members, width)].flatMap((bits, word) => (bits === 0 ? [] : [word, bits]))
 
-/**
- * One side of an index in a text: no character (`EDGE`), an ASCII word character (`WORD`), or another
- * (`OTHER`).
- */
-const EDGE = 0
-/** See `EDGE`. */
-const OTHER = 1
-/** See `EDGE`. */
-const WORD = 2
+/** All sides, in the order of their numbers. */
+const SIDES = [0, 1, 2] as const
 /** The kind of the character before or after an index in a text. */
-type Side = typeof EDGE | typeof OTHER | typeof WORD
+type Side = (typeof SIDES)[number]
+/** No character (`EDGE`), an ASCII word character (`WORD`), or another (`OTHER`). */
+const [EDGE, OTHER, WORD] = SIDES
 
 /** A set of contexts, as bits. The context of an index in a text is the pair of its sides. */
 type Contexts = number
 
 /** Returns the number of the bit that represents a context. */
 const bitOf = (before: Side, after: Side): number => 3 * before + after
-
-/** All sides, in the order of their numbers. */
-const SIDES = [EDGE, OTHER, WORD] as const
 
 const gather = (holds: (before: Side, after: Side) => boolean): Contexts => {
   let contexts = 0
@@ -247,84 +239,51 @@ const restrict = (reaches: readonly Reach[], contexts: Contexts): readonly Reach
 /** The steps between positions, encoded so that one operation makes many steps. */
 interface Steps {
   /**
-   * The positions that can be followed by themselves (`stay`) or by the next position (`shift`) in every
-   * context.
+   * The positions that can only be followed by themselves (`stay`) and the next position (`shift`), in every context.
    */
   readonly stay: Int32Array
   readonly shift: Int32Array
-  /**
-   * All other steps, grouped by their targets. A group is `[contexts, end of the sources, end of the targets,
-   * (word, bits) of the sources…, (word, bits) of the targets…]`. Both ends are indexes in this array.
-   */
-  readonly jumps: Int32Array
+  readonly jumps: readonly Jump[]
 }
 
+/** All other steps with the same targets. The sets are sparse. */
 interface Jump {
   readonly contexts: Contexts
-  readonly sources: number[]
+  readonly sources: readonly number[]
   readonly targets: readonly number[]
 }
 
 /** Sorts the steps of each position into stays, shifts and jumps. */
 function sortSteps(follow: readonly ReadonlyMap<number, Contexts>[], width: number): Steps {
-  const steps = follow.map((targets, from) => {
+  const stay: number[] = []
+  const shift: number[] = []
+  const jumps = new Map<string, { contexts: Contexts; sources: number[]; targets: readonly number[] }>()
+  follow.forEach((next, from) => {
     const possible = from === 0 ? BEFORE_CHARACTER : BEFORE_CHARACTER & BEHIND_CHARACTER
-    const all: number[] = []
-    const some = new Map<Contexts, number[]>()
-    for (const [to, contexts] of targets) {
-      const known = contexts === possible ? all : some.get(contexts)
-      if (known) known.push(to)
-      else some.set(contexts, [to])
+    const byContexts = new Map<Contexts, number[]>()
+    for (const [to, contexts] of next) {
+      const key = contexts === possible ? ANYWHERE : contexts
+      const targets = byContexts.get(key)
+      if (targets) targets.push(to)
+      else byContexts.set(key, [to])
     }
-    const far = all.filter((to) => to !== from && to !== from + 1)
-    return { from, all: nameTargets(all), far: nameTargets(far), some }
+    for (const [contexts, targets] of byContexts) {
+      if (contexts === ANYWHERE && targets.every((to) => to === from || to === from + 1)) {
+        if (targets.includes(from)) stay.push(from)
+        if (targets.includes(from + 1)) shift.push(from)
+        continue
+      }
+      const name = `${contexts}:${String.fromCharCode(...targets.sort((a, b) => a - b))}`
+      const jump = jumps.get(name) ?? { contexts, sources: [], targets: toSparse(targets, width) }
+      jump.sources.push(from)
+      jumps.set(name, jump)
+    }
   })
-  const shared = new Map<string, number>()
-  for (const { all, far } of steps)
-    for (const { name } of [all, far]) shared.set(name, (shared.get(name) ?? 0) + 1)
-
-  const jumps = new Map<string, Jump>()
-  const addJump = (from: number, { targets, name }: Targets, contexts: Contexts): void => {
-    const key = `${contexts}:${name}`
-    const jump = jumps.get(key) ?? { contexts, sources: [], targets }
-    jump.sources.push(from)
-    jumps.set(key, jump)
+  return {
+    stay: toWords(stay, width),
+    shift: toWords(shift, width),
+    jumps: [...jumps.values()].map((jump) => ({ ...jump, sources: toSparse(jump.sources, width) })),
   }
-  for (const { from, all, far, some } of steps) {
-    // Adds the targets with or without the near ones: the variant that more positions share, because this
-    // takes fewer jumps.
-    const isWholeShared = (shared.get(all.name) ?? 0) > (shared.get(far.name) ?? 0)
-    if (far.targets.length > 0) addJump(from, isWholeShared ? all : far, ANYWHERE)
-    for (const [contexts, targets] of some) addJump(from, nameTargets(targets), contexts)
-  }
-  const near = (distance: number): Int32Array =>
-    toWords(
-      steps.flatMap(({ from, all }) => (all.targets.includes(from + distance) ? [from] : [])),
-      width,
-    )
-  return { stay: near(0), shift: near(1), jumps: Int32Array.from(writeJumps([...jumps.values()], width)) }
-}
-
-/** The targets of steps. Equal sets of targets have the same name. */
-interface Targets {
-  readonly targets: readonly number[]
-  readonly name: string
-}
-
-function nameTargets(targets: number[]): Targets {
-  targets.sort((a, b) => a - b)
-  return { targets, name: String.fromCharCode(...targets) }
-}
-
-function writeJumps(jumps: readonly Jump[], width: number): readonly number[] {
-  const written: number[] = []
-  for (const { contexts, sources, targets } of jumps) {
-    const from = toSparse(sources, width)
-    const to = toSparse(targets, width)
-    const start = written.length + 3
-    written.push(contexts, start + from.length, start + from.length + to.length, ...from, ...to)
-  }
-  return written
 }
 
 /**
@@ -367,11 +326,12 @@ export function compileAutomaton(pattern: Pattern): Automaton {
 
   const sideOfClass = (characterClass: number): Side => (sides[characterClass] ?? OTHER) as Side
   const sideOf = (set: Int32Array): Side => (set[width] ?? EDGE) as Side
-  const meets = (set: Int32Array, from: number, to: number): boolean => {
-    for (let i = from; i < to; i += 2)
-      if (((set[jumps[i] ?? 0] ?? 0) & (jumps[i + 1] ?? 0)) !== 0) return true
+  const meets = (set: Int32Array, sparse: readonly number[]): boolean => {
+    for (let i = 0; i < sparse.length; i += 2)
+      if (((set[sparse[i] ?? 0] ?? 0) & (sparse[i + 1] ?? 0)) !== 0) return true
     return false
   }
+  const jumpWords = jumps.reduce((total, jump) => total + 3 + jump.sources.length + jump.targets.length, 0)
 
   return {
     size: width + 1,
@@ -397,26 +357,22 @@ export function compileAutomaton(pattern: Pattern): Automaton {
         to[i] = reached
         rest |= reached
       }
-      for (let at = 0; at < jumps.length; ) {
-        const sources = jumps[at + 1] ?? 0
-        const targets = jumps[at + 2] ?? 0
-        if (((jumps[at] ?? 0) & context) !== 0 && meets(from, at + 3, sources)) {
-          for (let i = sources; i < targets; i += 2) {
-            const word = jumps[i] ?? 0
-            const reached = (jumps[i + 1] ?? 0) & (masks[mask + word] ?? 0)
-            to[word] = (to[word] ?? 0) | reached
-            rest |= reached
-          }
+      for (const { contexts, sources, targets } of jumps) {
+        if ((contexts & context) === 0 || !meets(from, sources)) continue
+        for (let i = 0; i < targets.length; i += 2) {
+          const word = targets[i] ?? 0
+          const reached = (targets[i + 1] ?? 0) & (masks[mask + word] ?? 0)
+          to[word] = (to[word] ?? 0) | reached
+          rest |= reached
         }
-        at = targets
       }
       to[0] = (to[0] ?? 0) | restart
       to[width] = side
       return rest !== 0
     },
-    cost: 24 + 4 * width + jumps.length / 2,
+    cost: 24 + 4 * width + jumpWords / 2,
     effort: EFFORT_PER_PAIR * (100 + follow.reduce((total, next) => total + 1 + next.size, classes.count)),
-    bytes: classes.bytes + sides.length + 4 * (masks.length + jumps.length + (2 + finals.length) * width),
+    bytes: classes.bytes + sides.length + 4 * (masks.length + 2 * jumpWords + (2 + finals.length) * width),
   }
 }
 

@@ -60,11 +60,24 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
     }
   }
   const classes = number(divided)
-  const { pages, cells } = tabulate(starts, classes)
+  const classOf = (point: number): number => classes[stretchOf(point)] ?? 0
+  const pages = new Uint16Array(PAGES)
+  const listed: number[] = []
+  // Pages of one and the same class share their cells.
+  const uniform = new Map<number, number>()
+  for (let page = 0; page < PAGES; page++) {
+    const first = page * PAGE
+    const only = stretchOf(first) === stretchOf(first + PAGE - 1) ? classOf(first) : undefined
+    const start = (only === undefined ? undefined : uniform.get(only)) ?? listed.length
+    pages[page] = start
+    if (only !== undefined) uniform.set(only, start)
+    if (start === listed.length) for (let i = 0; i < PAGE; i++) listed.push(classOf(first + i))
+  }
+  const cells = Uint16Array.from(listed)
   return {
     classes: {
       count: classes.reduce((most, one) => Math.max(most, one), 0) + 1,
-      classOf: (point) => classes[stretchOf(point)] ?? 0,
+      classOf,
       pages,
       cells,
       bytes: starts.byteLength + classes.byteLength + pages.byteLength + cells.byteLength,
@@ -77,41 +90,6 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
 function number(names: Int32Array): Uint16Array {
   const numbers = new Map([...new Set(names)].map((name, number) => [name, number]))
   return Uint16Array.from(names, (name) => numbers.get(name) ?? 0)
-}
-
-/** Builds the table for code points of one UTF-16 unit. Pages of one and the same class share their cells. */
-function tabulate(starts: Int32Array, classes: Uint16Array): Pick<CharacterClasses, 'pages' | 'cells'> {
-  const pages = new Uint16Array(PAGES)
-  const tables: Uint16Array[] = []
-  const uniform = new Map<number, number>()
-  let stretch = 0
-  /** Advances to the stretch that contains a code point, and returns the end of the stretch. */
-  const goTo = (point: number): number => {
-    while ((starts[stretch + 1] ?? LAST) <= point) stretch++
-    return starts[stretch + 1] ?? LAST
-  }
-  for (let page = 0; page < PAGES; page++) {
-    const start = page * PAGE
-    const end = start + PAGE
-    const isUniform = goTo(start) >= end
-    const first = classes[stretch] ?? 0
-    const known = isUniform ? uniform.get(first) : undefined
-    pages[page] = known ?? tables.length * PAGE
-    if (known !== undefined) continue
-    if (isUniform) uniform.set(first, tables.length * PAGE)
-    const table = new Uint16Array(PAGE)
-    for (let from = start; from < end; ) {
-      const to = Math.min(goTo(from), end)
-      table.fill(classes[stretch] ?? 0, from - start, to - start)
-      from = to
-    }
-    tables.push(table)
-  }
-  const cells = new Uint16Array(tables.length * PAGE)
-  tables.forEach((table, i) => {
-    cells.set(table, i * PAGE)
-  })
-  return { pages, cells }
 }
 
 const numbersFrom = (first: number, last: number): readonly number[] =>

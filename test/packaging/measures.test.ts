@@ -56,7 +56,6 @@ const MADE_ONCE: readonly string[] = [
   'src/adapters/postgres/connection/hosts/hosts.ts',
   'src/adapters/sqlite/connection/connection.ts',
   'src/core/filter/pattern/pattern-store.ts',
-  'src/core/filter/pattern/value-cache.ts',
   'src/core/changes/streams.ts',
   'src/core/start/seed-when-empty.ts',
 ]

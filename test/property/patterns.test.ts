@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { compilePattern } from '../../src/core/filter/pattern/compile-pattern.js'
-import { createMachine } from '../../src/core/filter/pattern/machine/machine.js'
+import { MACHINE_BYTES, Machine } from '../../src/core/filter/pattern/machine/machine.js'
 import { parsePattern } from '../../src/core/filter/pattern/parse-pattern.js'
 import type { Pattern } from '../../src/core/filter/pattern/syntax/pattern.js'
 import { type PatternDialect, printPattern } from '../../src/core/filter/pattern/syntax/print-pattern.js'
@@ -73,17 +73,17 @@ test('finds what two other engines find, in whichever way it works', { timeout: 
     const re2 = RE2JS.compile(printPattern(pattern, RE2))
     const native = new RegExp(printPattern(pattern, NATIVE), 'u')
     const matcher = compilePattern(pattern)
-    const withoutStates = createMachine(pattern, () => {}, 0)
+    const machines = [MACHINE_BYTES, 0].map((bytes) => new Machine(pattern, () => {}, bytes))
     for (const text of texts) {
       const isMatch = matcher.test(text)
       if (isMatch) matches++
       const search = matcher.search(text)
       let paused = search.goOn({ left: 0.01 })
       while (paused === undefined) paused = search.goOn({ left: 0.01 })
-      const unknown = withoutStates.run({ text, at: 0, set: undefined }, endless())
+      const ofMachines = machines.map((machine) => machine.run({ text, at: 0, set: undefined }, endless()))
       // Of the native engine \B holds inside a surrogate pair too.
       const isSplit = native.source.includes('\\B') && /[\u{10000}-\u{10ffff}]/u.test(text)
-      const answers = [re2.test(text), isSplit ? isMatch : native.test(text), unknown, paused]
+      const answers = [re2.test(text), isSplit ? isMatch : native.test(text), paused, ...ofMachines]
       if (answers.some((answer) => answer !== isMatch))
         different.push([native.source, text, isMatch, answers])
     }
@@ -91,4 +91,40 @@ test('finds what two other engines find, in whichever way it works', { timeout: 
   expect(different).toEqual([])
   expect(matches / (PATTERNS * TEXTS)).toBeGreaterThan(0.3)
   expect(matches / (PATTERNS * TEXTS)).toBeLessThan(0.9)
+})
+
+const HALVES = [
+  '\ud83d',
+  '\ude00',
+  '\u{1f600}',
+  '\udbff',
+  'a',
+  'a',
+  'b',
+  'K',
+  ' ',
+  '\n',
+  '\u017f',
+  '\u0130',
+  'i',
+]
+
+test('the machine and regular expressions of the runtime agree, even on halves of surrogate pairs', () => {
+  const random = createRandom(seedOf(20_27))
+  const different: unknown[] = []
+  const native = vi.spyOn(RegExp.prototype, 'test')
+  for (let i = 0; i < PATTERNS; i++) {
+    const pattern = drawAny(random, 'ab')
+    const matcher = compilePattern(pattern)
+    const machine = new Machine(pattern, () => {})
+    for (let j = 0; j < TEXTS; j++) {
+      const text = Array.from({ length: random.integer(0, 40) }, () => random.pick(HALVES)).join('')
+      const isMatch = machine.run({ text, at: 0, set: undefined }, endless())
+      if (matcher.test(text) !== isMatch) different.push([printPattern(pattern, NATIVE), text, isMatch])
+    }
+  }
+  const searches = native.mock.contexts.filter((one) => (one as RegExp).unicode).length
+  native.mockRestore()
+  expect(different).toEqual([])
+  expect(searches / (PATTERNS * TEXTS)).toBeGreaterThan(0.2)
 })

@@ -4,9 +4,7 @@ import type { JsonObject, MaybePromise } from '../types.js'
 import { compare, holdsType } from './compare.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
 import { type Equalities, joinEqualities } from './join-equalities.js'
-import { compilePattern } from './pattern/compile-pattern.js'
-import { isCheap, stepsToSearch } from './pattern/machine/sieve.js'
-import type { Pattern } from './pattern/syntax/pattern.js'
+import { compilePattern, type Matcher, type TextSearch } from './pattern/compile-pattern.js'
 
 /**
  * Evaluates a filter on a stored document. It subtracts its steps from a slice, and returns `undefined` when
@@ -53,10 +51,10 @@ export function compileJudge(filter: Filter): Judge {
     case 'present':
       return compilePresent(filter.field)
     case 'match':
-      return compileMatch(filter.field, filter.pattern)
+      return compileMatch(filter.field, compilePattern(filter.pattern))
     case 'eq': {
       const { value: wanted } = filter
-      return compileLeaf(filter.field, { test: (value) => value === wanted })
+      return compileLeaf(filter.field, (value) => value === wanted)
     }
     case 'lt':
     case 'lte':
@@ -65,10 +63,11 @@ export function compileJudge(filter: Filter): Judge {
       const { value: bound } = filter
       const holds = HOLDS[filter.kind]
       const length = typeof bound === 'string' ? bound.length : 0
-      return compileLeaf(filter.field, {
-        test: (value) => typeof value === typeof bound && holds(compare(value as string | number, bound)),
-        steps: 1 + (length >> 4),
-      })
+      return compileLeaf(
+        filter.field,
+        (value) => typeof value === typeof bound && holds(compare(value as string | number, bound)),
+        1 + (length >> 4),
+      )
     }
     default:
       return filter satisfies never
@@ -137,46 +136,27 @@ function compilePresent({ path, type, each }: FieldRef): Judge {
 
 function compileOneOf({ field, values }: Equalities): Judge {
   const wanted = new Set<unknown>(values)
-  return compileLeaf(field, { test: (value) => wanted.has(value) })
+  return compileLeaf(field, (value) => wanted.has(value))
 }
 
-/** The test that a leaf applies to a value of its field's type: a plain function, or work that can pause. */
-type ValueTest =
-  | { readonly test: (value: unknown) => boolean; readonly steps?: number }
-  | { readonly begin: (value: unknown) => Pausing | boolean }
+/** Tests a value of a leaf's type: returns the answer, or work that can pause. */
+type TestValue = (value: unknown, slice: Slice) => boolean | TextSearch
 
-/** Pausable work on one value. `goOn` returns `undefined` when the slice is used up. */
-interface Pausing {
-  goOn(slice: Slice): boolean | undefined
-}
-
-/** Compiles a `match`. The usual case, plain text in a short string, needs no search with pauses. */
-function compileMatch(field: FieldRef, pattern: Pattern): Judge {
-  const matcher = compilePattern(pattern)
-  const search = compileLeaf(field, { begin: (value) => matcher.search(value as string) })
-  if (pattern.kind !== 'text' || field.each) return search
-  const { text: literal } = pattern
+function compileMatch(field: FieldRef, matcher: Matcher): Judge {
+  const begin: TestValue = (value, slice) => matcher.begin(value as string, slice)
+  if (field.each) return compileEach(field, begin)
   const read = compilePath(field.path)
   const holds = holdsType(field.type)
-  return (document, slice) => {
+  return canPause((document, slice) => {
     const value = read(document)
-    if (typeof value !== 'string' || !isCheap(value, literal)) return search(document, slice)
-    slice.left -= stepsToSearch(value)
-    return holds(value) && value.includes(literal)
-  }
+    return holds(value) && begin(value, slice)
+  })
 }
 
-function compileLeaf(field: FieldRef, asked: ValueTest): Judge {
+function compileLeaf(field: FieldRef, test: (value: unknown) => boolean, steps = 1): Judge {
+  if (field.each) return compileEach(field, test)
   const read = compilePath(field.path)
   const holds = holdsType(field.type)
-  if (field.each) return compileEach(field, asked)
-  if ('begin' in asked) {
-    return canPause((document) => {
-      const value = read(document)
-      return holds(value) && asked.begin(value)
-    })
-  }
-  const { test, steps = 1 } = asked
   return (document, slice) => {
     slice.left -= steps
     const value = read(document)
@@ -185,37 +165,33 @@ function compileLeaf(field: FieldRef, asked: ValueTest): Judge {
 }
 
 /** Compiles a leaf condition on an array: true if at least one element satisfies the test. */
-function compileEach({ path, type, inside }: FieldRef, asked: ValueTest): Judge {
+function compileEach({ path, type, inside }: FieldRef, test: TestValue): Judge {
   const read = compilePath(path)
   const readInside = compileInside(inside)
   const holds = holdsType(type)
-  const begin = 'begin' in asked ? asked.begin : asked.test
+  const begin: TestValue = (element, slice) => {
+    const value = readInside(element)
+    return holds(value) && test(value, slice)
+  }
   return canPause((document) => {
     const elements = read(document)
-    return (
-      Array.isArray(elements) && walkElements(elements, readInside, (value) => holds(value) && begin(value))
-    )
+    return Array.isArray(elements) && walkElements(elements, begin)
   })
 }
 
-function walkElements(
-  elements: readonly unknown[],
-  readInside: (element: unknown) => unknown,
-  begin: (value: unknown) => Pausing | boolean,
-): Pausing {
+function walkElements(elements: readonly unknown[], begin: TestValue): TextSearch {
   let place = 0
-  let current: Pausing | undefined
+  let current: TextSearch | undefined
   return {
     goOn(slice) {
-      while (place < elements.length) {
+      for (; place < elements.length; place++) {
         if (slice.left <= 0) return undefined
         slice.left -= 1
-        const begun = current ?? begin(readInside(elements[place]))
+        const begun = current ?? begin(elements[place], slice)
         const verdict = typeof begun === 'boolean' ? begun : begun.goOn(slice)
         if (verdict) return true
         current = verdict === undefined && typeof begun === 'object' ? begun : undefined
         if (verdict === undefined) return undefined
-        place += 1
       }
       return false
     },
@@ -229,18 +205,17 @@ const DEAR = 1000
  * Compiles a leaf that can pause. For the last document, it remembers its progress after a pause, and an
  * answer that took long (`DEAR`) or came after a pause.
  */
-function canPause(begin: (document: JsonObject) => Pausing | boolean): Judge {
+function canPause(begin: (document: JsonObject, slice: Slice) => boolean | TextSearch): Judge {
   let last:
-    | { readonly document: JsonObject; readonly work: Pausing; verdict: boolean | undefined }
+    | { readonly document: JsonObject; readonly work: boolean | TextSearch; verdict: boolean | undefined }
     | undefined
   return (document, slice) => {
     slice.left -= 1
     const known = last?.document === document ? last : undefined
     if (known?.verdict !== undefined) return known.verdict
-    const work = known?.work ?? begin(document)
-    if (typeof work === 'boolean') return work
     const before = slice.left
-    const verdict = work.goOn(slice)
+    const work = known?.work ?? begin(document, slice)
+    const verdict = typeof work === 'boolean' ? work : work.goOn(slice)
     if (verdict === undefined || known || before - slice.left > DEAR) last = { document, work, verdict }
     return verdict
   }

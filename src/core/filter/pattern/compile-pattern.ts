@@ -1,12 +1,15 @@
+import { type BoundedMap, createBoundedMap } from '../../kept/bounded-map.js'
 import { endless, type Slice } from '../../slices.js'
-import { createMachine, type SearchState } from './machine/machine.js'
-import { createSieve } from './machine/sieve.js'
+import { Machine, type SearchState } from './machine/machine.js'
+import { countNodes, countPaths } from './syntax/measure-pattern.js'
 import type { Pattern } from './syntax/pattern.js'
-import { createValueCache, type ValueCache } from './value-cache.js'
+import { type PatternDialect, printPattern } from './syntax/print-pattern.js'
 
 /** Tests whether a text contains a match of a pattern. */
 export interface Matcher {
   readonly test: (text: string) => boolean
+  /** Returns the answer if it needs no pause, otherwise a search. */
+  begin(text: string, slice: Slice): boolean | TextSearch
   /** Starts a search that can pause. */
   search(text: string): TextSearch
 }
@@ -16,6 +19,22 @@ export interface TextSearch {
   goOn(slice: Slice): boolean | undefined
 }
 
+/** A machine, and the bytes that it has grown to. */
+interface KeptMachine {
+  readonly machine: Machine
+  readonly bytes: number
+}
+
+/** A cache of machines, with an object for each pattern. */
+export type KeptMachines = BoundedMap<object, KeptMachine>
+
+/**
+ * Creates a cache of machines of at most this many bytes. It has no switch: without it, each text would take a new
+ * machine.
+ */
+export const createMachineCache = (bytes: number): KeptMachines =>
+  createBoundedMap({ isOn: true }, bytes, (kept) => kept.bytes)
+
 /**
  * The property that contains the matcher of a pattern. JSON has no symbols, so copies and serialized patterns
  * have no matcher.
@@ -23,7 +42,7 @@ export interface TextSearch {
 const MATCHER = Symbol('matcher')
 
 /** Attaches a matcher to a pattern. `machines` caches the states that searches compute. */
-export function attachMatcher(pattern: Pattern, machines: ValueCache): void {
+export function attachMatcher(pattern: Pattern, machines: KeptMachines): void {
   Object.defineProperty(pattern, MATCHER, { value: createMatcher(pattern, machines) })
 }
 
@@ -33,36 +52,142 @@ export function attachMatcher(pattern: Pattern, machines: ValueCache): void {
  */
 export const compilePattern = (pattern: Pattern): Matcher =>
   (pattern as { readonly [MATCHER]?: Matcher })[MATCHER] ??
-  createMatcher(pattern, createValueCache(Number.POSITIVE_INFINITY))
+  createMatcher(pattern, createMachineCache(Number.POSITIVE_INFINITY))
 
-function createMatcher(pattern: Pattern, machines: ValueCache): Matcher {
-  const machine = machines.keep((onGrow) => createMachine(pattern, onGrow))
-  const sieve = createSieve(pattern)
-  const goOn = (search: Search, slice: Slice): boolean | undefined => {
-    if (search.isSifting && sieve) {
-      const answer = sieve(search, slice)
-      if (answer !== 'perhaps') return answer
-      search.isSifting = false
-      search.at = 0
-    }
-    return machine().run(search, slice)
+/**
+ * The runtime's own regular expressions run a pattern if they take at most about this many operations, even if they
+ * try every path through the pattern from every index of the text. This takes at most about 5 ms.
+ */
+export const MAX_OPERATIONS = 1_000_000
+/** The number of these operations that count as one step. Most searches take far fewer operations. */
+const OPERATIONS_PER_STEP = 32
+
+function createMatcher(pattern: Pattern, machines: KeptMachines): Matcher {
+  const operationsPerIndex = countPaths(pattern) * Math.max(1, countNodes(pattern))
+  const isAtStart = isAnchored(pattern)
+  const startSearch = createSearch(pattern, machines)
+  let native: ((text: string) => boolean) | undefined
+
+  // A search also begins at the end of the text.
+  const isNative = (text: string): boolean => operationsPerIndex * (text.length + 1) <= MAX_OPERATIONS
+  const runNative = (text: string, slice: Slice): boolean => {
+    native ??= compileNative(pattern)
+    slice.left -= 1 + (operationsPerIndex * (isAtStart ? 1 : text.length)) / OPERATIONS_PER_STEP
+    return native(text)
   }
-  const begin = (text: string): Search => ({ text, at: 0, set: undefined, isSifting: true })
+  const search = (text: string): TextSearch => {
+    if (!isNative(text)) return startSearch(text)
+    let hasPaused = false
+    return {
+      goOn(slice) {
+        if (hasPaused || slice.left > 0) return runNative(text, slice)
+        hasPaused = true
+        return undefined
+      },
+    }
+  }
   return {
-    test: (text) => goOn(begin(text), forever) === true,
-    search(text) {
-      const search = begin(text)
-      return { goOn: (slice) => goOn(search, slice) }
-    },
+    test: (text) => search(text).goOn(endless()) === true,
+    begin: (text, slice) => (isNative(text) && slice.left > 0 ? runNative(text, slice) : search(text)),
+    search,
   }
 }
 
-const forever = endless()
+const DIALECT: PatternDialect = {
+  codePoint: (point) => `\\u{${point.toString(16)}}`,
+  start: '^',
+  end: '$',
+  boundary: '\\b',
+  noBoundary: '\\B',
+}
+
+function compileNative(pattern: Pattern): (text: string) => boolean {
+  if (pattern.kind === 'text') return (text) => text.includes(pattern.text)
+  const expression = new RegExp(printPattern(pattern, DIALECT), 'u')
+  return (text) => expression.test(text)
+}
+
+/** Whether a pattern only matches at the start of the text, so that its search ends soon anyway. */
+const isAnchored = (pattern: Pattern): boolean =>
+  pattern.kind === 'start' || (pattern.kind === 'sequence' && pattern.parts[0]?.kind === 'start')
 
 /**
- * The progress of a search. At first (`isSifting`), the search looks for a literal that every match contains,
- * which is cheap. Then it looks for a match.
+ * The maximum number of UTF-16 units of a literal to search for, because the runtime may compare all of them
+ * at each index.
  */
-interface Search extends SearchState {
-  isSifting: boolean
+const MAX_SOUGHT = 6
+/** The number of UTF-16 units that one call of the runtime's search covers. Between calls, the search can pause. */
+const WINDOW = 0x4000
+/** The number of UTF-16 units that count as one step. In the worst case, some runtimes take four times as long. */
+const UNITS_PER_STEP = 16
+
+/**
+ * Creates a search that can pause. It first looks for a literal that every match contains, which is cheap and rejects
+ * most texts. Then the machine looks for a match.
+ */
+function createSearch(pattern: Pattern, machines: KeptMachines): (text: string) => TextSearch {
+  const machineOf = keepMachine(pattern, machines)
+  const literal = isAnchored(pattern) ? '' : findLiteral(pattern).slice(0, MAX_SOUGHT)
+  const isWhole = pattern.kind === 'text' && pattern.text === literal
+
+  /** Whether the text contains the literal. */
+  const sift = (search: SearchState, slice: Slice): boolean | undefined => {
+    const { text } = search
+    do {
+      const window = text.slice(search.at, search.at + WINDOW + literal.length - 1)
+      slice.left -= 1 + window.length / UNITS_PER_STEP
+      if (window.includes(literal)) return true
+      search.at += WINDOW
+      if (search.at >= text.length) return false
+    } while (slice.left > 0)
+    return undefined
+  }
+  return (text) => {
+    const search: SearchState = { text, at: 0, set: undefined }
+    let isSifting = literal !== ''
+    return {
+      goOn(slice) {
+        if (isSifting) {
+          const contains = sift(search, slice)
+          if (isWhole || !contains) return contains
+          isSifting = false
+          search.at = 0
+        }
+        return machineOf().run(search, slice)
+      },
+    }
+  }
+}
+
+/** Returns a string, the longest known one, that every match of a pattern contains. */
+function findLiteral(pattern: Pattern): string {
+  switch (pattern.kind) {
+    case 'text':
+      return pattern.text
+    case 'sequence':
+      return pattern.parts
+        .map(findLiteral)
+        .reduce((longest, one) => (one.length > longest.length ? one : longest))
+    case 'repeat':
+      return pattern.min > 0 ? findLiteral(pattern.part) : ''
+    default:
+      return ''
+  }
+}
+
+/** Returns a getter of the cached machine of a pattern. It creates a machine that was evicted again. */
+function keepMachine(pattern: Pattern, machines: KeptMachines): () => Machine {
+  const key = {}
+  const create = (): Machine => {
+    let bytes = 0
+    let machine: Machine | undefined
+    const keep = (more: number): void => {
+      bytes += more
+      if (machine) machines.set(key, { machine, bytes })
+    }
+    machine = new Machine(pattern, keep)
+    keep(0)
+    return machine
+  }
+  return () => machines.get(key)?.machine ?? create()
 }

@@ -1,5 +1,6 @@
 import { findPositions } from './machine/automaton.js'
 import { foldRanges } from './syntax/letter-case.js'
+import { countNodes } from './syntax/measure-pattern.js'
 import type { Pattern } from './syntax/pattern.js'
 import { PatternFault, readSyntax } from './syntax/read-syntax.js'
 
@@ -34,21 +35,4 @@ function refuseLarge(pattern: Pattern): void {
       )
     }
   })
-}
-
-function countNodes(pattern: Pattern): number {
-  switch (pattern.kind) {
-    case 'text':
-      return [...pattern.text].length
-    case 'sequence':
-    case 'choice':
-      return pattern.parts.reduce(
-        (total, part) => total + countNodes(part),
-        pattern.kind === 'choice' ? 1 : 0,
-      )
-    case 'repeat':
-      return Math.max(1, countNodes(pattern.part)) * Math.max(1, pattern.max ?? pattern.min)
-    default:
-      return 1
-  }
 }

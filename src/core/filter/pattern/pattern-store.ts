@@ -1,9 +1,8 @@
 import { createBoundedMap } from '../../kept/bounded-map.js'
 import { CACHES } from '../../kept/caches.js'
-import { attachMatcher } from './compile-pattern.js'
+import { attachMatcher, createMachineCache } from './compile-pattern.js'
 import { type ParsePattern, parsePattern } from './parse-pattern.js'
 import type { Pattern } from './syntax/pattern.js'
-import { createValueCache } from './value-cache.js'
 
 /** The cache of one service: its most recent patterns, and the states that their searches computed. */
 export interface PatternStore {
@@ -17,8 +16,8 @@ const PATTERN_BYTES = 2 * 1024 * 1024
 /** The maximum number of bytes of the states that searches computed. */
 const MACHINES_BYTES = 16 * 1024 * 1024
 
-/** The bytes of a matcher and of its cache entries. */
-const EACH = 1500
+/** The bytes of a matcher, of its cache entries, and of a small compiled `RegExp`. */
+const EACH = 3000
 
 interface CachedPattern {
   readonly pattern: Pattern
@@ -35,7 +34,7 @@ export function createPatternStore(): PatternStore {
     PATTERN_BYTES,
     ({ bytes }) => bytes,
   )
-  const machines = createValueCache(MACHINES_BYTES)
+  const machines = createMachineCache(MACHINES_BYTES)
   return {
     parse(source, options) {
       const key = `${options.ignoreCase ? 'i' : ''}/${source}`
@@ -47,18 +46,18 @@ export function createPatternStore(): PatternStore {
       return pattern
     },
     get bytes() {
-      return machines.bytes + patterns.size()
+      return machines.size() + patterns.size()
     },
   }
 }
 
-/** Estimates the bytes of a pattern: its objects and arrays in V8, and the strings that its matcher stores. */
+/** Estimates the bytes of a pattern: its objects and arrays in V8, and what its matcher compiles and stores. */
 function countBytes(pattern: Pattern): number {
   switch (pattern.kind) {
     case 'text':
       return 100 + 6 * pattern.text.length
     case 'set':
-      return 100 + 80 * pattern.ranges.length
+      return 600 + 80 * pattern.ranges.length
     case 'sequence':
     case 'choice':
       return pattern.parts.reduce((total, part) => total + 16 + countBytes(part), 100)

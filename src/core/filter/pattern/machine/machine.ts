@@ -1,6 +1,6 @@
 import type { Slice } from '../../../slices.js'
 import type { Pattern } from '../syntax/pattern.js'
-import { compileAutomaton } from './automaton.js'
+import { type Automaton, compileAutomaton } from './automaton.js'
 
 /**
  * The states of a deterministic automaton. From `FIRST` on, a state is a set of positions that searches have reached;
@@ -19,19 +19,16 @@ export interface SearchState {
   set: string | undefined
 }
 
-/** Runs searches for a pattern. */
-export interface Machine {
-  /** Continues a search until there is an answer. Returns `undefined` if the slice is used up first. */
-  run(search: SearchState, slice: Slice): boolean | undefined
-}
-
 /** The maximum number of bytes of a machine, unless its automaton alone is larger. */
 export const MACHINE_BYTES = 384 * 1024
 
-/** The bytes of a machine besides its tables: about twenty typed arrays, and the functions that use them. */
+/** The bytes of a machine besides its tables: some typed arrays, and the functions that use them. */
 const FIXED_BYTES = 6000
 /** The bytes of a state besides its set and its transitions. */
 const STATE_BYTES = 80
+
+/** The number of states for which there is room at first. */
+const FEW_STATES = 8
 
 /** The number of UTF-16 units that count as one step if the next state is known. */
 const UNITS_PER_STEP = 10
@@ -40,109 +37,131 @@ const OPERATIONS_PER_STEP = 50
 /** The number of steps that adding a state takes, in addition to those of the automaton. */
 const STEPS_PER_STATE = 10
 
-/** Creates the machine of a pattern. It calls `onGrow` with the number of bytes that it adds. */
-export function createMachine(
-  pattern: Pattern,
-  onGrow: (bytes: number) => void,
-  maxBytes = MACHINE_BYTES,
-): Machine {
-  const automaton = compileAutomaton(pattern)
-  const { pages, cells, classOf, count: end } = automaton.classes
-  // The last column represents the end of the text.
-  const columns = end + 1
-  const bytesPerState = STATE_BYTES + 4 * automaton.size + 2 * columns
-  const fixedBytes = FIXED_BYTES + automaton.bytes
-  const maxStates = Math.min(MOST, Math.floor((maxBytes - fixedBytes) / bytesPerState))
-  onGrow(fixedBytes)
-  const states = new Map<string, number>()
+/** Runs searches for a pattern. */
+export class Machine {
+  readonly #automaton: Automaton
+  readonly #onGrow: (bytes: number) => void
+  /** The last column of the transitions represents the end of the text. */
+  readonly #columns: number
+  readonly #bytesPerState: number
+  readonly #maxStates: number
+  /** The set at the start of every search, as text. */
+  readonly #start: string
+  readonly #states = new Map<string, number>()
   /** The sets of all states, as text. */
-  const sets: string[] = []
+  readonly #sets: string[] = []
   /** The transitions: at `state * columns + class`, the state after a character of this class. */
-  let known = new Uint16Array(16 * columns)
-  let debt = automaton.effort / OPERATIONS_PER_STEP
-  const stepsPerSet = automaton.cost / OPERATIONS_PER_STEP
-
+  #known: Uint16Array
+  /** The number of states for which `#known` has room. */
+  #capacity = 0
   /** The current set, and the set after the next character. They are only valid while a search runs. */
-  let from = new Int32Array(automaton.size)
-  let to = new Int32Array(automaton.size)
+  #from: Int32Array
+  #to: Int32Array
+  /** The steps that it took to build the automaton, until a search has subtracted them. */
+  #debt: number
 
-  /** Returns the state of a set; `LOOSE` if the set is new and there is no room for it. */
-  const enter = (set: string): number => {
-    const state = states.get(set) ?? FIRST + sets.length
-    if (state < FIRST + sets.length) return state
-    if (sets.length >= maxStates) return LOOSE
-    states.set(set, state)
-    sets.push(set)
-    onGrow(bytesPerState)
-    if ((state + 1) * columns > known.length) {
-      const larger = new Uint16Array(2 * known.length)
-      larger.set(known)
-      known = larger
+  /** Calls `onGrow` with the number of bytes that the machine adds. */
+  constructor(pattern: Pattern, onGrow: (bytes: number) => void, maxBytes = MACHINE_BYTES) {
+    const automaton = compileAutomaton(pattern)
+    const { size, classes, bytes, effort } = automaton
+    this.#automaton = automaton
+    this.#onGrow = onGrow
+    this.#columns = classes.count + 1
+    this.#bytesPerState = STATE_BYTES + 4 * size + 2 * this.#columns
+    this.#maxStates = Math.min(MOST, Math.floor((maxBytes - FIXED_BYTES - bytes) / this.#bytesPerState))
+    this.#start = writeSet(automaton.start)
+    this.#known = new Uint16Array(FIRST * this.#columns)
+    this.#from = new Int32Array(size)
+    this.#to = new Int32Array(size)
+    this.#debt = effort / OPERATIONS_PER_STEP
+    onGrow(FIXED_BYTES + bytes)
+  }
+
+  /** Continues a search until there is an answer. Returns `undefined` if the slice is used up first. */
+  run(search: SearchState, slice: Slice): boolean | undefined {
+    slice.left -= 1 + this.#debt
+    this.#debt = 0
+    const { text } = search
+    const { pages, cells, classOf, count: end } = this.#automaton.classes
+    const columns = this.#columns
+    let { at } = search
+    const set = search.set ?? this.#start
+    let state = this.#enter(set)
+    if (state === LOOSE) readSet(set, this.#from)
+    let known = this.#known
+    while (at < text.length) {
+      const begin = at
+      let stop = Math.min(text.length, at + Math.max(1, Math.floor(slice.left * UNITS_PER_STEP)))
+      while (at < stop) {
+        const unit = text.charCodeAt(at)
+        const isPair = (unit & 0xf800) === 0xd800 && isPairAt(text, at)
+        const characterClass = isPair
+          ? classOf(text.codePointAt(at) ?? 0)
+          : (cells[(pages[unit >> 8] ?? 0) + (unit & 0xff)] ?? 0)
+        let next = known[state * columns + characterClass] ?? UNKNOWN
+        if (next < FIRST) {
+          if (next === UNKNOWN) {
+            next = this.#follow(state, characterClass, slice)
+            known = this.#known
+            // Computing a state may have used up the slice. The loop then stops before it computes another one.
+            if (slice.left <= 0) stop = at
+          }
+          if (next === FOUND || next === DEAD) {
+            slice.left -= (at - begin) / UNITS_PER_STEP
+            return next === FOUND
+          }
+        }
+        state = next
+        at += isPair ? 2 : 1
+      }
+      slice.left -= (at - begin) / UNITS_PER_STEP
+      if (slice.left <= 0 && at < text.length) {
+        search.at = at
+        search.set = state === LOOSE ? writeSet(this.#from) : this.#sets[state - FIRST]
+        return undefined
+      }
     }
-    return state
+    return (known[state * columns + end] || this.#follow(state, end, slice)) === FOUND
   }
-  const startSet = writeSet(automaton.start)
-  const compute = (isLoose: boolean, characterClass: number): number => {
-    if (automaton.isEnd(from, characterClass === end ? undefined : characterClass)) return FOUND
-    if (characterClass === end || !automaton.step(from, to, characterClass)) return DEAD
-    const state = isLoose ? LOOSE : enter(writeSet(to))
-    if (state === LOOSE) [from, to] = [to, from]
-    return state
-  }
+
   /** Computes the state after a character of this class, or after the end of the text. */
-  const follow = (state: number, characterClass: number): number => {
-    if (state === LOOSE) return compute(true, characterClass)
-    readSet(sets[state - FIRST] ?? '', from)
-    const next = compute(false, characterClass)
-    if (next !== LOOSE) known[state * columns + characterClass] = next
+  #follow(state: number, characterClass: number, slice: Slice): number {
+    const { isEnd, step, cost, classes } = this.#automaton
+    const after = characterClass === classes.count ? undefined : characterClass
+    slice.left -= cost / OPERATIONS_PER_STEP
+    if (state !== LOOSE) readSet(this.#sets[state - FIRST] ?? '', this.#from)
+    let next: number = DEAD
+    if (isEnd(this.#from, after)) next = FOUND
+    else if (after !== undefined && step(this.#from, this.#to, after)) {
+      // The set after a loose one is not looked up, because this would take longer than computing it.
+      next = state === LOOSE ? LOOSE : this.#enter(writeSet(this.#to))
+      if (next === LOOSE) [this.#from, this.#to] = [this.#to, this.#from]
+    }
+    if (state === LOOSE) return next
+    slice.left -= STEPS_PER_STATE
+    if (next !== LOOSE) this.#known[state * this.#columns + characterClass] = next
     return next
   }
 
-  return {
-    run(search, slice) {
-      slice.left -= 1 + debt
-      debt = 0
-      const { text } = search
-      const set = search.set ?? startSet
-      let state = enter(set)
-      if (state === LOOSE) readSet(set, from)
-      let { at } = search
-      while (at < text.length) {
-        const begin = at
-        let stop = Math.min(text.length, at + Math.max(1, Math.floor(slice.left * UNITS_PER_STEP)))
-        let table = known
-        while (at < stop) {
-          const unit = text.charCodeAt(at)
-          const isPair = (unit & 0xf800) === 0xd800 && isPairAt(text, at)
-          const characterClass = isPair
-            ? classOf(text.codePointAt(at) ?? 0)
-            : (cells[(pages[unit >> 8] ?? 0) + (unit & 0xff)] ?? 0)
-          let next = table[state * columns + characterClass] ?? UNKNOWN
-          if (next < FIRST) {
-            if (next === UNKNOWN) {
-              next = follow(state, characterClass)
-              table = known
-              slice.left -= stepsPerSet + (next === LOOSE ? 0 : STEPS_PER_STATE)
-              // Computing a state may have used up the slice. The loop then stops before it computes another one.
-              if (slice.left <= 0) stop = at
-            }
-            if (next === FOUND || next === DEAD) {
-              slice.left -= (at - begin) / UNITS_PER_STEP
-              return next === FOUND
-            }
-          }
-          state = next
-          at += isPair ? 2 : 1
-        }
-        slice.left -= (at - begin) / UNITS_PER_STEP
-        if (slice.left <= 0 && at < text.length) {
-          search.at = at
-          search.set = state === LOOSE ? writeSet(from) : sets[state - FIRST]
-          return undefined
-        }
-      }
-      return (known[state * columns + end] || follow(state, end)) === FOUND
-    },
+  /** Returns the state of a set; `LOOSE` if the set is new and there is no room for it. */
+  #enter(set: string): number {
+    const known = this.#states.get(set)
+    if (known !== undefined) return known
+    if (this.#sets.length >= this.#maxStates) return LOOSE
+    const state = FIRST + this.#sets.length
+    this.#states.set(set, state)
+    this.#sets.push(set)
+    if (this.#sets.length > this.#capacity) this.#grow()
+    return state
+  }
+
+  #grow(): void {
+    const before = this.#capacity
+    this.#capacity = Math.min(this.#maxStates, Math.max(FEW_STATES, 2 * before))
+    const known = new Uint16Array((FIRST + this.#capacity) * this.#columns)
+    known.set(this.#known)
+    this.#known = known
+    this.#onGrow((this.#capacity - before) * this.#bytesPerState)
   }
 }
 

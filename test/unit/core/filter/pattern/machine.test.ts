@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { compilePattern } from '../../../../../src/core/filter/pattern/compile-pattern.js'
+import { compilePattern, MAX_OPERATIONS } from '../../../../../src/core/filter/pattern/compile-pattern.js'
 import {
-  createMachine,
   MACHINE_BYTES,
+  Machine,
   type SearchState,
 } from '../../../../../src/core/filter/pattern/machine/machine.js'
 import { parsePattern } from '../../../../../src/core/filter/pattern/parse-pattern.js'
@@ -60,7 +60,7 @@ describe('matching is linear', () => {
 describe('memory is bounded', () => {
   test.each(HOSTILE)('for one pattern: %s', (source, textOf) => {
     let bytes = 0
-    const machine = createMachine(parse(source), (more) => {
+    const machine = new Machine(parse(source), (more) => {
       bytes += more
     })
     machine.run(begin(textOf(30_000)), endless())
@@ -69,7 +69,7 @@ describe('memory is bounded', () => {
   })
 
   test('for all together; a search whose machine was dropped goes on', () => {
-    const text = `${'c'.repeat(500)}${draw('ab', 2000)}`
+    const text = `${'c'.repeat(500)}${draw('ab', 4000)}`
     const store = createPatternStore()
     const searches = Array.from({ length: 100 }, (_, i) =>
       compilePattern(store.parse(`a[ab]{${300 + i}}$`, { ignoreCase: false })).search(text),
@@ -120,12 +120,12 @@ describe('a search that pauses', () => {
     } while (answer === undefined && pauses <= 2 * text.length)
     expect(answer).toBe(expected)
     for (const room of ROOMS) {
-      const machine = createMachine(pattern, () => {}, room)
+      const machine = new Machine(pattern, () => {}, room)
       expect(machine.run(begin(text), endless())).toBe(expected)
       const place = begin(text)
       for (pauses = 0; ; pauses++) {
         // Another machine each time: what a search holds is of use to any.
-        answer = createMachine(pattern, () => {}, room).run(place, { left: Number.MIN_VALUE })
+        answer = new Machine(pattern, () => {}, room).run(place, { left: Number.MIN_VALUE })
         if (answer !== undefined) break
         expect(place.at).toBeGreaterThan(pauses)
       }
@@ -133,14 +133,15 @@ describe('a search that pauses', () => {
     }
   })
 
-  test('does so within its slice, or a little beyond it', () => {
+  test('does so within its slice, or beyond it by what a regular expression of the runtime may take', () => {
+    const OPERATIONS_PER_STEP = 32
     for (const [source, textOf] of HOSTILE) {
       const search = compilePattern(parse(source)).search(textOf(50_000))
       search.goOn({ left: 1 })
       for (;;) {
         const slice = { left: 200 }
         const answer = search.goOn(slice)
-        expect(slice.left, source).toBeGreaterThan(-2000)
+        expect(slice.left, source).toBeGreaterThan(-2000 - MAX_OPERATIONS / OPERATIONS_PER_STEP)
         if (answer !== undefined) break
         expect(slice.left, source).toBeLessThanOrEqual(0)
       }

@@ -4,20 +4,16 @@ import { compilePattern } from '../../src/core/filter/pattern/compile-pattern.js
 import { MACHINE_BYTES, Machine } from '../../src/core/filter/pattern/machine/machine.js'
 import { parsePattern } from '../../src/core/filter/pattern/parse-pattern.js'
 import type { Pattern } from '../../src/core/filter/pattern/syntax/pattern.js'
-import { type PatternDialect, printPattern } from '../../src/core/filter/pattern/syntax/print-pattern.js'
+import {
+  JAVASCRIPT,
+  type PatternDialect,
+  printPattern,
+} from '../../src/core/filter/pattern/syntax/print-pattern.js'
 import { PatternFault } from '../../src/core/filter/pattern/syntax/read-syntax.js'
 import { endless } from '../../src/core/slices.js'
 import { createRandom, type Random } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { drawPattern } from '../../src/tools/testing/adapter/fuzz/random-query.js'
 import { seedOf } from '../support/tier.js'
-
-const NATIVE: PatternDialect = {
-  codePoint: (point) => `\\u{${point.toString(16)}}`,
-  start: '^',
-  end: '$',
-  boundary: '\\b',
-  noBoundary: '\\B',
-}
 
 const RE2: PatternDialect = {
   codePoint: (point) => `\\x{${point.toString(16)}}`,
@@ -71,7 +67,7 @@ test('finds what two other engines find, in whichever way it works', { timeout: 
     const texts = Array.from({ length: TEXTS }, () => drawText(random))
     const pattern = drawAny(random, texts[0] ?? '')
     const re2 = RE2JS.compile(printPattern(pattern, RE2))
-    const native = new RegExp(printPattern(pattern, NATIVE), 'u')
+    const native = new RegExp(printPattern(pattern, JAVASCRIPT), 'u')
     const matcher = compilePattern(pattern)
     const machines = [MACHINE_BYTES, 0].map((bytes) => new Machine(pattern, () => {}, bytes))
     for (const text of texts) {
@@ -120,7 +116,7 @@ test('the machine and regular expressions of the runtime agree, even on halves o
     for (let j = 0; j < TEXTS; j++) {
       const text = Array.from({ length: random.integer(0, 40) }, () => random.pick(HALVES)).join('')
       const isMatch = machine.run({ text, at: 0, set: undefined }, endless())
-      if (matcher.test(text) !== isMatch) different.push([printPattern(pattern, NATIVE), text, isMatch])
+      if (matcher.test(text) !== isMatch) different.push([printPattern(pattern, JAVASCRIPT), text, isMatch])
     }
   }
   const searches = native.mock.contexts.filter((one) => (one as RegExp).unicode).length

@@ -125,18 +125,8 @@ export const isComparable = (type: ValueType): type is ComparableType => JS_TYPE
 /** Whether values of a declared type can be compared with this value. */
 export const canHold = (type: ValueType, value: Scalar): boolean => JS_TYPES[type] === typeof value
 
-const rank = (value: Ordered): number => {
-  switch (typeof value) {
-    case 'undefined':
-      return 0
-    case 'boolean':
-      return 1
-    case 'number':
-      return 2
-    default:
-      return 3
-  }
-}
+/** The types of values, in their order. */
+const RANKS: readonly string[] = ['undefined', 'boolean', 'number', 'string']
 
 /**
  * Compares two values in a total order: missing, false, true, numbers, then strings by code point. Returns a
@@ -151,5 +141,5 @@ export function compare(a: Ordered, b: Ordered): number {
   if (typeof a === 'string' && typeof b === 'string') return a === b ? 0 : compareText(a, b)
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b)
-  return rank(a) - rank(b)
+  return RANKS.indexOf(typeof a) - RANKS.indexOf(typeof b)
 }

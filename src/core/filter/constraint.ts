@@ -1,27 +1,18 @@
 import { canHold, compare, isComparable } from './compare.js'
 import { type FieldRef, type Filter, type Leaf, not, nothing, or, type Scalar } from './filter.js'
+import { isOn } from './index-order.js'
 import { LAST } from './pattern/syntax/code-points.js'
 import type { Pattern } from './pattern/syntax/pattern.js'
 
 /**
- * The strings that begin with a prefix: at least `from` and less than `below` (`undefined`: no upper limit).
- * `isAll`: the pattern matches all of them.
+ * Returns the literal text with which every match of a pattern begins; `undefined` if the pattern does not begin with
+ * `^` and literal text. `isAll`: the pattern matches all strings with this prefix.
  */
-interface Prefix {
-  readonly from: string
-  readonly below: string | undefined
-  readonly isAll: boolean
-}
-
-/**
- * Returns the strings with the literal prefix that a pattern requires; `undefined` if the pattern does not
- * begin with `^` and literal text.
- */
-function prefixOf(pattern: Pattern): Prefix | undefined {
+function prefixOf(pattern: Pattern): { readonly prefix: string; readonly isAll: boolean } | undefined {
   if (pattern.kind !== 'sequence') return undefined
   const [start, text, ...more] = pattern.parts
   if (start?.kind !== 'start' || text?.kind !== 'text' || text.text === '') return undefined
-  return { from: text.text, below: findSuccessor(text.text), isAll: more.length === 0 }
+  return { prefix: text.text, isAll: more.length === 0 }
 }
 
 const [FIRST_SURROGATE, LAST_SURROGATE] = [0xd800, 0xdfff]
@@ -115,13 +106,13 @@ function readLeaf(leaf: Leaf): FieldConstraint | undefined {
     case 'present':
       return whole(field, { isPresent: true })
     case 'match': {
-      const prefix = field.type === 'string' ? prefixOf(leaf.pattern) : undefined
-      if (!prefix) return undefined
-      const { from, below, isAll } = prefix
-      const lower: ComparisonBound = { kind: 'gte', field, value: from }
+      const found = field.type === 'string' ? prefixOf(leaf.pattern) : undefined
+      if (!found) return undefined
+      const below = findSuccessor(found.prefix)
+      const lower: ComparisonBound = { kind: 'gte', field, value: found.prefix }
       const upper: ComparisonBound | undefined =
         below === undefined ? undefined : { kind: 'lt', field, value: below }
-      return { constraint: { ...nothingSaid(field), lower, upper }, isWhole: isAll }
+      return { constraint: { ...nothingSaid(field), lower, upper }, isWhole: found.isAll }
     }
     case 'eq':
       return whole(field, { values: new Set(canHold(field.type, leaf.value) ? [leaf.value] : []) })
@@ -154,26 +145,18 @@ function readEqualities(
   const { field } = first
   const values = new Set<Scalar>()
   for (const part of parts) {
-    if (part.kind !== 'eq' || (part.field !== field && !isSame(part.field, field))) return undefined
+    if (part.kind !== 'eq' || (part.field !== field && !isOn(part.field, field))) return undefined
     if (canHold(field.type, part.value)) values.add(part.value)
   }
   return { field, values }
 }
-
-const isSame = (a: FieldRef, b: FieldRef): boolean =>
-  a.path === b.path && a.type === b.type && a.each === b.each
 
 /** Combines two constraints on one field: a value must satisfy both. */
 export function join(a: Constraint, b: Constraint): Constraint {
   const joined: Constraint = {
     field: a.field,
     values: a.values && b.values ? intersect(a.values, b.values) : (a.values ?? b.values),
-    excluded:
-      a.excluded.size === 0
-        ? b.excluded
-        : b.excluded.size === 0
-          ? a.excluded
-          : new Set([...a.excluded, ...b.excluded]),
+    excluded: new Set([...a.excluded, ...b.excluded]),
     lower: stronger(a.lower, b.lower, 1),
     upper: stronger(a.upper, b.upper, -1),
     isPresent: a.isPresent || b.isPresent,

@@ -147,22 +147,6 @@ function takeEqualities(filters: readonly Filter[], from: number): readonly Leaf
 
 /** Whether a filter contains a pattern. */
 export function hasPattern(filter: Filter): boolean {
-  switch (filter.kind) {
-    case 'and':
-    case 'or':
-      return filter.filters.some(hasPattern)
-    case 'not':
-      return hasPattern(filter.filter)
-    case 'match':
-      return true
-    case 'present':
-    case 'eq':
-    case 'lt':
-    case 'lte':
-    case 'gt':
-    case 'gte':
-      return false
-    default:
-      return filter satisfies never
-  }
+  if (filter.kind === 'and' || filter.kind === 'or') return filter.filters.some(hasPattern)
+  return filter.kind === 'not' ? hasPattern(filter.filter) : filter.kind === 'match'
 }

@@ -137,12 +137,6 @@ export function isInOrder(
   })
 }
 
-const replaceIn = (
-  conditions: readonly Filter[],
-  one: Filter,
-  others: readonly Filter[],
-): readonly Filter[] => conditions.flatMap((condition) => (condition === one ? others : condition))
-
 /**
  * One alternative of an `or`: its `own` conditions, and the conditions of the whole filter (`all`), in which
  * `own` replaces the `or`.
@@ -173,20 +167,20 @@ export const splitAlternatives = (conditions: readonly Filter[]): readonly (read
         const own = conditionsOf(part)
         // Each alternative takes the position of the `or`, so that conditions of a rule stay before those of
         // a query.
-        return { own, all: replaceIn(conditions, condition, own) }
+        return { own, all: conditions.flatMap((one) => (one === condition ? own : one)) }
       }),
     ]
   })
-
-interface Indexed {
-  readonly fields: readonly FieldRef[]
-}
 
 /**
  * Whether indexes can return the matches in sorted order by merging at most `MAX_RANGES` ranges. In an index,
  * fields that the filter fixes may come before the sort keys.
  */
-export function isOrderIndexed(some: readonly Indexed[], filter: Filter, sort: readonly OrderKey[]): boolean {
+export function isOrderIndexed(
+  some: readonly { readonly fields: readonly FieldRef[] }[],
+  filter: Filter,
+  sort: readonly OrderKey[],
+): boolean {
   const indexes = [{ fields: [] }, ...some]
   // PostgreSQL does not use the order of an index for a condition on a missing value, so only equalities
   // count.

@@ -34,12 +34,13 @@ const HOLDS: { readonly [kind in ComparisonKind]: (order: number) => boolean } =
 export function compileJudge(filter: Filter): Judge {
   switch (filter.kind) {
     case 'and':
-      return compileAll(filter.filters.map(compileJudge))
+      return compileParts(filter.filters.map(compileJudge), false)
     case 'or':
-      return compileAny(
+      return compileParts(
         joinEqualities(filter.filters).map((part) =>
           part.kind === 'one of' ? compileOneOf(part) : compileJudge(part),
         ),
+        true,
       )
     case 'not': {
       const inner = compileJudge(filter.filter)
@@ -99,29 +100,16 @@ export function compileFilter(filter: Filter): Predicate {
  */
 export const matches = (filter: Filter, document: JsonObject): boolean => compileFilter(filter)(document)
 
-function compileAll(parts: readonly Judge[]): Judge {
+/** Compiles the parts of an `and` or an `or`. The result is `decisive` if it is that of any part. */
+function compileParts(parts: readonly Judge[], decisive: boolean): Judge {
   const [first] = parts
-  if (!first) return () => true
-  if (parts.length === 1) return first
+  if (first && parts.length === 1) return first
   return (document, slice) => {
     for (const part of parts) {
       const verdict = part(document, slice)
-      if (verdict !== true) return verdict
+      if (verdict !== !decisive) return verdict
     }
-    return true
-  }
-}
-
-function compileAny(parts: readonly Judge[]): Judge {
-  const [first] = parts
-  if (!first) return () => false
-  if (parts.length === 1) return first
-  return (document, slice) => {
-    for (const part of parts) {
-      const verdict = part(document, slice)
-      if (verdict !== false) return verdict
-    }
-    return false
+    return !decisive
   }
 }
 

@@ -51,7 +51,6 @@ function within(filter: Filter, given: Context): Filter {
 
 /** The combined constraint of conditions on one field, and the number of these conditions. */
 interface Gathered {
-  readonly name: string
   readonly constraint: Constraint
   readonly count: number
 }
@@ -104,7 +103,6 @@ function gather(readings: readonly (FieldConstraint | undefined)[]): ReadonlyMap
     const name = nameOf(reading.constraint.field)
     const before = own.get(name)
     own.set(name, {
-      name,
       constraint: before ? join(before.constraint, reading.constraint) : reading.constraint,
       count: (before?.count ?? 0) + 1,
     })

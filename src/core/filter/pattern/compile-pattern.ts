@@ -3,7 +3,7 @@ import { endless, type Slice } from '../../slices.js'
 import { Machine, type SearchState } from './machine/machine.js'
 import { countNodes, countPaths } from './syntax/measure-pattern.js'
 import type { Pattern } from './syntax/pattern.js'
-import { type PatternDialect, printPattern } from './syntax/print-pattern.js'
+import { JAVASCRIPT, printPattern } from './syntax/print-pattern.js'
 
 /** Tests whether a text contains a match of a pattern. */
 export interface Matcher {
@@ -93,17 +93,9 @@ function createMatcher(pattern: Pattern, machines: KeptMachines): Matcher {
   }
 }
 
-const DIALECT: PatternDialect = {
-  codePoint: (point) => `\\u{${point.toString(16)}}`,
-  start: '^',
-  end: '$',
-  boundary: '\\b',
-  noBoundary: '\\B',
-}
-
 function compileNative(pattern: Pattern): (text: string) => boolean {
   if (pattern.kind === 'text') return (text) => text.includes(pattern.text)
-  const expression = new RegExp(printPattern(pattern, DIALECT), 'u')
+  const expression = new RegExp(printPattern(pattern, JAVASCRIPT), 'u')
   return (text) => expression.test(text)
 }
 

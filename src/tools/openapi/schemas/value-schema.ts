@@ -5,7 +5,11 @@ import { MAX_SECRET_BYTES } from '../../../core/fields/types/hash.js'
 import { invertRanges, LAST, type Range } from '../../../core/filter/pattern/syntax/code-points.js'
 import { unlowerRanges } from '../../../core/filter/pattern/syntax/letter-case.js'
 import type { Pattern } from '../../../core/filter/pattern/syntax/pattern.js'
-import { type PatternDialect, printPattern } from '../../../core/filter/pattern/syntax/print-pattern.js'
+import {
+  JAVASCRIPT,
+  type PatternDialect,
+  printPattern,
+} from '../../../core/filter/pattern/syntax/print-pattern.js'
 import { readSyntax } from '../../../core/filter/pattern/syntax/read-syntax.js'
 import type { JsonSchema } from '../../../core/json/json-schema.js'
 
@@ -154,14 +158,11 @@ const printRanges = (ranges: readonly Range[]): string =>
 
 /** The syntax of regular expressions in JSON Schema: ECMAScript with Unicode. */
 const ECMA: PatternDialect = {
+  ...JAVASCRIPT,
   codePoint: printPoint,
   // If a set reaches the end of Unicode, its complement is shorter and easier to read.
   set: (ranges) =>
     ranges.at(-1)?.[1] === LAST ? `[^${printRanges(invertRanges(ranges))}]` : `[${printRanges(ranges)}]`,
-  start: '^',
-  end: '$',
-  boundary: '\\b',
-  noBoundary: '\\B',
 }
 
 /** Prints a portable pattern in the syntax of JSON Schema. */

@@ -2,15 +2,12 @@ import { type Range, WORD_RANGES } from '../syntax/code-points.js'
 import type { Pattern } from '../syntax/pattern.js'
 import { type CharacterClasses, divide } from './character-classes.js'
 
-/** The number of bits of a word. */
-const BITS = 32
-
 /** Converts a set of small numbers to words, with one bit for each number. */
 function toWords(members: Iterable<number>, width: number): Int32Array {
   const words = new Int32Array(width)
   for (const member of members) {
-    const word = Math.floor(member / BITS)
-    words[word] = (words[word] ?? 0) | (1 << (member % BITS))
+    const word = member >> 5
+    words[word] = (words[word] ?? 0) | (1 << (member & 31))
   }
   return words
 }
@@ -94,7 +91,6 @@ class PositionFinder {
   readonly #onPair: () => void
   readonly #takes: (readonly Range[])[] = [[]]
   readonly #follow: Map<number, Contexts>[] = [new Map()]
-  readonly #literals = new Map<number, readonly Range[]>()
   #asksForWords = false
 
   constructor(onPair: () => void) {
@@ -113,7 +109,7 @@ class PositionFinder {
   #build(pattern: Pattern): PatternFragment {
     switch (pattern.kind) {
       case 'text':
-        return this.#takeText(pattern.text)
+        return this.#buildAll([...pattern.text].map(toSet))
       case 'set':
         return this.#take(pattern.ranges)
       case 'start':
@@ -123,11 +119,8 @@ class PositionFinder {
       case 'boundary':
         this.#asksForWords = true
         return nothing(pattern.negated ? ANYWHERE & ~AT_BOUNDARY : AT_BOUNDARY)
-      case 'sequence': {
-        let whole = nothing(ANYWHERE)
-        for (const part of pattern.parts) whole = this.#join(whole, this.#build(part))
-        return whole
-      }
+      case 'sequence':
+        return this.#buildAll(pattern.parts)
       case 'choice': {
         const parts = pattern.parts.map((part) => this.#build(part))
         return {
@@ -155,15 +148,8 @@ class PositionFinder {
     }
   }
 
-  #takeText(text: string): PatternFragment {
-    let whole = nothing(ANYWHERE)
-    for (const character of text) {
-      const point = character.codePointAt(0) ?? 0
-      const ranges = this.#literals.get(point) ?? [[point, point]]
-      this.#literals.set(point, ranges)
-      whole = this.#join(whole, this.#take(ranges))
-    }
-    return whole
+  #buildAll(parts: readonly Pattern[]): PatternFragment {
+    return parts.reduce((whole, part) => this.#join(whole, this.#build(part)), nothing(ANYWHERE))
   }
 
   #connect(last: readonly Reach[], first: readonly Reach[]): void {
@@ -226,6 +212,11 @@ class PositionFinder {
     if (!part.isLoop) this.#connect(part.last, part.first)
     return { ...part, isLoop: true }
   }
+}
+
+function toSet(character: string): Pattern {
+  const point = character.codePointAt(0) ?? 0
+  return { kind: 'set', ranges: [[point, point]] }
 }
 
 const restrict = (reaches: readonly Reach[], contexts: Contexts): readonly Reach[] =>
@@ -340,7 +331,7 @@ export function compileAutomaton(pattern: Pattern): Automaton {
     isEnd(set, characterClass) {
       const after = characterClass === undefined ? EDGE : sideOfClass(characterClass)
       const words = finals[bitOf(sideOf(set), after)]
-      if (words) for (let i = 0; i < width; i++) if (((set[i] ?? 0) & (words[i] ?? 0)) !== 0) return true
+      for (let i = 0; i < width; i++) if (((set[i] ?? 0) & (words?.[i] ?? 0)) !== 0) return true
       return false
     },
     step(from, to, characterClass) {
@@ -379,39 +370,30 @@ export function compileAutomaton(pattern: Pattern): Automaton {
 /** The cost of building one step between two positions. */
 const EFFORT_PER_PAIR = 600
 
-/** Returns, for each context, the positions at which a match may end; `undefined` if there are none. */
-const findFinals = (ends: readonly Contexts[], width: number): readonly (Int32Array | undefined)[] =>
+/** Returns, for each context, the positions at which a match may end. */
+const findFinals = (ends: readonly Contexts[], width: number): readonly Int32Array[] =>
   SIDES.flatMap((before) =>
     SIDES.map((after) => {
       const context = 1 << bitOf(before, after)
-      const positions = findEnds(ends, context)
-      return positions.length === 0 ? undefined : toWords(positions, width)
+      return toWords(
+        [...ends.keys()].filter((position) => ((ends[position] ?? NOWHERE) & context) !== 0),
+        width,
+      )
     }),
   )
 
-const findEnds = (ends: readonly Contexts[], context: Contexts): readonly number[] =>
-  [...ends.keys()].filter((position) => ((ends[position] ?? NOWHERE) & context) !== 0)
-
 /** Divides all characters into classes, and finds the positions that accept each class. */
-function maskClasses(takes: readonly (readonly Range[])[], width: number, withWords: boolean) {
-  const bySet = new Map<readonly Range[], number[]>()
-  takes.forEach((ranges, position) => {
-    if (position === 0) return
-    const known = bySet.get(ranges)
-    if (known) known.push(position)
-    else bySet.set(ranges, [position])
-  })
-  const { classes, bySet: classesOf } = divide([...bySet.keys(), ...(withWords ? [WORD_RANGES] : [])])
+function maskClasses([, ...takes]: readonly (readonly Range[])[], width: number, withWords: boolean) {
+  const { classes, classesOf } = divide([...takes, ...(withWords ? [WORD_RANGES] : [])])
   const masks = new Int32Array(classes.count * width)
-  ;[...bySet.values()].forEach((positions, set) => {
-    const taken = toWords(positions, width)
-    for (const characterClass of classesOf[set] ?? []) {
-      taken.forEach((word, i) => {
-        masks[characterClass * width + i] = (masks[characterClass * width + i] ?? 0) | word
-      })
+  takes.forEach((ranges, i) => {
+    const [word, bit] = [(i + 1) >> 5, 1 << ((i + 1) & 31)]
+    for (const characterClass of classesOf(ranges)) {
+      const at = characterClass * width + word
+      masks[at] = (masks[at] ?? 0) | bit
     }
   })
-  const words = new Set(withWords ? classesOf.at(-1) : [])
-  const sides = Uint8Array.from({ length: classes.count }, (_, name) => (words.has(name) ? WORD : OTHER))
+  const sides = new Uint8Array(classes.count).fill(OTHER)
+  if (withWords) for (const characterClass of classesOf(WORD_RANGES)) sides[characterClass] = WORD
   return { classes, masks, sides }
 }

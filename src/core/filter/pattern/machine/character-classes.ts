@@ -17,17 +17,11 @@ export interface CharacterClasses {
 const PAGE = 0x100
 const PAGES = 0x100
 
-/** The result of `divide`. */
-export interface Division {
-  readonly classes: CharacterClasses
-  /** The classes of each set, in the order of the sets. */
-  readonly bySet: readonly (readonly number[])[]
-}
-
-/** Divides all code points into the fewest classes that distinguish `sets` of sorted, disjoint ranges. */
-export function divide(sets: readonly (readonly Range[])[]): Division {
+/** Divides all code points into the fewest classes that distinguish sets of sorted, disjoint ranges. */
+export function divide(given: readonly (readonly Range[])[]) {
+  const sets = new Set(given)
   const starts = Int32Array.from(
-    new Set([0, ...sets.flatMap((ranges) => ranges.flatMap(([first, last]) => [first, last + 1]))]),
+    new Set([0, ...[...sets].flatMap((ranges) => ranges.flatMap(([first, last]) => [first, last + 1]))]),
   )
     .filter((start) => start <= LAST)
     .sort()
@@ -82,7 +76,9 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
       cells,
       bytes: starts.byteLength + classes.byteLength + pages.byteLength + cells.byteLength,
     },
-    bySet: sets.map((ranges) => [...new Set(stretchesOf(ranges).map((stretch) => classes[stretch] ?? 0))]),
+    /** Returns the classes of one of the sets. */
+    classesOf: (ranges: readonly Range[]): Iterable<number> =>
+      new Set(stretchesOf(ranges).map((stretch) => classes[stretch] ?? 0)),
   }
 }
 

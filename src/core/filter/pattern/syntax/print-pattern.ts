@@ -12,6 +12,15 @@ export interface PatternDialect {
   readonly noBoundary: string
 }
 
+/** The syntax of JavaScript, with the flag `u`. */
+export const JAVASCRIPT: PatternDialect = {
+  codePoint: (point) => `\\u{${point.toString(16)}}`,
+  start: '^',
+  end: '$',
+  boundary: '\\b',
+  noBoundary: '\\B',
+}
+
 /** Prints a pattern in the syntax of a regular expression engine. */
 export function printPattern(pattern: Pattern, dialect: PatternDialect): string {
   switch (pattern.kind) {

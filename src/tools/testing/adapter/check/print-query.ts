@@ -1,15 +1,7 @@
 import type { FieldRef, Filter } from '../../../../core/filter/filter.js'
-import { type PatternDialect, printPattern } from '../../../../core/filter/pattern/syntax/print-pattern.js'
+import { JAVASCRIPT, printPattern } from '../../../../core/filter/pattern/syntax/print-pattern.js'
 import type { ListQuery } from '../../../../core/storage.js'
 import { print } from './check.js'
-
-const READABLE: PatternDialect = {
-  codePoint: (point) => `\\u{${point.toString(16)}}`,
-  start: '^',
-  end: '$',
-  boundary: '\\b',
-  noBoundary: '\\B',
-}
 
 const printField = ({ path, type, each, inside }: FieldRef): string =>
   `${path}${each ? '[]' : ''}${inside === undefined ? '' : `.${inside}`}: ${type}`
@@ -25,7 +17,7 @@ export function printFilter(filter: Filter): string {
     case 'present':
       return `present(${printField(filter.field)})`
     case 'match':
-      return `match(${printField(filter.field)}, /${printPattern(filter.pattern, READABLE)}/)`
+      return `match(${printField(filter.field)}, /${printPattern(filter.pattern, JAVASCRIPT)}/)`
     case 'eq':
     case 'lt':
     case 'lte':

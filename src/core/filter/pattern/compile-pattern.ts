@@ -61,6 +61,8 @@ export const compilePattern = (pattern: Pattern): Matcher =>
 export const MAX_OPERATIONS = 1_000_000
 /** The number of these operations that count as one step. Most searches take far fewer operations. */
 const OPERATIONS_PER_STEP = 32
+/** The number of steps that the runtime takes to compile one character of a regular expression, on average. */
+const STEPS_PER_CHARACTER = 2
 
 function createMatcher(pattern: Pattern, machines: KeptMachines): Matcher {
   const operationsPerIndex = countPaths(pattern) * Math.max(1, countNodes(pattern))
@@ -71,7 +73,7 @@ function createMatcher(pattern: Pattern, machines: KeptMachines): Matcher {
   // A search also begins at the end of the text.
   const isNative = (text: string): boolean => operationsPerIndex * (text.length + 1) <= MAX_OPERATIONS
   const runNative = (text: string, slice: Slice): boolean => {
-    native ??= compileNative(pattern)
+    native ??= compileNative(pattern, slice)
     slice.left -= 1 + (operationsPerIndex * (isAtStart ? 1 : text.length)) / OPERATIONS_PER_STEP
     return native(text)
   }
@@ -93,9 +95,11 @@ function createMatcher(pattern: Pattern, machines: KeptMachines): Matcher {
   }
 }
 
-function compileNative(pattern: Pattern): (text: string) => boolean {
+function compileNative(pattern: Pattern, slice: Slice): (text: string) => boolean {
   if (pattern.kind === 'text') return (text) => text.includes(pattern.text)
-  const expression = new RegExp(printPattern(pattern, JAVASCRIPT), 'u')
+  const source = printPattern(pattern, JAVASCRIPT)
+  slice.left -= STEPS_PER_CHARACTER * source.length
+  const expression = new RegExp(source, 'u')
   return (text) => expression.test(text)
 }
 

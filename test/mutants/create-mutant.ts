@@ -1,5 +1,4 @@
 import { afterEach, vi } from 'vitest'
-import * as jsonSchema from '../../src/core/fields/schema/json-schema.js'
 import type { createCollectionService } from '../../src/index.js'
 
 /** A module that is broken on purpose, named from this folder. */
@@ -8,9 +7,6 @@ export type Mutant = readonly [
   module: string,
   replace: (original: () => Promise<unknown>) => Promise<object>,
 ]
-
-/** Compiles schemas, which costs more than all else of a library: it is shared by all, and never broken. */
-const SHARED = '../../src/core/fields/schema/json-schema.js'
 
 const replaced = new Set<string>()
 afterEach(() => {
@@ -22,8 +18,6 @@ afterEach(() => {
 /** What `load` imports, with a broken module in it, until the test ends. */
 export async function loadMutant<T>([, module, replace]: Mutant, load: () => Promise<T>): Promise<T> {
   vi.resetModules()
-  if (module === SHARED) throw new Error('what compiles schemas is shared by all')
-  vi.doMock(SHARED, () => jsonSchema)
   // What a mutant answers is judged by others.
   vi.doMock('../support/judged-respond.js', () => import('../../src/core/http/respond.js'))
   replaced.add(module)

@@ -130,8 +130,8 @@ export type FieldType<T extends FieldTypeName = FieldTypeName> = (ScalarTraits |
     readonly items?: FieldDefinition
   }
   /**
-   * Returns the JSON Schema of a normalised value whose secrets are not hashed yet. It does not include the
-   * pattern and the elements of an array, because they are checked separately.
+   * Returns the JSON Schema of a normalised value whose secrets are not hashed yet, with keywords of
+   * `schema/keywords.ts`. It does not include the pattern and the values inside, because they are checked separately.
    */
   bodySchema(field: Field<T>): JsonSchema
   /** Returns the regular expression that must match somewhere in a value. */

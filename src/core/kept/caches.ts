@@ -25,7 +25,6 @@ export const CACHES = {
   queries: on(),
   restrictions: on(),
   scans: on(),
-  schemas: on(),
   sessions: on(),
   statements: on(),
   taken: on(),

@@ -11,7 +11,7 @@ import type { Config } from '../../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 import { settleShape } from './settle-shape.js'
 
-type DescribeViolation = (violation: Required<Omit<Violation, 'isName'>>) => string
+type DescribeViolation = (violation: Omit<Violation, 'isName'>) => string
 
 /** The message for each violated keyword. It names the allowed values or the most similar name. */
 const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
@@ -62,7 +62,7 @@ function hintAt({ path, keyword, params, found }: Violation): string {
 
 /** Describes a violation of the configuration's schema as a fault. */
 function describeViolation(violation: Violation): ConfigFault {
-  const { path, keyword, params, found, schema = {} } = violation
+  const { path, keyword, params, found, schema } = violation
   const message = DESCRIPTIONS[keyword]?.({ path, keyword, params, found, schema }) ?? `violates ${keyword}`
   return { path, message: message + hintAt(violation) }
 }
@@ -89,7 +89,7 @@ let compiled: ((value: unknown) => readonly Violation[]) | undefined
  */
 function findViolations(copied: unknown): readonly Violation[] {
   if (satisfiesSchema(CONFIG_SCHEMA, copied)) return []
-  compiled ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
+  compiled ??= compileJsonSchema(CONFIG_SCHEMA)
   return compiled(copied)
 }
 
@@ -143,7 +143,7 @@ function isOfCopy({ path, keyword, isName }: Violation, unreadable: readonly Con
 
 /** Returns the pointer of the attribute that an unknown name probably misspells. */
 function findMeant({ keyword, params, path, found, schema }: Violation): readonly string[] {
-  if (keyword !== 'additionalProperties' || !isObject(found) || !isObject(schema?.properties)) return []
+  if (keyword !== 'additionalProperties' || !isObject(found) || !isObject(schema.properties)) return []
   const missing = Object.keys(schema.properties).filter((name) => !Object.hasOwn(found, name))
   const nearest = findNearest(String(params.additionalProperty), missing)
   return nearest === undefined ? [] : [path.slice(0, path.lastIndexOf('/')) + toPointerPart(nearest)]

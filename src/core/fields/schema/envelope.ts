@@ -3,9 +3,9 @@ import type { JsonSchema } from '../../json/json-schema.js'
 import { isObject } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { JsonObject } from '../../types.js'
-import { compileJsonSchema } from './json-schema.js'
+import { compileKeywords, type Flaw } from './keywords.js'
 import { suggest } from './names.js'
-import { describeViolation, MAX_FAULTS, MAX_PATH } from './validator.js'
+import { type Check, judgeValue, MAX_FAULTS, MAX_PATH } from './validator.js'
 
 /** The JSON Schema of a body that is not a document: an object that allows no other properties. */
 export interface EnvelopeSchema extends JsonSchema {
@@ -24,12 +24,11 @@ export const envelope = (properties: EnvelopeSchema['properties']): EnvelopeSche
 })
 
 /**
- * Compiles the validator of an envelope, which takes milliseconds. The validator stops at 50 faults, because
- * a client controls the number of properties and elements of a body.
+ * Compiles the validator of an envelope. The validator stops at 50 faults, because a client controls the number of
+ * properties and elements of a body.
  */
 export function compileEnvelope(schema: EnvelopeSchema): (body: JsonObject) => readonly Fault[] {
-  const shells = Object.entries(schema.properties).map(([name, { items, ...shell }]) => [name, shell])
-  const judge = compileLevel({ ...schema, properties: Object.fromEntries(shells) })
+  const judge = compileLevel(schema)
   const lists = Object.entries(schema.properties).flatMap(([name, { items }]) =>
     items === undefined ? [] : [{ name, judgeElement: compileLevel(items as JsonSchema) }],
   )
@@ -50,17 +49,19 @@ export function compileEnvelope(schema: EnvelopeSchema): (body: JsonObject) => r
 /** Adds the faults of a value at the JSON pointer `at`, until the limit is reached. */
 type JudgeLevel = (value: unknown, at: string, faults: Fault[]) => void
 
-/** Compiles the check of one level. It finds unknown names itself, so that it can stop at the limit. */
-function compileLevel(schema: JsonSchema): JudgeLevel {
-  const { properties } = schema
-  const names = isObject(properties) ? Object.keys(properties) : undefined
-  const validate = compileJsonSchema(names ? { ...schema, additionalProperties: true } : schema)
+/** Compiles the check of a value and of its properties, but of no elements inside them. */
+function compileLevel({ properties, required, ...schema }: Partial<EnvelopeSchema>): JudgeLevel {
+  const compileOne = (one: JsonSchema): Check => ({
+    judge: compileKeywords(one),
+    required: new Set(),
+    steps: 0,
+  })
+  const names = Object.keys(properties ?? {})
+  const inside = Object.entries(properties ?? {}).map(([name, one]) => [name, compileOne(one)] as const)
+  const check = { ...compileOne(schema), properties: new Map(inside), required: new Set(required) }
   return (value, at, faults) => {
-    for (const violation of validate(value)) {
-      if (faults.length >= MAX_FAULTS) return
-      faults.push(describeViolation({ ...violation, path: at + violation.path }))
-    }
-    if (!names || !isObject(value)) return
+    const add = (path: string, [code, message]: Flaw) => faults.push({ path, code, message }) < MAX_FAULTS
+    if (!judgeValue(check, value, at, add) || !properties || !isObject(value)) return
     for (const name of Object.keys(value)) {
       if (faults.length >= MAX_FAULTS) return
       if (!names.includes(name)) faults.push(unknownName(at, name, names))

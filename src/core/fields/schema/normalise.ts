@@ -24,12 +24,13 @@ function* normaliseInSlices(field: Field, value: unknown, slice: Slice): Sliced<
   if (properties.length > 0 && isObject(value))
     return Object.freeze(yield* normalisePropertiesInSlices(properties, value, slice))
   if (!items || !Array.isArray(value)) return field.normalise(value)
-  const isSimple = isPlain(items)
   const normalised: unknown[] = []
   for (const element of value) {
     slice.left -= stepsToRead(element)
     if (slice.left <= 0) yield
-    normalised.push(isSimple ? items.normalise(element) : yield* normaliseInSlices(items, element, slice))
+    normalised.push(
+      isPlain(items, element) ? items.normalise(element) : yield* normaliseInSlices(items, element, slice),
+    )
   }
   return Object.freeze(normalised)
 }
@@ -41,40 +42,8 @@ export function* normalisePropertiesInSlices(
   slice: Slice,
 ): Sliced<JsonObject> {
   const { length } = Object.keys(value)
-  slice.left -= stepsToCopy(fields, length)
+  slice.left -= COPY * length + fields.length / LOOK
   if (slice.left <= 0) yield
-  const normalised = normaliseShorts(fields, value, length)
-  for (const field of fields) {
-    const given = readOwn(value, field.name)
-    if (!isShort(field, given)) normalised[field.name] = yield* normaliseInSlices(field, given, slice)
-  }
-  return normalised
-}
-
-/**
- * Does the same as `normaliseProperties` without pauses, for most objects; returns `undefined` if a part
- * needs slices.
- */
-export function normaliseAtOnce(
-  fields: readonly Field[],
-  value: JsonObject,
-  slice: Slice,
-): JsonObject | undefined {
-  const { length } = Object.keys(value)
-  slice.left -= stepsToCopy(fields, length) + fields.length / LOOK
-  const areShort = slice.left > 0 && fields.every((field) => isShort(field, readOwn(value, field.name)))
-  return areShort ? normaliseShorts(fields, value, length) : undefined
-}
-
-const stepsToCopy = (fields: readonly Field[], properties: number): number =>
-  COPY * properties + fields.length / LOOK
-
-/** Normalises the short values (`isShort`) of declared properties. All other values stay as they are. */
-function normaliseShorts(
-  fields: readonly Field[],
-  value: JsonObject,
-  properties: number,
-): { [name: string]: unknown } {
   // Names of fields are validated and never `__proto__`, so an assignment defines an own property.
   const normalised: { [name: string]: unknown } = {}
   let declared = 0
@@ -82,10 +51,20 @@ function normaliseShorts(
     if (!Object.hasOwn(value, field.name)) continue
     declared += 1
     const given = value[field.name]
-    const own = isShort(field, given) ? normaliseShort(field, given) : given
+    const own = isPlain(field, given) ? field.normalise(given) : yield* normaliseInSlices(field, given, slice)
     if (own !== undefined) normalised[field.name] = own
   }
-  return declared === properties ? normalised : addOthers(fields, normalised, value)
+  return declared === length ? normalised : addOthers(fields, normalised, value)
+}
+
+/** Does the same as `normaliseProperties`; returns `undefined` if that uses up the slice. */
+export function normaliseAtOnce(
+  fields: readonly Field[],
+  value: JsonObject,
+  slice: Slice,
+): JsonObject | undefined {
+  const { done, value: normalised } = normalisePropertiesInSlices(fields, value, slice).next()
+  return done ? normalised : undefined
 }
 
 /** The number of steps that it takes to copy a property (about 200 ns). */
@@ -94,21 +73,9 @@ const COPY = 4
 /** The number of properties that can be looked up in one step. */
 const LOOK = 4
 
-/** Whether a field has neither elements nor properties with their own definitions. */
-const isPlain = ({ items, properties }: Field): boolean => !items && properties.length === 0
-
-/** The maximum number of elements of an array that is normalised without pauses. */
-const SHORT = 16
-
-/** Whether a value can be normalised without pauses. Most values can. */
-const isShort = (field: Field, value: unknown): boolean =>
-  typeof value !== 'object' ||
-  value === null ||
-  isPlain(field) ||
-  (field.items !== null && isPlain(field.items) && Array.isArray(value) && value.length <= SHORT)
-
-const normaliseShort = ({ items, normalise: own }: Field, value: unknown): unknown =>
-  items && Array.isArray(value) ? Object.freeze(value.map((element) => items.normalise(element))) : own(value)
+/** Whether a value has no elements or properties with their own definitions. */
+const isPlain = ({ items, properties }: Field, value: unknown): boolean =>
+  typeof value !== 'object' || value === null || (!items && properties.length === 0)
 
 /** Adds the undeclared properties of `others`. */
 function addOthers(

@@ -3,6 +3,7 @@ import { parsePattern } from '../../filter/pattern/parse-pattern.js'
 import { isEqualJson } from '../../json/equality.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { isObject, readOwn } from '../../json/own-properties.js'
+import { TESTS } from './keywords.js'
 
 /** The schema that contains a keyword, and a function that evaluates the schemas inside it. */
 interface KeywordContext {
@@ -17,18 +18,8 @@ type Demand = (wanted: never, value: never, place: KeywordContext) => boolean
 type Demands = readonly (readonly [keyword: string, Demand])[]
 type List = readonly unknown[]
 
-const TYPES: { readonly [type: string]: (value: unknown) => boolean } = {
-  object: isObject,
-  array: Array.isArray,
-  string: (value) => typeof value === 'string',
-  boolean: (value) => typeof value === 'boolean',
-  number: Number.isFinite,
-  integer: Number.isInteger,
-  null: (value) => value === null,
-}
-
 const hasType = (type: string | readonly string[], value: unknown): boolean =>
-  typeof type === 'string' ? (TYPES[type]?.(value) ?? false) : type.some((one) => hasType(one, value))
+  typeof type === 'string' ? TESTS.type(type)(value) : type.some((one) => hasType(one, value))
 
 const matchers = new Map<string, Matcher>()
 

@@ -1,16 +1,14 @@
 import type { Fault } from '../../errors.js'
-import { compilePattern } from '../../filter/pattern/compile-pattern.js'
+import { compilePattern, type Matcher } from '../../filter/pattern/compile-pattern.js'
 import type { ParsePattern } from '../../filter/pattern/parse-pattern.js'
 import { isStorableScalar, searchUnstorable, stepsToRead } from '../../json/domain.js'
-import { isObject, thaw } from '../../json/own-properties.js'
+import { isObject, readOwn, thaw } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import { createReport } from '../../json/report.js'
 import { runAtOnce, type Slice, type Sliced } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
 import type { Field } from '../field-type.js'
-import { MAX_INDEXED_BYTES, toObjectSchema, toValueSchema } from '../object-schema.js'
-import { MAX_SECRET_BYTES } from '../types/hash.js'
-import { compileJsonSchema, type Violation } from './json-schema.js'
+import { compileKeywords, type Flaw, type Judge, MAX_INDEXED_BYTES } from './keywords.js'
 import { isFieldName } from './names.js'
 
 /** The maximum number of faults in one response (CONTRACT.md §4). */
@@ -22,7 +20,7 @@ export const MAX_FAULTS = 50
 export const MAX_PATH = 256
 
 /** Which faults a validator returns. */
-export interface FaultOptions {
+interface FaultOptions {
   /** The maximum number of faults to find. Default 50. */
   readonly limit?: number
   /** Faults that were found earlier. There is at most one fault for each path. */
@@ -43,226 +41,184 @@ export interface BodyValidator {
   readonly isFlawless: (body: JsonObject, slice: Slice) => boolean
 }
 
-/** The options of a validator. */
-export interface ValidatorOptions extends InnerOptions {
+interface ValidatorOptions {
   readonly additionalProperties: boolean
-}
-
-/** The options that also apply to nested values. */
-interface InnerOptions {
   /** The paths of indexed fields. The elements of an array have the path of the array. */
   readonly indexed: ReadonlySet<string>
   readonly parsePattern: ParsePattern
 }
 
+/** The compiled checks of a value and of the values inside it. */
+export interface Check {
+  /** Checks the value itself. */
+  readonly judge: Judge
+  /** The checks of the properties of an object, in the schema's order. */
+  readonly properties?: ReadonlyMap<string, Check> | undefined
+  /** The required properties of an object. */
+  readonly required: ReadonlySet<string>
+  /** The check of the elements of an array. */
+  readonly items?: Check | undefined
+  /** The pattern of a string, and the error if no part of the string matches it. */
+  readonly pattern?: { readonly matcher: Matcher; readonly flaw: Flaw } | undefined
+  /** The number of steps for looking up all declared properties of the value, including missing ones. */
+  readonly steps: number
+}
+
+function compileCheck(field: Field, options: ValidatorOptions): Check {
+  const { type, fieldType, definition, path, items } = field
+  const schema = fieldType.bodySchema(field)
+  const isHeld = fieldType.isScalar && fieldType.isUnbounded && options.indexed.has(path)
+  const pattern = fieldType.patternOf?.(definition)
+  const { properties, ...others } = compileProperties(field.properties, options)
+  return {
+    judge: compileKeywords(isHeld ? { ...schema, maxBytes: MAX_INDEXED_BYTES } : schema),
+    properties: type === 'object' ? properties : undefined,
+    items: items ? compileCheck(items, options) : undefined,
+    pattern:
+      pattern === undefined
+        ? undefined
+        : {
+            matcher: compilePattern(options.parsePattern(pattern, { ignoreCase: false })),
+            flaw: ['wrong_pattern', `must match the pattern ${pattern}`],
+          },
+    ...others,
+  }
+}
+
+function compileProperties(fields: readonly Field[], options: ValidatorOptions) {
+  const properties = new Map(fields.map((field) => [field.name, compileCheck(field, options)]))
+  const required = fields.filter(({ definition }) => definition.required).map(({ name }) => name)
+  const steps = [...properties.values()].reduce((total, inner) => total + 1 + inner.steps, 0)
+  return { properties, required: new Set(required), steps }
+}
+
 /**
- * Compiles the validator of whole documents. Compiling takes milliseconds, once per collection at start. Each
- * check stops at the limit of faults, because a client controls the number of elements and properties of a
- * body.
+ * Compiles the validator of whole documents. Each check stops at the limit of faults, because a client controls the
+ * number of elements and properties of a body.
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
-  const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
-  const isSound = compileObjectSoundness(fields, options)
-  const checks = fields.flatMap((field): (readonly [string, Check])[] => {
-    const check = compileCheck(field, options)
-    return check ? [[field.name, check]] : []
-  })
-  const declared = new Set(fields.map(({ name }) => name))
+  const { properties, ...others } = compileProperties(fields, options)
+  const whole: Check = { judge: () => undefined, pattern: undefined, items: undefined, properties, ...others }
   const findFaults: BodyValidator['inSlices'] = function* (
     body,
     slice,
     { limit = MAX_FAULTS, known = [], isRelevant = () => true } = {},
   ) {
-    let faults: Map<string, Fault> | undefined
-    const collect = (): Map<string, Fault> => {
-      faults ??= byPath(known)
-      return faults
-    }
-    const add: AddFault = (fault) => {
-      const found = collect()
-      if (!isRelevant(fault)) return found.size < limit
-      const path = fault.path.slice(0, MAX_PATH)
-      if (found.size < limit && !found.has(path)) found.set(path, { ...fault, path })
-      return found.size < limit
+    const faults = new Map(known.map((fault) => [fault.path, fault]))
+    const add: AddFault = (at, [code, message]) => {
+      const fault = { path: at, code, message }
+      if (!isRelevant(fault)) return faults.size < limit
+      const path = at.slice(0, MAX_PATH)
+      if (faults.size < limit && !faults.has(path)) faults.set(path, { ...fault, path })
+      return faults.size < limit
     }
     for (const name of Object.keys(body)) {
-      if (declared.has(name)) continue
-      const fault = isFieldName(name) ? undeclaredName(name, '') : forbiddenName(name)
-      if ((fault.code === 'forbidden_name' || !options.additionalProperties) && !add(fault)) break
+      if (properties.has(name) || (options.additionalProperties && isFieldName(name))) continue
+      if (!add(toPointerPart(name), isFieldName(name) ? UNDECLARED : FORBIDDEN)) break
     }
-    const report = createReport((path, code: string, message: string) => add({ path, code, message }))
+    const report = createReport((path, code: string, message: string) => add(path, [code, message]))
     yield* searchUnstorable(body, report, slice)
-    for (const violation of validate(body)) add(describeViolation(violation))
-    for (const [name, check] of checks) {
-      if (Object.hasOwn(body, name)) yield* check(body[name], toPointerPart(name), add, slice)
-    }
-    return known.length > 0 || faults ? [...collect().values()] : NONE
+    judgeValue(whole, body, '', (path, flaw) => {
+      add(path, flaw)
+      return true
+    })
+    for (const [name, property] of properties)
+      if (Object.hasOwn(body, name))
+        yield* searchValue(property, body[name], toPointerPart(name), { add, slice })
+    return [...faults.values()]
   }
-  const isFlawless = (body: JsonObject, slice: Slice) => isSound(body, slice) && validate(body).length === 0
-  const inSlices: BodyValidator['inSlices'] = function* (body, slice, options = {}) {
-    if (!options.known?.length && isFlawless(body, slice)) return NONE
-    return yield* findFaults(body, slice, options)
+  const isFlawless: BodyValidator['isFlawless'] = (body, slice) => isSound(whole, body, slice)
+  const inSlices: BodyValidator['inSlices'] = function* (body, slice, how = {}) {
+    if (!how.known?.length && isFlawless(body, slice)) return []
+    return yield* findFaults(body, slice, how)
   }
   const atOnce = (body: JsonObject, how?: FaultOptions) => runAtOnce((slice) => inSlices(body, slice, how))
   return Object.assign(atOnce, { inSlices, isFlawless })
 }
 
-const NONE: readonly Fault[] = []
+const REQUIRED: Flaw = ['required', 'is required']
+const UNDECLARED: Flaw = ['unknown_property', 'is not in the schema']
+const FORBIDDEN: Flaw = ['forbidden_name', 'is a forbidden name']
 
 /**
- * Whether a value certainly has none of the faults that the JSON Schema of a body does not find. Also false
- * if the check uses up the slice.
+ * Whether a value certainly has no fault, without looking for the path and the kind of a fault. Also false if the check
+ * uses up the slice.
  */
-type Soundness = (value: unknown, slice: Slice) => boolean
-
-function compileSoundness(field: Field, options: InnerOptions): Soundness {
-  const { type, fieldType, definition, items, properties } = field
-  if (items) return compileArraySoundness(items, options)
-  if (type === 'object') return compileObjectSoundness(properties, options)
-  const pattern = fieldType.patternOf?.(definition)
-  if (pattern === undefined) return isStorableScalar
-  const matcher = compilePattern(options.parsePattern(pattern, { ignoreCase: false }))
-  return (value, slice) =>
-    typeof value === 'string' && isStorableScalar(value) && matcher.search(value).goOn(slice) === true
-}
-
-function compileObjectSoundness(properties: readonly Field[], options: InnerOptions): Soundness {
-  const known = new Map(properties.map((one) => [one.name, compileSoundness(one, options)]))
-  return (value, slice) =>
-    isObject(value) &&
-    Object.keys(value).every((name) => {
-      slice.left -= stepsToRead(value[name])
-      return slice.left > 0 && (known.get(name)?.(value[name], slice) ?? false)
+function isSound(check: Check, value: unknown, slice: Slice): boolean {
+  const { judge, pattern, properties, required, items } = check
+  if (judge(value)) return false
+  if (items && Array.isArray(value)) {
+    return thaw(value).every((element) => {
+      slice.left -= items.steps + 2 * stepsToRead(element)
+      return slice.left > 0 && isSound(items, element, slice)
     })
-}
-
-/** Returns the number of steps for looking up all declared properties of a value, including missing ones. */
-const stepsToJudge = ({ properties }: Field): number =>
-  properties.reduce((steps, property) => steps + 1 + stepsToJudge(property), 0)
-
-function compileArraySoundness(items: Field, options: InnerOptions): Soundness {
-  const validate = compileJsonSchema(toValueSchema(items, options.indexed))
-  const isSound = compileSoundness(items, options)
-  const steps = stepsToJudge(items)
-  return (value, slice) =>
-    Array.isArray(value) &&
-    thaw(value).every((element) => {
-      slice.left -= steps + 2 * stepsToRead(element)
-      return slice.left > 0 && isSound(element, slice) && validate(element).length === 0
-    })
+  }
+  if (!properties || !isObject(value))
+    return isStorableScalar(value) && (!pattern || pattern.matcher.search(String(value)).goOn(slice) === true)
+  let missing = required.size
+  for (const name of Object.keys(value)) {
+    const property = properties.get(name)
+    slice.left -= stepsToRead(value[name])
+    if (!property || slice.left <= 0 || !isSound(property, value[name], slice)) return false
+    if (required.has(name)) missing -= 1
+  }
+  return missing === 0
 }
 
 /** Adds a fault. Returns false when the limit is reached. */
-type AddFault = (fault: Fault) => boolean
-
-/** Checks a value, in slices because it may be large. */
-type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Sliced<void>
+type AddFault = (path: string, flaw: Flaw) => boolean
 
 /**
- * Compiles the checks that the JSON Schema of a body does not contain: undeclared properties of objects,
- * elements of arrays, and patterns, because their search must pause. Returns `undefined` if a field needs
- * none of them.
+ * Checks a value and the properties inside it, but no elements and patterns. Returns false when the limit is reached.
  */
-function compileCheck(
-  { type, fieldType, definition, items, properties }: Field,
-  options: InnerOptions,
-): Check | undefined {
-  if (items) return compileArrayCheck(items, options)
-  if (type === 'object') return compileObjectCheck(properties, options)
-  const pattern = fieldType.patternOf?.(definition)
-  return pattern === undefined ? undefined : compilePatternCheck(pattern, options)
-}
-
-function compilePatternCheck(pattern: string, options: InnerOptions): Check {
-  const matcher = compilePattern(options.parsePattern(pattern, { ignoreCase: false }))
-  return function* (value, path, add, slice) {
-    if (typeof value !== 'string') return
-    const search = matcher.search(value)
-    let isFound = search.goOn(slice)
-    while (isFound === undefined) {
-      yield
-      isFound = search.goOn(slice)
-    }
-    if (!isFound) add(describeViolation({ path, keyword: 'pattern', params: { pattern } }))
+export function judgeValue(
+  { judge, properties, required }: Check,
+  value: unknown,
+  path: string,
+  add: AddFault,
+): boolean {
+  const flaw = judge(value)
+  if (flaw) return add(path, flaw)
+  if (!properties || !isObject(value)) return true
+  for (const name of required)
+    if (readOwn(value, name) === undefined && !add(path + toPointerPart(name), REQUIRED)) return false
+  for (const [name, property] of properties) {
+    const inner = readOwn(value, name)
+    if (inner !== undefined && !judgeValue(property, inner, path + toPointerPart(name), add)) return false
   }
+  return true
 }
 
-function compileObjectCheck(properties: readonly Field[], options: InnerOptions): Check {
-  const declared = new Set(properties.map(({ name }) => name))
-  const checks = properties.map((property) => [property.name, compileCheck(property, options)] as const)
-  return function* (value, path, add, slice) {
-    if (!isObject(value)) return
-    for (const name of Object.keys(value)) if (!declared.has(name) && !add(undeclaredName(name, path))) return
-    for (const [name, check] of checks) {
-      if (check && Object.hasOwn(value, name))
-        yield* check(value[name], path + toPointerPart(name), add, slice)
-    }
-  }
-}
+const hasInside = ({ pattern, items, properties }: Check): boolean => Boolean(pattern || items || properties)
 
-function compileArrayCheck(items: Field, options: InnerOptions): Check {
-  const validate = compileJsonSchema(toValueSchema(items, options.indexed))
-  const [check, steps] = [compileCheck(items, options), stepsToJudge(items)]
-  return function* (value, path, add, slice) {
-    if (!Array.isArray(value)) return
+/**
+ * Checks what `judgeValue` leaves out, in slices because it may be large: patterns, elements of arrays, and undeclared
+ * properties of objects.
+ */
+function* searchValue(
+  { pattern, items, properties }: Check,
+  value: unknown,
+  path: string,
+  search: { readonly add: AddFault; readonly slice: Slice },
+): Sliced<void> {
+  const { add, slice } = search
+  if (pattern && typeof value === 'string') {
+    const { goOn } = pattern.matcher.search(value)
+    let isFound = goOn(slice)
+    for (; isFound === undefined; isFound = goOn(slice)) yield
+    if (!isFound) add(path, pattern.flaw)
+  } else if (items && Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
-      slice.left -= steps + 2 * stepsToRead(value[i])
+      slice.left -= items.steps + 2 * stepsToRead(value[i])
       if (slice.left <= 0) yield
-      for (const violation of validate(value[i])) {
-        if (!add(describeViolation({ ...violation, path: `${path}/${i}${violation.path}` }))) return
-      }
-      if (check) yield* check(value[i], `${path}/${i}`, add, slice)
+      if (!judgeValue(items, value[i], `${path}/${i}`, add)) return
+      if (hasInside(items)) yield* searchValue(items, value[i], `${path}/${i}`, search)
     }
+  } else if (properties && isObject(value)) {
+    for (const name of Object.keys(value))
+      if (!properties.has(name) && !add(path + toPointerPart(name), UNDECLARED)) return
+    for (const [name, property] of properties)
+      if (Object.hasOwn(value, name))
+        yield* searchValue(property, value[name], path + toPointerPart(name), search)
   }
 }
-
-const undeclaredName = (name: string, at: string): Fault => ({
-  path: at + toPointerPart(name),
-  code: 'unknown_property',
-  message: 'is not in the schema',
-})
-
-const forbiddenName = (name: string): Fault => ({
-  path: toPointerPart(name),
-  code: 'forbidden_name',
-  message: 'is a forbidden name',
-})
-
-const count = (number: unknown, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`
-
-type DescribeKeyword = (params: Violation['params']) => readonly [code: string, message: string]
-
-/**
- * The code and message of the fault for each keyword of a body's schema. The message for `enum` does not list
- * the values, because some writers may not read them.
- */
-const DESCRIPTIONS: { readonly [keyword: string]: DescribeKeyword } = {
-  required: () => ['required', 'is required'],
-  type: ({ type }) => ['wrong_type', `must be ${describeType(String(type))}`],
-  enum: () => ['not_allowed', 'is not one of the allowed values'],
-  format: ({ format }) => ['wrong_format', `must be a valid ${format}`],
-  pattern: ({ pattern }) => ['wrong_pattern', `must match the pattern ${pattern}`],
-  minLength: ({ limit }) => ['too_short', `must have at least ${count(limit, 'character')}`],
-  maxLength: ({ limit }) => ['too_long', `must have at most ${count(limit, 'character')}`],
-  minItems: ({ limit }) => ['too_few', `must have at least ${count(limit, 'element')}`],
-  maxItems: ({ limit }) => ['too_many', `must have at most ${count(limit, 'element')}`],
-  minimum: ({ limit }) => ['too_small', `must be at least ${limit}`],
-  maximum: ({ limit }) => ['too_large', `must be at most ${limit}`],
-  notBefore: () => ['too_small', 'is before the earliest time allowed'],
-  notAfter: () => ['too_large', 'is after the latest time allowed'],
-  maxBytes: () => [
-    'too_long',
-    `is too long in UTF-8: a secret may have at most ${MAX_SECRET_BYTES} bytes, an indexed string at most ${MAX_INDEXED_BYTES}`,
-  ],
-}
-
-/** Returns the fault for a violation of a body's schema. */
-export function describeViolation({ path, keyword, params }: Violation): Fault {
-  const [code, message] = DESCRIPTIONS[keyword]?.(params) ?? ['invalid', 'is not valid']
-  return { path, code, message }
-}
-
-const describeType = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)
-
-const byPath = (faults: readonly Fault[]): Map<string, Fault> =>
-  new Map(faults.map((fault) => [fault.path, fault]))

@@ -1,6 +1,5 @@
 import { type FieldType, OPAQUE } from '../field-type.js'
 import { checkCase, FIELD_NAMES, RESERVED_FIELD_NAMES } from '../names.js'
-import { toObjectSchema } from '../object-schema.js'
 import { examples, filled, mapOf } from '../schema-parts.js'
 
 /** An object that has its own fields. */
@@ -30,6 +29,7 @@ export const objectType: FieldType<'object'> = {
     return { ...definition, properties: Object.fromEntries(properties) }
   },
   inside: ({ properties }) => ({ properties }),
-  bodySchema: ({ properties }) => toObjectSchema(properties),
+  // The properties are checked separately.
+  bodySchema: () => ({ type: 'object' }),
   print: ({ properties }, { printProperties }) => printProperties(properties),
 }

@@ -1,6 +1,6 @@
 import type { Field } from '../../../core/fields/field-type.js'
-import { MAX_INDEXED_BYTES } from '../../../core/fields/object-schema.js'
 import { holdsImmutable } from '../../../core/fields/schema/changes.js'
+import { MAX_INDEXED_BYTES } from '../../../core/fields/schema/keywords.js'
 import { MAX_SECRET_BYTES } from '../../../core/fields/types/hash.js'
 import { invertRanges, LAST, type Range } from '../../../core/filter/pattern/syntax/code-points.js'
 import { unlowerRanges } from '../../../core/filter/pattern/syntax/letter-case.js'

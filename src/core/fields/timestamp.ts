@@ -1,6 +1,6 @@
 // RFC 3339 §5.6: full-date, optionally with "T" (or "t") and a full-time.
 const RFC3339 =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d)))?$/
+  /^(\d{4}-\d\d-\d\d)(?:[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/
 
 /** Matches a time in stored form, except on the 29th to 31st, because those days depend on the month. */
 const STORED =
@@ -15,25 +15,12 @@ export function parseTimestamp(text: string): string | undefined {
   if (STORED.test(text)) return text
   const parts = RFC3339.exec(text)
   if (!parts) return undefined
-  const [
-    ,
-    year,
-    month,
-    day,
-    hour = '0',
-    minute = '0',
-    second = '0',
-    fraction = '',
-    sign,
-    offHour,
-    offMinute,
-  ] = parts
-  const date = new Date(0)
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined
-  date.setUTCHours(Number(hour), Number(minute), Number(second), Number(fraction.slice(0, 3).padEnd(3, '0')))
-  const offset = (Number(offHour ?? 0) * 60 + Number(offMinute ?? 0)) * (sign === '-' ? -60_000 : 60_000)
-  return formatTimestamp(date.getTime() - offset)
+  const [, day = '', time = '00:00:00', fraction = '', zone = 'Z'] = parts
+  // Engines read February 30 as March 2.
+  if (!new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day)) return undefined
+  return formatTimestamp(
+    Date.parse(`${day}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}${zone.toUpperCase()}`),
+  )
 }
 
 const FIRST = Date.parse('0001-01-01T00:00:00.000Z')

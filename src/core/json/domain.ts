@@ -59,9 +59,11 @@ export function* searchUnstorable(
   return true
 }
 
+const reportNothing = (): BodyReport => FULL
+
 /** Whether a value is a scalar that storage keeps unchanged. */
 export const isStorableScalar = (value: unknown): boolean =>
-  (typeof value !== 'object' || value === null) && judgeScalar(value, () => FULL)
+  (typeof value !== 'object' || value === null) && judgeScalar(value, reportNothing)
 
 /** Returns the number of steps (see `Slice`) for visiting a value without the values inside it. */
 export const stepsToRead = (value: unknown): number => (typeof value === 'string' ? 3 + value.length / 64 : 3)

@@ -51,14 +51,17 @@ type JudgeLevel = (value: unknown, at: string, faults: Fault[]) => void
 
 /** Compiles the check of a value and of its properties, but of no elements inside them. */
 function compileLevel({ properties, required, ...schema }: Partial<EnvelopeSchema>): JudgeLevel {
-  const compileOne = (one: JsonSchema): Check => ({
+  const compileOne = (one: JsonSchema, isRequired = true): Check => ({
     judge: compileKeywords(one),
-    required: new Set(),
+    isRequired,
+    required: 0,
     steps: 0,
   })
   const names = Object.keys(properties ?? {})
-  const inside = Object.entries(properties ?? {}).map(([name, one]) => [name, compileOne(one)] as const)
-  const check = { ...compileOne(schema), properties: new Map(inside), required: new Set(required) }
+  const inside = Object.entries(properties ?? {}).map(
+    ([name, one]) => [name, compileOne(one, required?.includes(name) ?? false)] as const,
+  )
+  const check = { ...compileOne(schema), properties: new Map(inside) }
   return (value, at, faults) => {
     const add = (path: string, [code, message]: Flaw) => faults.push({ path, code, message }) < MAX_FAULTS
     if (!judgeValue(check, value, at, add) || !properties || !isObject(value)) return

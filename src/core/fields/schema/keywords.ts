@@ -106,7 +106,7 @@ export function compileKeywords(schema: JsonSchema): Judge {
       flaw: FLAWS[keyword](schema[keyword]),
     }))
   return (value) => {
-    for (const { holds, flaw } of checks) if (!holds(value as never)) return flaw
+    for (let i = 0; i < checks.length; i++) if (!checks[i]?.holds(value as never)) return checks[i]?.flaw
     return undefined
   }
 }

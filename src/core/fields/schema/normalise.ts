@@ -126,7 +126,6 @@ export function* applyDefaultsInSlices(
   slice: Slice,
 ): Sliced<JsonObject> {
   if (isComplete(fields, value, now, slice)) return value
-  if (slice.left <= 0) yield
   slice.left -= COPY * Object.keys(value).length
   if (slice.left <= 0) yield
   const filled: { [name: string]: unknown } = {}

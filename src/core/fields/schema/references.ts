@@ -21,31 +21,29 @@ export const holdsReference = ({ type, properties, items }: Field): boolean =>
  * Returns every reference in an object. Skips values that are not strings, because the validator rejects
  * them.
  */
-export const collectReferences = (
+export function collectReferences(
   fields: readonly Field[],
   value: JsonObject,
   at = '',
-): readonly Reference[] => {
+): readonly Reference[] {
   const found: Reference[] = []
   collectInObject(fields, value, at, found)
   return found
 }
 
 function collectInObject(fields: readonly Field[], value: JsonObject, at: string, found: Reference[]): void {
-  for (const field of fields) {
+  for (const field of fields)
     if (holdsReference(field))
       collectIn(field, readOwn(value, field.name), at + toPointerPart(field.name), found)
-  }
 }
 
 function collectIn(field: Field, value: unknown, path: string, found: Reference[]): void {
   const { definition, items, properties } = field
   if (definition.type === 'reference') {
     if (typeof value === 'string') found.push({ path, field, collection: definition.collection, id: value })
-  } else if (properties.length > 0 && isObject(value)) collectInObject(properties, value, path, found)
-  else if (items && Array.isArray(value)) {
+  } else if (items && Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) collectIn(items, value[i], `${path}/${i}`, found)
-  }
+  } else if (isObject(value)) collectInObject(properties, value, path, found)
 }
 
 /** Returns the references in `after` to documents to which the same field did not refer in `before`. */
@@ -55,10 +53,7 @@ export function findNewReferences(
   after: JsonObject,
 ): readonly Reference[] {
   const old = new Map<Field, Set<string>>()
-  for (const { field, id } of collectReferences(fields, before)) {
-    const ids = old.get(field)
-    if (ids) ids.add(id)
-    else old.set(field, new Set([id]))
-  }
+  for (const { field, id } of collectReferences(fields, before))
+    old.set(field, (old.get(field) ?? new Set()).add(id))
   return collectReferences(fields, after).filter(({ field, id }) => !old.get(field)?.has(id))
 }

@@ -1,4 +1,3 @@
-import { mergePatch } from '../../json/merge-patch.js'
 import { isObject, readOwn, setOwn } from '../../json/own-properties.js'
 import type { JsonObject } from '../../types.js'
 import type { Field } from '../field-type.js'
@@ -41,7 +40,8 @@ export function updateFields(
 ): JsonObject {
   const after: { [name: string]: unknown } = { ...before }
   if (mode === 'patch') {
-    for (const name of Object.keys(named)) setOwn(after, name, patchValue(readOwn(before, name), named[name]))
+    for (const [name, patch] of Object.entries(named))
+      setOwn(after, name, patch === null ? undefined : mergePatch(readOwn(before, name), patch))
     return orderFields(fields, after)
   }
   const byName = new Map(fields.map((field) => [field.name, field]))
@@ -66,9 +66,19 @@ export const forUpdate = (field: Field): Field =>
       }
     : field
 
-/** Returns the value after a PATCH; `undefined` if the patch removes it. */
-const patchValue = (before: unknown, patch: unknown): unknown =>
-  patch === null ? undefined : mergePatch(before, patch)
+/**
+ * Applies a JSON merge patch (RFC 7396): `null` removes a property, objects are merged, and other values
+ * replace old values.
+ */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch
+  const merged = new Map(isObject(target) ? Object.entries(target) : [])
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name)
+    else merged.set(name, mergePatch(merged.get(name), value))
+  }
+  return Object.fromEntries(merged)
+}
 
 /** Adds to an object the stored properties that a PUT cannot replace: immutable and undeclared properties. */
 function carryOver(field: Field | undefined, before: unknown, after: unknown): unknown {

@@ -52,14 +52,16 @@ interface ValidatorOptions {
 export interface Check {
   /** Checks the value itself. */
   readonly judge: Judge
-  /** The checks of the properties of an object, in the schema's order. */
+  /** The checks of the properties of an object, in the schema's order. A JSON pointer contains their names as they are. */
   readonly properties?: ReadonlyMap<string, Check> | undefined
-  /** The required properties of an object. */
-  readonly required: ReadonlySet<string>
+  /** Whether the object around the value must have it. */
+  readonly isRequired: boolean
   /** The check of the elements of an array. */
   readonly items?: Check | undefined
   /** The pattern of a string, and the error if no part of the string matches it. */
   readonly pattern?: { readonly matcher: Matcher; readonly flaw: Flaw } | undefined
+  /** The number of required properties of an object. */
+  readonly required: number
   /** The number of steps for looking up all declared properties of the value, including missing ones. */
   readonly steps: number
 }
@@ -69,9 +71,10 @@ function compileCheck(field: Field, options: ValidatorOptions): Check {
   const schema = fieldType.bodySchema(field)
   const isHeld = fieldType.isScalar && fieldType.isUnbounded && options.indexed.has(path)
   const pattern = fieldType.patternOf?.(definition)
-  const { properties, ...others } = compileProperties(field.properties, options)
+  const properties = compileProperties(field.properties, options)
   return {
     judge: compileKeywords(isHeld ? { ...schema, maxBytes: MAX_INDEXED_BYTES } : schema),
+    isRequired: definition.required === true,
     properties: type === 'object' ? properties : undefined,
     items: items ? compileCheck(items, options) : undefined,
     pattern:
@@ -81,15 +84,19 @@ function compileCheck(field: Field, options: ValidatorOptions): Check {
             matcher: compilePattern(options.parsePattern(pattern, { ignoreCase: false })),
             flaw: ['wrong_pattern', `must match the pattern ${pattern}`],
           },
-    ...others,
+    ...measure(properties),
   }
 }
 
-function compileProperties(fields: readonly Field[], options: ValidatorOptions) {
-  const properties = new Map(fields.map((field) => [field.name, compileCheck(field, options)]))
-  const required = fields.filter(({ definition }) => definition.required).map(({ name }) => name)
-  const steps = [...properties.values()].reduce((total, inner) => total + 1 + inner.steps, 0)
-  return { properties, required: new Set(required), steps }
+const compileProperties = (fields: readonly Field[], options: ValidatorOptions): ReadonlyMap<string, Check> =>
+  new Map(fields.map((field) => [field.name, compileCheck(field, options)]))
+
+const measure = (properties: ReadonlyMap<string, Check>): Pick<Check, 'required' | 'steps'> => {
+  const all = [...properties.values()]
+  return {
+    required: all.filter(({ isRequired }) => isRequired).length,
+    steps: all.reduce((total, { steps }) => total + 1 + steps, 0),
+  }
 }
 
 /**
@@ -97,8 +104,15 @@ function compileProperties(fields: readonly Field[], options: ValidatorOptions) 
  * number of elements and properties of a body.
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
-  const { properties, ...others } = compileProperties(fields, options)
-  const whole: Check = { judge: () => undefined, pattern: undefined, items: undefined, properties, ...others }
+  const properties = compileProperties(fields, options)
+  const whole: Check = {
+    judge: () => undefined,
+    isRequired: true,
+    properties,
+    items: undefined,
+    pattern: undefined,
+    ...measure(properties),
+  }
   const findFaults: BodyValidator['inSlices'] = function* (
     body,
     slice,
@@ -123,8 +137,7 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
       return true
     })
     for (const [name, property] of properties)
-      if (Object.hasOwn(body, name))
-        yield* searchValue(property, body[name], toPointerPart(name), { add, slice })
+      if (Object.hasOwn(body, name)) yield* searchValue(property, body[name], `/${name}`, { add, slice })
     return [...faults.values()]
   }
   const isFlawless: BodyValidator['isFlawless'] = (body, slice) => isSound(whole, body, slice)
@@ -145,22 +158,26 @@ const FORBIDDEN: Flaw = ['forbidden_name', 'is a forbidden name']
  * uses up the slice.
  */
 function isSound(check: Check, value: unknown, slice: Slice): boolean {
-  const { judge, pattern, properties, required, items } = check
-  if (judge(value)) return false
-  if (items && Array.isArray(value)) {
-    return thaw(value).every((element) => {
-      slice.left -= items.steps + 2 * stepsToRead(element)
-      return slice.left > 0 && isSound(items, element, slice)
-    })
-  }
-  if (!properties || !isObject(value))
+  if (check.judge(value)) return false
+  if (typeof value !== 'object' || value === null) {
+    const { pattern } = check
     return isStorableScalar(value) && (!pattern || pattern.matcher.search(String(value)).goOn(slice) === true)
-  let missing = required.size
+  }
+  const { items, properties } = check
+  if (items && Array.isArray(value)) {
+    for (const element of thaw(value)) {
+      slice.left -= items.steps + 2 * stepsToRead(element)
+      if (slice.left <= 0 || !isSound(items, element, slice)) return false
+    }
+    return true
+  }
+  if (!properties || !isObject(value)) return false
+  let missing = check.required
   for (const name of Object.keys(value)) {
     const property = properties.get(name)
     slice.left -= stepsToRead(value[name])
     if (!property || slice.left <= 0 || !isSound(property, value[name], slice)) return false
-    if (required.has(name)) missing -= 1
+    if (property.isRequired) missing -= 1
   }
   return missing === 0
 }
@@ -172,7 +189,7 @@ type AddFault = (path: string, flaw: Flaw) => boolean
  * Checks a value and the properties inside it, but no elements and patterns. Returns false when the limit is reached.
  */
 export function judgeValue(
-  { judge, properties, required }: Check,
+  { judge, properties }: Check,
   value: unknown,
   path: string,
   add: AddFault,
@@ -180,11 +197,11 @@ export function judgeValue(
   const flaw = judge(value)
   if (flaw) return add(path, flaw)
   if (!properties || !isObject(value)) return true
-  for (const name of required)
-    if (readOwn(value, name) === undefined && !add(path + toPointerPart(name), REQUIRED)) return false
+  for (const [name, { isRequired }] of properties)
+    if (isRequired && readOwn(value, name) === undefined && !add(`${path}/${name}`, REQUIRED)) return false
   for (const [name, property] of properties) {
     const inner = readOwn(value, name)
-    if (inner !== undefined && !judgeValue(property, inner, path + toPointerPart(name), add)) return false
+    if (inner !== undefined && !judgeValue(property, inner, `${path}/${name}`, add)) return false
   }
   return true
 }
@@ -218,7 +235,6 @@ function* searchValue(
     for (const name of Object.keys(value))
       if (!properties.has(name) && !add(path + toPointerPart(name), UNDECLARED)) return
     for (const [name, property] of properties)
-      if (Object.hasOwn(value, name))
-        yield* searchValue(property, value[name], path + toPointerPart(name), search)
+      if (Object.hasOwn(value, name)) yield* searchValue(property, value[name], `${path}/${name}`, search)
   }
 }

@@ -1,6 +1,6 @@
 import type { AuthPlan } from '../../config/plan.js'
-import { normalise } from '../../fields/schema/normalise.js'
 import { countBytes } from '../../fields/schema/keywords.js'
+import { normalise } from '../../fields/schema/normalise.js'
 import type { Call } from '../../request/call.js'
 import type { StoredDocument } from '../../storage.js'
 import { type Ledger, nameLedger } from '../auth/ledger.js'

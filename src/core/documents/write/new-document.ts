@@ -1,6 +1,5 @@
 import type { Collection } from '../../config/plan.js'
-import { MAX_INDEXED_BYTES } from '../../fields/schema/keywords.js'
-import { countBytes } from '../../fields/schema/keywords.js'
+import { countBytes, MAX_INDEXED_BYTES } from '../../fields/schema/keywords.js'
 import { isStorableText } from '../../json/domain.js'
 import { planAgreements } from '../../references/matches.js'
 import { referencesToHold, requireReference } from '../../references/references.js'

@@ -16,7 +16,7 @@ export const countBytes = (text: string): number => encoder.encode(text).length
 export type Flaw = readonly [code: string, message: string]
 
 /** Returns the error of a value; `undefined` if it has none. */
-export type Judge = (value: unknown) => Flaw | undefined
+export type FindFlaw = (value: unknown) => Flaw | undefined
 
 const TYPES: { readonly [type: string]: (value: unknown) => boolean } = {
   object: isObject,
@@ -95,7 +95,7 @@ const FLAWS: { readonly [keyword in keyof typeof TESTS]: (wanted: unknown) => Fl
 }
 
 /** Compiles the keywords of a schema. Any others, about the values inside, are checked by the caller. */
-export function compileKeywords(schema: JsonSchema): Judge {
+export function compileKeywords(schema: JsonSchema): FindFlaw {
   const { type, ...others } = schema
   // The type comes after `enum`, except for integers, and if there is no third keyword.
   const isTypeFirst = type === 'integer' || Object.keys(others).length === 1

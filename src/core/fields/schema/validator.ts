@@ -8,7 +8,7 @@ import { createReport } from '../../json/report.js'
 import { runAtOnce, type Slice, type Sliced } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
 import type { Field } from '../field-type.js'
-import { compileKeywords, type Flaw, type Judge, MAX_INDEXED_BYTES } from './keywords.js'
+import { compileKeywords, type FindFlaw, type Flaw, MAX_INDEXED_BYTES } from './keywords.js'
 import { isFieldName } from './names.js'
 
 /** The maximum number of faults in one response (CONTRACT.md §4). */
@@ -51,7 +51,7 @@ interface ValidatorOptions {
 /** The compiled checks of a value and of the values inside it. */
 export interface Check {
   /** Checks the value itself. */
-  readonly judge: Judge
+  readonly judge: FindFlaw
   /** The checks of the properties of an object, in the schema's order. A JSON pointer contains their names as they are. */
   readonly properties?: ReadonlyMap<string, Check> | undefined
   /** Whether the object around the value must have it. */

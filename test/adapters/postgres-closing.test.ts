@@ -1,8 +1,7 @@
 import type pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Connections, createConnections } from '../../src/adapters/postgres/connection/connections.js'
-import { createHosts, type HostList } from '../../src/adapters/postgres/connection/hosts/hosts.js'
-import { createWatch } from '../../src/adapters/postgres/connection/watch.js'
+import { type HostList, HostPools } from '../../src/adapters/postgres/connection/hosts.js'
+import { Connections } from '../../src/adapters/postgres/connection/lease.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { everything } from '../../src/core/filter/filter.js'
@@ -31,7 +30,7 @@ interface Opened {
 function open(hosts: Partial<HostList> = {}): Opened {
   const pausing = pausePg()
   const list = { urls: [postgres.url], mustTakeWrites: false, ...hosts }
-  const connections = createConnections(createHosts(list, pausing), createWatch())
+  const connections = new Connections(new HostPools(list, pausing))
   const ask = (text = 'SELECT 1'): Promise<string> =>
     connections
       .use(({ run }) => run(text), {})

@@ -1,9 +1,8 @@
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createConnections } from '../../src/adapters/postgres/connection/connections.js'
+import { Connections } from '../../src/adapters/postgres/connection/lease.js'
 import type { PoolSource } from '../../src/adapters/postgres/connection/pool.js'
 import { MAX_PREPARED } from '../../src/adapters/postgres/connection/session.js'
-import { createWatch } from '../../src/adapters/postgres/connection/watch.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { and, everything, type FieldRef, type Filter, isId, or } from '../../src/core/filter/filter.js'
 import type { Pattern } from '../../src/core/filter/pattern/syntax/pattern.js'
@@ -294,7 +293,7 @@ describe('prepared statements', () => {
 
   test('of a thousand shapes leave room for others', { timeout: 60_000 }, async () => {
     const source = createSource()
-    const connections = createConnections(source, createWatch())
+    const connections = new Connections(source)
     const ask = (text: string) => connections.use(async ({ run }) => (await run(text, [true])).rows, {})
     const connected = new Set<unknown>()
     source.pool.on('connect', (client) => connected.add(client))
@@ -312,7 +311,7 @@ describe('prepared statements', () => {
   })
 
   test('are not made of what is asked once', { timeout: 60_000 }, async () => {
-    const connections = createConnections(createSource(), createWatch())
+    const connections = new Connections(createSource())
     const ask = (text: string) => connections.use(async ({ run }) => (await run(text, [true])).rows, {})
     for (let i = 0; i < 1000; i++) await ask(`SELECT ${i} WHERE $1`)
     expect(await ask(listPrepared)).toEqual([])
@@ -320,7 +319,7 @@ describe('prepared statements', () => {
 
   // CONTRACT.md §10, "Poolers"
   test('that a pooler has not kept are sent again, and none is prepared from then on', async () => {
-    const connections = createConnections(createSource(), createWatch())
+    const connections = new Connections(createSource())
     const ask = (text: string, values: readonly boolean[] = [true]) =>
       connections.use(async ({ run }) => (await run(text, values)).rows, {})
     for (let times = 0; times < 3; times++) await ask('SELECT 5 AS five WHERE $1')

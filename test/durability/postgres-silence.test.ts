@@ -17,7 +17,7 @@ import { expectNoFaults } from './support/service.js'
 
 /** Connections that stay open and say nothing more, under work that has no deadline of a request. */
 
-vi.mock('../../src/adapters/postgres/connection/watch.js', async (original) => ({
+vi.mock('../../src/adapters/postgres/connection/timers.js', async (original) => ({
   ...(await original<object>()),
   SILENCE: 1000,
   LEAVE: 1000,

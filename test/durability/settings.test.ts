@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createPool } from '../../src/adapters/postgres/connection/hosts/hosts.js'
+import { createPool } from '../../src/adapters/postgres/connection/hosts.js'
 import { openWriter } from '../../src/adapters/sqlite/connection/connection.js'
 import { usePostgres } from '../support/postgres.js'
 

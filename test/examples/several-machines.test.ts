@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { splitHosts } from '../../src/adapters/postgres/connection/hosts/hosts.js'
+import { splitHosts } from '../../src/adapters/postgres/connection/hosts.js'
 import { parseArguments } from '../../src/tools/cli/arguments/parse-arguments.js'
 
 /** The manifests for several machines: their syntax, and that their commands are understood. */

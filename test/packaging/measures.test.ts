@@ -53,7 +53,7 @@ const findGreedy = (files: readonly File[]): readonly string[] =>
 const MADE_ONCE: readonly string[] = [
   'src/adapters/memory/rows.ts',
   'src/adapters/memory/sorted-list.ts',
-  'src/adapters/postgres/connection/hosts/hosts.ts',
+  'src/adapters/postgres/connection/hosts.ts',
   'src/adapters/sqlite/connection/connection.ts',
   'src/core/filter/pattern/pattern-store.ts',
   'src/core/changes/streams.ts',

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import type { Pg } from '../../src/adapters/postgres/connection/hosts/pg.js'
+import type { Pg } from '../../src/adapters/postgres/connection/hosts.js'
 
 /** Tells a callback, or where there is none by its result, when it is over. */
 type Connect = (callback?: (...given: never[]) => void) => Promise<unknown> | undefined

@@ -12,10 +12,9 @@ import type {
 import { createLogPlans } from '../log/log-plans.js'
 import type { StepsOutcome } from '../sql/apply-steps.js'
 import { isOfElements, soughtIndexes } from '../sql/structures.js'
-import { type Connections, createConnections, type WorkCaller } from './connection/connections.js'
-import { createPool, splitHosts } from './connection/hosts/hosts.js'
+import { createPool, splitHosts } from './connection/hosts.js'
+import { Connections, type WorkCaller } from './connection/lease.js'
 import { borrowPool, type PostgresPool } from './connection/pool.js'
-import { createWatch } from './connection/watch.js'
 import { explain, isLost, isTooLong, isUndefined, unavailable } from './faults.js'
 import { createPostgresLog } from './log/postgres-log.js'
 import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
@@ -119,13 +118,12 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const indexesOf = (collection: string): readonly IndexPlan[] => indexes.get(collection) ?? NO_INDEXES
   const engine = createPostgresEngine(schema, indexesOf)
   const { dialect } = engine
-  const watch = createWatch()
   let connecting: Promise<Connections> | undefined
   let closed: Promise<unknown> = Promise.resolve()
   let connections: Connections | undefined
 
   const connect = async (): Promise<Connections> =>
-    createConnections(pool ? borrowPool(pool) : await createPool(connectionString ?? ''), watch)
+    new Connections(pool ? borrowPool(pool) : await createPool(connectionString ?? ''))
 
   const use: Connections['use'] = (work, caller, manner) =>
     connections?.use(work, caller, manner) ??
@@ -134,7 +132,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const logPlans = createLogPlans()
   const read = repeatReads(use)
   const log = createPostgresLog(dialect, logPlans, read)
-  const create = createCreate(engine, use, watch, logPlans)
+  const create = createCreate(engine, use, logPlans)
   const dropSurplus = createDropSurplus(use, { schema, engine }, asked)
 
   const apply = (steps: readonly WriteStep[], caller: WriteCaller): Promise<StepsOutcome> => {
@@ -173,14 +171,13 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const reads = createReads({
     engine,
     use: read,
-    watch,
     isOpen: () => connections !== undefined,
     isFullOfLong: () => connections?.isFullOfLong() ?? false,
     indexesOf,
   })
   const calls: Calls = {
     ...reads,
-    ...createReadLinked({ engine, use: read, watch, indexesOf }),
+    ...createReadLinked({ engine, use: read, indexesOf }),
     async write(steps, caller) {
       try {
         const result = await write(steps, caller).catch(async (thrown: unknown) => {

@@ -1,7 +1,6 @@
 import type { ExistingDocuments } from '../sql/engine.js'
-import { createConnections } from './connection/connections.js'
-import { createPool } from './connection/hosts/hosts.js'
-import { createWatch } from './connection/watch.js'
+import { createPool } from './connection/hosts.js'
+import { Connections } from './connection/lease.js'
 import { isUndefined } from './faults.js'
 import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReads } from './read/reads.js'
@@ -15,14 +14,12 @@ export async function readExistingDatabase(
   schema: string = DEFAULT_SCHEMA,
 ): Promise<ExistingDocuments> {
   const engine = createPostgresEngine(schema)
-  const watch = createWatch()
-  const connections = createConnections(await createPool(connectionString), watch)
+  const connections = new Connections(await createPool(connectionString))
   const { list } = createReads({
     engine,
     use: connections.use,
-    watch,
     isOpen: () => true,
-    isFullOfLong: connections.isFullOfLong,
+    isFullOfLong: () => connections.isFullOfLong(),
     indexesOf: () => [],
   })
   return {

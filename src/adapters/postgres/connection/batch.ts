@@ -1,9 +1,9 @@
 import { ServiceError } from '../../../core/errors.js'
 import { FairQueue } from '../../../core/fair-queue.js'
 import { overloaded } from '../faults.js'
-import { MAX_WAITING, type WorkCaller } from './connections.js'
-import { type Leaving, SharedStatement } from './shared-statement.js'
-import type { Watch } from './watch.js'
+import { isUnhurried, MAX_WAITING, type WorkCaller } from './lease.js'
+import { ignore } from './session.js'
+import { atEndOfTurn, LONG_WAIT, startTimer, stopTimer } from './timers.js'
 
 /** How to process items: several in one statement (`together`), or one `alone`. */
 export interface BatchWork<Item, Result> {
@@ -14,8 +14,8 @@ export interface BatchWork<Item, Result> {
    */
   together(items: readonly Item[], shared: SharedStatement): Promise<readonly (Result | undefined)[]>
   alone(item: Item, caller: WorkCaller): Promise<Result>
-  /** Creates the error for a caller that stops waiting while the statement runs. */
-  readonly leaving: Leaving
+  /** Creates the error for a caller that stops waiting. `isSent`: whether the statement may have been sent. */
+  leaving(cause: unknown, isSent: boolean): ServiceError
   /** The maximum number of items in one statement. Default: 32. */
   readonly most?: number
 }
@@ -40,11 +40,79 @@ const MOST_TOGETHER = 32
 /** The maximum number of statements that run at the same time. Slow statements do not count. */
 const MOST_UNDER_WAY = 4
 
+/**
+ * A statement that several callers share. It is aborted when no caller waits any more, or when it is abandoned. It is a
+ * class because V8 would keep an object literal with a getter, including its members, until a major garbage collection.
+ */
+export class SharedStatement implements WorkCaller {
+  readonly #members: readonly Pick<Member<never, never>, 'caller' | 'reject'>[]
+  readonly #leaving: BatchWork<never, never>['leaving']
+  readonly #ends: (() => void)[] = []
+  readonly #gone = new Set<unknown>()
+  #controller: AbortController | undefined
+  /** Whether the statement was abandoned while callers waited. */
+  isAbandoned = false
+  /** Whether the statement may have been sent. */
+  isSent = false
+
+  constructor(
+    members: readonly Pick<Member<never, never>, 'caller' | 'reject'>[],
+    leaving: BatchWork<never, never>['leaving'],
+  ) {
+    this.#members = members
+    this.#leaving = leaving
+  }
+
+  /** The first use begins to listen to the signals of all members. A member whose signal aborts is rejected. */
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal
+    this.#controller = new AbortController()
+    for (const member of this.#members) {
+      const { signal } = member.caller
+      if (!signal) continue
+      const leave = (): void => {
+        this.#gone.add(member)
+        member.reject(this.#leaving(signal.reason, this.isSent))
+        if (this.#gone.size === this.#members.length) this.#controller?.abort()
+      }
+      this.#ends.push(() => signal.removeEventListener('abort', leave))
+      if (signal.aborted) leave()
+      else signal.addEventListener('abort', leave, { once: true })
+    }
+    if (this.isAbandoned) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  get callers(): readonly (string | undefined)[] {
+    return this.#members.map(({ caller }) => caller.caller)
+  }
+
+  /** True if at least one member has no signal that will end its wait. */
+  get isUnhurried(): boolean {
+    return this.#members.some(({ caller }) => isUnhurried(caller))
+  }
+
+  abandon(): void {
+    this.isAbandoned = true
+    this.#controller?.abort()
+  }
+
+  hasLeft(member: unknown): boolean {
+    return this.#gone.has(member)
+  }
+
+  end(): void {
+    for (const end of this.#ends) end()
+  }
+}
+
 /** Creates a batch. */
-export function createBatch<Item, Result>(
-  watch: Watch,
-  { together, alone, leaving, most = MOST_TOGETHER }: BatchWork<Item, Result>,
-): Batch<Item, Result> {
+export function createBatch<Item, Result>({
+  together,
+  alone,
+  leaving,
+  most = MOST_TOGETHER,
+}: BatchWork<Item, Result>): Batch<Item, Result> {
   const waiting = new FairQueue<Member<Item, Result>>(MAX_WAITING)
   let underWay = 0
   let isDue = false
@@ -76,7 +144,7 @@ export function createBatch<Item, Result>(
       else if (!shared.hasLeft(member)) void doAlone(member)
     }
   }
-  const run = (members: readonly Member<Item, Result>[]): void => {
+  const run = async (members: readonly Member<Item, Result>[]): Promise<void> => {
     const [only] = members
     const shared = new SharedStatement(members, leaving)
     let isCounted = true
@@ -86,25 +154,16 @@ export function createBatch<Item, Result>(
       isCounted = false
       begin()
     }
-    const slow = {
-      onLongWait(): void {
-        shared.listen()
-        discount()
-      },
-    }
-    const end = (): void => {
-      watch.delete(slow)
-      shared.end()
-      discount()
-    }
-    watch.add(slow)
+    const timer = startTimer(discount, LONG_WAIT).unref()
     const doing = only && members.length === 1 ? doAlone(only) : doTogether(members, shared)
-    doing.then(end, end)
+    await doing.catch(ignore)
+    stopTimer(timer)
+    shared.end()
+    discount()
   }
   const begin = (): void => {
-    while (waiting.length > 0 && underWay < MOST_UNDER_WAY) {
-      run(Array.from({ length: Math.min(most, waiting.length) }).flatMap(() => waiting.take() ?? []))
-    }
+    while (waiting.length > 0 && underWay < MOST_UNDER_WAY)
+      void run(Array.from({ length: Math.min(most, waiting.length) }).flatMap(() => waiting.take() ?? []))
   }
   const beginDue = (): void => {
     isDue = false
@@ -119,6 +178,3 @@ export function createBatch<Item, Result>(
       atEndOfTurn(beginDue)
     })
 }
-
-// Captured when this module loads, so that the fake timers of a test do not stop it.
-const atEndOfTurn = setImmediate

@@ -1,14 +1,12 @@
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import type { PostgresClient } from './pool.js'
+import { GRACE, pause, within } from './timers.js'
 
 /**
  * Milliseconds before the first attempt to cancel a statement, and between attempts. Most statements end before the
  * first attempt.
  */
 const CANCEL_PAUSE = 100
-
-/** Milliseconds after which a connection is dropped if its statement could not be cancelled. */
-const GRACE = 1000
 
 /** A connection with a statement to cancel. */
 interface CancelTarget {
@@ -31,20 +29,18 @@ export async function cancelRead(
     isOver = true
   }
   const ended = reading.then(over, over)
-  let stop: () => void = over
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve
-  })
+  const stopping = new AbortController()
   const cancelAll = async (): Promise<true> => {
     for (;;) {
-      await Promise.race([ended, new Promise((resolve) => later(resolve, CANCEL_PAUSE))])
+      await Promise.race([ended, pause(CANCEL_PAUSE)])
       if (isOver) return true
-      await cancel(client, address, stopped)
+      await cancel(client, address, stopping.signal)
     }
   }
-  const hasEnded = await withinGrace(cancelAll())
+  // If the read did not end in time, the connection is dropped.
+  const hasEnded = await within(GRACE, cancelAll())
   over()
-  stop()
+  stopping.abort()
   return hasEnded === true
 }
 
@@ -74,39 +70,25 @@ const CANCEL_REQUEST = 80877102
 /**
  * Cancels the statement of a client with a CancelRequest. The request goes to the address of the client: if that is a
  * pooler, only the pooler knows which server process runs the statement. Like the requests of libpq, it is not
- * encrypted. Resolves when the other side has closed the connection, or when `stopped` resolves.
+ * encrypted. Resolves when the connection of the request is closed: by the other side, or because `stopped` aborts.
  */
 async function cancel(
   client: PostgresClient,
   { host, port = 0 }: Address,
-  stopped: Promise<void>,
+  stopped: AbortSignal,
 ): Promise<void> {
   if (!canCancel(client)) return
   const { processID, secretKey } = client
   const message = Buffer.alloc(16)
   for (const [i, value] of [16, CANCEL_REQUEST, processID, secretKey].entries())
     message.writeInt32BE(value | 0, 4 * i)
-  let socket: Socket | undefined
-  const closed = new Promise<void>((resolve) => {
-    socket = host?.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
-    socket.on('error', () => {})
-    socket.on('close', () => resolve())
-    // A socket closes only after its data has been read.
-    socket.resume()
-    socket.write(message)
-  })
-  await Promise.race([closed, stopped])
-  socket?.destroy()
+  const socket = host?.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
+  const stop = (): unknown => socket.destroy()
+  stopped.addEventListener('abort', stop)
+  socket.on('error', () => {})
+  // A socket closes only after its data has been read.
+  socket.resume()
+  socket.write(message)
+  await new Promise((resolve) => socket.on('close', resolve))
+  stopped.removeEventListener('abort', stop)
 }
-
-/** Resolves to the value of a promise, or to `undefined` after a second. */
-export async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = later(() => resolve(undefined), GRACE)
-  })
-  return Promise.race([promise, late]).finally(() => clear(timer))
-}
-
-// Captured when this module loads, so that the fake timers of a test do not stop it.
-const [later, clear] = [setTimeout, clearTimeout]

@@ -110,16 +110,6 @@ const toText = (value: Value): string =>
 const toElement = (value: Scalar): string =>
   typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value)
 
-/** The prepared statements of clients. */
-interface PreparedStatements {
-  /** Returns the name under which a client prepares a statement, or `undefined` for a statement that is rare. */
-  nameOf(client: object, text: string): string | undefined
-  /** Whether a client has reached its limit of prepared statements. The client is then replaced, which drops them. */
-  isFull(client: object): boolean
-  /** Stops preparing statements. */
-  stop(): void
-}
-
 /** The maximum number of statements whose first use is remembered. */
 const MAX_REMEMBERED = 256
 
@@ -130,31 +120,41 @@ const MAX_LENGTH = 8192
 export const MAX_PREPARED = 512
 
 /**
- * Creates the names of prepared statements. A statement is prepared when it is used again while it is still
- * remembered, so that rare statements cost nothing. Prepared statements are never dropped one by one, because `pg`
- * and poolers keep records that only the end of a connection clears.
+ * The names of prepared statements. A statement is prepared when it is used again while it is still remembered, so that
+ * rare statements cost nothing. Prepared statements are never dropped one by one, because `pg` and poolers keep records
+ * that only the end of a connection clears.
  */
-function createPreparedStatements(): PreparedStatements {
-  let isPreparing = true
-  const names = createBoundedMap<string, string>(CACHES.prepared, MAX_REMEMBERED)
-  const kept = new WeakMap<object, Set<string>>()
-  return {
-    nameOf(client, text) {
-      if (!isPreparing || text.length > MAX_LENGTH) return undefined
-      const name = names.get(text)
-      if (name === undefined) {
-        names.set(text, createName(text))
-        return undefined
-      }
-      const own = kept.get(client)
-      if (own) own.add(name)
-      else kept.set(client, new Set([name]))
-      return name
-    },
-    isFull: (client) => (kept.get(client)?.size ?? 0) >= MAX_PREPARED,
-    stop() {
-      isPreparing = false
-    },
+class PreparedStatements {
+  #isPreparing: boolean
+  readonly #names = createBoundedMap<string, string>(CACHES.prepared, MAX_REMEMBERED)
+  readonly #kept = new WeakMap<PostgresClient, Set<string>>()
+
+  constructor(isPreparing: boolean) {
+    this.#isPreparing = isPreparing
+  }
+
+  /** Returns the name under which a client prepares a statement; empty for a statement that is not prepared. */
+  nameOf(client: PostgresClient, text: string): string {
+    if (!this.#isPreparing || text.length > MAX_LENGTH) return ''
+    const name = this.#names.get(text)
+    if (name === undefined) {
+      this.#names.set(text, createName(text))
+      return ''
+    }
+    const own = this.#kept.get(client)
+    if (own) own.add(name)
+    else this.#kept.set(client, new Set([name]))
+    return name
+  }
+
+  /** Whether a client has reached its limit of prepared statements. The client is then replaced, which drops them. */
+  isFull(client: PostgresClient): boolean {
+    return (this.#kept.get(client)?.size ?? 0) >= MAX_PREPARED
+  }
+
+  /** Stops preparing statements. */
+  stop(): void {
+    this.#isPreparing = false
   }
 }
 
@@ -174,7 +174,6 @@ export type RunStatement = (text: string, values?: readonly (Value | null)[]) =>
 /** A connection in use. */
 export interface DatabaseSession {
   readonly client: PostgresClient
-  readonly address: Address
   readonly run: RunStatement
   /** Runs a statement. Returns the columns of its rows as text. */
   readonly readRows: (text: string, values: readonly Value[]) => Promise<readonly TextRow[]>
@@ -183,15 +182,6 @@ export interface DatabaseSession {
    * time of its commit. On a pool of the host application, the `lock_timeout` of that pool applies instead.
    */
   readonly write: (text: string, values: readonly Value[], patience?: number) => Promise<RowsRead>
-  /** Whether the connection cannot be used again. */
-  isLost: boolean
-  /** The numbers of statements that were sent and answered. Only they show whether waiting work makes progress. */
-  sent: number
-  answered: number
-  /** Called when the connection breaks. */
-  readonly lose: () => void
-  /** Called with each notice of the server. */
-  readonly hear: (notice: Notice) => void
 }
 
 /**
@@ -225,14 +215,6 @@ interface Noticing {
 /** The server routine that waits for a standby. It sends a notice when that wait was cancelled. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN'
 
-/** Opens and closes sessions on the clients of one pool. */
-export interface DatabaseSessions {
-  open(client: PostgresClient): DatabaseSession
-  /** Whether another job may use the session. */
-  isUsable(session: DatabaseSession): boolean
-  close(session: DatabaseSession): void
-}
-
 /** The parts of a client of `pg` that give its address. A client of the host application's pool may lack them. */
 interface Connected {
   readonly host?: string
@@ -253,110 +235,133 @@ function addressOf(client: PostgresClient): Address {
   return { host: remoteAddress ?? host, port: remotePort ?? port }
 }
 
-/** Creates the sessions of a pool. */
-export function createSessions(source: PoolSource): DatabaseSessions {
-  const prepared = createPreparedStatements()
-  if (!source.isOwn) prepared.stop()
-  const { hosts } = source
-  const isUsable = ({ isLost, client }: DatabaseSession): boolean =>
-    !isLost && !prepared.isFull(client) && hosts?.isCurrent(client) !== false
-  return {
-    open(client) {
-      const lose = (): void => {
-        session.isLost = true
-        hosts?.distrust(client)
-      }
-      let isUnconfirmed = false
-      const hear = ({ routine }: Notice): void => {
-        isUnconfirmed ||= routine === STANDBY_WAIT
-      }
-      client.on('error', lose)
-      ;(client as unknown as Noticing).on('notice', hear)
-      const unconfirmed = (): UnconfirmedCommit => {
-        isUnconfirmed = false
-        return new UnconfirmedCommit()
-      }
-      const failed = (cause: unknown): unknown => {
-        const thrown = classify(cause)
-        if (isLost(thrown)) lose()
-        if (isReadOnly(thrown)) {
-          session.isLost = true
-          hosts?.discard(client)
-        }
-        // A pooler between this process and the server has not kept a prepared statement, so no more statements are
-        // prepared.
-        if (isUnprepared(thrown)) prepared.stop()
-        return thrown
-      }
-      const send: RunStatement = async (text, values = []) => {
-        if (session.isLost) throw new UnsentStatement()
-        // A text with several statements has no values, and cannot be prepared.
-        const name = values.length > 0 ? prepared.nameOf(client, text) : undefined
-        const query = {
-          text,
-          ...(values.length > 0 ? { values: [...values] } : {}),
-          ...(name ? { name } : {}),
-        }
-        let answer: unknown
-        session.sent += 1
-        try {
-          answer = await client.query(query)
-        } catch (cause) {
-          throw failed(cause)
-        } finally {
-          session.answered = session.sent
-        }
-        if (isUnconfirmed) throw unconfirmed()
-        return toRows(answer)
-      }
-      const partOf = (text: string, values: readonly Value[] = []): NamedStatement => ({
-        text,
-        values,
-        name: prepared.nameOf(client, text) ?? '',
+/** Opens sessions on the clients of one pool. */
+export class DatabaseSessions {
+  readonly #source: PoolSource
+  readonly #prepared: PreparedStatements
+
+  constructor(source: PoolSource) {
+    this.#source = source
+    this.#prepared = new PreparedStatements(source.isOwn)
+  }
+
+  open(client: PostgresClient): ClientSession {
+    return new ClientSession(client, this.#source, this.#prepared)
+  }
+}
+
+/** A session on a client of `pg`. */
+export class ClientSession implements DatabaseSession {
+  readonly client: PostgresClient
+  readonly address: Address
+  /** Called with each statement before it is sent. May throw. */
+  check: (text: string) => void = ignore
+  /** Whether the connection cannot be used again. */
+  isLost = false
+  /** The numbers of statements that were sent and answered. Only they show whether waiting work makes progress. */
+  sent = 0
+  answered = 0
+  readonly #hosts: PoolSource['hosts']
+  readonly #prepared: PreparedStatements
+  /** Whether `pg` accepts queries of its own kind. A client of the host application may only resemble one of `pg`. */
+  readonly #takesRowQueries: boolean
+  #isUnconfirmed = false
+
+  constructor(client: PostgresClient, { isOwn, hosts }: PoolSource, prepared: PreparedStatements) {
+    this.client = client
+    this.address = addressOf(client)
+    this.#hosts = hosts
+    this.#prepared = prepared
+    // A client with native bindings has no `connection`.
+    this.#takesRowQueries = isOwn && 'connection' in client
+    client.on('error', this.#lose)
+    ;(client as unknown as Noticing).on('notice', this.#hear)
+  }
+
+  /** Whether other work may use the session. */
+  get isUsable(): boolean {
+    return (
+      !this.isLost && !this.#prepared.isFull(this.client) && this.#hosts?.isCurrent(this.client) !== false
+    )
+  }
+
+  readonly run: RunStatement = async (text, values = []) => {
+    // A text with several statements has no values, and cannot be prepared.
+    const name = values.length > 0 ? this.#prepared.nameOf(this.client, text) : ''
+    const query = {
+      text,
+      ...(values.length > 0 ? { values: [...values] } : {}),
+      ...(name === '' ? {} : { name }),
+    }
+    return toRows(await this.#send(text, () => this.client.query(query)))
+  }
+
+  readonly readRows: DatabaseSession['readRows'] = async (text, values) =>
+    (await this.#read(text, values)).rows
+
+  readonly write: DatabaseSession['write'] = (text, values, patience = LOCK_MILLISECONDS) =>
+    this.#read(text, values, bound(patience))
+
+  /** Closes the session. Its client returns to the pool, or is destroyed if it is not usable. */
+  close(): void {
+    this.client.removeListener('error', this.#lose)
+    ;(this.client as unknown as Noticing).removeListener('notice', this.#hear)
+    this.client.release(!this.isUsable)
+  }
+
+  readonly #lose = (): void => {
+    this.isLost = true
+    this.#hosts?.distrust(this.client)
+  }
+
+  readonly #hear = ({ routine }: Notice): void => {
+    this.#isUnconfirmed ||= routine === STANDBY_WAIT
+  }
+
+  /** Runs a statement, and before it, in the same transaction, the statement `bound`. Omits `bound` on other pools. */
+  async #read(text: string, values: readonly Value[], bound?: string): Promise<RowsRead> {
+    if (!this.#takesRowQueries) {
+      const { rows, rowCount } = await this.run(text, values)
+      const toText = (value: unknown): string | null => (value === null ? null : String(value))
+      return { rows: rows.map((row) => Object.values(row).map(toText)), rowCount }
+    }
+    const parts = [...(bound === undefined ? [] : [{ text: bound, values: [] }]), { text, values }]
+    const named = parts.map((part) => ({ ...part, name: this.#prepared.nameOf(this.client, part.text) }))
+    const ask = (): Promise<RowsRead> =>
+      new Promise((resolve, reject) => {
+        void this.client.query(new RowQuery(named, (thrown, read) => (read ? resolve(read) : reject(thrown))))
       })
-      const sendOwn = (...parts: readonly NamedStatement[]): Promise<RowsRead> =>
-        new Promise((resolve, reject) => {
-          if (session.isLost) throw new UnsentStatement()
-          session.sent += 1
-          const query = new RowQuery(parts, (thrown, read) => {
-            session.answered = session.sent
-            if (!read) reject(failed(thrown))
-            else if (isUnconfirmed) reject(unconfirmed())
-            else resolve(read)
-          })
-          void client.query(query)
-        })
-      const sendAny = async (text: string, values: readonly Value[]): Promise<RowsRead> => {
-        const { rows, rowCount } = await send(text, values)
-        const toText = (value: unknown): string | null => (value === null ? null : String(value))
-        return { rows: rows.map((row) => Object.values(row).map(toText)), rowCount }
-      }
-      // A client of the host application's pool may only resemble a client of `pg`, or may use native bindings.
-      const isOwn = source.isOwn && 'connection' in client
-      const read: typeof sendAny = isOwn ? (text, values) => sendOwn(partOf(text, values)) : sendAny
-      const session: DatabaseSession = {
-        client,
-        address: addressOf(client),
-        isLost: false,
-        sent: 0,
-        answered: 0,
-        lose,
-        hear,
-        run: send,
-        readRows: async (text, values) => (await read(text, values)).rows,
-        write: isOwn
-          ? (text, values, patience = LOCK_MILLISECONDS) =>
-              sendOwn(partOf(bound(patience)), partOf(text, values))
-          : sendAny,
-      }
-      return session
-    },
-    isUsable,
-    close(session) {
-      session.client.removeListener('error', session.lose)
-      ;(session.client as unknown as Noticing).removeListener('notice', session.hear)
-      session.client.release(!isUsable(session))
-    },
+    return this.#send(text, ask)
+  }
+
+  async #send<T>(text: string, ask: () => Promise<T>): Promise<T> {
+    this.check(text)
+    if (this.isLost) throw new UnsentStatement()
+    this.sent += 1
+    let answer: T
+    try {
+      answer = await ask()
+    } catch (cause) {
+      throw this.#explain(cause)
+    } finally {
+      this.answered = this.sent
+    }
+    if (!this.#isUnconfirmed) return answer
+    this.#isUnconfirmed = false
+    throw new UnconfirmedCommit()
+  }
+
+  #explain(cause: unknown): unknown {
+    const thrown = classify(cause)
+    if (isLost(thrown)) this.#lose()
+    if (isReadOnly(thrown)) {
+      this.isLost = true
+      this.#hosts?.discard(this.client)
+    }
+    // A pooler between this process and the server has not kept a prepared statement, so no more statements are
+    // prepared.
+    if (isUnprepared(thrown)) this.#prepared.stop()
+    return thrown
   }
 }
 

@@ -13,7 +13,7 @@ import { isKept, isWhole, parsePosition, printPosition } from '../../log/positio
 import { createHeldWarning } from '../../log/warn-of-held.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
-import type { Connections } from '../connection/connections.js'
+import type { Connections } from '../connection/lease.js'
 import type { DatabaseSession, RunStatement } from '../connection/session.js'
 import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
 import { explain } from '../faults.js'

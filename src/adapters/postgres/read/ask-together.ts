@@ -1,17 +1,16 @@
 import type { Value } from '../../sql/dialect.js'
 import { type Batch, type BatchWork, createBatch } from '../connection/batch.js'
-import type { Watch } from '../connection/watch.js'
 import { explain, isLost, unavailable } from '../faults.js'
 
 /** A query that is read with different values. `together` receives each distinct list of values once. */
 type SharedQuery<Result> = Omit<BatchWork<readonly Value[], Result>, 'leaving'>
 
 /** Creates a reader that answers simultaneous queries with one statement. Equal queries share a result. */
-export const createAskTogether = <Result>(
-  watch: Watch,
-  { together, ...asked }: SharedQuery<Result>,
-): Batch<readonly Value[], Result> =>
-  createBatch(watch, {
+export const createAskTogether = <Result>({
+  together,
+  ...asked
+}: SharedQuery<Result>): Batch<readonly Value[], Result> =>
+  createBatch({
     ...asked,
     leaving: unavailable,
     async together(all, shared) {

@@ -12,8 +12,7 @@ import type { SqlDialect, Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { isShort } from '../../sql/read/is-short.js'
 import { createStatements } from '../../sql/statements.js'
-import type { Connections } from '../connection/connections.js'
-import type { Watch } from '../connection/watch.js'
+import type { Connections } from '../connection/lease.js'
 import { explain } from '../faults.js'
 import { createAskTogether } from './ask-together.js'
 import { writeList } from './page.js'
@@ -22,7 +21,6 @@ import { writeList } from './page.js'
 interface LinkedSource {
   readonly engine: SqlEngine
   readonly use: Connections['use']
-  readonly watch: Watch
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
 }
 
@@ -65,7 +63,7 @@ function planLinked(
   source: LinkedSource,
   { in: collection, field, link, lists }: Omit<Linked, 'id'>,
 ): Plan['read'] {
-  const { use, watch, indexesOf } = source
+  const { use, indexesOf } = source
   const { dialect } = source.engine
   const values: Value[] = []
   const columns = lists.map((list) => {
@@ -82,7 +80,7 @@ function planLinked(
   // new array.
   const one = `SELECT ${found} FROM (${rootOf('$1::text')}) AS root`
   const several = `SELECT place, ${found} FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, place) JOIN LATERAL (${rootOf('asked.id')}) AS root ON TRUE`
-  return createAskTogether<LinkedFound>(watch, {
+  return createAskTogether<LinkedFound>({
     async alone([id = ''], caller) {
       const [row] = await use(({ readRows }) => readRows(one, [id, ...values]), caller)
       return row ? parse(row) : NOTHING

@@ -16,12 +16,12 @@ import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'
 import { judgeTexts, type ReceiveMatch } from '../../sql/read/judge-texts.js'
 import { createStatements, type FilteredStatement, type Statements } from '../../sql/statements.js'
+import type { SharedStatement } from '../connection/batch.js'
 import { canCancel } from '../connection/cancel.js'
-import type { Connections, WorkCaller, WorkOptions } from '../connection/connections.js'
+import type { Connections, WorkCaller, WorkOptions } from '../connection/lease.js'
 import type { DatabaseSession, RunStatement } from '../connection/session.js'
-import type { SharedStatement } from '../connection/shared-statement.js'
+import { startTimer, stopTimer } from '../connection/timers.js'
 import { inTransaction } from '../connection/transaction.js'
-import type { Watch } from '../connection/watch.js'
 import { explain, isInvalidRegex } from '../faults.js'
 import { createAskTogether } from './ask-together.js'
 import { readTexts } from './batch.js'
@@ -138,7 +138,7 @@ const PAGE_READER_PAUSE = 15
 const JOINED = { most: 32, bytes: 65_536, size: 8192 }
 
 /** Creates the reader of a page. Small pages that are requested at the same time share one statement. */
-function createPageReader(use: Connections['use'], watch: Watch, page: PageQuery): ReadPage {
+function createPageReader(use: Connections['use'], page: PageQuery): ReadPage {
   const { values, most, mayBeLong, join } = page
   const readAlone = createReadAlone(page)
   const alone: ReadPage = (values, caller, manner) =>
@@ -147,7 +147,7 @@ function createPageReader(use: Connections['use'], watch: Watch, page: PageQuery
 
   const { bytes, size } = JOINED
   const text = writeJoined(writeList(join(), String(bytes), String(Math.min(size, bytes / most))), values)
-  return createAskTogether<TextList>(watch, {
+  return createAskTogether<TextList>({
     alone: (values, caller) => alone(values, caller, page),
     async together(distinct, caller) {
       const columns = values.map((_, i) => columnOf(distinct, i))
@@ -235,7 +235,6 @@ interface Count {
 /** The dependencies of counts. */
 interface CountSource {
   readonly use: Connections['use']
-  readonly watch: Watch
   /** Whether the adapter is open. */
   readonly isOpen: () => boolean
 }
@@ -256,7 +255,7 @@ const PAUSE = 64
  * Creates the reader of a count. Counts that are requested together, or while other counts run, share one statement,
  * because sending a statement and receiving its result costs this process more than the rest of a request.
  */
-function createCountReader({ use, watch, isOpen }: CountSource, count: Count): ReadCount {
+function createCountReader({ use, isOpen }: CountSource, count: Count): ReadCount {
   const { text, mayBeLong, writeBehind } = count
   const alone: ReadCount = (values, caller, manner) =>
     use(async ({ readRows }) => Number((await readRows(text, values))[0]?.[0]), caller, manner)
@@ -281,15 +280,15 @@ function createCountReader({ use, watch, isOpen }: CountSource, count: Count): R
       paused = PAUSE
       shared.abandon()
     }
-    const timer = later(abandon, PATIENCE)
+    const timer = startTimer(abandon, PATIENCE)
     try {
       const [totals = []] = await readRows(texts[length] ?? '', distinct.flat())
       return totals.map(Number)
     } finally {
-      clear(timer)
+      stopTimer(timer)
     }
   }
-  const ask = createAskTogether<number>(watch, {
+  const ask = createAskTogether<number>({
     alone: (values, caller) => alone(values, caller, { mayBeLong }),
     most: MOST_TOGETHER,
     together: (distinct, shared) =>
@@ -306,9 +305,6 @@ function createCountReader({ use, watch, isOpen }: CountSource, count: Count): R
 
 const writeColumns = (length: number, write: (place: number) => string): string =>
   `SELECT ${Array.from({ length }, (_, i) => `(${write(i)}) AS total${i}`).join(', ')}`
-
-// Captured when this module loads, so that the fake timers of a test do not stop it.
-const [later, clear] = [setTimeout, clearTimeout]
 
 /** The dependencies of reads. */
 export interface ReadSource extends CountSource {
@@ -498,7 +494,7 @@ interface PagePlan extends WorkOptions {
 }
 
 /** Creates the planner of pages. */
-function createPagePlans({ engine, use, watch, indexesOf }: ReadSource): PlanQuery<PagePlan> {
+function createPagePlans({ engine, use, indexesOf }: ReadSource): PlanQuery<PagePlan> {
   const { dialect, statements } = engine
   const joinedDialect: SqlDialect = { ...dialect, parameter: (place) => `asked.v${place}` }
   const joined = createStatements(joinedDialect)
@@ -518,7 +514,7 @@ function createPagePlans({ engine, use, watch, indexesOf }: ReadSource): PlanQue
           mergeRanges(joinedDialect, indexesOf(collection), collection, query) ??
           joined.page(collection, query)
         ).text
-      const readPage = createPageReader(use, watch, {
+      const readPage = createPageReader(use, {
         text,
         values,
         most,

@@ -24,8 +24,8 @@ import {
   structuresOf,
 } from '../../sql/structures.js'
 import { namesOf, type Recorded, warnOfLeft } from '../../sql/warn-of-left.js'
-import type { Connections, WorkCaller } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
+import type { Connections, WorkCaller } from '../connection/lease.js'
 import type { Rows, RunStatement } from '../connection/session.js'
 import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
 import { createElements, ENTRY_ID, isNamedElements, markOf, TRIGGERS } from '../elements.js'

@@ -9,8 +9,8 @@ import { findTaken } from '../../sql/find-taken.js'
 import { printBy } from '../../sql/log/recorder.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
 import { type Batch, type BatchWork, createBatch } from '../connection/batch.js'
-import type { Connections, WorkCaller } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
+import type { Connections, WorkCaller } from '../connection/lease.js'
 import {
   type DatabaseSession,
   HEARD,
@@ -19,7 +19,6 @@ import {
   type RunStatement,
 } from '../connection/session.js'
 import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
-import type { Watch } from '../connection/watch.js'
 import { explain, explainWrite, isLost, isRepeatable, outcomeUnknown, unavailable } from '../faults.js'
 import { createRecording, INSERTED, type ManyRecording, recordInserted } from '../log/recording.js'
 import { isLarge } from './is-large.js'
@@ -128,29 +127,23 @@ function createIn(
 
 /** Returns the batch of a collection. It is created on first use. */
 function createBatches<Item, Result>(
-  watch: Watch,
   workOf: (collection: string) => BatchWork<Item, Result>,
 ): (collection: string) => Batch<Item, Result> {
   const batches = new Map<string, Batch<Item, Result>>()
   return (collection) => {
     const known = batches.get(collection)
     if (known) return known
-    const batch = createBatch(watch, workOf(collection))
+    const batch = createBatch(workOf(collection))
     batches.set(collection, batch)
     return batch
   }
 }
 
 /** Creates the function that creates documents. Small documents that arrive together share a statement. */
-export function createCreate(
-  engine: SqlEngine,
-  use: Connections['use'],
-  watch: Watch,
-  plans: LogPlans,
-): Create {
+export function createCreate(engine: SqlEngine, use: Connections['use'], plans: LogPlans): Create {
   const workOf = (collection: string): BatchWork<Fresh, StepsOutcome> =>
     createIn(collection, engine, use, plans)
-  const batches = createBatches(watch, workOf)
+  const batches = createBatches(workOf)
   return (step, caller) => {
     const { in: collection, insert } = step
     const text = JSON.stringify(insert)

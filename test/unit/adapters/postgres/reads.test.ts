@@ -10,7 +10,6 @@ const team: FieldRef = { path: 'team', type: 'string', each: false }
 const reads = createReads({
   engine: createPostgresEngine('public'),
   use: () => Promise.reject(new LostConnection(new Error('the server is away'))),
-  watch: { add() {}, delete() {}, hurry() {} },
   isOpen: () => true,
   isFullOfLong: () => true,
   indexesOf: () => [{ fields: [team], unique: false }],

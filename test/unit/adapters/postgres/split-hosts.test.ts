@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { splitHosts } from '../../../../src/adapters/postgres/connection/hosts/hosts.js'
+import { splitHosts } from '../../../../src/adapters/postgres/connection/hosts.js'
 import { createPostgresAdapter } from '../../../../src/adapters/postgres/postgres-adapter.js'
 import { ConfigError } from '../../../../src/core/errors.js'
 

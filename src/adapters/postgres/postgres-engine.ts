@@ -138,8 +138,6 @@ export function createPostgresDialect(schema: string): SqlDialect {
     structures: { table: table(STRUCTURES), order: 'position' },
     log: createLog(table(LOG), table(LOG_HEAD)),
     newLog: `UPDATE ${table(LOG_HEAD)} SET log = ${NEW_NAME}`,
-    // The stamp of a row is the number of the transaction that wrote it.
-    stored: '_id, document, xmin AS stamp',
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
     hold: { most: null, endings: HOLDS },

@@ -62,8 +62,6 @@ export interface SqlDialect {
   readonly log: readonly string[]
   /** The statement that gives the log a new name, up to its WHERE clause. */
   readonly newLog: string
-  /** The columns to select for a document in its stored form. */
-  readonly stored: string
   /** The column to select for a document as JSON text. */
   readonly documentText: string
   /** Converts a parameter of JSON text to the type of the column `document`. */

@@ -111,7 +111,7 @@ export function createStatements(dialect: SqlDialect): Statements {
     })
   return {
     list: (collection, query, options = {}) => select(dialect.documentText, collection, query, options),
-    page: (collection, query, options = {}) => select(dialect.stored, collection, query, options),
+    page: (collection, query, options = {}) => select('_id, document', collection, query, options),
     ids: (collection, query, options = {}) => select('_id', collection, query, options),
     count: (collection, filter, options = {}) =>
       compile(collection, filter, { ...options, mayJoin: true }, (from, _, { isExact, each = from }) =>

@@ -52,7 +52,6 @@ export const sqliteDialect: SqlDialect = {
   structures: { table: quoteName(STRUCTURES), order: 'rowid' },
   log: LOG_STRUCTURES,
   newLog: `UPDATE ${quoteName(LOG_HEAD)} SET log = ${NEW_NAME}`,
-  stored: '_id, document',
   documentText: 'document',
   toDocument: (text) => text,
   // No lock is needed, because no other connection can write during the transaction. `most` limits the number of

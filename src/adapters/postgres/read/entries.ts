@@ -10,10 +10,7 @@ import { columnOf, ENTRY_ID } from '../elements.js'
 
 /** How reads use the table of an index of elements. The rows of the table are named `entry`. */
 export interface Entries {
-  /**
-   * The FROM item for the table. It is a subquery, because a subquery has no system columns, so that the system
-   * columns of the documents are unambiguous.
-   */
+  /** The FROM item for the table. */
   readonly source: string
   /** The condition that joins an entry with its document. */
   readonly joined: string
@@ -50,10 +47,8 @@ export function entriesOf(dialect: SqlDialect, collection: string, index: IndexP
     return column && `entry.${column}`
   }
   const value = (field: FieldRef): string => columnAt(field) ?? dialect.value(field)
-  const columns = [...fields.flatMap((field) => columnOf(fields, field) ?? []), ENTRY_ID].join(', ')
-  const source = `(SELECT ${columns} FROM ${dialect.table(nameOfElements(collection, fields))}) AS entry`
   return {
-    source,
+    source: `${dialect.table(nameOfElements(collection, fields))} AS entry`,
     joined: `_id = entry.${ENTRY_ID}`,
     dialect: {
       ...dialect,

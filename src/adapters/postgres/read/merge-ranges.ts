@@ -236,10 +236,10 @@ function writeRange(
   const order = writeOrder(entries?.dialect ?? dialect, sort)
   const table = dialect.table(collection)
   const from = entries
-    ? writeJoined(entries, table, onEntries, onDocuments.length === 0 && `${order} LIMIT ${enough}`)
+    ? writeJoined(entries, table, onEntries, onDocuments.length === 0 ? `${order} LIMIT ${enough}` : '')
     : table
-  const where = [...(entries ? [entries.joined] : []), ...onDocuments].join(' AND ')
-  const range = `SELECT ${dialect.stored} FROM ${from} WHERE ${where}${order}`
+  const where = onDocuments.length > 0 ? ` WHERE ${onDocuments.join(' AND ')}` : ''
+  const range = `SELECT _id, document FROM ${from}${where}${order}`
   return { range, sources: sources.join(' CROSS JOIN ') }
 }
 
@@ -249,13 +249,12 @@ const compare = (dialect: SqlDialect, field: FieldRef, condition: (value: string
 
 /**
  * Joins entries with their documents. `end` is the ORDER BY and the LIMIT if there are no conditions on the documents.
- * They are applied before the join, so that only the documents of the page are read, however many entries match. The
- * tables are joined by a comma, because system columns cannot be named after a JOIN.
+ * They are applied before the join, so that only the documents of the page are read, however many entries match.
  */
 const writeJoined = (
-  { source }: Entries,
+  { source, joined }: Entries,
   table: string,
   conditions: readonly string[],
-  end: string | false,
+  end: string,
 ): string =>
-  `(SELECT entry.* FROM ${source} WHERE ${conditions.join(' AND ')}${end || ''}) AS entry, ${table}`
+  `(SELECT * FROM ${source} WHERE ${conditions.join(' AND ')}${end}) AS entry JOIN ${table} ON ${joined}`

@@ -156,18 +156,6 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     return { ok: false, step: taken.step, reason: 'unique', fields }
   }
 
-  /** Stops reads from using tables of elements. Returns whether they used any. */
-  const forgetElements = (): boolean => {
-    const before = [...indexes]
-    for (const [collection, some] of before)
-      if (some.some(isOfElements))
-        indexes.set(
-          collection,
-          some.filter((index) => !isOfElements(index)),
-        )
-    return before.some(([, some]) => some.some(isOfElements))
-  }
-
   const reads = createReads({
     engine,
     use: read,
@@ -215,7 +203,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         throw await explainOpening(connections?.use, schema, thrown)
       }
     },
-    ...withoutDropped(calls, forgetElements),
+    ...withoutDropped(calls, () => forgetElements(indexes)),
     changes: log.changes,
     async close() {
       const opened = connecting?.catch(() => undefined)
@@ -229,6 +217,17 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
 }
 
 const NO_INDEXES: readonly IndexPlan[] = []
+
+/** Drops the indexes of elements, so that reads no longer use their tables. Returns whether there were any. */
+function forgetElements(indexes: Map<string, readonly IndexPlan[]>): boolean {
+  const using = [...indexes].filter(([, some]) => some.some(isOfElements))
+  for (const [collection, some] of using)
+    indexes.set(
+      collection,
+      some.filter((index) => !isOfElements(index)),
+    )
+  return using.length > 0
+}
 
 const OPTIONS: Expectations = {
   connectionString: [

@@ -1,4 +1,4 @@
-import { runSliced } from '../../../core/slices.js'
+import { inSlices } from '../../../core/slices.js'
 import type {
   Change,
   ChangePage,
@@ -9,7 +9,7 @@ import type {
 } from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { createNotifier } from '../../log/notifier.js'
-import { isKept, isWhole, parsePosition, printPosition } from '../../log/position.js'
+import { isKept, isWhole, type Position, parsePosition, printPosition } from '../../log/position.js'
 import { createHeldWarning } from '../../log/warn-of-held.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
@@ -20,15 +20,15 @@ import { explain } from '../faults.js'
 import { parseText } from '../read/parse-documents.js'
 import { isLarge } from '../write/is-large.js'
 
-/** The row that stores the state of the log. One process at a time works on it. */
-interface LogHead {
-  /**
-   * Assigns positions to the next committed changes, and drops old changes. `wait`: whether to wait if another
-   * process is working on the head. Returns whether more changes may need a position (`toNumber`) or may have to be
-   * dropped (`toDrop`).
-   */
-  advance(run: RunStatement, wait: boolean): Promise<{ readonly toNumber: boolean; readonly toDrop: boolean }>
-}
+/**
+ * Assigns positions to the next committed changes, and drops old changes. One process at a time does so; `wait`: whether
+ * to wait if another process is doing it. Returns whether more changes may need a position (`toNumber`) or may have to
+ * be dropped (`toDrop`).
+ */
+type AdvanceLog = (
+  run: RunStatement,
+  wait: boolean,
+) => Promise<{ readonly toNumber: boolean; readonly toDrop: boolean }>
 
 /**
  * The maximum number of changes that get their positions in one statement. All changes of a write get their positions
@@ -84,8 +84,7 @@ function isPlace(value: unknown): value is TimelinePosition {
   return typeof timeline === 'string' && isWhole(position) && others.length === 0
 }
 
-/** Creates the head of a log. */
-function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
+function createAdvanceLog(dialect: SqlDialect, plans: LogPlans): AdvanceLog {
   const [log, head] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
   const warnOfHeld = createHeldWarning()
   const lock = `SELECT last, dropped, ${millisecondsOf('clock_timestamp()')} AS now,
@@ -153,29 +152,27 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
     return isMore && end > dropped
   }
 
-  return {
-    async advance(run, wait) {
-      let count = 0
-      let isMore = false
-      await inTransaction(run, BEGIN, async () => {
-        const [held] = (await run(wait ? lock : `${lock} SKIP LOCKED`)).rows
-        if (!held) {
-          count = MOST
-          return
-        }
-        // This is a separate statement, so that it sees commits that were made while this transaction waited for the
-        // lock.
-        const [numbered] = (await run(number, [Number(held.last), Number(held.total ?? 0)])).rows
-        count = Number(numbered?.seen)
-        const last = Number(numbered?.last ?? held.last)
-        const total = Number(numbered?.total ?? held.total ?? Number.NaN)
-        const kept = { dropped: Number(held.dropped), now: Number(held.now), last, total }
-        const isOld = held.oldest !== null && Number(held.oldest) < plans.horizon(kept.now).unmarked
-        if (isOld || (held.oldest !== null && isBeyond(kept.dropped, held.before, kept)))
-          isMore = await dropOldest(run, kept)
-      })
-      return { toNumber: count >= MOST, toDrop: isMore }
-    },
+  return async (run, wait) => {
+    let count = 0
+    let isMore = false
+    await inTransaction(run, BEGIN, async () => {
+      const [held] = (await run(wait ? lock : `${lock} SKIP LOCKED`)).rows
+      if (!held) {
+        count = MOST
+        return
+      }
+      // This is a separate statement, so that it sees commits that were made while this transaction waited for the
+      // lock.
+      const [numbered] = (await run(number, [Number(held.last), Number(held.total ?? 0)])).rows
+      count = Number(numbered?.seen)
+      const last = Number(numbered?.last ?? held.last)
+      const total = Number(numbered?.total ?? held.total ?? Number.NaN)
+      const kept = { dropped: Number(held.dropped), now: Number(held.now), last, total }
+      const isOld = held.oldest !== null && Number(held.oldest) < plans.horizon(kept.now).unmarked
+      if (isOld || (held.oldest !== null && isBeyond(kept.dropped, held.before, kept)))
+        isMore = await dropOldest(run, kept)
+    })
+    return { toNumber: count >= MOST, toDrop: isMore }
   }
 }
 
@@ -230,7 +227,7 @@ interface LogPageRow {
 }
 
 /** Creates the reader of the log. */
-function createReadChanges(dialect: SqlDialect, use: Connections['use'], head: LogHead): ReadChanges {
+function createReadChanges(dialect: SqlDialect, use: Connections['use'], advance: AdvanceLog): ReadChanges {
   const [log, heads] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
   // Rows are converted to JSON one by one, and only until the byte limit is exceeded.
@@ -244,79 +241,6 @@ SELECT log, left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, last, dr
 FROM ${heads}`
   const since = `SELECT position - 1 FROM ${log} WHERE position > $1::bigint AND ${MILLISECONDS} >= $2::bigint ORDER BY position LIMIT 1`
 
-  const readPage = async (
-    { readRows }: DatabaseSession,
-    place: number,
-    { limit, bytes = Number.POSITIVE_INFINITY }: ChangeQuery,
-  ): Promise<LogPageRow> => {
-    const [[name, timeline, last, dropped, now, fresh, made, list] = []] = await readRows(page, [
-      place,
-      limit,
-      bytes,
-    ])
-    return {
-      log: String(name),
-      timeline: String(timeline),
-      last: Number(last),
-      dropped: Number(dropped),
-      now: Number(now),
-      isFresh: fresh !== null,
-      list: list ?? '[]',
-      made: made === null ? null : Number(made),
-    }
-  }
-  /** Returns the position at which to resume after a gap. */
-  const findStart = async (
-    { readRows }: DatabaseSession,
-    { log, dropped }: LogPageRow,
-    given: ReturnType<typeof parsePosition<TimelinePosition>>,
-  ): Promise<number> => {
-    if (given?.log !== log) return dropped
-    const [[first] = []] = await readRows(since, [dropped, given.time - OVERLAP])
-    return Math.max(dropped, Math.min(given.place[1], first ? Number(first) : given.place[1]))
-  }
-  const toPage = async (
-    read: LogPageRow,
-    start: number,
-    gap: boolean,
-    query: ChangeQuery,
-  ): Promise<ChangePage> => {
-    const { log, timeline, now, last, isFresh, list } = read
-    const rows = await runSliced(
-      (slice) => parseText(list, slice),
-      () => query.signal,
-    )
-    const positionOf = (place: number, time: number, made: number | null): string =>
-      printPosition({ log, place: [timeline, place], time, made })
-    const changes = (rows as readonly LogRow[]).map(
-      ([place, label, made, by, collection, id, before, after]): Change => {
-        const time = Math.round(made / 1000)
-        return {
-          in: collection,
-          id,
-          before,
-          after,
-          time,
-          by,
-          // A write of one statement has no label and a single change, so the position of the change identifies the
-          // write.
-          write: label ?? -place,
-          position: positionOf(place, time, made),
-        }
-      },
-    )
-    const end = (rows as readonly LogRow[]).at(-1)?.[0] ?? start
-    return {
-      changes,
-      position: changes.at(-1)?.position ?? positionOf(start, now, read.made),
-      more: isFresh || end < last,
-      gap,
-    }
-  }
-
-  /** A position after all changes. */
-  const NOWHERE = Number.MAX_SAFE_INTEGER
-
   return async (after, query) => {
     const given = after === null ? undefined : parsePosition(after, isPlace)
     // The signal of a reader that follows the log may never abort, so this read ends by itself if the database does
@@ -324,23 +248,84 @@ FROM ${heads}`
     const caller = { signal: query.signal, isUnhurried: true }
     const { read, start, gap } = await use(async (session) => {
       if (after === null) {
-        while ((await head.advance(session.run, true)).toNumber);
-        const read = await readPage(session, NOWHERE, { ...query, limit: 1 })
+        while ((await advance(session.run, true)).toNumber);
+        const read = await readPage(session, page, NOWHERE, { ...query, limit: 1 })
         return { read: { ...read, isFresh: false }, start: read.last, gap: false }
       }
       let start = given?.place[1] ?? NOWHERE
-      let read = await readPage(session, start, query)
+      let read = await readPage(session, page, start, query)
       const isKnown =
         given?.log === read.log &&
         given.place[0] === read.timeline &&
         start <= read.last &&
         isKept(given, read.made, start === read.dropped)
-      if (read.isFresh) await head.advance(session.run, false)
-      if (!isKnown) start = await findStart(session, read, given)
-      if (read.isFresh || !isKnown) read = await readPage(session, start, query)
+      if (read.isFresh) await advance(session.run, false)
+      if (!isKnown && given?.log === read.log) start = await findStart(session, since, read, given)
+      else if (!isKnown) start = read.dropped
+      if (read.isFresh || !isKnown) read = await readPage(session, page, start, query)
       return { read, start, gap: !isKnown || start < read.dropped }
     }, caller)
     return toPage(read, start, gap, query)
+  }
+}
+
+/** A position after all changes. */
+const NOWHERE = Number.MAX_SAFE_INTEGER
+
+async function readPage(
+  { readRows }: DatabaseSession,
+  page: string,
+  place: number,
+  { limit, bytes = Number.POSITIVE_INFINITY }: ChangeQuery,
+): Promise<LogPageRow> {
+  const [row = []] = await readRows(page, [place, limit, bytes])
+  const [name, timeline, last, dropped, now, fresh, made, list] = row
+  return {
+    log: String(name),
+    timeline: String(timeline),
+    last: Number(last),
+    dropped: Number(dropped),
+    now: Number(now),
+    isFresh: fresh !== null,
+    list: list ?? '[]',
+    made: made === null ? null : Number(made),
+  }
+}
+
+/** Returns the position at which to resume in a log that may have other changes at the same positions. */
+async function findStart(
+  { readRows }: DatabaseSession,
+  since: string,
+  { dropped }: LogPageRow,
+  { place: [, position], time }: Position<TimelinePosition>,
+): Promise<number> {
+  const [[first] = []] = await readRows(since, [dropped, time - OVERLAP])
+  return Math.max(dropped, Math.min(position, first ? Number(first) : position))
+}
+
+async function toPage(
+  { log, timeline, now, last, isFresh, list, made }: LogPageRow,
+  start: number,
+  gap: boolean,
+  { signal }: ChangeQuery,
+): Promise<ChangePage> {
+  const rows = (await inSlices(
+    (slices) => parseText(list, slices),
+    () => signal,
+  )) as readonly LogRow[]
+  const positionOf = (place: number, time: number, made: number | null): string =>
+    printPosition({ log, place: [timeline, place], time, made })
+  const changes = rows.map(([place, label, made, by, collection, id, before, after]): Change => {
+    const time = Math.round(made / 1000)
+    // A write of one statement has no label and a single change, so the position of the change identifies the write.
+    const write = label ?? -place
+    return { in: collection, id, before, after, time, by, write, position: positionOf(place, time, made) }
+  })
+  return {
+    changes,
+    position: changes.at(-1)?.position ?? positionOf(start, now, made),
+    more: isFresh || (rows.at(-1)?.[0] ?? start) < last,
+    gap,
   }
 }
 
@@ -375,22 +360,18 @@ export function createPostgresLog(
   use: Connections['use'],
 ): PostgresLog {
   const notifier = createNotifier(LOOK)
-  const head = createLogHead(dialect, plans)
-  const read = createReadChanges(dialect, use, head)
+  const advance = createAdvanceLog(dialect, plans)
+  const read = createReadChanges(dialect, use, advance)
   let unread = 0
-  let isAdvancing = false
-  const advance = async ({ run }: DatabaseSession): Promise<void> => {
-    for (let round = 0; round < ROUNDS; round += 1) if (!(await head.advance(run, false)).toDrop) return
+  /** The run in the background. Only one at a time is under way. If it fails, a later write starts another run. */
+  let advancing: Promise<unknown> | undefined
+  const advanceOften = async ({ run }: DatabaseSession): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round += 1) if (!(await advance(run, false)).toDrop) return
   }
-  let advancing: Promise<unknown> = Promise.resolve()
-
-  const explained = async (after: string | null, query: ChangeQuery): Promise<ChangePage> => {
-    try {
-      return await read(after, query)
-    } catch (thrown) {
+  const explained = (after: string | null, query: ChangeQuery): Promise<ChangePage> =>
+    read(after, query).catch((thrown: unknown) => {
       throw explain(thrown)
-    }
-  }
+    })
   return {
     changes: (after, query) =>
       notifier.readWhenNotified(
@@ -402,13 +383,10 @@ export function createPostgresLog(
       unread += steps.length + (isLarge(steps) ? LARGE : 0)
       if (unread < UNREAD) return
       unread = 0
-      // Only one run at a time is under way. If it fails, a later write starts another run.
-      if (isAdvancing) return
-      isAdvancing = true
-      advancing = use(advance, {})
+      advancing ??= use(advanceOften, {})
         .catch(() => {})
         .then(() => {
-          isAdvancing = false
+          advancing = undefined
         })
     },
     async settle() {

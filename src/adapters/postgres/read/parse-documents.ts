@@ -1,10 +1,13 @@
-import type { Slice, Sliced } from '../../../core/slices.js'
+import type { Slices } from '../../../core/slices.js'
+import type { MaybePromise } from '../../../core/storage.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 
-/** Subtracts the steps of parsing from the slice, then parses a JSON text. Yields first if too few steps are left. */
-export function* parseText(text: string, slice: Slice): Sliced<unknown> {
+/** Subtracts the steps of parsing from the slice, then parses a JSON text. Waits first if too few steps are left. */
+export function parseText(text: string, slices: Slices): MaybePromise<unknown> {
   const steps = text.length / CHARACTERS
-  if (slice.left < steps) yield
-  slice.left -= steps
-  return JSON.parse(text) as unknown
+  const parse = (): unknown => {
+    slices.left -= steps
+    return JSON.parse(text)
+  }
+  return slices.left < steps ? slices.next().then(parse) : parse()
 }

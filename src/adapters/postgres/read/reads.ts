@@ -2,7 +2,7 @@ import { bounds } from '../../../core/bounds.js'
 import type { Filter, Scalar } from '../../../core/filter/filter.js'
 import { compileJudge, type Judge } from '../../../core/filter/matches.js'
 import { whenReady } from '../../../core/promises.js'
-import { runSliced, type Slice, type Sliced } from '../../../core/slices.js'
+import { inSlices, mapSliced, runSliced, type Slices } from '../../../core/slices.js'
 import type {
   IndexPlan,
   Listed,
@@ -92,26 +92,21 @@ interface TextList {
 }
 
 /** Parses the documents of a read. */
-const parseListed = (texts: TextList, caller: WorkCaller): MaybePromise<Listed> =>
-  runSliced(
-    (slice) => parseAll(texts, slice),
+const parseListed = ({ texts, rest }: TextList, caller: WorkCaller): MaybePromise<Listed> =>
+  inSlices(
+    (slices) => {
+      const parsing = mapSliced(slices, texts, (text) => parseText(text, slices))
+      return whenReady(parsing, (parsed) => {
+        const [first] = parsed
+        // A single list is returned without a copy.
+        const documents = (
+          parsed.length === 1 && Array.isArray(first) ? first : parsed.flat()
+        ) as StoredDocument[]
+        return rest ? Object.assign(documents, { rest: JSON.parse(rest) as readonly string[] }) : documents
+      })
+    },
     () => caller.signal,
   )
-
-function* parseAll({ texts, rest }: TextList, slice: Slice): Sliced<Listed> {
-  const documents: StoredDocument[] = []
-  for (const text of texts) {
-    const parsed = (yield* parseText(text, slice)) as StoredDocument | StoredDocument[]
-    if (!Array.isArray(parsed)) documents.push(parsed)
-    // A single list is returned without a copy.
-    else if (texts.length === 1) return withRest(parsed, rest)
-    else for (const document of parsed) documents.push(document)
-  }
-  return withRest(documents, rest)
-}
-
-const withRest = (documents: StoredDocument[], rest: TextList['rest']): Listed =>
-  rest ? Object.assign(documents, { rest: JSON.parse(rest) as readonly string[] }) : documents
 
 /** Reads a page with the given values. If the read may be long, `manner` overrides its options. */
 type ReadPage = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<TextList>
@@ -364,8 +359,8 @@ async function* streamByIds(
     rest = fetched.rest ?? []
     const byId = new Map(fetched.map((document) => [document._id, document]))
     const inOrder = some.flatMap((id) => byId.get(id) ?? [])
-    const found = await runSliced(
-      (slice) => keepMatching(inOrder, judge, slice),
+    const found = await inSlices(
+      (slices) => keepMatching(inOrder, judge, slices),
       () => signal,
     )
     const batch = found.slice(Math.max(0, skip - passed), Math.max(0, end - passed))
@@ -374,20 +369,17 @@ async function* streamByIds(
   }
 }
 
-function* keepMatching(
+async function keepMatching(
   documents: readonly StoredDocument[],
   judge: Judge,
-  slice: Slice,
-): Sliced<readonly StoredDocument[]> {
+  slices: Slices,
+): Promise<readonly StoredDocument[]> {
   const kept: StoredDocument[] = []
   for (const document of documents) {
-    let answer = judge(document, slice)
-    while (answer === undefined) {
-      yield
-      answer = judge(document, slice)
-    }
+    let answer = judge(document, slices)
+    for (; answer === undefined; answer = judge(document, slices)) await slices.next()
     if (answer) kept.push(document)
-    if (slice.left <= 0) yield
+    if (slices.left <= 0) await slices.next()
   }
   return kept
 }

@@ -1,19 +1,11 @@
 import { ConfigError } from '../../core/errors.js'
 import { isObject } from '../../core/json/own-properties.js'
 import { BOOLEAN, type Expectations, judgeOptions } from '../../core/options.js'
-import type {
-  CollectionPlan,
-  IndexPlan,
-  StorageAdapter,
-  WriteOptions,
-  WriteResult,
-  WriteStep,
-} from '../../core/storage.js'
+import type { CollectionPlan, IndexPlan, StorageAdapter } from '../../core/storage.js'
 import { createLogPlans } from '../log/log-plans.js'
-import type { StepsOutcome } from '../sql/apply-steps.js'
 import { isOfElements, soughtIndexes } from '../sql/structures.js'
 import { createPool, splitHosts } from './connection/hosts.js'
-import { Connections, type WorkCaller } from './connection/lease.js'
+import { Connections } from './connection/lease.js'
 import { borrowPool, type PostgresPool } from './connection/pool.js'
 import { explain, isLost, isTooLong, isUndefined, unavailable } from './faults.js'
 import { createPostgresLog } from './log/postgres-log.js'
@@ -21,12 +13,9 @@ import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReadLinked } from './read/linked.js'
 import { createReads } from './read/reads.js'
 import { createDropSurplus, createMissing, explainOpening } from './structures/create-missing.js'
-import { isLarge } from './write/is-large.js'
-import { createCreate, explainTaken, writeSteps } from './write/write-steps.js'
+import { createWrite } from './write/write-steps.js'
 
 export type { PostgresClient, PostgresPool } from './connection/pool.js'
-
-type WriteCaller = WorkCaller & Pick<WriteOptions, 'by'>
 
 /**
  * The options of the adapter: either a `connectionString`, from which it creates its own pool, or a `pool` of the
@@ -132,39 +121,17 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const logPlans = createLogPlans()
   const read = repeatReads(use)
   const log = createPostgresLog(dialect, logPlans, read)
-  const create = createCreate(engine, use, logPlans)
+  const write = createWrite(engine, use, logPlans)
   const dropSurplus = createDropSurplus(use, { schema, engine }, asked)
 
-  const apply = (steps: readonly WriteStep[], caller: WriteCaller): Promise<StepsOutcome> => {
-    const [step, ...others] = steps
-    if (step && 'insert' in step && others.length === 0) return create(step, caller)
-    const manner = { mayBeLong: isLarge(steps), writes: true }
-    return use(
-      (session) => writeSteps(session, engine, { steps, by: caller.by ?? null }, logPlans),
-      caller,
-      manner,
-    )
-  }
-
-  const write = async (steps: readonly WriteStep[], caller: WriteCaller): Promise<WriteResult> => {
-    if (steps.length === 0) return { ok: true, removed: 0 }
-    const outcome = await apply(steps, caller)
-    if (!('taken' in outcome)) return outcome
-    // This needs a new transaction, because the violation has ended the first one.
-    const { taken } = outcome
-    const fields = await use(({ run }) => explainTaken(run, engine, steps, taken), caller)
-    return { ok: false, step: taken.step, reason: 'unique', fields }
-  }
-
-  const reads = createReads({
-    engine,
-    use: read,
-    isOpen: () => connections !== undefined,
-    isFullOfLong: () => connections?.isFullOfLong() ?? false,
-    indexesOf,
-  })
   const calls: Calls = {
-    ...reads,
+    ...createReads({
+      engine,
+      use: read,
+      isOpen: () => connections !== undefined,
+      isFullOfLong: () => connections?.isFullOfLong() ?? false,
+      indexesOf,
+    }),
     ...createReadLinked({ engine, use: read, indexesOf }),
     async write(steps, caller) {
       try {

@@ -3,7 +3,7 @@ import { classify, explain, isRepeatable, outcomeUnknown, overloaded, unavailabl
 import { cancelRead } from './cancel.js'
 import { KeepAlive } from './keep-alive.js'
 import type { PoolSource } from './pool.js'
-import { type ClientSession, type DatabaseSession, DatabaseSessions, ignore } from './session.js'
+import { ClientSession, type DatabaseSession, ignore, PreparedStatements } from './session.js'
 import { LEAVE, LEFT, LONG_WAIT, pause, SILENCE, startTimer, stopTimer, within } from './timers.js'
 import { COMMIT, isBegin, ROLLBACK } from './transaction.js'
 
@@ -215,7 +215,7 @@ export class Connections {
   readonly late = new Set<Lease>()
   /** Whether leases that have waited long are given up, because the adapter closes. */
   isLeaving = false
-  readonly #sessions: DatabaseSessions
+  readonly #prepared: PreparedStatements
   readonly #size: number
   /** Long work shares half of the connections, so that it never blocks short work. */
   readonly #long: ConnectionShare
@@ -231,7 +231,7 @@ export class Connections {
   constructor(source: PoolSource) {
     this.source = source
     this.keepAlive = new KeepAlive(source.pool)
-    this.#sessions = new DatabaseSessions(source)
+    this.#prepared = new PreparedStatements(source.isOwn)
     this.#size = source.pool.options?.max ?? DEFAULT_SIZE
     this.#long = new ConnectionShare(Math.floor(this.#size / 2))
     this.#writing = new ConnectionShare(this.#size - Math.ceil(this.#size / 4))
@@ -352,7 +352,7 @@ export class Connections {
       (client) => {
         this.#connecting -= 1
         this.#held += 1
-        const session = this.#sessions.open(client)
+        const session = new ClientSession(client, this.source, this.#prepared)
         if (session.isUsable) this.#passOn(session)
         else {
           // The adapter has discarded the pool while this connection was being opened.

@@ -38,9 +38,10 @@ export interface RowsRead {
 }
 
 /**
- * A query that `pg` submits like its own queries, by calling the methods of this object. It reads rows as text. It
- * costs half as much as a query of `pg`, because it requests no row description and creates no row objects. All its
- * statements are sent together and form one transaction. It is a class because V8 would keep an object literal with
+ * A query that `pg` submits like its own queries, by calling the methods of this object. All its statements are sent
+ * together and form one transaction: with queries of `pg`, a write and the limit of its lock waits would take three
+ * round trips, and more than half as much CPU again. It reads rows as text, without a row
+ * description. `test/adapters/postgres-wire.test.ts` checks the parts of `pg` that it uses. It is a class because V8 would keep an object literal with
  * getters, including its rows, until a major garbage collection.
  */
 class RowQuery {
@@ -124,7 +125,7 @@ export const MAX_PREPARED = 512
  * rare statements cost nothing. Prepared statements are never dropped one by one, because `pg` and poolers keep records
  * that only the end of a connection clears.
  */
-class PreparedStatements {
+export class PreparedStatements {
   #isPreparing: boolean
   readonly #names = createBoundedMap<string, string>(CACHES.prepared, MAX_REMEMBERED)
   readonly #kept = new WeakMap<PostgresClient, Set<string>>()
@@ -233,21 +234,6 @@ function addressOf(client: PostgresClient): Address {
   if (host?.startsWith('/')) return { host, port }
   const { remoteAddress, remotePort } = connection?.stream ?? {}
   return { host: remoteAddress ?? host, port: remotePort ?? port }
-}
-
-/** Opens sessions on the clients of one pool. */
-export class DatabaseSessions {
-  readonly #source: PoolSource
-  readonly #prepared: PreparedStatements
-
-  constructor(source: PoolSource) {
-    this.#source = source
-    this.#prepared = new PreparedStatements(source.isOwn)
-  }
-
-  open(client: PostgresClient): ClientSession {
-    return new ClientSession(client, this.#source, this.#prepared)
-  }
 }
 
 /** A session on a client of `pg`. */

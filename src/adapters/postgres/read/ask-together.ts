@@ -14,22 +14,17 @@ export const createAskTogether = <Result>({
     ...asked,
     leaving: unavailable,
     async together(all, shared) {
-      const { distinct, places } = findDistinct(all)
+      const distinct: (readonly Value[])[] = []
+      const known = new Map<string, number>()
+      const places = all.map((values) => {
+        const key = JSON.stringify(values)
+        const place = known.get(key) ?? distinct.push(values) - 1
+        known.set(key, place)
+        return place
+      })
       const results = await together(distinct, shared).catch((thrown: unknown) => {
         throw isLost(thrown) ? explain(thrown) : thrown
       })
       return places.map((place) => results[place])
     },
   })
-
-function findDistinct(all: readonly (readonly Value[])[]) {
-  const distinct: (readonly Value[])[] = []
-  const known = new Map<string, number>()
-  const places = all.map((values) => {
-    const key = JSON.stringify(values)
-    const place = known.get(key) ?? distinct.push(values) - 1
-    known.set(key, place)
-    return place
-  })
-  return { distinct, places }
-}

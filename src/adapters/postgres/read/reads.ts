@@ -13,7 +13,7 @@ import type {
 } from '../../../core/storage.js'
 import type { CompileOptions, SqlDialect, Statement, Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
-import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'
+import { countNamed, findRanged, isShort } from '../../sql/read/is-short.js'
 import { judgeTexts, type ReceiveMatch } from '../../sql/read/judge-texts.js'
 import { createStatements, type FilteredStatement, type Statements } from '../../sql/statements.js'
 import type { SharedStatement } from '../connection/batch.js'
@@ -160,49 +160,37 @@ function createPageReader(use: Connections['use'], page: PageQuery): ReadPage {
 const columnOf = (distinct: readonly (readonly Value[])[], place: number): readonly Scalar[] =>
   distinct.map((values) => values[place] as Scalar)
 
-function createReadAlone(
-  page: PageQuery,
-): (session: DatabaseSession, values: readonly Value[]) => Promise<TextList> {
-  const { text, values, most, bytes } = page
+/**
+ * Creates the function that reads one page. It first reads the page as one list, unless too few pages would fit. The
+ * list is parsed in one step, because one MiB, the most that the service requests, takes less than a slice.
+ */
+function createReadAlone({
+  text,
+  values: { length },
+  most,
+  bytes,
+  isKept,
+}: PageQuery): (session: DatabaseSession, values: readonly Value[]) => Promise<TextList> {
   if (most <= 1 || bytes === undefined) {
     const all = writeAll(text)
     return async ({ readRows }, values) => ({
       texts: (await readRows(all, values)).map(([document]) => String(document)),
     })
   }
-  const place = `$${values.length + 1}::float8`
-  const readList = createReadList(page, bytes)
+  const share = bytes / most
+  const mayFit = share >= (isKept ? MIN_SHARE.kept : MIN_SHARE.once)
+  const list = mayFit ? writeList(text, `$${length + 1}::float8`, `$${length + 2}::float8`) : undefined
   let first: string | undefined
   let paused = 0
-  return async (session, values) => {
+  return async ({ readRows }, values) => {
     if (paused > 0) paused -= 1
     else {
-      const found = await readList?.(session, values)
-      if (found) return found
+      const [[found] = []] = list ? await readRows(list, [...values, bytes, MAX_SHARES * share]) : []
+      if (typeof found === 'string') return { texts: [found] }
       paused = PAGE_READER_PAUSE
     }
-    first ??= writeFirst(text, place)
-    return readFirst(session.readRows, first, [...values, bytes])
-  }
-}
-
-/** Reads a page as one list. Returns `undefined` if the page does not fit. */
-type ReadList = (session: DatabaseSession, values: readonly Value[]) => Promise<TextList | undefined>
-
-/**
- * Creates the function that reads a page as one list, or returns `undefined` if too few pages would fit. The list is
- * parsed in one step, because one MiB, the most that the service requests, takes less than a slice.
- */
-function createReadList(page: PageQuery, bytes: number): ReadList | undefined {
-  const { text, values, most, isKept } = page
-  const share = bytes / most
-  if (share < (isKept ? MIN_SHARE.kept : MIN_SHARE.once)) return undefined
-  const bounds = [bytes, MAX_SHARES * share] as const
-  const { length } = values
-  const list = writeList(text, `$${length + 1}::float8`, `$${length + 2}::float8`)
-  return async ({ readRows }, values) => {
-    const [[found] = []] = await readRows(list, [...values, ...bounds])
-    return typeof found === 'string' ? { texts: [found] } : undefined
+    first ??= writeFirst(text, `$${length + 1}::float8`)
+    return readFirst(readRows, first, [...values, bytes])
   }
 }
 
@@ -214,24 +202,6 @@ async function readFirst(
 ): Promise<TextList> {
   const [[list, rest] = []] = await readRows(text, values)
   return { texts: [list ?? '[]'], rest }
-}
-
-/** A count by one statement. Each read provides its own values. */
-interface Count {
-  readonly text: string
-  readonly mayBeLong: boolean
-  /**
-   * Builds the text with its parameters numbered after `places` other parameters. Absent if the text depends on the
-   * values.
-   */
-  readonly writeBehind?: ((places: number) => string) | undefined
-}
-
-/** The dependencies of counts. */
-interface CountSource {
-  readonly use: Connections['use']
-  /** Whether the adapter is open. */
-  readonly isOpen: () => boolean
 }
 
 /** Counts with the given values. If the count may be long, `manner` overrides its options. */
@@ -249,9 +219,14 @@ const PAUSE = 64
 /**
  * Creates the reader of a count. Counts that are requested together, or while other counts run, share one statement,
  * because sending a statement and receiving its result costs this process more than the rest of a request.
+ * `writeBehind` builds the text with its parameters numbered after `places` other parameters. It is absent if the text
+ * depends on the values.
  */
-function createCountReader({ use, isOpen }: CountSource, count: Count): ReadCount {
-  const { text, mayBeLong, writeBehind } = count
+function createCountReader(
+  { use, isOpen }: ReadSource,
+  { text, mayBeLong }: { readonly text: string; readonly mayBeLong: boolean },
+  writeBehind: ((places: number) => string) | undefined,
+): ReadCount {
   const alone: ReadCount = (values, caller, manner) =>
     use(async ({ readRows }) => Number((await readRows(text, values))[0]?.[0]), caller, manner)
   if (!writeBehind) return alone
@@ -269,7 +244,8 @@ function createCountReader({ use, isOpen }: CountSource, count: Count): ReadCoun
   ): Promise<readonly number[]> => {
     const { length } = distinct
     const places = distinct[0]?.length ?? 0
-    texts[length] ??= writeColumns(length, (place) => writeBehind(place * places))
+    texts[length] ??=
+      `SELECT ${distinct.map((_, i) => `(${writeBehind(i * places)}) AS total${i}`).join(', ')}`
     const abandon = (): void => {
       if (!canCancel(client) || !isOpen()) return
       paused = PAUSE
@@ -298,12 +274,12 @@ function createCountReader({ use, isOpen }: CountSource, count: Count): ReadCoun
   }
 }
 
-const writeColumns = (length: number, write: (place: number) => string): string =>
-  `SELECT ${Array.from({ length }, (_, i) => `(${write(i)}) AS total${i}`).join(', ')}`
-
 /** The dependencies of reads. */
-export interface ReadSource extends CountSource {
+export interface ReadSource {
   readonly engine: SqlEngine
+  readonly use: Connections['use']
+  /** Whether the adapter is open. */
+  readonly isOpen: () => boolean
   /** Whether work that may be long would have to wait for a connection. */
   readonly isFullOfLong: () => boolean
   /** The indexes of a collection that a read can use. */
@@ -314,16 +290,6 @@ export interface ReadSource extends CountSource {
 const FEW = { listed: 1000, counted: 10_000 }
 
 const LONG: WorkOptions = { mayBeLong: true }
-
-/** Creates the reads of an adapter. */
-export function createReads(source: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
-  const reads = new Reads(source)
-  return {
-    list: (collection, query) => reads.list(collection, query),
-    stream: (collection, query) => reads.stream(collection, query),
-    count: (collection, filter, caller) => reads.count(collection, filter, caller),
-  }
-}
 
 /** The number of documents in one batch. */
 const BATCH = 500
@@ -384,88 +350,74 @@ async function keepMatching(
   return kept
 }
 
-class Reads {
-  readonly #source: ReadSource
-  readonly #planPage: PlanQuery<PagePlan>
-  readonly #planCount: PlanQuery<CountPlan>
-
-  constructor(source: ReadSource) {
-    this.#source = source
-    this.#planPage = createPagePlans(source)
-    this.#planCount = createCountPlans(source)
+/** Creates the reads of an adapter. */
+export function createReads(source: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
+  const { engine, use } = source
+  const { dialect, statements } = engine
+  const planPage = createPagePlans(source)
+  const planCount = createCountPlans(source)
+  return {
+    async list(collection, query) {
+      const table = dialect.table(collection)
+      const found = await read((options): MaybePromise<TextList | Listed> => {
+        const { plan, values } = planPage(collection, query, options)
+        if (!plan.isExact) {
+          const page = { text: plan.text, values }
+          const reading = { table, page, filter: query.filter, caller: query }
+          return use(({ run }) => collect(run, reading, query), query, plan)
+        }
+        if (!plan.mayBeLong) return plan.readPage(values, query, plan)
+        return whenReady(findOptions(source, { collection, ...query }, query, FEW.listed), (options) =>
+          plan.readPage(values, query, options),
+        )
+      })
+      // The texts are parsed after the connection was returned, because parsing may have to wait for a slice.
+      return 'texts' in found ? parseListed(found, query) : found
+    },
+    async *stream(collection, query) {
+      const manner = await read(() => findOptions(source, { collection, ...query }, query, FEW.listed))
+      const listed = await read((options) => {
+        const ids = statements.ids(collection, query, options)
+        return use((session) => listIds(session, ids), query, manner)
+      })
+      const first = writeFirst(pageOfIds(dialect.table(collection)), '$2::float8')
+      yield* streamByIds(listed, query, async (ids) => {
+        const fetch = ({ readRows }: DatabaseSession): Promise<TextList> =>
+          readFirst(readRows, first, [ids, bounds.batchBytes])
+        return parseListed(await read(() => use(fetch, query, manner)), query)
+      })
+    },
+    count(collection, filter, caller) {
+      const query = { filter, sort: [], skip: 0, limit: null }
+      return read((options) => {
+        const { plan, values } = planCount(collection, query, options)
+        if (!plan.isExact) {
+          const page = statements.page(collection, query, options)
+          const reading = { table: dialect.table(collection), page, filter, caller }
+          return use(({ run }) => countInCore(run, reading), caller, plan)
+        }
+        if (!plan.mayBeLong) return plan.readCount(values, caller, plan)
+        return whenReady(findOptions(source, { collection, filter }, caller, FEW.counted), (options) =>
+          plan.readCount(values, caller, options),
+        )
+      })
+    },
   }
+}
 
-  async list(collection: string, query: ListQuery): Promise<Listed> {
-    const { engine, use } = this.#source
-    const found = await read((options): MaybePromise<TextList | Listed> => {
-      const { plan, values } = this.#planPage(collection, query, options)
-      if (!plan.isExact) {
-        const page = { text: plan.text, values }
-        const reading = { table: engine.dialect.table(collection), page, filter: query.filter, caller: query }
-        return use(({ run }) => collect(run, reading, query), query, plan)
-      }
-      if (!plan.mayBeLong) return plan.readPage(values, query, plan)
-      return whenReady(this.#mannerOf(collection, query.filter, query, FEW.listed), (manner) =>
-        plan.readPage(values, query, manner),
-      )
-    })
-    // The texts are parsed after the connection was returned, because parsing may have to wait for a slice.
-    return 'texts' in found ? parseListed(found, query) : found
-  }
-
-  async *stream(collection: string, query: ListQuery): AsyncGenerator<readonly StoredDocument[]> {
-    const { engine, use } = this.#source
-    const { dialect, statements } = engine
-    const manner = await read(() => this.#mannerOf(collection, query.filter, query, FEW.listed))
-    const listed = await read((options) => {
-      const ids = statements.ids(collection, query, options)
-      return use((session) => listIds(session, ids), query, manner)
-    })
-    const first = writeFirst(pageOfIds(dialect.table(collection)), '$2::float8')
-    yield* streamByIds(listed, query, async (ids) => {
-      const fetch = ({ readRows }: DatabaseSession): Promise<TextList> =>
-        readFirst(readRows, first, [ids, bounds.batchBytes])
-      return parseListed(await read(() => use(fetch, query, manner)), query)
-    })
-  }
-
-  count(collection: string, filter: Filter, caller: WorkCaller): Promise<number> {
-    const { engine, use } = this.#source
-    const query = { filter, sort: [], skip: 0, limit: null }
-    return read((options) => {
-      const { plan, values } = this.#planCount(collection, query, options)
-      if (!plan.isExact) {
-        const page = engine.statements.page(collection, query, options)
-        const reading = { table: engine.dialect.table(collection), page, filter, caller }
-        return use(({ run }) => countInCore(run, reading), caller, plan)
-      }
-      if (!plan.mayBeLong) return plan.readCount(values, caller, plan)
-      return whenReady(this.#mannerOf(collection, filter, caller, FEW.counted), (manner) =>
-        plan.readCount(values, caller, manner),
-      )
-    })
-  }
-
-  /**
-   * Returns the options of a read that may be long. If long work would have to wait for a connection, the documents
-   * are first counted by indexes, to find out whether this read is short.
-   */
-  #mannerOf(collection: string, filter: Filter, caller: WorkCaller, most: number): MaybePromise<WorkOptions> {
-    const { indexesOf, isFullOfLong } = this.#source
-    const parts = isFullOfLong() ? findRanged(indexesOf(collection), filter) : undefined
-    return parts
-      ? this.#haveFew(parts, collection, caller, most).then((isShort) => ({ mayBeLong: !isShort }))
-      : LONG
-  }
-
-  /** Whether indexes find at most `most` documents for the parts of a filter. */
-  async #haveFew(
-    parts: readonly Ranged[],
-    collection: string,
-    caller: WorkCaller,
-    most: number,
-  ): Promise<boolean> {
-    const { engine, use } = this.#source
+/**
+ * Returns the options of a read that may be long. If long work would have to wait for a connection, the documents are
+ * first counted by indexes, to find out whether this read is short: they find at most `most` documents.
+ */
+function findOptions(
+  { engine, use, indexesOf, isFullOfLong }: ReadSource,
+  { collection, filter }: { readonly collection: string; readonly filter: Filter },
+  caller: WorkCaller,
+  most: number,
+): MaybePromise<WorkOptions> {
+  const parts = isFullOfLong() ? findRanged(indexesOf(collection), filter) : undefined
+  if (!parts) return LONG
+  const countParts = async (): Promise<WorkOptions> => {
     let left = most
     for (const { filter, sort } of parts) {
       const page = { filter, sort, skip: 0, limit: left + 1 }
@@ -473,10 +425,11 @@ class Reads {
       const count = `SELECT count(*) FROM (${text}) AS few`
       const [[found] = []] = await use(({ readRows }) => readRows(count, values), caller)
       left -= Number(found)
-      if (left < 0) return false
+      if (left < 0) return LONG
     }
-    return true
+    return { mayBeLong: false }
   }
+  return countParts()
 }
 
 interface PagePlan extends WorkOptions {
@@ -538,11 +491,8 @@ function createCountPlans(source: ReadSource): PlanQuery<CountPlan> {
       const mayBeLong = !isShort(indexesOf(collection), query)
       const writeBehind = (places: number): string =>
         statementsBehind(places).count(collection, query.filter).text
-      const readCount = createCountReader(source, {
-        text,
-        mayBeLong,
-        writeBehind: isSimple && isExact ? writeBehind : undefined,
-      })
+      const shared = isSimple && isExact ? writeBehind : undefined
+      const readCount = createCountReader(source, { text, mayBeLong }, shared)
       return { isExact, mayBeLong, readCount }
     },
   })

@@ -27,6 +27,7 @@ import { namesOf, type Recorded, warnOfLeft } from '../../sql/warn-of-left.js'
 import { drive } from '../connection/drive.js'
 import type { Connections, WorkCaller } from '../connection/lease.js'
 import type { Rows, RunStatement } from '../connection/session.js'
+import { pause } from '../connection/timers.js'
 import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
 import { createElements, ENTRY_ID, isNamedElements, markOf, TRIGGERS } from '../elements.js'
 import {
@@ -70,17 +71,7 @@ export function createDropSurplus(
   }
 }
 
-/**
- * The right of one process to build indexes. It is a row that other processes poll. A process that waited for a lock
- * instead would hold a snapshot, and the index build would wait for that snapshot.
- */
-interface Lease {
-  /** Takes or renews the lease. Returns false while another process holds it or is still building an index. */
-  take(run: RunStatement): Promise<boolean>
-  giveBack(run: RunStatement): Promise<void>
-}
-
-/** How long the lease lasts. It does not expire while the server reports a running index build. */
+/** How long the right to build lasts. It does not expire while the server reports a running index build. */
 const LASTS = '15 seconds'
 
 /**
@@ -89,11 +80,16 @@ const LASTS = '15 seconds'
  */
 const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_IDLE}`
 
-/** Takes the lock for creating structures without a lease. The end of the transaction releases it. */
+/** Takes the lock for creating structures without the right to build. The end of the transaction releases it. */
 const lockStructures = (run: RunStatement, { schema }: DatabaseSchema): Promise<unknown> =>
   run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${schema}`])
 
-function createLease(place: DatabaseSchema): Lease {
+/**
+ * Creates the right of one process to build indexes. It is a row that other processes poll. A process that waited for a
+ * lock instead would hold a snapshot, and the index build would wait for that snapshot. `take` takes or renews the
+ * right, and returns false while another process has it or is still building an index.
+ */
+function createBuildRight(place: DatabaseSchema) {
   const holder = randomUUID()
   const table = `${quoteName(place.schema)}.${quoteName(`${STRUCTURES}_lease`)}`
   const building = `SELECT FROM pg_stat_progress_create_index AS building JOIN pg_class AS indexed ON indexed.oid = building.relid WHERE building.datname = current_database() AND indexed.relnamespace = to_regnamespace($2)`
@@ -107,22 +103,19 @@ function createLease(place: DatabaseSchema): Lease {
   const tryTake = async (run: RunStatement): Promise<boolean> =>
     (await run(take, [holder, quoteName(place.schema)])).rowCount === 1
   return {
-    async take(run) {
-      try {
-        return await tryTake(run)
-      } catch (thrown) {
+    take: (run: RunStatement): Promise<boolean> =>
+      tryTake(run).catch(async (thrown: unknown) => {
         if (!isUndefined(thrown)) throw thrown
-      }
-      await create(run)
-      return tryTake(run)
-    },
-    async giveBack(run) {
+        await create(run)
+        return tryTake(run)
+      }),
+    async giveBack(run: RunStatement): Promise<void> {
       await run(`UPDATE ${table} SET until = '-infinity' WHERE holder = $1`, [holder])
     },
   }
 }
 
-/** Milliseconds between checks while another process holds the lease. */
+/** Milliseconds between checks while another process has the right to build. */
 const LOOK = 200
 
 /** Work that creates or drops structures. */
@@ -137,27 +130,24 @@ async function workInTurn(
   place: DatabaseSchema,
   findNext: (run: RunStatement) => Promise<StructureWork | undefined>,
 ): Promise<void> {
-  const lease = createLease(place)
+  const right = createBuildRight(place)
   let isHeld = false
   try {
     for (;;) {
       const next = await use(({ run }) => findNext(run), {})
       if (!next) return
       const wasHeld = isHeld
-      isHeld = await use(({ run }) => lease.take(run), {})
-      // The work is run only if it was found while this process held the lease. Otherwise another process may have
+      isHeld = await use(({ run }) => right.take(run), {})
+      // The work is run only if it was found while this process had the right. Otherwise another process may have
       // done it.
       if (isHeld && wasHeld) await use(({ run }) => next(run), {}, { mayBeLong: true, mayKeepAlive: true })
-      else if (!isHeld) await new Promise((resolve) => later(resolve, LOOK))
+      else if (!isHeld) await pause(LOOK)
     }
   } finally {
-    // If returning the lease fails, the lease expires.
-    if (isHeld) await use(({ run }) => lease.giveBack(run), {}).catch(() => {})
+    // If returning the right fails, it expires.
+    if (isHeld) await use(({ run }) => right.giveBack(run), {}).catch(() => {})
   }
 }
-
-// Captured when this module loads, so that the fake timers of a test do not stop it.
-const later = setTimeout
 
 function dropFrom(
   use: Connections['use'],
@@ -294,27 +284,18 @@ async function readRecorded(
   place: DatabaseSchema,
   wanted: readonly Structure[],
 ): Promise<readonly Recorded[]> {
-  try {
-    return await readRows(run, place, wanted)
-  } catch (thrown) {
-    if (!isUndefined(thrown)) throw explainRecorded(place.engine, thrown)
-    return []
-  }
-}
-
-async function readRows(
-  run: RunStatement,
-  place: DatabaseSchema,
-  wanted: readonly Structure[],
-): Promise<readonly Recorded[]> {
   const placed = placedIn(place)
   const isOfElements = isNamedElements('name')
   const table = `CASE WHEN ${isOfElements} THEN name ELSE collection END`
   const isValid = `CASE WHEN ${isOfElements} THEN ${writeAreKept(place, 'name', 'collection')} ELSE (SELECT indisvalid FROM pg_index WHERE indexrelid = ${placed('name')}) END`
   // For a table that was dropped by hand, the privilege is NULL.
-  const { rows } = await run(
+  const reading = run(
     `SELECT name, collection, bound, has_table_privilege(${placed(table)}, 'SELECT')::text AS "mayRead", current_setting('server_encoding') AS encoding, (${isValid})::text AS "isValid" FROM ${tableOf(place)}`,
   )
+  const { rows } = await reading.catch((thrown: unknown) => {
+    if (!isUndefined(thrown)) throw explainRecorded(place.engine, thrown)
+    return { rows: [] }
+  })
   for (const { name, collection, mayRead, encoding } of rows) {
     if (encoding !== 'UTF8') throw wrongEncoding(encoding)
     if (mayRead === 'false' && wanted.some((one) => one.name === name))
@@ -428,7 +409,7 @@ function createFillElements(place: DatabaseSchema): FillElements {
     try {
       await take(run, structure)
     } catch (thrown) {
-      if (isLockTimeout(thrown)) return new Promise((resolve) => later(resolve, PAUSE))
+      if (isLockTimeout(thrown)) return pause(PAUSE)
       const explained = explainStructure(place.engine, structure, thrown)
       if (!explained) throw thrown
       await dropElements(run, place, structure)
@@ -452,7 +433,7 @@ export async function dropElements(
       })
     } catch (thrown) {
       if (!isLockTimeout(thrown)) throw thrown
-      await new Promise((resolve) => later(resolve, PAUSE))
+      await pause(PAUSE)
     }
   }
 }

@@ -1,6 +1,13 @@
 import { bounds } from '../../../core/bounds.js'
 import { compareText } from '../../../core/json/compare-text.js'
-import type { LogPlan, StoredDocument, Turn, WriteOptions, WriteStep } from '../../../core/storage.js'
+import type {
+  LogPlan,
+  StoredDocument,
+  Turn,
+  WriteOptions,
+  WriteResult,
+  WriteStep,
+} from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { applySteps, type StepsOutcome, type TakenValue } from '../../sql/apply-steps.js'
 import type { SqlDialect } from '../../sql/dialect.js'
@@ -32,7 +39,7 @@ const PATIENCE = 50
 /** Creates a document. */
 type Create = (
   step: Extract<WriteStep, { readonly insert: StoredDocument }>,
-  caller: WorkCaller & Pick<WriteOptions, 'by'>,
+  caller: WriteCaller,
 ) => Promise<StepsOutcome>
 
 /** A document to create. */
@@ -125,31 +132,19 @@ function createIn(
   }
 }
 
-/** Returns the batch of a collection. It is created on first use. */
-function createBatches<Item, Result>(
-  workOf: (collection: string) => BatchWork<Item, Result>,
-): (collection: string) => Batch<Item, Result> {
-  const batches = new Map<string, Batch<Item, Result>>()
-  return (collection) => {
-    const known = batches.get(collection)
-    if (known) return known
-    const batch = createBatch(workOf(collection))
-    batches.set(collection, batch)
-    return batch
-  }
-}
-
 /** Creates the function that creates documents. Small documents that arrive together share a statement. */
-export function createCreate(engine: SqlEngine, use: Connections['use'], plans: LogPlans): Create {
+function createCreate(engine: SqlEngine, use: Connections['use'], plans: LogPlans): Create {
   const workOf = (collection: string): BatchWork<Fresh, StepsOutcome> =>
     createIn(collection, engine, use, plans)
-  const batches = createBatches(workOf)
+  const batches = new Map<string, Batch<Fresh, StepsOutcome>>()
   return (step, caller) => {
     const { in: collection, insert } = step
     const text = JSON.stringify(insert)
     const fresh = { id: insert._id, text, by: caller.by ?? null }
-    if (text.length <= SMALL) return batches(collection)(fresh, caller)
-    return workOf(collection).alone({ ...fresh, mayBeLong: isLarge([step]) }, caller)
+    if (text.length > SMALL) return workOf(collection).alone({ ...fresh, mayBeLong: isLarge([step]) }, caller)
+    const batch = batches.get(collection) ?? createBatch(workOf(collection))
+    batches.set(collection, batch)
+    return batch(fresh, caller)
   }
 }
 
@@ -210,11 +205,38 @@ function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
     .join('')
 }
 
+type WriteCaller = WorkCaller & Pick<WriteOptions, 'by'>
+
+/** Creates the function that applies the steps of a write, all or none. */
+export function createWrite(
+  engine: SqlEngine,
+  use: Connections['use'],
+  plans: LogPlans,
+): (steps: readonly WriteStep[], caller: WriteCaller) => Promise<WriteResult> {
+  const create = createCreate(engine, use, plans)
+  const apply = (steps: readonly WriteStep[], caller: WriteCaller): Promise<StepsOutcome> => {
+    const [step, ...others] = steps
+    if (step && 'insert' in step && others.length === 0) return create(step, caller)
+    const work = { steps, by: caller.by ?? null }
+    const options = { mayBeLong: isLarge(steps), writes: true }
+    return use((session) => writeSteps(session, engine, work, plans), caller, options)
+  }
+  return async (steps, caller) => {
+    if (steps.length === 0) return { ok: true, removed: 0 }
+    const outcome = await apply(steps, caller)
+    if (!('taken' in outcome)) return outcome
+    // This needs a new transaction, because the violation has ended the first one.
+    const { taken } = outcome
+    const fields = await use(({ run }) => explainTaken(run, engine, steps, taken), caller)
+    return { ok: false, step: taken.step, reason: 'unique', fields }
+  }
+}
+
 /**
  * Applies steps one after another. Consecutive inserts share a statement. If an insert is rejected, all steps are
  * applied again, each insert by itself.
  */
-export async function writeSteps(
+async function writeSteps(
   session: DatabaseSession,
   plain: SqlEngine,
   { steps, by }: { readonly steps: readonly WriteStep[]; readonly by: string | null },
@@ -261,7 +283,7 @@ async function writeOnce(
  * Returns the fields whose values were taken when a step was rejected. To find them, the steps before it are applied
  * again and rolled back.
  */
-export async function explainTaken(
+async function explainTaken(
   run: RunStatement,
   engine: SqlEngine,
   steps: readonly WriteStep[],

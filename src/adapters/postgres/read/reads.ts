@@ -108,8 +108,19 @@ const parseListed = ({ texts, rest }: TextList, caller: WorkCaller): MaybePromis
     () => caller.signal,
   )
 
-/** Reads a page with the given values. If the read may be long, `manner` overrides its options. */
-type ReadPage = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<TextList>
+/** Reads with the given values, and with the options of the plan unless others are given. */
+type ReadValues<Result> = (
+  values: readonly Value[],
+  caller: WorkCaller,
+  options?: WorkOptions,
+) => Promise<Result>
+
+/** A plan of reads, each of which provides its own values. */
+interface ReadPlan<Result> extends WorkOptions {
+  readonly text: string
+  readonly isExact: boolean
+  readonly readValues: ReadValues<Result>
+}
 
 /**
  * A page is first read as a whole only if its byte limit allows at least this many bytes for each document. The number
@@ -133,17 +144,17 @@ const PAGE_READER_PAUSE = 15
 const JOINED = { most: 32, bytes: 65_536, size: 8192 }
 
 /** Creates the reader of a page. Small pages that are requested at the same time share one statement. */
-function createPageReader(use: Connections['use'], page: PageQuery): ReadPage {
+function createPageReader(use: Connections['use'], page: PageQuery): ReadValues<TextList> {
   const { values, most, mayBeLong, join } = page
   const readAlone = createReadAlone(page)
-  const alone: ReadPage = (values, caller, manner) =>
-    use((session) => readAlone(session, values), caller, manner)
+  const alone: ReadValues<TextList> = (values, caller, options = page) =>
+    use((session) => readAlone(session, values), caller, options)
   if (!join || mayBeLong || most > JOINED.most) return alone
 
   const { bytes, size } = JOINED
   const text = writeJoined(writeList(join(), String(bytes), String(Math.min(size, bytes / most))), values)
   return createAskTogether<TextList>({
-    alone: (values, caller) => alone(values, caller, page),
+    alone,
     async together(distinct, caller) {
       const columns = values.map((_, i) => columnOf(distinct, i))
       const rows = await use(({ readRows }) => readRows(text, columns), caller)
@@ -204,9 +215,6 @@ async function readFirst(
   return { texts: [list ?? '[]'], rest }
 }
 
-/** Counts with the given values. If the count may be long, `manner` overrides its options. */
-type ReadCount = (values: readonly Value[], caller: WorkCaller, manner: WorkOptions) => Promise<number>
-
 /** The maximum number of counts in one statement. It is low, because PostgreSQL computes them one after another. */
 const MOST_TOGETHER = 4
 
@@ -226,9 +234,9 @@ function createCountReader(
   { use, isOpen }: ReadSource,
   { text, mayBeLong }: { readonly text: string; readonly mayBeLong: boolean },
   writeBehind: ((places: number) => string) | undefined,
-): ReadCount {
-  const alone: ReadCount = (values, caller, manner) =>
-    use(async ({ readRows }) => Number((await readRows(text, values))[0]?.[0]), caller, manner)
+): ReadValues<number> {
+  const alone: ReadValues<number> = (values, caller, options = { mayBeLong }) =>
+    use(async ({ readRows }) => Number((await readRows(text, values))[0]?.[0]), caller, options)
   if (!writeBehind) return alone
 
   let paused = 0
@@ -260,17 +268,17 @@ function createCountReader(
     }
   }
   const ask = createAskTogether<number>({
-    alone: (values, caller) => alone(values, caller, { mayBeLong }),
+    alone,
     most: MOST_TOGETHER,
     together: (distinct, shared) =>
       use((session) => readShared(session, distinct, shared), shared, { mayBeLong }),
   })
-  return (values, caller, manner) => {
-    // Counts with the default options share statements, and other counts are read alone.
-    const isBeside = manner.mayBeLong !== mayBeLong
+  return (values, caller, options) => {
+    // Counts with the options of the plan share statements, and other counts are read alone.
+    const isBeside = options !== undefined && options.mayBeLong !== mayBeLong
     if (!isBeside && paused === 0) return ask(values, caller)
     if (!isBeside) paused -= 1
-    return alone(values, caller, manner)
+    return alone(values, caller, options)
   }
 }
 
@@ -366,9 +374,9 @@ export function createReads(source: ReadSource): Required<Pick<StorageAdapter, '
           const reading = { table, page, filter: query.filter, caller: query }
           return use(({ run }) => collect(run, reading, query), query, plan)
         }
-        if (!plan.mayBeLong) return plan.readPage(values, query, plan)
+        if (!plan.mayBeLong) return plan.readValues(values, query)
         return whenReady(findOptions(source, { collection, ...query }, query, FEW.listed), (options) =>
-          plan.readPage(values, query, options),
+          plan.readValues(values, query, options),
         )
       })
       // The texts are parsed after the connection was returned, because parsing may have to wait for a slice.
@@ -396,9 +404,9 @@ export function createReads(source: ReadSource): Required<Pick<StorageAdapter, '
           const reading = { table: dialect.table(collection), page, filter, caller }
           return use(({ run }) => countInCore(run, reading), caller, plan)
         }
-        if (!plan.mayBeLong) return plan.readCount(values, caller, plan)
+        if (!plan.mayBeLong) return plan.readValues(values, caller)
         return whenReady(findOptions(source, { collection, filter }, caller, FEW.counted), (options) =>
-          plan.readCount(values, caller, options),
+          plan.readValues(values, caller, options),
         )
       })
     },
@@ -432,14 +440,8 @@ function findOptions(
   return countParts()
 }
 
-interface PagePlan extends WorkOptions {
-  readonly text: string
-  readonly isExact: boolean
-  readonly readPage: ReadPage
-}
-
 /** Creates the planner of pages. */
-function createPagePlans({ engine, use, indexesOf }: ReadSource): PlanQuery<PagePlan> {
+function createPagePlans({ engine, use, indexesOf }: ReadSource): PlanQuery<ReadPlan<TextList>> {
   const { dialect, statements } = engine
   const joinedDialect: SqlDialect = { ...dialect, parameter: (place) => `asked.v${place}` }
   const joined = createStatements(joinedDialect)
@@ -459,7 +461,7 @@ function createPagePlans({ engine, use, indexesOf }: ReadSource): PlanQuery<Page
           mergeRanges(joinedDialect, indexesOf(collection), collection, query) ??
           joined.page(collection, query)
         ).text
-      const readPage = createPageReader(use, {
+      const readValues = createPageReader(use, {
         text,
         values,
         most,
@@ -468,18 +470,13 @@ function createPagePlans({ engine, use, indexesOf }: ReadSource): PlanQuery<Page
         isKept: isSimple,
         join: isJoinable ? writeJoined : undefined,
       })
-      return { text, isExact, mayBeLong, readPage }
+      return { text, isExact, mayBeLong, readValues }
     },
   })
 }
 
-interface CountPlan extends WorkOptions {
-  readonly isExact: boolean
-  readonly readCount: ReadCount
-}
-
 /** Creates the planner of counts. */
-function createCountPlans(source: ReadSource): PlanQuery<CountPlan> {
+function createCountPlans(source: ReadSource): PlanQuery<ReadPlan<number>> {
   const { engine, indexesOf } = source
   const { dialect, statements } = engine
   const statementsBehind = (places: number): Statements =>
@@ -492,8 +489,8 @@ function createCountPlans(source: ReadSource): PlanQuery<CountPlan> {
       const writeBehind = (places: number): string =>
         statementsBehind(places).count(collection, query.filter).text
       const shared = isSimple && isExact ? writeBehind : undefined
-      const readCount = createCountReader(source, { text, mayBeLong }, shared)
-      return { isExact, mayBeLong, readCount }
+      const readValues = createCountReader(source, { text, mayBeLong }, shared)
+      return { text, isExact, mayBeLong, readValues }
     },
   })
 }

@@ -15,7 +15,7 @@ import type { CompileOptions, SqlDialect, Statement, Value } from '../../sql/dia
 import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort } from '../../sql/read/is-short.js'
 import { judgeTexts, type ReceiveMatch } from '../../sql/read/judge-texts.js'
-import { createStatements, type FilteredStatement, type Statements } from '../../sql/statements.js'
+import { createStatements, type FilteredStatement } from '../../sql/statements.js'
 import type { SharedStatement } from '../connection/batch.js'
 import { canCancel } from '../connection/cancel.js'
 import type { Connections, WorkCaller, WorkOptions } from '../connection/lease.js'
@@ -156,7 +156,8 @@ function createPageReader(use: Connections['use'], page: PageQuery): ReadValues<
   return createAskTogether<TextList>({
     alone,
     async together(distinct, caller) {
-      const columns = values.map((_, i) => columnOf(distinct, i))
+      // The values of all pages for one parameter after another.
+      const columns = values.map((_, i) => distinct.map((values) => values[i] as Scalar))
       const rows = await use(({ readRows }) => readRows(text, columns), caller)
       const lists = new Map(rows.map(([place, list]) => [Number(place) - 1, list]))
       return distinct.map((_, i) => {
@@ -166,10 +167,6 @@ function createPageReader(use: Connections['use'], page: PageQuery): ReadValues<
     },
   })
 }
-
-/** Returns the value of each query for the parameter at the index `place`. */
-const columnOf = (distinct: readonly (readonly Value[])[], place: number): readonly Scalar[] =>
-  distinct.map((values) => values[place] as Scalar)
 
 /**
  * Creates the function that reads one page. It first reads the page as one list, unless too few pages would fit. The
@@ -402,7 +399,15 @@ export function createReads(source: ReadSource): Required<Pick<StorageAdapter, '
         if (!plan.isExact) {
           const page = statements.page(collection, query, options)
           const reading = { table: dialect.table(collection), page, filter, caller }
-          return use(({ run }) => countInCore(run, reading), caller, plan)
+          const countMatches = async ({ run }: DatabaseSession): Promise<number> => {
+            let total = 0
+            await readInCore(run, reading, () => {
+              total += 1
+              return true
+            })
+            return total
+          }
+          return use(countMatches, caller, plan)
         }
         if (!plan.mayBeLong) return plan.readValues(values, caller)
         return whenReady(findOptions(source, { collection, filter }, caller, FEW.counted), (options) =>
@@ -479,15 +484,15 @@ function createPagePlans({ engine, use, indexesOf }: ReadSource): PlanQuery<Read
 function createCountPlans(source: ReadSource): PlanQuery<ReadPlan<number>> {
   const { engine, indexesOf } = source
   const { dialect, statements } = engine
-  const statementsBehind = (places: number): Statements =>
-    createStatements({ ...dialect, parameter: (place, value) => dialect.parameter(places + place, value) })
   return createPlans({
     indexesOf,
     compile: (collection, { filter }, options) => statements.count(collection, filter, options),
     plan({ text, isExact }, collection, query, isSimple) {
       const mayBeLong = !isShort(indexesOf(collection), query)
-      const writeBehind = (places: number): string =>
-        statementsBehind(places).count(collection, query.filter).text
+      const writeBehind = (places: number): string => {
+        const parameter: SqlDialect['parameter'] = (place, value) => dialect.parameter(places + place, value)
+        return createStatements({ ...dialect, parameter }).count(collection, query.filter).text
+      }
       const shared = isSimple && isExact ? writeBehind : undefined
       const readValues = createCountReader(source, { text, mayBeLong }, shared)
       return { text, isExact, mayBeLong, readValues }
@@ -541,14 +546,4 @@ async function collect(
     return passed < end
   })
   return rest.length > 0 ? Object.assign(found, { rest }) : found
-}
-
-/** Counts with a statement that may also select documents that do not match. */
-async function countInCore(run: RunStatement, reading: CoreReading): Promise<number> {
-  let total = 0
-  await readInCore(run, reading, () => {
-    total += 1
-    return true
-  })
-  return total
 }

@@ -1,6 +1,6 @@
 import { judgeHooks } from '../../../core/config/options/check-options.js'
 import { judgeFills, readFills } from '../../../core/config/options/fills.js'
-import type { ServicePlan } from '../../../core/config/plan.js'
+import type { AuthPlan, ServicePlan } from '../../../core/config/plan.js'
 import { ConfigError } from '../../../core/errors.js'
 import { USERS } from '../../../core/fields/schema/names.js'
 import type { Scalar } from '../../../core/filter/filter.js'
@@ -36,7 +36,7 @@ import type {
   Plans,
   UndecidedDifference,
 } from './types.js'
-import type { BodyReader } from './write/reading-body.js'
+import type { BodyReader } from './write/try-rule.js'
 import { type HeldNames, type WitnessModel, writeWitness } from './write-witness.js'
 
 type CallerOperation = 'create' | 'read' | 'update' | 'delete'
@@ -103,7 +103,8 @@ const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'pu
 
 /** Compares the rules of a collection in two configurations. */
 function compareCollection(plans: Plans, given: Sides): readonly (Unfinished | UndecidedDifference)[] {
-  const areBothAccounts = isAccounts(plans.before, given.before) === isAccounts(plans.after, given.after)
+  const [was, is] = [accountsIn(plans.before, given.before), accountsIn(plans.after, given.after)]
+  const areBothAccounts = (was === null) === (is === null)
   const sides = areBothAccounts && haveSameSchema(given) ? unite(given) : given
   const known: Universes = { callers: callerValuesOf(plans), byOperation: new Map() }
   return OPERATIONS.flatMap((operation) => compareOperation(plans, sides, operation, known))
@@ -254,21 +255,21 @@ function createSearch(plans: Plans, { sides, operation, rules, budget, claims }:
   // the document.
   const telling = operation === 'read' ? 2 : operation === 'delete' ? 3 : Number.POSITIVE_INFINITY
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
-  const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
-  const areClosed = [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)] as const
+  const accounts = [accountsIn(plans.before, sides.before), accountsIn(plans.after, sides.after)] as const
+  const [was, is] = accounts
   const classes = findClasses(sides, rules, operation === 'read')
   const names = classes.map(([name]) => name)
   const base: Omit<Comparing, 'asker'> = {
     sides,
     operation,
-    areAccounts,
-    areClosed,
+    accounts,
     classes,
     names,
     namesShown: namesShownTo(operation, sides, names),
     isSameElse:
-      areAccounts[0] === areAccounts[1] &&
-      areClosed[0] === areClosed[1] &&
+      (was === null) === (is === null) &&
+      was?.register === is?.register &&
+      was?.requiresVerified === is?.requiresVerified &&
       sides.before.fields === sides.after.fields,
   }
   const known: KnownDifference[] = []
@@ -332,10 +333,9 @@ function createSearch(plans: Plans, { sides, operation, rules, budget, claims }:
 const isWithin = (one: Asker, other: Asker): boolean =>
   one === null || (other !== null && one.roles.every((role) => other.roles.includes(role)))
 
-const isAccounts = ({ auth }: ServicePlan, { name }: Sides['before']): boolean => auth?.users.name === name
-
-const isClosed = ({ auth }: ServicePlan, { name }: Sides['before']): boolean =>
-  auth?.users.name === name && !auth.register
+/** Returns the settings of accounts if the documents of a collection are accounts. */
+const accountsIn = ({ auth }: ServicePlan, { name }: Sides['before']): AuthPlan | null =>
+  auth?.users.name === name ? auth : null
 
 /**
  * Compares the permissions of two configurations (CONTRACT.md §8, "Diff"). Finds every difference that a single read,

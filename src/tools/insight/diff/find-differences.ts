@@ -1,8 +1,9 @@
-import type { Collection } from '../../../core/config/plan.js'
+import type { AuthPlan, Collection } from '../../../core/config/plan.js'
 import { holdsImmutable } from '../../../core/fields/schema/changes.js'
 import { includesProperty, type Rule } from '../../../core/permissions/grants.js'
 import { selectReadRules } from '../../../core/permissions/read-gate.js'
 import { selectWriteRules } from '../../../core/permissions/write-rules.js'
+import { isClosedTo, rulesToCreate } from '../../../core/request/authorize.js'
 import type { NameClass } from './model/classes.js'
 import type { Asker, Sight } from './model/deciding.js'
 import { keyOfEffect, keyOfRule, keyOfWriting } from './model/rule-keys.js'
@@ -12,14 +13,15 @@ import { isSame, isThere } from './model/values.js'
 import type { ShownDifference } from './shown.js'
 import { ALWAYS, type Diagram, type Logic, NEVER } from './solver/logic.js'
 import type { DifferenceKind, DocumentOperation } from './types.js'
-import { chooseRule, tryRule } from './write/decide-write.js'
-import type { BodyReader } from './write/reading-body.js'
-import type { Stored, Trial, Write, WriteDecision } from './write/writing.js'
+import { chooseRule, type WriteDecision } from './write/choose-rule.js'
+import { type BodyReader, type Stored, type Trial, tryRule, type Write } from './write/try-rule.js'
 
 /** A write on one side, and the rules that may decide it, in the order in which they are tried. */
 interface Deciders {
   readonly write: Write
   readonly rules: readonly Rule[]
+  /** Whether registration is closed, so that the caller cannot create accounts. */
+  readonly isClosed?: boolean
 }
 
 /** Returns the condition under which a difference between the two sides may change the outcome of a write. */
@@ -57,8 +59,8 @@ function settledFirst({ write, rules }: Deciders, after: Deciders): readonly Dia
   const { and, or } = write.sight.logic
   const changed = rules.findIndex((rule, i) => rule !== after.rules[i])
   return rules.slice(0, Math.max(changed, 0)).map((rule, i) => {
-    const { isWhole, applied } = tryRule(write, rule)
-    const decides = i === 0 ? or(applied.runs, ...applied.faults.values()) : applied.runs
+    const { isWhole, runs, faults } = tryRule(write, rule)
+    const decides = i === 0 ? or(runs, ...faults.values()) : runs
     return and(metByRule(write, rule), isWhole, decides)
   })
 }
@@ -76,21 +78,17 @@ function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
   const isElsewhere = differ(applies, applied)
   if (keyOfEffect(rule) === keyOfEffect(changed)) return isElsewhere
   const [trial, now] = [tryRule(write, rule), tryRule(other, changed)]
-  const isOther =
-    keyOfWriting(rule) === keyOfWriting(changed) ? NEVER : or(trial.applied.runs, now.applied.runs)
+  const isOther = keyOfWriting(rule) === keyOfWriting(changed) ? NEVER : or(trial.runs, now.runs)
   return or(isElsewhere, and(applies, or(isOther, ...comesToOther(write, trial, now))))
 }
 
 /** Returns the conditions under which a rule runs, keeps the whole body, or causes an error on one side only. */
 function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): readonly Diagram[] {
-  const [before, after] = [was.applied, is.applied]
-  const faults = [...new Set([...before.faults.keys(), ...after.faults.keys()])]
+  const faults = [...new Set([...was.faults.keys(), ...is.faults.keys()])]
   return [
-    logic.differ(before.runs, after.runs),
+    logic.differ(was.runs, is.runs),
     logic.differ(was.isWhole, is.isWhole),
-    ...faults.map((fault) =>
-      logic.differ(before.faults.get(fault) ?? NEVER, after.faults.get(fault) ?? NEVER),
-    ),
+    ...faults.map((fault) => logic.differ(was.faults.get(fault) ?? NEVER, is.faults.get(fault) ?? NEVER)),
   ]
 }
 
@@ -183,10 +181,8 @@ export interface Comparing {
   readonly classes: readonly NameClass[]
   /** The first name of each class, which represents the class. */
   readonly names: readonly string[]
-  /** For each side, whether the documents are accounts of the service. */
-  readonly areAccounts: readonly [before: boolean, after: boolean]
-  /** For each side, whether registration is closed, so that anonymous callers cannot create accounts. */
-  readonly areClosed: readonly [before: boolean, after: boolean]
+  /** For each side, the settings of accounts, if the documents are accounts of the service. */
+  readonly accounts: readonly [before: AuthPlan | null, after: AuthPlan | null]
   /** Whether the two sides differ only in their rules. */
   readonly isSameElse: boolean
   /** The names whose visibility affects a write; `null` for a create, because nothing is stored yet. */
@@ -292,8 +288,7 @@ function compareWrites({
 const areSameRules = (some: readonly Rule[], others: readonly Rule[]): boolean =>
   some.length === others.length && some.every((rule, i) => isSameOne(rule, others[i] ?? null))
 
-const operationOf = (operation: Exclude<DocumentOperation, 'read'>) =>
-  operation === 'patch' || operation === 'put' ? 'update' : operation
+const operationOf = (operation: 'patch' | 'put' | 'delete') => (operation === 'delete' ? operation : 'update')
 
 /** The inputs of `createSight`. */
 interface SightOptions {
@@ -344,6 +339,8 @@ const showsWhereReadable =
 function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...means }: Means): Deciders {
   const { sides, operation, asker, names, namesShown } = comparing
   const collection = side === 0 ? sides.before : sides.after
+  const accounts = comparing.accounts[side]
+  const enquiry = { caller: asker, service: { accounts: accounts && { ...accounts, users: collection } } }
   const sight = createSight(collection, { ...means, asker })
   const shows = showsWhereReadable(sight)
   const write: Write = {
@@ -355,12 +352,13 @@ function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...me
     namesShown: namesShown ?? [],
     mode: operation === 'create' || operation === 'put' ? operation : 'patch',
     isSignedIn: asker !== null,
-    isAccount: comparing.areAccounts[side],
-    isClosed: comparing.areClosed[side],
+    isAccount: accounts !== null,
   }
-  const rules =
-    operation === 'read' ? [] : selectWriteRules(collection.permissions[operationOf(operation)], asker)
-  return { write, rules }
+  if (operation === 'read') return { write, rules: [] }
+  if (operation !== 'create')
+    return { write, rules: selectWriteRules(collection.permissions[operationOf(operation)], asker) }
+  const isClosed = isClosedTo(enquiry, collection)
+  return { write, rules: rulesToCreate(enquiry, collection), isClosed }
 }
 
 interface Deciding extends Deciders {
@@ -374,12 +372,15 @@ const refuse = (why: Refusal, when: Diagram): WriteDecision => ({
 })
 
 /** Returns the outcome, on one side, of the writes that a region selects. */
-function decide({ operation, asker }: Comparing, { write, rules, region }: Deciding): WriteDecision {
+function decide(
+  { operation, asker }: Comparing,
+  { write, rules, region, isClosed }: Deciding,
+): WriteDecision {
   const { sight } = write
   const { and, not } = sight.logic
   const denied: Refusal = asker === null ? '401' : '403'
   if (operation === 'create') {
-    if (asker === null && write.isClosed) return refuse('403', region)
+    if (isClosed) return refuse('403', region)
     return rules.length === 0 ? refuse(denied, region) : chooseRule(write, rules, region)
   }
   if (rules.length === 0 && asker === null) return refuse('401', region)

@@ -242,7 +242,7 @@ const fits = (logic: Logic, field: Field, operator: OperatorName, { key }: Varia
   logic.test(key, (value) => canTake(field, operator, formOf(value)))
 
 /** Returns one value that represents all values of the same type. */
-const formOf = (value: Value): unknown => {
+export const formOf = (value: Value): unknown => {
   if (isList(value)) return value.of === null ? [] : [SAMPLES[value.of]]
   return isOpaque(value) ? value.sample : value
 }

@@ -30,6 +30,9 @@ export const callerKey = (path: string): string => `caller.${path}`
 export const TIME = 'now'
 export const CALLER_ID = callerKey('_id')
 
+/** Returns the source of a known value. */
+export const fixed = (value: unknown): Source => ({ kind: 'fixed', value })
+
 export const variable = (key: string): VariableSource => ({ kind: 'variable', key })
 
 /** Returns the source of a `$user.…` or `$now` variable of the configuration. */

@@ -13,7 +13,8 @@ export const isThere = (logic: Logic, cases: Cases): Diagram =>
       : logic.test(source.key, (value) => value !== undefined && !isNull(value)),
   )
 
-const isNull = (value: Value): boolean => isOpaque(value) && value.sample === null
+/** Whether a value of a body is `null`. */
+export const isNull = (value: Value): boolean => isOpaque(value) && value.sample === null
 
 /** Returns the condition under which two values are the same. Two missing values are the same. */
 export const isSame = (logic: Logic, a: Cases, b: Cases): Diagram =>

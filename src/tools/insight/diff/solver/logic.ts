@@ -150,6 +150,10 @@ export interface Logic {
   same(a: Diagram, b: Diagram): Diagram
   /** Returns the condition under which exactly one of the two conditions is true. */
   differ(a: Diagram, b: Diagram): Diagram
+  /** Returns the values that a variable can have. */
+  valuesOf(key: string): readonly Value[]
+  /** Takes one decision from the budget. */
+  spend(): void
   stepOf(diagram: Diagram): Step
   /** Returns the variable or atom that is decided at a level. */
   topicOf(level: number): Topic
@@ -237,6 +241,8 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
     or: (...all) => all.reduce(or, NEVER),
     same: (a, b) => not(differ(a, b)),
     differ,
+    valuesOf,
+    spend: () => spend(budget),
     topicOf: (level) => {
       const topic = topics.get(level)
       if (!topic) throw new Error('a place at which nothing is decided')

@@ -6,7 +6,7 @@ import { selectWriteRules } from '../../../core/permissions/write-rules.js'
 import { isClosedTo, rulesToCreate } from '../../../core/request/authorize.js'
 import type { NameClass } from './model/classes.js'
 import type { Asker, Sight } from './model/deciding.js'
-import { keyOfEffect, keyOfRule, keyOfWriting } from './model/rule-keys.js'
+import { keyOfRule } from './model/rule-keys.js'
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
 import { isSame, isThere } from './model/values.js'
@@ -14,7 +14,7 @@ import type { ShownDifference } from './shown.js'
 import { ALWAYS, type Diagram, type Logic, NEVER } from './solver/logic.js'
 import type { DifferenceKind, DocumentOperation } from './types.js'
 import { chooseRule, type WriteDecision } from './write/choose-rule.js'
-import { type BodyReader, type Stored, type Trial, tryRule, type Write } from './write/try-rule.js'
+import type { BodyReader, Stored, Write } from './write/try-rule.js'
 
 /** A write on one side, and the rules that may decide it, in the order in which they are tried. */
 interface Deciders {
@@ -24,73 +24,30 @@ interface Deciders {
   readonly isClosed?: boolean
 }
 
-/** Returns the condition under which a difference between the two sides may change the outcome of a write. */
-function findRegion(before: Deciders, after: Deciders, namesShown: readonly string[] | null): Diagram {
-  const { and, or, not } = before.write.sight.logic
-  if ((before.rules.length === 0) !== (after.rules.length === 0)) return ALWAYS
-  const later = new Map(after.rules.map((rule) => [rule.subject, rule]))
-  const shared = before.rules.filter(({ subject }) => later.has(subject))
-  const earlier = new Set(shared.map(({ subject }) => subject))
-  const still = after.rules.filter(({ subject }) => earlier.has(subject))
-  if (!shared.every(({ subject }, i) => still[i]?.subject === subject)) return ALWAYS
-  const ofPairs = shared.map((rule) => {
-    const other = later.get(rule.subject)
-    if (!other || keyOfRule(rule) === keyOfRule(other)) return NEVER
-    return metByChange([before.write, rule], [after.write, other])
-  })
-  const removed = before.rules.filter(({ subject }) => !later.has(subject))
-  const added = after.rules.filter(({ subject }) => !earlier.has(subject))
-  const isShownOtherwise = shownOtherwise(before.write.sight, after.write.sight, namesShown)
-  const meets = or(
-    ...ofPairs,
-    ...removed.map((rule) => metByRule(before.write, rule)),
-    ...added.map((rule) => metByRule(after.write, rule)),
-    isShownOtherwise,
-  )
-  if (meets === NEVER || isShownOtherwise !== NEVER) return meets
-  return and(meets, not(or(...settledFirst(before, after))))
-}
-
 /**
- * Returns, for each rule before the first changed rule, the condition under which it decides the write on both sides,
- * so that the changed rule is not tried.
+ * Returns a condition outside of which both sides decide a write alike: a rule that only one side has is tried, or the
+ * document is shown otherwise.
  */
-function settledFirst({ write, rules }: Deciders, after: Deciders): readonly Diagram[] {
-  const { and, or } = write.sight.logic
-  const changed = rules.findIndex((rule, i) => rule !== after.rules[i])
-  return rules.slice(0, Math.max(changed, 0)).map((rule, i) => {
-    const { isWhole, runs, faults } = tryRule(write, rule)
-    const decides = i === 0 ? or(runs, ...faults.values()) : runs
-    return and(metByRule(write, rule), isWhole, decides)
-  })
+function findRegion(before: Deciders, after: Deciders, namesShown: readonly string[] | null): Diagram {
+  const { or } = before.write.sight.logic
+  const [was, is] = [before.rules.map(keyOfRule), after.rules.map(keyOfRule)]
+  const isReordered =
+    was.filter((key) => is.includes(key)).join() !== is.filter((key) => was.includes(key)).join()
+  if ((was.length === 0) !== (is.length === 0) || isReordered) return ALWAYS
+  return or(
+    ...before.rules
+      .filter((rule) => !is.includes(keyOfRule(rule)))
+      .map((rule) => metByRule(before.write, rule)),
+    ...after.rules
+      .filter((rule) => !was.includes(keyOfRule(rule)))
+      .map((rule) => metByRule(after.write, rule)),
+    shownOtherwise(before.write.sight, after.write.sight, namesShown),
+  )
 }
-
-type Ruled = readonly [write: Write, rule: Rule]
 
 /** Returns the condition under which a rule is tried for a write. */
 const metByRule = ({ mode, sight }: Write, rule: Rule): Diagram =>
   mode === 'create' ? ALWAYS : sight.appliesTo(rule)
-
-/** Returns the condition under which a rule is tried on one side only, or on both sides with different outcomes. */
-function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
-  const { and, or, differ } = write.sight.logic
-  const [applies, applied] = [metByRule(write, rule), metByRule(other, changed)]
-  const isElsewhere = differ(applies, applied)
-  if (keyOfEffect(rule) === keyOfEffect(changed)) return isElsewhere
-  const [trial, now] = [tryRule(write, rule), tryRule(other, changed)]
-  const isOther = keyOfWriting(rule) === keyOfWriting(changed) ? NEVER : or(trial.runs, now.runs)
-  return or(isElsewhere, and(applies, or(isOther, ...comesToOther(write, trial, now))))
-}
-
-/** Returns the conditions under which a rule runs, keeps the whole body, or causes an error on one side only. */
-function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): readonly Diagram[] {
-  const faults = [...new Set([...was.faults.keys(), ...is.faults.keys()])]
-  return [
-    logic.differ(was.runs, is.runs),
-    logic.differ(was.isWhole, is.isWhole),
-    ...faults.map((fault) => logic.differ(was.faults.get(fault) ?? NEVER, is.faults.get(fault) ?? NEVER)),
-  ]
-}
 
 /** Returns the condition under which only one side shows the document, or a part of it that a write depends on. */
 function shownOtherwise(before: Sight, after: Sight, namesShown: readonly string[] | null): Diagram {

@@ -157,7 +157,8 @@ function replaces({ mode, sight: { collection } }: Write, rule: Rule, name: stri
   const stored = documentWith(name, STORED_VALUE)
   const input = { path: name, body: {}, stored, isShown: true, values: new Map() }
   const { outcome: left } = runRule(mode, collection, rule, input)
-  return left.kind !== 'fits' || left.source.kind === 'fixed'
+  const stays = left.kind === 'fits' && left.source.kind === 'variable' && left.source.key === storedKey(name)
+  return !stays
 }
 
 /** A sample `_id` of a new document. Conditions cannot name it, because the `_id` is chosen at creation. */

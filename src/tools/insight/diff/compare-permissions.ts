@@ -10,6 +10,7 @@ import { requireOptions } from '../../../core/options.js'
 import { EVERYONE, isRole, type Rule } from '../../../core/permissions/grants.js'
 import { compileAmong } from '../compile.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
+import { grantsOf } from '../written-rules.js'
 import {
   compareStructure,
   followReading,
@@ -17,14 +18,20 @@ import {
   withoutPermissions,
 } from './compare-structure.js'
 import { completeWitness } from './complete-witness.js'
-import { type Comparing, findDifferences, type Means, namesShownTo, standingOf } from './find-differences.js'
+import {
+  type Comparing,
+  type FoundDifference,
+  findDifferences,
+  type Means,
+  namesShownTo,
+  type ShownDifference,
+} from './find-differences.js'
 import { findClasses, topOf } from './model/classes.js'
 import { type Asker, createScope } from './model/deciding.js'
 import { keyOfMentions, keyOfRule } from './model/rule-keys.js'
 import { bodyKey, callerKey } from './model/sources.js'
 import { haveSameSchema, keyOfSides, unite } from './model/unite.js'
 import { type CallerValues, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
-import type { FoundDifference, ShownDifference } from './shown.js'
 import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
 import { findModel, holdsFor } from './solver/find-model.js'
 import { createLogic, type Diagram, type Logic, NEVER } from './solver/logic.js'
@@ -72,17 +79,12 @@ function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (ask
 const isSameRule = (one: Rule | null | undefined, other: Rule | null | undefined): boolean =>
   one && other ? keyOfRule(one) === keyOfRule(other) : one === other
 
-/** Yields every combination of a signed-in caller's roles, smaller combinations first. There may be billions. */
-function* listAskers(roles: readonly string[], most: number): Generator<Asker> {
-  for (let size = 0; size <= Math.min(most, roles.length); size++)
-    for (const chosen of subsets(roles, size)) yield { id: EVERYONE, roles: chosen, fields: {} }
-}
-
-function* subsets(values: readonly string[], size: number): Generator<readonly string[]> {
+/** Yields every combination of `size` values. There may be billions. */
+function* combinations(values: readonly string[], size: number): Generator<readonly string[]> {
   if (size === 0) yield []
   else
     for (const [i, first] of values.entries())
-      for (const rest of subsets(values.slice(i + 1), size - 1)) yield [first, ...rest]
+      for (const rest of combinations(values.slice(i + 1), size - 1)) yield [first, ...rest]
 }
 
 /** Returns the maximum number of roles that a caller can have. */
@@ -157,7 +159,7 @@ function compareOperation(
     const passes = [false, true].map((isSignedIn): Pass => {
       const universe = universeOf({ isSignedIn, operation })
       isWhole &&= universe.isWhole
-      return { universe, isSignedIn, standings: search.listStandings(universe, isSignedIn), kept: [] }
+      return { universe, isSignedIn, standings: [] }
     })
     for (const isFresh of [true, false]) for (const pass of passes) search.run(pass, isFresh)
   } catch (thrown) {
@@ -186,9 +188,8 @@ interface Searched {
 interface Pass {
   readonly universe: Universe
   readonly isSignedIn: boolean
-  readonly standings: Iterable<CallerDifferences>
-  /** The elements of `standings` that were already generated. */
-  readonly kept: CallerDifferences[]
+  /** The combinations of roles that may see a difference. */
+  readonly standings: CallerDifferences[]
 }
 
 /** One combination of roles, and the differences that requests of such callers may show. */
@@ -277,33 +278,11 @@ function createSearch(plans: Plans, { sides, operation, rules, budget, claims }:
   const isKnown = ({ kind, about }: FoundDifference, asker: Asker): boolean =>
     known.some((one) => one.kind === kind && one.about === about && isWithin(one.asker, asker))
 
-  const listStandings = function* (
-    { variables }: Universe,
-    isSignedIn: boolean,
-  ): Generator<CallerDifferences> {
-    const logic = createLogic(variables, budget)
-    const means: Means = {
-      logic,
-      appliesTo: createScope(logic),
-      body: createBodyReader(logic, new Set(names)),
-      trials: new Map(),
-    }
-    for (const asker of isSignedIn ? listAskers(roles, most) : [null]) {
-      spend(budget)
-      if (!meetsChange(asker) || (asker && asker.roles.length > telling)) continue
-      const comparing: Comparing = { ...base, asker }
-      const standing = standingOf(comparing, means)
-      if (standing) yield { comparing, logic, shown: findDifferences(standing) }
-    }
-  }
-  const run = ({ universe, standings, kept }: Pass, isFresh: boolean): void => {
-    if (!isFresh && !universe.hasStale) return
+  /** Searches for counterexamples with documents that are fresh, or with any documents. */
+  const run = ({ universe, isSignedIn, standings }: Pass, isFresh: boolean): void => {
     const variables = isFresh ? universe.fresh : universe.variables
     const impossible = new Set<Diagram>()
-    const isBestMissing = (key: string): boolean => key.startsWith(bodyKey(''))
-    for (const standing of isFresh ? standings : kept) {
-      if (isFresh) kept.push(standing)
-      const { comparing, logic, shown } = standing
+    const report = ({ comparing, logic, shown }: CallerDifferences): void => {
       const { asker } = comparing
       for (const [found, when] of shown) {
         if (impossible.has(when) || isKnown(found, asker)) continue
@@ -325,9 +304,36 @@ function createSearch(plans: Plans, { sides, operation, rules, budget, claims }:
         })
       }
     }
+    if (!isFresh) {
+      if (universe.hasStale) for (const standing of standings) report(standing)
+      return
+    }
+    const logic = createLogic(universe.variables, budget)
+    const means: Means = {
+      logic,
+      appliesTo: createScope(logic),
+      body: createBodyReader(logic, new Set(names)),
+      trials: new Map(),
+    }
+    const consider = (asker: Asker): void => {
+      spend(budget)
+      if (!meetsChange(asker) || (asker && asker.roles.length > telling)) return
+      const comparing: Comparing = { ...base, asker }
+      const shown = findDifferences(comparing, means)
+      if (!shown) return
+      const standing = { comparing, logic, shown }
+      standings.push(standing)
+      report(standing)
+    }
+    if (!isSignedIn) consider(null)
+    else
+      for (let size = 0; size <= Math.min(most, roles.length); size++)
+        for (const chosen of combinations(roles, size)) consider({ id: EVERYONE, roles: chosen, fields: {} })
   }
-  return { listStandings, run, found: (): readonly Unfinished[] => differences }
+  return { run, found: (): readonly Unfinished[] => differences }
 }
+
+const isBestMissing = (key: string): boolean => key.startsWith(bodyKey(''))
 
 /** Whether `one` has no roles beyond those of `other`. An anonymous caller is within all others. */
 const isWithin = (one: Asker, other: Asker): boolean =>
@@ -431,8 +437,9 @@ function finish(
 
 /** Returns the parts of a valid configuration that are compared as written, not as compiled. */
 function readWritten(config: unknown): WrittenConfig {
-  const claims = find(config, ['auth', 'claims'])
-  const everyone = find(config, ['collections', USERS, 'permissions', EVERYONE])
+  const auth = isObject(config) ? readOwn(config, 'auth') : undefined
+  const claims = isObject(auth) ? readOwn(auth, 'claims') : undefined
+  const everyone = readOwn(grantsOf(config, USERS), EVERYONE)
   return {
     claims: isObject(claims)
       ? Object.fromEntries(Object.entries(claims).filter(([name]) => name !== '$comment'))
@@ -440,6 +447,3 @@ function readWritten(config: unknown): WrittenConfig {
     registration: isObject(everyone) ? readOwn(everyone, 'create') : everyone,
   }
 }
-
-const find = (config: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((value, name) => (isObject(value) ? readOwn(value, name) : undefined), config)

@@ -7,6 +7,7 @@ import { toPointerPart } from '../../../core/json/pointer.js'
 import { EVERYONE, OPERATIONS } from '../../../core/permissions/grants.js'
 import { ruleToRegister } from '../../../core/request/authorize.js'
 import type { JsonObject } from '../../../core/types.js'
+import { grantPointer } from '../written-rules.js'
 import { keyOfEffect } from './model/rule-keys.js'
 import type { Plans, StructureDifference } from './types.js'
 
@@ -22,11 +23,8 @@ const rulesOfOperation = (
   claim: string,
 ): readonly string[] =>
   [...permissions[operation]].flatMap(([subject, rule]) =>
-    rule?.claims.includes(claim) ? [placeOf(name, subject, operation)] : [],
+    rule?.claims.includes(claim) ? [`${grantPointer(name, subject)}/${operation}`] : [],
   )
-
-const placeOf = (collection: string, subject: string, operation: string): string =>
-  `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}/${operation}`
 
 /** Describes the consequences of a changed right to read `target`: which references can be stored and expanded. */
 export const followReading = ({ collections, auth }: ServicePlan, target: string): readonly string[] =>
@@ -181,7 +179,7 @@ function compareRegistration(
 ): readonly StructureDifference[] {
   if (!before.auth?.register || !after.auth?.register) return []
   if (keyOfEffect(ruleToRegister(before.auth)) === keyOfEffect(ruleToRegister(after.auth))) return []
-  const pointer = `/collections/${USERS}/permissions/${EVERYONE}/create`
+  const pointer = `${grantPointer(USERS, EVERYONE)}/create`
   const both: ValuePair = [written.before.registration, written.after.registration]
   return compareParts('auth', pointer, both).map((one) => ({
     ...one,

@@ -10,11 +10,19 @@ import { keyOfRule } from './model/rule-keys.js'
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
 import { isSame, isThere } from './model/values.js'
-import type { ShownDifference } from './shown.js'
 import { ALWAYS, type Diagram, type Logic, NEVER } from './solver/logic.js'
 import type { DifferenceKind, DocumentOperation } from './types.js'
 import { chooseRule, type WriteDecision } from './write/choose-rule.js'
 import type { BodyReader, Stored, Write } from './write/try-rule.js'
+
+/** A difference of the whole response, or of one class of names. */
+export interface FoundDifference {
+  readonly kind: DifferenceKind
+  readonly about: 'whole' | NameClass
+}
+
+/** A difference, and the condition under which a request shows it. */
+export type ShownDifference = readonly [found: FoundDifference, when: Diagram]
 
 /** A write on one side, and the rules that may decide it, in the order in which they are tried. */
 interface Deciders {
@@ -156,7 +164,7 @@ export interface Means {
 }
 
 /** The rules for one combination of roles on both sides. */
-export interface ComparedRules {
+interface ComparedRules {
   readonly comparing: Comparing
   readonly before: Deciders
   readonly after: Deciders
@@ -164,23 +172,20 @@ export interface ComparedRules {
   readonly areAlike: boolean
 }
 
-/** Returns the rules for one combination of roles; `null` if they, and so the responses, are the same on both sides. */
-export function standingOf(comparing: Comparing, means: Means): ComparedRules | null {
+/**
+ * Returns all differences that requests of callers with one combination of roles may show. Differences of the whole
+ * response come first. Returns `null` if the rules, and so the responses, are the same on both sides.
+ */
+export function findDifferences(comparing: Comparing, means: Means): readonly ShownDifference[] | null {
+  const { operation } = comparing
   const before = createDeciders(comparing, 0, means)
   const after = createDeciders(comparing, 1, means)
   const areAlike = areSameRules(before.write.sight.readers, after.write.sight.readers)
-  const isReadUnchanged = comparing.operation === 'create' || areAlike
-  if (isReadUnchanged && areSameRules(before.rules, after.rules)) return null
-  return { comparing, before, after, areAlike }
-}
-
-/** Returns all differences that requests may show. Differences of the whole response come first. */
-export function findDifferences(standing: ComparedRules): readonly ShownDifference[] {
-  const { comparing, before, after } = standing
+  if ((operation === 'create' || areAlike) && areSameRules(before.rules, after.rules)) return null
   const found =
-    comparing.operation === 'read'
+    operation === 'read'
       ? compareReads(comparing, before.write.sight, after.write.sight)
-      : compareWrites(standing)
+      : compareWrites({ comparing, before, after, areAlike })
   return found.filter(([, when]) => when !== NEVER)
 }
 
@@ -247,34 +252,20 @@ const areSameRules = (some: readonly Rule[], others: readonly Rule[]): boolean =
 
 const operationOf = (operation: 'patch' | 'put' | 'delete') => (operation === 'delete' ? operation : 'update')
 
-/** The inputs of `createSight`. */
-interface SightOptions {
-  readonly logic: Logic
-  readonly asker: Asker
-  readonly appliesTo: (rule: Rule) => Diagram
-}
-
 /** Evaluates the read rules for the stored document, as the service does. */
-function createSight(collection: Collection, { logic, asker, appliesTo }: SightOptions): Sight {
+function createSight(
+  collection: Collection,
+  { logic, asker, appliesTo }: Pick<Means, 'logic' | 'appliesTo'> & { readonly asker: Asker },
+): Sight {
   const readers = selectReadRules(collection.permissions, asker)
-  const shown = new Map<string, Diagram>()
-  let readable: Diagram | undefined
-  const findShown = (name: string): Diagram =>
-    logic.or(...readers.filter((rule) => includesProperty(rule.properties, name)).map(appliesTo))
+  const whenAny = (rules: readonly Rule[]): Diagram => logic.or(...rules.map(appliesTo))
   return {
     collection,
     logic,
     readers,
     appliesTo,
-    isReadable: () => {
-      readable ??= logic.or(...readers.map(appliesTo))
-      return readable
-    },
-    shows: (name) => {
-      const shows = shown.get(name) ?? findShown(name)
-      shown.set(name, shows)
-      return shows
-    },
+    isReadable: () => whenAny(readers),
+    shows: (name) => whenAny(readers.filter((rule) => includesProperty(rule.properties, name))),
   }
 }
 

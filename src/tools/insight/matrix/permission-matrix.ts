@@ -3,8 +3,6 @@ import type { AuthPlan, Collection, ServicePlan } from '../../../core/config/pla
 import { settleShape } from '../../../core/config/shape/settle-shape.js'
 import { SYSTEM_FIELDS, USERS } from '../../../core/fields/schema/names.js'
 import { type ComparableType, isNothing, type Scalar } from '../../../core/filter/filter.js'
-import { isObject, readOwn } from '../../../core/json/own-properties.js'
-import { toPointerPart } from '../../../core/json/pointer.js'
 import type { KnownCaller } from '../../../core/permissions/caller.js'
 import {
   EVERYONE,
@@ -19,10 +17,11 @@ import { acceptsProperty, bindSet, selectWriteRules } from '../../../core/permis
 import type { Binding } from '../../../core/query/variable.js'
 import { bindWhere, isAnywhere } from '../../../core/query/where.js'
 import { isClosedTo, rulesToCreate } from '../../../core/request/authorize.js'
-import type { CollectionConfig, Config, JsonObject, RuleConfig, WhereConfig } from '../../../core/types.js'
+import type { Config, WhereConfig } from '../../../core/types.js'
 import { compileForInsight } from '../compile.js'
 import type { InsightOptions } from '../options.js'
 import { describeCondition } from '../text/describe-condition.js'
+import { findRule, grantPointer, grantsOf } from '../written-rules.js'
 import { cutUnreachable, isSameCondition, keyOf } from './decide.js'
 import type {
   CallerMatrix,
@@ -79,20 +78,17 @@ const canRun = (rule: Rule, binding: Binding): boolean =>
 /** A compiled collection and its source. Both are needed because compiled rules do not keep the text of conditions. */
 interface RuleContext {
   readonly collection: Collection
-  readonly written: CollectionConfig
+  readonly config: Partial<Config>
   /** The field that a document must have to be visible to callers without a role; `null` if there is none. */
   readonly shownWith: string | null
 }
 
 /** Returns a compiled collection with its source. */
-function describedBy(config: Partial<Config>, collection: Collection): RuleContext {
-  const { name, verifiedField } = collection
-  return {
-    collection,
-    written: config.collections?.[name] ?? { schema: {} },
-    shownWith: name === USERS && config.auth?.requireVerified ? verifiedField : null,
-  }
-}
+const describedBy = (config: Partial<Config>, collection: Collection): RuleContext => ({
+  collection,
+  config,
+  shownWith: collection.name === USERS && config.auth?.requireVerified ? collection.verifiedField : null,
+})
 
 /** The property names that an operation can concern. */
 interface FieldScope {
@@ -202,11 +198,12 @@ const isSameRule = (a: MatrixRule, b: MatrixRule): boolean => keyOf([a]) === key
 
 /** Describes a rule in words. */
 function describeRule(rule: Rule, operation: RuleOperation, described: RuleContext): MatrixRule {
-  const { collection } = described
-  const { pointer, written } = locate(rule.subject, operation, described)
-  const where = conditionAt(`${pointer}/where`, written.where)
+  const { collection, config } = described
+  const written = findRule(config, collection.name, rule.subject, operation)
+  const pointer = written?.pointer ?? grantPointer(collection.name, rule.subject)
+  const where = conditionAt(`${pointer}/where`, written?.rule?.where)
   const narrowed = operation === 'read' && !isRole(rule.subject) ? narrow(where, described) : where
-  const check = rule.check === rule.where ? narrowed : conditionAt(`${pointer}/check`, written.check)
+  const check = rule.check === rule.where ? narrowed : conditionAt(`${pointer}/check`, written?.rule?.check)
   const isBody = operation === 'create' || operation === 'update'
   return {
     pointers: [pointer],
@@ -218,23 +215,6 @@ function describeRule(rule: Rule, operation: RuleOperation, described: RuleConte
     set: Object.fromEntries(rule.set),
     check: isBody && !isAnywhere(rule.check) ? check : null,
   }
-}
-
-interface Located {
-  readonly pointer: string
-  readonly written: RuleConfig
-}
-
-/** Returns the pointer and the source of a subject's rule for an operation: `{}` for a rule that is no object. */
-function locate(
-  subject: string,
-  operation: RuleOperation,
-  { collection, written: { permissions = {} } }: Pick<RuleContext, 'collection' | 'written'>,
-): Located {
-  const at = `/collections${toPointerPart(collection.name)}/permissions${toPointerPart(subject)}`
-  const grant: unknown = readOwn(permissions as JsonObject, subject)
-  const rule = isObject(grant) ? readOwn(grant, operation) : undefined
-  return { pointer: rule === undefined ? at : `${at}/${operation}`, written: isObject(rule) ? rule : {} }
 }
 
 const conditionAt = (pointer: string, where: WhereConfig = {}): MatrixCondition => ({
@@ -373,10 +353,10 @@ export function describePermissions(
   const accounts = authenticate ? null : plan.auth
   const anonymous = bindAnonymous(settled, plan)
   const all = [...plan.collections.values()].map((collection) => describedBy(settled, collection))
-  const roles = new Set(all.flatMap(({ written }) => rolesOf(written)))
+  const roles = new Set(all.flatMap(rolesIn))
   return {
     collections: all.map((described): CollectionMatrix => {
-      const own = rolesOf(described.written)
+      const own = rolesIn(described)
       const scope = { described, accounts, anonymous }
       const describe = (caller: MatrixCaller): readonly CallerMatrix[] =>
         describeCaller(caller, knownAs(caller), scope)
@@ -392,8 +372,8 @@ export function describePermissions(
 }
 
 /** Returns the roles that permissions name, in the order of the configuration. */
-const rolesOf = ({ permissions = {} }: CollectionConfig): readonly string[] =>
-  Object.keys(permissions).filter(isRole)
+const rolesIn = ({ config, collection }: RuleContext): readonly string[] =>
+  Object.keys(grantsOf(config, collection.name)).filter(isRole)
 
 const knownAs = (caller: MatrixCaller): KnownCaller | null =>
   caller.kind === 'anonymous'

@@ -1,16 +1,14 @@
 import type { Field } from '../../../../core/fields/field-type.js'
 import { normalise } from '../../../../core/fields/schema/normalise.js'
-import { compare, holdsType } from '../../../../core/filter/compare.js'
 import type { FieldRef, Filter, Leaf, Scalar } from '../../../../core/filter/filter.js'
 import { compileFilter } from '../../../../core/filter/matches.js'
 import { isObject } from '../../../../core/json/own-properties.js'
 import { buildCondition, ConditionFault, elementOf } from '../../../../core/query/condition.js'
-import { operatorOf } from '../../../../core/query/operators.js'
 import { isVariable } from '../../../../core/query/variable.js'
 import type { BoundParts, Where } from '../../../../core/query/where.js'
 import type { JsonObject, OperatorName } from '../../../../core/types.js'
 import { ALWAYS, type Diagram, type Logic, NEVER } from '../solver/logic.js'
-import { isList, isOpaque, type Value } from '../solver/variable.js'
+import { isList, isOpaque, scalarOf, type Value } from '../solver/variable.js'
 import {
   always,
   type Cases,
@@ -20,7 +18,6 @@ import {
   sourceOfVariable,
   type VariableSource,
 } from './sources.js'
-import { createVerdicts } from './verdicts.js'
 
 /** Returns the condition under which a document matches a filter that has no variables. */
 function filterHolds(logic: Logic, filter: Filter, sources: Sources): Diagram {
@@ -89,10 +86,10 @@ function testOf(filter: Filter, path: string): TestValue {
   return test
 }
 
-const elementTests = new WeakMap<Filter, (element: Scalar) => boolean>()
+const elementTests = new WeakMap<Filter, TestValue>()
 
 /** Returns a test of whether an element of a list meets a leaf. */
-function testElementOf(leaf: Leaf): (element: Scalar) => boolean {
+function testElementOf(leaf: Leaf): TestValue {
   const known = elementTests.get(leaf)
   if (known) return known
   const one: Leaf = { ...leaf, field: { ...leaf.field, each: false } }
@@ -184,62 +181,34 @@ function conditionHolds(
   sources: Sources,
 ): Diagram {
   const { ref } = field
-  if (!ref) return NEVER
-  const isList = operatorOf(operator).operand === 'list'
-  const others = findOthers(operand)
-  const fitting = logic.and(
-    ...others.map((other) => fits(logic, field, isList && Array.isArray(operand) ? '$eq' : operator, other)),
+  const others = [operand].flat().filter(isVariable).map(sourceOfVariable)
+  if (!ref || others.length === 0) return NEVER
+  const positive = POSITIVE[operator] ?? operator
+  const isListed = Array.isArray(operand)
+  // Each element of a list is compared by itself.
+  const single = isListed ? '$eq' : operator
+  const fits = others.map(({ key }) =>
+    logic.test(key, (value) => conditionOf(field, single, formOf(value)) !== undefined),
   )
-  if (fitting === NEVER || (!isList && others.length === 0)) return NEVER
-  const isNegated = operator === '$ne' || operator === '$nin'
   const holds = overCases(logic, sources(ref.path), (source) => {
     const compared = { field, ref, source }
-    if (!isList) {
-      const [other] = others
-      const kind = operator === '$ne' ? 'eq' : KINDS[operator]
-      return kind === undefined || !other ? NEVER : comparisonHolds(logic, compared, kind, other)
-    }
-    if (!Array.isArray(operand)) return logic.or(...others.map((list) => isInList(logic, compared, list)))
+    if (!isListed)
+      return logic.or(
+        ...others.map((other) =>
+          positive === '$in' ? isInList(logic, compared, other) : compares(logic, compared, positive, other),
+        ),
+      )
     const written = operand.filter((one) => !isVariable(one))
-    return logic.or(
+    const isWritten =
       written.length > 0
         ? filterHolds(logic, buildCondition(field, '$in', written), () => always(source))
-        : NEVER,
-      ...others.map((other) => comparisonHolds(logic, compared, 'eq', other)),
-    )
+        : NEVER
+    return logic.or(isWritten, ...others.map((other) => compares(logic, compared, '$eq', other)))
   })
-  return logic.and(fitting, isNegated ? logic.not(holds) : holds)
+  return logic.and(...fits, positive === operator ? holds : logic.not(holds))
 }
 
-/** Returns the sources of the variables in an operand. */
-const findOthers = (operand: unknown): readonly VariableSource[] =>
-  [operand].flat().filter(isVariable).map(sourceOfVariable)
-
-const KINDS: { readonly [operator in OperatorName]?: 'eq' | 'lt' | 'lte' | 'gt' | 'gte' } = {
-  $eq: 'eq',
-  $gt: 'gt',
-  $gte: 'gte',
-  $lt: 'lt',
-  $lte: 'lte',
-}
-
-const MEETS = {
-  eq: (order: number) => order === 0,
-  lt: (order: number) => order < 0,
-  lte: (order: number) => order <= 0,
-  gt: (order: number) => order > 0,
-  gte: (order: number) => order >= 0,
-} as const
-
-interface ComparedField {
-  readonly field: Field
-  readonly ref: FieldRef
-  readonly source: Source
-}
-
-/** Returns the condition under which a caller's value has a type that the field and the operator accept. */
-const fits = (logic: Logic, field: Field, operator: OperatorName, { key }: VariableSource): Diagram =>
-  logic.test(key, (value) => canTake(field, operator, formOf(value)))
+const POSITIVE: { readonly [operator in OperatorName]?: OperatorName } = { $ne: '$eq', $nin: '$in' }
 
 /** Returns one value that represents all values of the same type. */
 export const formOf = (value: Value): unknown => {
@@ -249,60 +218,71 @@ export const formOf = (value: Value): unknown => {
 
 const SAMPLES = { string: '2026-01-01T00:00:00.000Z', number: 1, boolean: true } as const
 
-/** Cached, because validation errors are expensive to create. */
-const remember = createVerdicts<Field>()
+const conditions = new WeakMap<Field, Map<string, TestValue | undefined>>()
 
-const canTake = (field: Field, operator: OperatorName, value: unknown): boolean =>
-  value !== undefined &&
-  value !== null &&
-  remember(field, operator + JSON.stringify(value), () => tryCondition(field, operator, value))
+/**
+ * Returns the condition of a comparison with an operand; `undefined` if the field or the operator does not accept it.
+ * Caches the results, because validation errors are expensive to create.
+ */
+function conditionOf(field: Field, operator: OperatorName, operand: unknown): TestValue | undefined {
+  const known = conditions.get(field) ?? new Map<string, TestValue | undefined>()
+  conditions.set(field, known)
+  const key = operator + JSON.stringify(operand)
+  if (!known.has(key)) known.set(key, compileCondition(field, operator, operand))
+  return known.get(key)
+}
 
-function tryCondition(field: Field, operator: OperatorName, value: unknown): boolean {
+function compileCondition(field: Field, operator: OperatorName, operand: unknown): TestValue | undefined {
+  if (operand === undefined || operand === null) return undefined
   try {
-    buildCondition(field, operator, value)
-    return true
+    const filter = buildCondition(field, operator, operand)
+    return 'field' in filter ? testElementOf(filter) : () => false
   } catch (thrown) {
-    if (thrown instanceof ConditionFault) return false
+    if (thrown instanceof ConditionFault) return undefined
     throw thrown
   }
 }
 
-/** Returns how a field normalises a caller's value to compare it. Fields that normalise alike have the same `name`. */
-function howOf(field: Field): { readonly read: (value: Scalar) => Scalar; readonly name: string } {
-  const element = elementOf(field)
-  const read = (value: Scalar): Scalar => normalise(element, value) as Scalar
-  return { read, name: JSON.stringify(element.definition) }
+interface ComparedField {
+  readonly field: Field
+  readonly ref: FieldRef
+  readonly source: Source
 }
+
+/** Fields with elements of the same definition are compared alike. */
+const nameOf = (field: Field): string => JSON.stringify(elementOf(field).definition)
 
 /** Returns the condition under which the value of a field is in a list of the caller. */
 function isInList(logic: Logic, { field, ref, source }: ComparedField, list: VariableSource): Diagram {
-  const { read, name } = howOf(field)
+  const test = (element: Scalar, value: unknown): boolean =>
+    conditionOf(field, '$eq', element)?.(value) ?? false
+  const on = list.key
   if (source.kind === 'fixed') {
     const values = [source.value].flat()
-    return logic.atom({ kind: 'some', on: list.key, test: (element) => values.includes(read(element)) })
+    return logic.atom({ kind: 'some', on, test: (element) => values.some((value) => test(element, value)) })
   }
-  if (ref.each) return logic.atom({ kind: 'overlap', on: source.key, other: list.key, read }, name)
-  const test = (element: Scalar, value: Scalar): boolean => read(element) === value
-  return logic.atom({ kind: 'some of', on: list.key, other: source.key, test }, `is ${name}`)
+  const { key } = source
+  if (!ref.each) return logic.atom({ kind: 'some of', on, other: key, test }, `is ${nameOf(field)}`)
+  const read = (value: Scalar): Scalar => normalise(elementOf(field), value) as Scalar
+  return logic.atom({ kind: 'overlap', on: key, other: on, read }, nameOf(field))
 }
 
-function comparisonHolds(
+/** Returns the condition under which a comparison of a field with a single value of the caller is true. */
+function compares(
   logic: Logic,
   { field, ref, source }: ComparedField,
-  kind: 'eq' | 'lt' | 'lte' | 'gt' | 'gte',
-  other: VariableSource,
+  operator: OperatorName,
+  { key: other }: VariableSource,
 ): Diagram {
-  const { read, name: how } = howOf(field)
-  const holds = holdsType(ref.type)
-  const isMet = MEETS[kind]
   const test = (value: unknown, bound: Value): boolean =>
-    typeof bound === typeof value && holds(value) && isMet(compare(value as Scalar, read(bound as Scalar)))
+    scalarOf(bound) !== undefined && conditionOf(field, operator, bound)?.(value) === true
   if (source.kind === 'fixed') {
     const values = [source.value].flat()
-    return logic.test(other.key, (bound) => values.some((value) => test(value, bound)))
+    return logic.test(other, (bound) => values.some((value) => test(value, bound)))
   }
-  const name = `${kind} ${how}`
-  if (ref.each) return logic.atom({ kind: 'some of', on: source.key, other: other.key, test }, name)
+  const { key: on } = source
+  const name = `${operator} ${nameOf(field)}`
+  if (ref.each) return logic.atom({ kind: 'some of', on, other, test }, name)
   const testPlain = (value: Value, bound: Value): boolean => test(plainOf(value), bound)
-  return logic.atom({ kind: 'compare', on: source.key, other: other.key, test: testPlain }, name)
+  return logic.atom({ kind: 'compare', on, other, test: testPlain }, name)
 }

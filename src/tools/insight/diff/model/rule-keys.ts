@@ -12,21 +12,14 @@ export function remembered<Of extends object = Rule>(write: (one: Of) => unknown
   }
 }
 
-/** Describes the properties that a rule includes. */
-export const keyOfProperties = remembered(({ properties: { pick, omit } }) => [
+/** Describes how a rule changes a body, and the `check` of the rule. */
+export const keyOfEffect = remembered(({ properties: { pick, omit }, set, acceptsRole, check }) => [
   pick && [...pick].sort(),
   [...omit].sort(),
+  [...set].sort(([a], [b]) => (a < b ? -1 : 1)),
+  acceptsRole,
+  keyOfWhere(check),
 ])
-
-/** Describes how a rule changes a body when the rule runs. */
-export const keyOfWriting = remembered((rule) => [
-  keyOfProperties(rule),
-  [...rule.set].sort(([a], [b]) => (a < b ? -1 : 1)),
-  rule.acceptsRole,
-])
-
-/** Describes how a rule changes a body, and the `check` of the rule. */
-export const keyOfEffect = remembered((rule) => [keyOfWriting(rule), keyOfWhere(rule.check)])
 
 /** Describes a rule. Two rules with the same description have the same meaning. */
 export const keyOfRule = remembered((rule) => [rule.subject, keyOfWhere(rule.where), keyOfEffect(rule)])

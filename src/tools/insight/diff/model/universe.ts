@@ -13,7 +13,6 @@ import type { DocumentOperation } from '../types.js'
 import { documentWith } from './conditions.js'
 import { type CandidateValues, createCandidates, fieldKey, findComparisons } from './group-values.js'
 import { bodyKey, callerKey, storedKey, TIME } from './sources.js'
-import { createVerdicts } from './verdicts.js'
 
 /** The possible values of callers. */
 export interface CallerValues {
@@ -182,21 +181,21 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
   return other === undefined ? undeclared : [...undeclared, other]
 }
 
-const remember = createVerdicts<Collection['validate']>()
+/** Caches which values are valid, because each operation needs the same decisions. */
+const validity = new WeakMap<Collection['validate'], Map<string, boolean>>()
 
 /** The part of a value that is checked. `inside` checks only the elements of a list, so the list may be too short. */
 type ValueExtent = 'whole' | 'inside'
 
 /** Whether a collection would store this value of a field unchanged. */
-const isValid = (
-  collection: Collection,
-  path: string,
-  value: unknown,
-  part: ValueExtent = 'whole',
-): boolean =>
-  remember(collection.validate, part + path + JSON.stringify(value), () =>
-    isStored(collection, path, value, part),
-  )
+function isValid(collection: Collection, path: string, value: unknown, part: ValueExtent = 'whole'): boolean {
+  const known = validity.get(collection.validate) ?? new Map<string, boolean>()
+  validity.set(collection.validate, known)
+  const key = part + path + JSON.stringify(value)
+  const verdict = known.get(key) ?? isStored(collection, path, value, part)
+  known.set(key, verdict)
+  return verdict
+}
 
 function isStored(
   { fields, validate }: Collection,

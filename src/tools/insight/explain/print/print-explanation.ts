@@ -6,6 +6,7 @@ import { WIDTH, wrap } from '../../text/layout.js'
 import { toCode, toMarkdown } from '../../text/markdown.js'
 import { type Paint, plain } from '../../text/paint.js'
 import { SIGNS } from '../../text/signs.js'
+import { grantPointer } from '../../written-rules.js'
 import type {
   DroppedProperty,
   ExplainedAnswer,
@@ -17,7 +18,6 @@ import type {
   RuleVerdict,
   Suggestion,
 } from '../explanation.js'
-import { grantPointer } from '../judge-operations.js'
 
 /** The maximum number of printed differences. The command `diff` prints all, each with a counterexample. */
 const MOST = 8

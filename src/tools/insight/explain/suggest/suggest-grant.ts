@@ -15,9 +15,9 @@ import {
 import { selectReadRules } from '../../../../core/permissions/read-gate.js'
 import type { JsonObject, RuleConfig, WhereConfig } from '../../../../core/types.js'
 import type { InsightOptions } from '../../options.js'
+import { findRule, grantPointer, grantsOf, isPlain, placeOfCheck } from '../../written-rules.js'
 import type { Suggestion } from '../explanation.js'
 import { findMissing, type Missing } from '../find-missing.js'
-import { findRule, grantPointer, grantsOf, isPlain, placeOfCheck } from '../judge-operations.js'
 import { type ExplainedOperation, placesOf } from '../places.js'
 import type { RecordedAttempt, RecordedBody } from '../recorder.js'
 import { type ExplainedRun, runRequest } from '../run-request.js'
@@ -38,26 +38,27 @@ interface Broken {
   readonly compiled: Rule
 }
 
-/** Yields changed forms of a rule that rejected an operation or dropped a property, each with one addition. */
-function* repairRule({ operation: recorded, id }: ExplainedOperation, broken: Broken): Generator<Repaired> {
+/** Returns changed forms of a rule that rejected an operation or dropped a property, each with one addition. */
+function repairRule({ operation: recorded, id }: ExplainedOperation, broken: Broken): readonly Repaired[] {
   const { operation, rule, compiled } = broken
   const { collection } = recorded
   if (operation === 'read') {
     const look = recorded.looks.find(({ document }) => document._id === id)
-    if (look && !look.holds) yield* widen(rule, 'where', rule.where, look.document)
-    return
+    return look && !look.holds ? widen(rule, 'where', rule.where, look.document) : []
   }
   const fit = recorded.fits.findLast((one) => one.rule === compiled && !one.holds)
-  if (fit) yield* widen(rule, 'where', rule.where, fit.document)
-  for (const body of recorded.bodies) {
-    if (isWhole(collection, body)) continue
+  const ofBodies = recorded.bodies.flatMap((body): readonly Repaired[] => {
+    if (isWhole(collection, body)) return []
     const attempt = body.attempts.find((one) => one.rule === compiled)
     const names = attempt ? droppedBy(collection, body, attempt) : []
-    if (names.length > 0) yield { rule: acceptNames(collection, rule, names), names, conditions: 0 }
     const checked = attempt?.checked
     const check = placeOfCheck({ rule, pointer: '' }, operation)?.check
-    if (checked && !checked.holds) yield* widen(rule, 'check', check, checked.document)
-  }
+    return [
+      ...(names.length > 0 ? [{ rule: acceptNames(collection, rule, names), names, conditions: 0 }] : []),
+      ...(checked && !checked.holds ? widen(rule, 'check', check, checked.document) : []),
+    ]
+  })
+  return [...(fit ? widen(rule, 'where', rule.where, fit.document) : []), ...ofBodies]
 }
 
 /** Returns the fields that a condition names, in order, each once. */
@@ -74,18 +75,17 @@ const isKeepable = ({ fields, additionalProperties, verifiedField }: Collection,
   name !== verifiedField &&
   (fields.some((field) => field.name === name) || (additionalProperties && isFieldName(name)))
 
-/** Yields rules with a wider condition: one of its fields may also have the value that the document has. */
-function* widen(
+/** Returns rules with a wider condition: one of its fields may also have the value that the document has. */
+const widen = (
   rule: RuleConfig,
   name: 'where' | 'check',
-  condition: WhereConfig | undefined,
+  condition: WhereConfig = {},
   document: JsonObject,
-): Generator<Repaired> {
-  for (const field of condition ? fieldsIn(condition) : []) {
+): readonly Repaired[] =>
+  fieldsIn(condition).map((field) => {
     const equality = { [field]: scalarOf(compilePath(field)(document)) }
-    yield { rule: { ...rule, [name]: either(condition ?? {}, equality) }, names: [], conditions: 1 }
-  }
-}
+    return { rule: { ...rule, [name]: either(condition, equality) }, names: [], conditions: 1 }
+  })
 
 /** Returns a value for an equality: the first element of an array, and `null` for a missing value. */
 function scalarOf(value: unknown): unknown {
@@ -153,15 +153,13 @@ function findDecisive(
   return decisive ? (findRule(config, collection.name, decisive.subject, operation)?.rule ?? null) : null
 }
 
+/** The rule of a subject without a rule. It accepts no property of a body yet. */
 const FRESH: { readonly [operation in RuleOperation]: RuleConfig } = {
   create: { pick: [] },
   read: {},
   update: { pick: [] },
   delete: {},
 }
-
-/** Returns a rule for a subject without a rule. The new rule accepts no property of a body yet. */
-const freshRule = (operation: RuleOperation): RuleConfig => FRESH[operation]
 
 /** The new rules of one subject, by operation. They replace its existing rules. */
 type Rules = { readonly [operation in RuleOperation]?: RuleConfig }
@@ -331,31 +329,27 @@ async function tryRun(
 }
 
 /** Whether a request succeeded, and no property was dropped that a rule could accept. */
-export const isThrough = ({ answer: { status }, operations }: ExplainedRun): boolean =>
+const isThrough = ({ answer: { status }, operations }: ExplainedRun): boolean =>
   ((status >= 200 && status < 300) || status === 304) &&
   operations.every(({ collection, bodies }) => bodies.every((body) => isWhole(collection, body)))
 
-/** Yields candidates that extend a failed candidate by one addition: a missing right, or a part of a rule. */
-function* nextCandidates(
+/** Returns candidates that extend a failed candidate by one addition: a missing right, or a part of a rule. */
+function nextCandidates(
   subject: string,
   candidate: Candidate,
   run: ExplainedRun,
   collection: string,
-): Generator<Candidate> {
+): readonly Candidate[] {
   const missing = findMissing(run)
-  if (missing && missing.collection !== collection) return
-  if (missing && !(missing.operation in candidate.rules)) {
-    yield* addRight(subject, candidate, run, missing)
-    return
-  }
+  if (missing && missing.collection !== collection) return []
+  if (missing && !(missing.operation in candidate.rules)) return addRight(subject, candidate, run, missing)
   const dropping = missing ? undefined : findDropping(run, collection)
-  if (dropping && !(dropping.operation in candidate.rules)) yield* addRight(subject, candidate, run, dropping)
-  for (const operation of Object.keys(candidate.rules) as RuleOperation[]) {
+  const isNew = dropping && !(dropping.operation in candidate.rules)
+  const repaired = (Object.keys(candidate.rules) as RuleOperation[]).flatMap((operation) => {
     const rule = candidate.rules[operation]
-    if (rule)
-      for (const repaired of repairsOf(run, collection, { subject, operation, rule }))
-        yield join(candidate, operation, repaired)
-  }
+    return rule ? repair(run, candidate, collection, { subject, operation, rule }) : []
+  })
+  return [...(isNew ? addRight(subject, candidate, run, dropping) : []), ...repaired]
 }
 
 /** Finds the right to write the properties that a successful request dropped. */
@@ -371,44 +365,35 @@ function findDropping(run: ExplainedRun, collection: string): Missing | undefine
  * Adds a right to a candidate. A rule that the subject already has is extended and never replaced, so no caller loses a
  * right. A subject without such a rule gets a copy of the rule that decided.
  */
-function* addRight(
+function addRight(
   subject: string,
   candidate: Candidate,
   run: ExplainedRun,
   { operation, collection, place }: Missing,
-): Generator<Candidate> {
+): readonly Candidate[] {
   // A document that does not exist yet has no owner.
-  if (subject === OWNER && operation === 'create') return
+  if (subject === OWNER && operation === 'create') return []
   const own = findRule(run.config, collection, subject, operation)?.rule
-  if (own) {
-    for (const repaired of repairsOf(run, collection, { subject, operation, rule: own }))
-      yield join(candidate, operation, repaired)
-    return
-  }
-  const rule = forSubject(subject, operation, findDecisive(run.config, place, operation))
-  yield join(candidate, operation, { rule, names: [], conditions: 0 })
+  if (own) return repair(run, candidate, collection, { subject, operation, rule: own })
+  const rule = findDecisive(run.config, place, operation) ?? FRESH[operation]
+  return [join(candidate, operation, { rule, names: [], conditions: 0 })]
 }
 
-const forSubject = (_: string, operation: RuleOperation, rule: ReturnType<typeof findDecisive>) =>
-  rule ?? freshRule(operation)
-
-function* repairsOf(
+/** Returns candidates with a changed form of a subject's rule. */
+const repair = (
   run: ExplainedRun,
+  candidate: Candidate,
   collection: string,
-  {
-    subject,
-    operation,
-    rule,
-  }: { readonly subject: string; readonly operation: RuleOperation; readonly rule: Repaired['rule'] },
-): Generator<Repaired> {
-  for (const place of placesOf(run)) {
+  { subject, operation, rule }: Pick<Broken, 'operation' | 'rule'> & { readonly subject: string },
+): readonly Candidate[] =>
+  placesOf(run).flatMap((place) => {
     const recorded = place.operation
     const compiled = recorded.collection.permissions[operation].get(subject)
     const isAsked = recorded.operation === operation || (operation === 'read' && place.id !== null)
-    if (compiled && isAsked && recorded.collection.name === collection)
-      yield* repairRule(place, { operation, rule, compiled })
-  }
-}
+    return compiled && isAsked && recorded.collection.name === collection
+      ? repairRule(place, { operation, rule, compiled }).map((one) => join(candidate, operation, one))
+      : []
+  })
 
 const join = (
   candidate: Candidate,

@@ -211,6 +211,8 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'errors',
     'options',
     'types',
+    // Rules of writes run in slices.
+    'slices',
     'hooks',
     'filter',
     'storage',

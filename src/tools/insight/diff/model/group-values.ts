@@ -409,16 +409,22 @@ export function createCandidates(
   }
 }
 
-/** Returns strings that a field normalises to a named value: in capitals, and with a space in front. */
+/**
+ * Returns the strings to which fields normalise named values, and strings that they normalise to named values: in
+ * capitals, and with a space in front.
+ */
 function varied(named: readonly Scalar[], fields: readonly (Field | undefined)[]): readonly string[] {
   const texts = named.filter((value) => typeof value === 'string')
-  const definitions = fields.flatMap((field) => (field?.items ?? field)?.definition ?? [])
-  const has = (attribute: 'lowercase' | 'trim'): boolean =>
-    definitions.some((one) => one.type === 'string' && one[attribute])
-  return [
-    ...(has('lowercase') ? texts.map((one) => one.toUpperCase()) : []),
-    ...(has('trim') ? texts.map((one) => ` ${one}`) : []),
-  ]
+  return fields.flatMap((field) => {
+    const element = field?.items ?? field
+    if (element?.definition.type !== 'string') return []
+    const { lowercase, trim } = element.definition
+    return [
+      ...(lowercase || trim ? texts.map((one) => String(element.normalise(one))) : []),
+      ...(lowercase ? texts.map((one) => one.toUpperCase()) : []),
+      ...(trim ? texts.map((one) => ` ${one}`) : []),
+    ]
+  })
 }
 
 /** Returns examples of strings that a field accepts, if its format or length allows few others. */

@@ -100,7 +100,8 @@ class ModelFinder {
       else this.#set(key, first, isList(first) ? this.#listsOf(key, first)[0] : undefined)
     }
     // Lists depend on single values, so these come first.
-    const hasList = (key: string): boolean => this.#domains.get(key)?.some(isList) === true
+    const hasList = (key: string): boolean =>
+      this.#domains.get(key)?.every((value) => value === undefined || isList(value)) === true
     return this.#assign([...keys.filter((key) => !hasList(key)), ...keys.filter(hasList)])
       ? this.#model
       : undefined
@@ -132,17 +133,15 @@ class ModelFinder {
     else this.#model.lists.delete(key)
   }
 
-  /** Returns the lists that a variable may have, short ones first. A true atom needs at most one element. */
+  /** Returns the lists that a variable may have. Each true atom needs an element; a list needs no others. */
   #listsOf(key: string, mark: ListMark): readonly (readonly Scalar[])[] {
     const group = this.#equalTo(key)
     const given = this.#givenTo(group)
     if (given) return [given]
-    const wanted = this.#joining.filter(
-      ({ atom, holds }) => holds && isAboutElements(atom) && keysOf(atom).some((one) => group.has(one)),
+    const wanted = this.#joining.flatMap(({ atom, holds }) =>
+      holds && isAboutElements(atom) && listsIn(atom).some((one) => group.has(one)) ? [atom] : [],
     )
     const own = this.#joining.filter(({ atom }) => keysOf(atom).includes(key))
-    const mustDiffer = own.some(({ atom, holds }) => !holds && atom.kind === 'same')
-    const isFilled = mark.hasElement || this.#variables.get(key)?.hasElement === true
     const pool = this.#elementsFor(group, wanted).filter(
       (element) =>
         typeof element === mark.of &&
@@ -150,9 +149,32 @@ class ModelFinder {
           ({ atom, holds }) => holds || atom.kind !== 'some' || atom.on !== key || !atom.test(element),
         ),
     )
-    const most = Math.max(wanted.length, isFilled || mustDiffer ? 1 : 0)
-    const lists = combine(pool, most).filter((list) => list.length > 0 || !isFilled)
-    return mustDiffer ? [...lists, ...lists.map((list) => [...list, ...list.slice(0, 1)])] : lists
+    let lists: readonly (readonly Scalar[])[] = [[]]
+    for (const atom of wanted) lists = extend(lists, this.#servants(atom, group, pool), pool)
+    const isFilled = mark.hasElement || this.#variables.get(key)?.hasElement === true
+    if (isFilled) lists = extend(lists, pool, pool)
+    if (own.every(({ atom, holds }) => holds || atom.kind !== 'same')) return lists
+    const longer = extend(lists, undefined, pool)
+    return [...longer, ...longer.map((list) => [...list, ...list.slice(0, 1)])]
+  }
+
+  /** Returns the elements that make an atom true; `undefined` if that depends on a variable without a value yet. */
+  #servants(atom: Atom, group: ReadonlySet<string>, pool: readonly Scalar[]): readonly Scalar[] | undefined {
+    const { values, lists } = this.#model
+    if (atom.kind === 'some') return pool.filter(atom.test)
+    if (atom.kind === 'some of') {
+      const other = scalarOf(values.get(atom.other))
+      return other === undefined ? undefined : pool.filter((element) => atom.test(element, other))
+    }
+    if (atom.kind !== 'overlap') return undefined
+    const isOn = group.has(atom.on)
+    const partner = lists.get(isOn ? atom.other : atom.on)
+    return (
+      partner &&
+      pool.filter((element) =>
+        isOn ? partner.some((one) => atom.read(one) === element) : partner.includes(atom.read(element)),
+      )
+    )
   }
 
   /** Returns the keys of the variables that must equal a variable, and its own. */
@@ -175,9 +197,9 @@ class ModelFinder {
   }
 
   /** Returns the elements that lists of a group may need. */
-  #elementsFor(group: ReadonlySet<string>, wanted: readonly Literal[]): readonly Scalar[] {
+  #elementsFor(group: ReadonlySet<string>, wanted: readonly Atom[]): readonly Scalar[] {
     const elementsOf = (key: string): readonly Scalar[] => this.#variables.get(key)?.elements ?? []
-    const shared = wanted.flatMap(({ atom }) => {
+    const shared = wanted.flatMap((atom) => {
       if (atom.kind !== 'overlap') return []
       return group.has(atom.on) ? elementsOf(atom.other).map(atom.read) : elementsOf(atom.on)
     })
@@ -198,17 +220,25 @@ function allows({ atom, holds }: Literal, key: string, value: Value): boolean {
   return !needsList || isList(value)
 }
 
-/** Returns all combinations of at most `most` elements, short ones first. */
-function combine(elements: readonly Scalar[], most: number): readonly (readonly Scalar[])[] {
-  let last: readonly (readonly [list: readonly Scalar[], next: number])[] = [[[], 0]]
-  const found = [...last]
-  for (let size = 1; size <= most; size++) {
-    last = last.flatMap(([list, next]) =>
-      elements.slice(next).map((element, i) => [[...list, element], next + i + 1] as const),
-    )
-    found.push(...last)
-  }
-  return found.map(([list]) => list)
+/** Returns the keys of the lists whose elements make an atom true. */
+const listsIn = (atom: Atom): readonly string[] => (atom.kind === 'overlap' ? keysOf(atom) : [atom.on])
+
+/**
+ * Adds an element to each list that has none of the needed ones. If it is unknown which are needed, returns the lists
+ * as they are, and also with each possible element.
+ */
+function extend(
+  lists: readonly (readonly Scalar[])[],
+  needed: readonly Scalar[] | undefined,
+  pool: readonly Scalar[],
+): readonly (readonly Scalar[])[] {
+  const extended = lists.flatMap((list) => {
+    const has = (element: Scalar): boolean => list.includes(element)
+    if (needed?.some(has)) return [list]
+    const longer = (needed ?? pool).flatMap((element) => (has(element) ? [] : [[...list, element]]))
+    return needed ? longer : [list, ...longer]
+  })
+  return [...new Map(extended.map((list) => [JSON.stringify(list), list])).values()]
 }
 
 /** Adds decisions to a state; `undefined` if they contradict it. */

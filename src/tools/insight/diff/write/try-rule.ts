@@ -208,15 +208,23 @@ function findOutcomes(write: Write, rule: Rule, path: string): Outcomes {
     return new Map([[JSON.stringify(outcome), [ALWAYS, outcome]]])
   }
   const variables = [...new Set(findVariables(rule.set.get(name)))]
-  return overValues(logic, variables, (values) =>
-    overClasses(logic, shown, (isShown) =>
-      overClasses(logic, bodies, (body) => {
-        const input = { path, body, isShown, values }
-        if (mode === 'create') return run({ ...input, stored: {} })
-        return overStored(write, rule, input, run)
-      }),
-    ),
-  )
+  // Values of which a create makes the same are alike in every other way.
+  const alike = new Map<string, Outcomes>()
+  return overValues(logic, variables, (values) => {
+    const probe = { path, body: {}, stored: {}, isShown: true, values }
+    const text = JSON.stringify(runRule('create', collection, rule, probe).outcome)
+    const outcomes =
+      alike.get(text) ??
+      overClasses(logic, shown, (isShown) =>
+        overClasses(logic, bodies, (body) => {
+          const input = { path, body, isShown, values }
+          if (mode === 'create') return run({ ...input, stored: {} })
+          return overStored(write, rule, input, run)
+        }),
+      )
+    alike.set(text, outcomes)
+    return outcomes
+  })
 }
 
 /** Runs each class. A condition that makes no difference is left out. */

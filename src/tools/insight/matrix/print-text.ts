@@ -1,6 +1,6 @@
 import { toPrintable } from '../../../core/start/printable.js'
 import { describeForced } from '../text/describe-condition.js'
-import { WIDTH } from '../text/layout.js'
+import { narrow, WIDTH } from '../text/layout.js'
 import { type Paint, plain } from '../text/paint.js'
 import { isShown } from './decide.js'
 import { COLUMNS, type MatrixRow, nameRole, toRows } from './rows.js'
@@ -25,7 +25,7 @@ const GRID_NARROW = 10
  * wrapped. No line ends in a space.
  */
 function layOutGrid(rows: readonly GridRow[], width: number, paint: Paint): readonly string[] {
-  const widths = narrow(naturalWidths(rows), width)
+  const widths = narrow(naturalWidths(rows), width, GRID_NARROW)
   return rows.flatMap(({ cells, isHead }) => {
     const broken = cells.map((cell, column) => breakText(cell, roomIn(widths, column)))
     const height = Math.max(1, ...broken.map((lines) => lines.length))
@@ -68,18 +68,6 @@ function naturalWidths(rows: readonly GridRow[]): readonly number[] {
     if (column === columns - 1) return longest
     return longest + 1 === USUAL ? USUAL : longest + GRID_GAP
   })
-}
-
-/** Narrows the widest column repeatedly until all columns fit. */
-function narrow(widths: readonly number[], room: number): readonly number[] {
-  const fitted = [...widths]
-  for (let over = fitted.reduce((sum, width) => sum + width, 0) - room; over > 0; over--) {
-    const widest = fitted.indexOf(Math.max(...fitted))
-    const width = fitted[widest] ?? 0
-    if (width <= GRID_NARROW) break
-    fitted[widest] = width - 1
-  }
-  return fitted
 }
 
 /** Breaks text into lines after spaces and bars. A piece that is too long is broken after a slash, or anywhere. */

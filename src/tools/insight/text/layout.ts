@@ -21,7 +21,7 @@ export function wrap(text: string, width: number): readonly string[] {
  * `width`, the widest columns are narrowed and their cells wrapped. No line ends in a space.
  */
 export function layOut(rows: readonly (readonly string[])[], width: number = WIDTH): readonly string[] {
-  const widths = narrow(widthsOf(rows), width - GAP * Math.max(0, columnsOf(rows) - 1))
+  const widths = narrow(widthsOf(rows), width - GAP * Math.max(0, columnsOf(rows) - 1), LEAST)
   return rows.flatMap((row) => {
     const cells = row.map((cell, column) => wrap(cell, widths[column] ?? 1))
     const height = Math.max(1, ...cells.map((lines) => lines.length))
@@ -59,14 +59,13 @@ const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] =>
     Math.max(1, ...rows.map((row) => row[column]?.length ?? 0)),
   )
 
-/** Narrows the widest column repeatedly until all columns fit, or the widest has the minimum width. */
-function narrow(widths: readonly number[], room: number): readonly number[] {
+/** Narrows the widest column repeatedly until all columns fit, or the widest has the minimum width `least`. */
+export function narrow(widths: readonly number[], room: number, least: number): readonly number[] {
   const narrowed = [...widths]
-  const sum = () => narrowed.reduce((total, width) => total + width, 0)
-  for (let over = sum() - room; over > 0; over--) {
+  for (let over = narrowed.reduce((sum, width) => sum + width, 0) - room; over > 0; over--) {
     const widest = narrowed.indexOf(Math.max(...narrowed))
     const width = narrowed[widest] ?? 0
-    if (width <= LEAST) break
+    if (width <= least) break
     narrowed[widest] = width - 1
   }
   return narrowed

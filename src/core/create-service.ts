@@ -15,25 +15,21 @@ import type { Consumer } from './consumers/types.js'
 import { type Before, createHooks } from './hooks/create-hooks.js'
 import { createHookPort } from './hooks/routes/hook-port.js'
 import type { CollectionHooks, OptionsFor } from './hooks/types.js'
-import type { Answer } from './http/answer.js'
-import { runWithDeadline } from './http/deadline.js'
-import { type PlainEdge, RESPOND } from './http/edge.js'
+import { type Answer, type PlainEdge, RESPOND } from './http/answer.js'
 import { createFetchHandler } from './http/fetch-edge.js'
 import { createAskHost, createIdentify, identifyAs } from './http/identify.js'
 import { internalProblem } from './http/problem.js'
 import { createRespond, type RespondOptions } from './http/respond.js'
-import type { DescribeService } from './http/routes/create-exchange.js'
 import { createRoutes } from './http/routes/find-route.js'
+import type { DescribeService } from './http/routes/route.js'
+import { ROUTES } from './http/routes/table.js'
 import { compileRules, type Service } from './request/call.js'
 import { createClock, readClock } from './request/clock.js'
-import { type Deadline, UNHURRIED } from './request/deadline.js'
-import { observeStorage } from './request/observe/observed-storage.js'
-import type { StorageCalls } from './request/observe/storage-calls.js'
-import { Turns } from './request/store/turns.js'
-import { createLog, createStore } from './request/store.js'
+import { UNHURRIED } from './request/deadline.js'
+import { createLog, createStores } from './request/store.js'
 import { createBackground } from './start/background.js'
 import { createIdSource } from './start/id-source.js'
-import { createLifecycle } from './start/lifecycle.js'
+import { createLifecycle, type Lifecycle } from './start/lifecycle.js'
 import { createLogger } from './start/logger.js'
 import { createUpkeep } from './start/upkeep.js'
 import type { StorageAdapter } from './storage.js'
@@ -72,9 +68,10 @@ export function createCollectionService<
   return assembleService(config, adapter, options, AS_IT_IS)
 }
 
-const ignore = (): void => {}
-
 const AS_IT_IS = (service: Service): Service => service
+
+/** Options that are not known to be valid. */
+type GivenOptions = ServiceOptions & { readonly [own in 'hooks' | 'consumers']?: JsonObject }
 
 /**
  * Creates the handler like `createCollectionService`, except that `adjust` may first change the service, for example
@@ -83,57 +80,24 @@ const AS_IT_IS = (service: Service): Service => service
 export function assembleService<C>(
   config: unknown,
   adapter: StorageAdapter,
-  options: ServiceOptions & { readonly [own in 'hooks' | 'consumers']?: JsonObject },
+  options: GivenOptions,
   adjust: (service: Service) => Service,
 ): Handler<C> {
-  const faults = checkOptions(adapter, options, config)
-  const isReadable = faults.every(({ path }) => path !== 'options')
-  const {
-    production = readEnvironment() === 'production',
-    authenticate,
-    deliver,
-  }: ServiceOptions = isReadable ? options : {}
-  // If the options cannot be read, the host may still identify callers. Assuming that it does avoids wrong errors.
-  const hasAuthenticate = authenticate !== undefined || !isReadable
-  const plan = compileConfig(config, {
-    production,
-    hasAuthenticate,
-    hasDeliver: deliver !== undefined || !isReadable,
-    hasLog: typeof adapter?.changes === 'function',
-    ...(isReadable ? { fills: readFills(options.hooks) } : {}),
-    faults,
-  })
-  const logger = createLogger(options.logger)
-  const silences = readSilences(config)
-  for (const { code, path, message } of plan.warnings)
-    if (!silences.some((silence) => isSilencing(silence, code, path))) logger.warn(`${path}: ${message}`)
-
-  const isHostsAlone = options.authenticate !== undefined && options.accounts !== true
-  const accounts = isHostsAlone ? null : plan.auth
-  for (const { path, message } of findIdle(options, accounts !== null)) logger.warn(`${path}: ${message}`)
+  const { plan, accounts, logger } = compilePlan(config, adapter, options)
   const now = options.now ? readClock(options.now) : Date.now
+  const clock = createClock(now)
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createDefaultHasher(plan.auth?.cost ?? DEFAULT_COST)
-  const turns = new Turns()
-  // Background work has no client that could disconnect.
-  const unwatched = () => ({
-    seconds: plan.limits.requestSeconds,
-    onGone: () => ignore,
-    onSettled() {},
-    discard() {},
-  })
-  const store = createStore(adapter, UNHURRIED, turns)
+  const createStore = createStores(adapter)
+  const store = createStore(UNHURRIED)
+  const { deliver, page } = options
   const background = createBackground({
     logger,
     tell: options.background,
     track: () => life.track(),
-    run: async (work) =>
-      runWithDeadline(
-        (deadline) => work({ deadline, store: createStore(adapter, deadline, turns) }),
-        unwatched,
-      ),
+    createStore,
+    seconds: plan.limits.requestSeconds,
   })
-  const clock = createClock(now)
   const plain = adjust({
     plan,
     accounts,
@@ -144,7 +108,7 @@ export function assembleService<C>(
     background,
     beside: store,
     deliver,
-    page: options.page,
+    page,
     now,
     clock,
     createId: createIdSource(now),
@@ -156,62 +120,88 @@ export function assembleService<C>(
     ),
   })
   const log = createLog(adapter)
-  const upkeep = accounts
-    ? createUpkeep({ background, now, clock, hasDeliveries: deliver !== undefined })
-    : undefined
   const consumers = readConsumers(options.consumers ?? {})
   const life = createLifecycle(
     plain,
     adapter,
     consumers.size > 0 ? createConsumers(plain, consumers, { log, store }) : undefined,
   )
-  const streams = plan.log ? createChangeStreams(plain, log, store) : undefined
-  // The admin UI reads the OpenAPI description, so `page` implies `openapi`.
-  const isDescribed = options.openapi === true || options.page !== undefined
-  const describe = isDescribed
-    ? describeOnceLoaded(async () => {
-        const { createDescribe } = await import('../tools/openapi/create-describe.js')
-        return createDescribe({
-          plan,
-          accounts,
-          deliver,
-          page: options.page,
-          hasHost: options.authenticate !== undefined,
-          hasHooks: options.hooks !== undefined,
-        })
-      })
+  const upkeep = accounts
+    ? createUpkeep({ background, now, clock, hasDeliveries: deliver !== undefined })
     : undefined
-  const shared = {
-    streams,
+  const describe = createDescribeLate(plain, options)
+  const common = {
+    streams: plan.log ? createChangeStreams(plain, log, store) : undefined,
     describe,
-    routes: createRoutes(plain, { isDescribed }),
+    routes: createRoutes(ROUTES, plain, { isDescribed: describe !== undefined }),
     host: options,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,
-    onAnswer: () => {
-      if (life.isOpen()) upkeep?.()
-    },
-    createStore: (deadline: Deadline, calls?: StorageCalls) =>
-      createStore(calls ? observeStorage(adapter, calls) : adapter, deadline, turns),
+    onAnswer:
+      upkeep &&
+      (() => {
+        if (life.isOpen()) upkeep()
+      }),
+    createStore,
     observe: options.observe,
     track: life.track,
     trackAnswer: life.trackAnswer,
   }
+  return createHandlers(plain, common, life)
+}
+
+/** Compiles a configuration, and logs its warnings. Throws `ConfigError`, also for invalid options. */
+function compilePlan(config: unknown, adapter: StorageAdapter, options: GivenOptions): Compiled {
+  const faults = checkOptions(adapter, options, config)
+  const isReadable = faults.every(({ path }) => path !== 'options')
+  const {
+    production = readEnvironment() === 'production',
+    authenticate,
+    deliver,
+  }: ServiceOptions = isReadable ? options : {}
+  const plan = compileConfig(config, {
+    production,
+    // If the options cannot be read, the host may still identify callers. Assuming that it does avoids wrong errors.
+    hasAuthenticate: authenticate !== undefined || !isReadable,
+    hasDeliver: deliver !== undefined || !isReadable,
+    hasLog: typeof adapter?.changes === 'function',
+    ...(isReadable ? { fills: readFills(options.hooks) } : {}),
+    faults,
+  })
+  const logger = createLogger(options.logger)
+  const silences = readSilences(config)
+  for (const { code, path, message } of plan.warnings)
+    if (!silences.some((silence) => isSilencing(silence, code, path))) logger.warn(`${path}: ${message}`)
+  const isHostsAlone = options.authenticate !== undefined && options.accounts !== true
+  const accounts = isHostsAlone ? null : plan.auth
+  for (const { path, message } of findIdle(options, accounts !== null)) logger.warn(`${path}: ${message}`)
+  return { plan, accounts, logger }
+}
+
+type Compiled = Pick<Service, 'plan' | 'accounts' | 'logger'>
+
+/** Creates the handlers of a service: the one that identifies callers, and those that `as` returns. */
+function createHandlers<C>(
+  plain: Service,
+  common: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'> & { readonly host: GivenOptions },
+  life: Lifecycle,
+): Handler<C> {
+  const { host, streams, basePath } = common
   const fail = (cause: unknown): Answer => {
     const requestId = crypto.randomUUID()
-    logger.error('request failed', { requestId, cause })
+    plain.logger.error('request failed', { requestId, cause })
     return internalProblem(requestId)
   }
-  const hooks = readHooks(options.hooks ?? {})
+  const hooks = readHooks(host.hooks ?? {})
   const service =
-    hooks.size > 0 ? { ...plain, hooks: createHooks(plain, hooks, createHookPort(shared, fail)) } : plain
+    hooks.size > 0 ? { ...plain, hooks: createHooks(plain, hooks, createHookPort(common, fail)) } : plain
   const createHandler = (
     identity: Pick<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'>,
   ): Handler<C> => {
-    const respond = createRespond(service, { ...shared, ...identity })
+    const respond = createRespond(service, { ...common, ...identity })
     const edge: PlainEdge = { [RESPOND]: respond }
     return Object.assign(createFetchHandler(respond, fail), edge, {
-      basePath: shared.basePath,
+      basePath,
       ready: async () => life.open(),
       close: () => {
         streams?.close()
@@ -222,21 +212,29 @@ export function assembleService<C>(
     })
   }
   return createHandler({
-    identify: createIdentify(service, options.authenticate),
-    askHost: createAskHost(options.authenticate),
-    hasAccountRoutes: accounts !== null,
+    identify: createIdentify(service, host.authenticate),
+    askHost: createAskHost(host.authenticate),
+    hasAccountRoutes: service.accounts !== null,
   })
 }
 
 const DEFAULT_COST = 12
 
 /**
- * Returns a function that describes the service. `load` loads its code at the first request for the description. If
- * `load` fails, all waiting requests fail with the same error, and the next request tries again.
+ * Returns a function that describes the service; `undefined` if the host wants no description. The first request for it
+ * loads its code. If that fails, all waiting requests fail with the same error, and the next request tries again.
  */
-function describeOnceLoaded(load: () => Promise<DescribeService>): DescribeService {
+function createDescribeLate(service: Service, options: GivenOptions): DescribeService | undefined {
+  const { plan, accounts, deliver, page } = service
+  // The admin UI reads the OpenAPI description, so `page` implies `openapi`.
+  if (options.openapi !== true && page === undefined) return undefined
   let describe: DescribeService | undefined
   let loading: Promise<DescribeService> | undefined
+  const load = async (): Promise<DescribeService> => {
+    const { createDescribe } = await import('../tools/openapi/create-describe.js')
+    const hasHost = options.authenticate !== undefined
+    return createDescribe({ plan, accounts, deliver, page, hasHost, hasHooks: options.hooks !== undefined })
+  }
   const loadFirst: DescribeService = async (call, found) => {
     call.deadline.enter('describe')
     loading ??= load()

@@ -3,15 +3,18 @@ import { bounds } from '../core/bounds.js'
 import { ServiceError } from '../core/errors.js'
 import {
   type Answer,
+  createBodyBytes,
   type IncomingRequest,
   isEndless,
   isRead,
   isStream,
+  type PlainEdge,
+  RESPOND,
   type Text,
   type TextStream,
+  tooLarge,
+  tooSlow,
 } from '../core/http/answer.js'
-import { createBodyBytes, tooLarge, tooSlow } from '../core/http/body-bytes.js'
-import { type PlainEdge, RESPOND } from '../core/http/edge.js'
 import { IDLE_MILLISECONDS, piecesOf } from '../core/http/send-stream.js'
 import type { Bytes } from '../core/json/bytes.js'
 import { isPromise, whenReady } from '../core/promises.js'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Answer } from '../../src/core/http/answer.js'
 import type * as Root from '../../src/core/http/routes/root.js'
-import type { Exchange } from '../../src/core/http/routes/route.js'
+import { type Call, type CallRequest, createCall } from '../../src/core/request/call.js'
 import { checkPage, PAGE } from '../support/page.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
@@ -18,16 +18,25 @@ const breakPage =
   }
 
 /** Answers otherwise, where the real one answers with the document. */
-const answering = (change: (answer: Answer, exchange: Exchange) => Partial<Answer>): Mutant[2] =>
+const answering = (change: (answer: Answer, call: Call) => Partial<Answer>): Mutant[2] =>
   breakPage(({ page }) => ({
     page: {
       ...page,
-      run(exchange, place) {
-        const answer = page.run(exchange, place) as Answer
-        return answer.status === 200 ? { ...answer, ...change(answer, exchange) } : answer
+      run(call, place, mount) {
+        const answer = page.run(call, place, mount) as Answer
+        return answer.status === 200 ? { ...answer, ...change(answer, call) } : answer
       },
     },
   }))
+
+const withoutQuery = (request: CallRequest): CallRequest => ({
+  prefix: request.prefix,
+  query: '',
+  parameters: [],
+  header: (name) => request.header(name),
+  client: () => request.client(),
+  readBody: () => request.readBody(),
+})
 
 const withHeaders = (other: { readonly [name: string]: string }): Mutant[2] =>
   answering(({ headers }) => ({ headers: { ...headers, ...other } }))
@@ -43,24 +52,26 @@ const mutants: readonly (readonly [what: string, replace: Mutant[2]])[] = [
     breakPage(({ page }) => ({
       page: {
         ...page,
-        run: (exchange, place) =>
-          page.run(Object.create(exchange, { refuseQuery: { value: () => {} } }), place),
+        run: ({ service, ...parts }, place, mount) =>
+          page.run(createCall(service, { ...parts, request: withoutQuery(parts.request) }), place, mount),
       },
     })),
   ],
-  ['it says who asks', answering(({ body }, { call }) => ({ body: `${body}${call.caller?.id ?? ''}` }))],
+  ['it says who asks', answering(({ body }, call) => ({ body: `${body}${call.caller?.id ?? ''}` }))],
   [
     'it says what there is',
-    answering(({ body }, { call }) => ({ body: `${body}${[...call.service.plan.collections.keys()]}` })),
+    answering(({ body }, call) => ({ body: `${body}${[...call.service.plan.collections.keys()]}` })),
   ],
-  ['it says where it is', answering(({ body }, { prefix }) => ({ body: `${body}${prefix}` }))],
+  ['it says where it is', answering(({ body }, { request }) => ({ body: `${body}${request.prefix}` }))],
   [
     'it says a header again',
-    answering(({ body }, { header }) => ({ body: `${body}${header('x-forwarded-prefix') ?? ''}` })),
+    answering(({ body }, { request }) => ({ body: `${body}${request.header('x-forwarded-prefix') ?? ''}` })),
   ],
   [
     'it is another one for who takes no markup',
-    answering(({ body }, { header }) => ({ body: header('accept') === 'application/json' ? '{}' : body })),
+    answering(({ body }, { request }) => ({
+      body: request.header('accept') === 'application/json' ? '{}' : body,
+    })),
   ],
   ['it has no policy', without('content-security-policy')],
   [
@@ -78,10 +89,9 @@ const mutants: readonly (readonly [what: string, replace: Mutant[2]])[] = [
       hasPage: () => true,
       page: {
         ...page,
-        run: (exchange, place) => {
-          const { call } = exchange
-          const given = Object.create(call, { service: { value: { ...call.service, page: PAGE } } })
-          return page.run(Object.create(exchange, { call: { value: given } }), place)
+        run: (call, place, mount) => {
+          const service = { ...call.service, page: PAGE }
+          return page.run(createCall(service, { ...call }), place, mount)
         },
       },
     })),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type * as Queues from '../../src/core/fair-queue.js'
-import type * as Callers from '../../src/core/http/queue-caller.js'
+import type * as Callers from '../../src/core/http/client-address.js'
 import { checkFloodOfLogins } from '../support/fairness-laws.js'
 import { choose } from './choose.js'
 import { fails, loadMutant, type Mutant } from './create-mutant.js'
@@ -8,7 +8,7 @@ import { fails, loadMutant, type Mutant } from './create-mutant.js'
 /** What serves callers in turn, broken on purpose. */
 
 const QUEUE = '../../src/core/fair-queue.js'
-const CALLER = '../../src/core/http/queue-caller.js'
+const CALLER = '../../src/core/http/client-address.js'
 
 type Break = (real: typeof Queues.FairQueue) => typeof Queues.FairQueue
 

@@ -140,7 +140,7 @@ const DOORS: readonly string[] = [
   'index.ts',
   'core/create-service.ts',
   'core/request/store.ts',
-  'core/request/observe/observed-storage.ts',
+  'core/request/observe-storage.ts',
   'core/start/',
   'tools/cli/',
   'tools/testing/',

@@ -63,7 +63,6 @@ export const ROOM_FOLDERS: { readonly [beginning: string]: string } = {
   'core/claims': 'service',
   'core/hooks/where-hooked': 'service',
   'core/request/store': 'service/store',
-  'core/request/observe': 'service/observe',
   'core/documents/read': 'service/read',
   'core/documents/expand': 'service/read',
   'core/documents/write': 'service/write',

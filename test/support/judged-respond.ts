@@ -1,7 +1,7 @@
 import type { TextStream } from '../../src/core/documents/read/text-stream.js'
 import { type Answer, type IncomingRequest, isStream, type Respond } from '../../src/core/http/answer.js'
 import { createRespond as create, type RespondOptions } from '../../src/core/http/respond.js'
-import { joinPrefix, splitTarget } from '../../src/core/http/target.js'
+import { joinPrefix, splitTarget } from '../../src/core/http/routes/find-route.js'
 import { whenReady } from '../../src/core/promises.js'
 import type { RightsHolder } from '../../src/core/request/authorize.js'
 import type { Service } from '../../src/core/request/call.js'

@@ -194,12 +194,12 @@ export class ReadClaims implements HeldClaims {
     return this.#read.get(name)
   }
 
-  /** Reads the named claims that have not been read yet; returns a promise if that is asynchronous. */
+  /** Reads the named claims that have not been read yet. */
   learn(
     names: Iterable<string>,
     read: (claim: Claim) => MaybePromise<ClaimValues | undefined>,
-  ): Promise<unknown> | undefined {
-    const readings: Promise<unknown>[] = []
+  ): MaybePromise<undefined> {
+    const readings: Promise<void>[] = []
     for (const name of new Set(names)) {
       const claim = this.#read.has(name) ? undefined : this.#claims.get(name)
       if (!claim) continue
@@ -208,6 +208,6 @@ export class ReadClaims implements HeldClaims {
       })
       if (isPromise(kept)) readings.push(kept)
     }
-    return readings.length > 0 ? Promise.all(readings) : undefined
+    return readings.length > 0 ? Promise.all(readings).then(() => undefined) : undefined
   }
 }

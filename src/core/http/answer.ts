@@ -1,4 +1,5 @@
 import type { Text, TextStream } from '../documents/read/text-stream.js'
+import { ServiceError } from '../errors.js'
 import type { Deadline } from '../request/deadline.js'
 import type { MaybePromise } from '../types.js'
 
@@ -53,3 +54,80 @@ export const isStream = (body: Answer['body']): body is TextStream =>
 
 /** Whether a stream continues as long as its client is connected. */
 export const isEndless = (stream: Pick<TextStream, 'isEndless'>): boolean => stream.isEndless?.() ?? false
+
+/** The header of a response that contains a secret or is meant for one caller only. */
+export const NO_STORE = { 'cache-control': 'no-store' } as const
+
+/**
+ * Returns a response of JSON text. It uses `Object.assign`, because a spread after other properties is three times as
+ * slow.
+ */
+export const answerText = (status: number, body: Text, headers: Answer['headers'] = {}): Answer => ({
+  status,
+  headers: Object.assign({ 'content-type': 'application/json' }, headers),
+  body,
+})
+
+/** Returns a response whose body is a value as JSON. */
+export const answerJson = (status: number, value: unknown, headers?: Answer['headers']): Answer =>
+  answerText(status, JSON.stringify(value), headers)
+
+/** The response without a body. */
+export const NOTHING: Answer = { status: 204, headers: {}, body: null }
+
+/** Returns the header that names the properties that were dropped from a body, as a list of strings (RFC 9651 §3.1). */
+export const tellIgnored = (names: readonly string[]): Answer['headers'] =>
+  names.length > 0 ? { 'ignored-properties': names.map((name) => `"${name}"`).join(', ') } : NO_HEADERS
+
+const NO_HEADERS: Answer['headers'] = {}
+
+/**
+ * The key under which an adapter for a framework (a mount) finds the `Respond` function of a handler. It is in the
+ * global symbol registry, so that several copies of this package share it.
+ */
+export const RESPOND = Symbol.for('collection-service.respond')
+
+/** The part of a handler that a mount uses. */
+export interface PlainEdge {
+  readonly [RESPOND]: Respond
+}
+
+/** Collects the chunks of a body. */
+export interface BodyBytes {
+  readonly length: number
+  add(chunk: Uint8Array): void
+  /** Returns the bytes of all chunks. */
+  join(): Uint8Array
+}
+
+/**
+ * Creates a collector of a body. It copies all chunks but the first into one buffer, because keeping a chunk of one
+ * byte costs a hundred bytes.
+ */
+export function createBodyBytes(): BodyBytes {
+  let bytes: Uint8Array = new Uint8Array()
+  const body = {
+    length: 0,
+    add(chunk: Uint8Array) {
+      const end = body.length + chunk.length
+      if (body.length === 0) bytes = chunk
+      else if (end > bytes.length) {
+        const larger = new Uint8Array(Math.max(end, 2 * bytes.length))
+        larger.set(bytes)
+        bytes = larger
+      }
+      if (bytes !== chunk) bytes.set(chunk, body.length)
+      body.length = end
+    },
+    join: () => bytes.subarray(0, body.length),
+  }
+  return body
+}
+
+/** Creates the error for a body that is larger than `limits.bodyBytes`. */
+export const tooLarge = (limit: number): ServiceError =>
+  new ServiceError('body_too_large', `The body has more than ${limit} bytes.`)
+
+/** Creates the error for a body that did not arrive completely in time. */
+export const tooSlow = (): ServiceError =>
+  new ServiceError('request_timeout', 'The body did not arrive in time.')

@@ -2,10 +2,11 @@ import { digest } from '../accounts/auth/token.js'
 import { ServiceError } from '../errors.js'
 import type { KeptText } from '../permissions/kept-texts.js'
 import type { Document } from '../types.js'
-import type { IncomingRequest } from './answer.js'
 
 /** A request whose headers may set conditions. */
-type Conditional = Pick<IncomingRequest, 'header'>
+interface Conditional {
+  header(name: string): string | undefined
+}
 
 /**
  * Returns the strong entity tag of a document: the digest of all that the caller may read of it, without a projection.

@@ -5,14 +5,16 @@ import { endOfTurn, nextTurn } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 import {
   type Answer,
+  createBodyBytes,
   type IncomingRequest,
   isEndless,
   isRead,
   isStream,
   type Respond,
   type TextStream,
+  tooLarge,
+  tooSlow,
 } from './answer.js'
-import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
 import { IDLE_MILLISECONDS, piecesOf } from './send-stream.js'
 
 /** The methods of Node's response object that an answer needs. */

@@ -1,124 +1,42 @@
-import type { ChangeStreams } from '../changes/streams.js'
 import { isServiceError, ServiceError } from '../errors.js'
 import type { KnownCaller } from '../permissions/caller.js'
-import { ignoreFailure, isPromise, whenReady } from '../promises.js'
-import { createCall, type Service } from '../request/call.js'
-import type { Deadline } from '../request/deadline.js'
-import type { StorageCalls } from '../request/observe/storage-calls.js'
-import { notFound } from '../request/refusals.js'
-import type { Store } from '../request/store.js'
+import { isPromise, whenReady } from '../promises.js'
+import { parseQueryString } from '../query/query-string.js'
+import type { ParameterName } from '../query/raw-query.js'
+import { type CallRequest, createCall, type Service } from '../request/call.js'
+import { type Limit, type RequestDeadline, runWithDeadline } from '../request/deadline.js'
+import { invalid, notFound } from '../request/refusals.js'
+import type { CreateStore, Store } from '../request/store.js'
 import type { Answering } from '../start/lifecycle.js'
 import type { Observe } from '../types/host.js'
-import type { MaybePromise, ServiceOptions } from '../types.js'
-import { type Answer, type IncomingRequest, isEndless, isStream, type Respond } from './answer.js'
-import { type Limit, type RequestDeadline, runWithDeadline } from './deadline.js'
+import type { JsonObject, MaybePromise, ServiceOptions } from '../types.js'
+import { type Answer, type IncomingRequest, isEndless, isStream, NO_STORE, type Respond } from './answer.js'
+import { checkMediaType, parseInTurn } from './body.js'
+import { nameClient, nameUser, readClient } from './client-address.js'
+import { type Cors, createCors } from './cors.js'
 import { type Identify, type Identity, NOBODY } from './identify.js'
-import { networkOf } from './network.js'
-import type { Observation } from './observe/observation.js'
-import { observeRequests } from './observe/observe-requests.js'
+import { type Observation, observeRequests } from './observe.js'
 import { APPLIED, prefersStrict } from './prefer.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
-import { nameClient, nameUser } from './queue-caller.js'
-import { NO_STORE } from './routes/answers.js'
-import { createExchange, type DescribeService, type ExchangeOptions } from './routes/create-exchange.js'
-import type { Routes } from './routes/find-route.js'
+import { joinPrefix, type Routes, splitTarget } from './routes/find-route.js'
+import type { Endpoint, Mount, NamedByPath } from './routes/route.js'
 import { observeStream } from './send-stream.js'
-import { joinPrefix, splitTarget } from './target.js'
-
-type Headers = { readonly [name: string]: string }
-
-const NONE: Headers = {}
-
-/** The response headers that pages of other origins may read. */
-const EXPOSED = [
-  'ETag',
-  'Link',
-  'Next-Cursor',
-  'Next-Skip',
-  'Location',
-  'X-Total-Count',
-  'Ignored-Properties',
-  'Preference-Applied',
-  'Retry-After',
-].join(', ')
-
-/** The request headers that pages of other origins may send, in addition to those that the host names. */
-const ALLOWED: readonly string[] = [
-  'Authorization',
-  'Content-Type',
-  'If-Match',
-  'If-None-Match',
-  'Last-Event-ID',
-  'Prefer',
-  // Sent by clients with a cache.
-  'Cache-Control',
-  'Pragma',
-  'Expires',
-  // Sent by tracers (W3C Trace Context, Baggage).
-  'traceparent',
-  'tracestate',
-  'baggage',
-]
-
-/** Creates the headers that let pages of other origins read responses; credentials are never allowed. */
-interface Cors {
-  /** Returns the headers of a response to a page of `origin`. */
-  answer(origin: string | undefined): Headers
-  /** Returns the headers of the response to a preflight (OPTIONS) request. */
-  preflight(origin: string | undefined, allow: string): Headers
-  /** Whether responses differ between origins. */
-  readonly varies: boolean
-}
-
-/** Compiles the option `cors`; returns `undefined` if no other origin may read responses. */
-function createCors(cors: ServiceOptions['cors']): Cors | undefined {
-  const { origins = [], headers = [] } = cors ?? {}
-  if (origins.length === 0) return undefined
-  const allowedHeaders = [...ALLOWED, ...headers].join(', ')
-  const allowed = (origin: string | undefined): string | undefined => {
-    if (origin === undefined) return undefined
-    if (origins === '*') return '*'
-    return origins.includes(origin) ? origin : undefined
-  }
-  return {
-    answer(origin) {
-      const allow = allowed(origin)
-      if (allow === undefined) return NONE
-      return { 'access-control-allow-origin': allow, 'access-control-expose-headers': EXPOSED }
-    },
-    preflight(origin, allow) {
-      if (allowed(origin) === undefined) return NONE
-      return {
-        'access-control-allow-methods': allow,
-        'access-control-allow-headers': allowedHeaders,
-        'access-control-max-age': '600',
-      }
-    },
-    varies: origins !== '*',
-  }
-}
 
 /** The parts that answering needs in addition to the service: callers, storage, streams and observers. */
-export interface RespondOptions {
+export interface RespondOptions extends Omit<Mount, 'accountPaths'> {
   readonly routes: Routes
   /** Identifies the sender of a request; `undefined` if every caller is anonymous. */
   readonly identify: Identify | undefined
-  readonly hasAccountRoutes: boolean
   /** Identifies the sender only by the host's `authenticate`; `undefined` if the host has set none. */
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
-  /** The streams of changes; `undefined` if no collection has changes. */
-  readonly streams: ChangeStreams | undefined
-  /** Describes the service; `undefined` without `options.openapi`. */
-  readonly describe: DescribeService | undefined
   /** The base path. It begins with a slash and does not end in one, or it is empty. */
   readonly basePath: string
   readonly host: ServiceOptions
-  /** Opens the storage; returns `undefined` if it is already open. */
-  readonly open: () => Promise<void> | undefined
+  /** Opens the storage, if it is not open yet. */
+  readonly open: () => MaybePromise<undefined>
   /** Called for each request whose handling throws no error. */
-  readonly onAnswer: () => void
-  /** Creates the store of a request; its calls are recorded in `calls`. */
-  readonly createStore: (deadline: Deadline, calls?: StorageCalls) => Store
+  readonly onAnswer?: (() => void) | undefined
+  readonly createStore: CreateStore
   /** Called for each request that is over; `undefined` without `options.observe`. */
   readonly observe: Observe | undefined
   /** Counts work as running, even after its deadline, until the returned function is called. */
@@ -151,28 +69,24 @@ class Responder {
   readonly #cors: Cors | undefined
   readonly #vary: string
   readonly #findPrefix: ReturnType<typeof createPrefix>
-  readonly #exchanging: ExchangeOptions
+  readonly #mount: Mount
 
   constructor(service: Service, options: RespondOptions) {
-    const { host } = options
-    const onlyJson = host.authenticate !== undefined
+    const { host, routes, streams, describe, hasAccountRoutes } = options
     this.#service = service
     this.#options = options
     this.#cors = createCors(host.cors)
     this.#vary = [
       'Authorization',
-      ...(onlyJson ? ['Cookie'] : []),
+      ...(host.authenticate ? ['Cookie'] : []),
       ...(this.#cors?.varies ? ['Origin'] : []),
     ].join(', ')
     this.#findPrefix = createPrefix(options.basePath)
-    this.#exchanging = {
-      routes: options.routes,
-      streams: options.streams,
-      describe: options.describe,
-      askHost: options.askHost,
-      hasAccountRoutes: options.hasAccountRoutes,
-      onlyJson,
-      readClient: (incoming: IncomingRequest) => readClient(host, incoming),
+    this.#mount = {
+      streams,
+      describe,
+      hasAccountRoutes,
+      accountPaths: hasAccountRoutes ? routes.accountPaths : [],
     }
   }
 
@@ -184,7 +98,7 @@ class Responder {
       })
     const work = (deadline: RequestDeadline): MaybePromise<Answer> =>
       whenReady(this.#answer(incoming, deadline, observation), (answered) => {
-        this.#options.onAnswer()
+        this.#options.onAnswer?.()
         return this.#complete(incoming, answered, observation)
       })
     // Error responses are never stored, whether or not the caller is signed in.
@@ -233,32 +147,53 @@ class Responder {
     deadline.enter('read')
     const run = (store: Store, identity: Identity): MaybePromise<Answer> => {
       observation?.identify(identity)
-      const { caller, session, claims } = identity
-      const own = caller === null ? store : store.by(caller.id)
-      if (caller !== null) deadline.caller = nameUser(caller.id)
-      const prefer = endpoint.mayIgnore ? incoming.header('prefer') : undefined
-      const isStrict = prefer !== undefined && prefersStrict(prefer)
-      const call = createCall(this.#service, { deadline, store: own, caller, session, claims, isStrict })
-      const exchange = createExchange(
-        { call, endpoint, incoming, prefix, query: target.query },
-        this.#exchanging,
-      )
-      const answered = endpoint.run(exchange, place)
-      if (caller === null && !isStrict) return answered
-      return whenReady(answered, (theirs) => {
-        const applied = isStrict ? addHeaders(theirs, APPLIED) : theirs
-        return caller === null ? applied : forbidStoring(applied)
-      })
+      const asked = { incoming, prefix, query: target.query, endpoint, deadline }
+      return this.#run(asked, place, store, identity)
     }
     deadline.caller = nameClient(host, incoming)
     const begin = (): MaybePromise<Answer> => {
       const store = createStore(deadline, observation?.calls)
       if (!identify) return run(store, NOBODY)
-      const along = endpoint.reads && this.#service.along.of(place.collection, endpoint.reads)
+      const { reads } = endpoint
+      const along =
+        reads === undefined || reads === 'changes'
+          ? undefined
+          : this.#service.along.of(place.collection, reads)
       return whenReady(identify(incoming, { deadline, store, along }), (identity) => run(store, identity))
     }
     const opening = open()
-    return opening ? opening.then(begin, unopened) : begin()
+    return isPromise(opening) ? opening.then(begin, unopened) : begin()
+  }
+
+  /** Runs the endpoint for an identified caller. */
+  #run(
+    asked: AskedOfEndpoint,
+    place: NamedByPath,
+    store: Store,
+    { caller, session, claims }: Identity,
+  ): MaybePromise<Answer> {
+    const { endpoint, incoming, deadline } = asked
+    const own = caller === null ? store : store.by(caller.id)
+    if (caller !== null) deadline.caller = nameUser(caller.id)
+    const prefer = endpoint.mayIgnore ? incoming.header('prefer') : undefined
+    const isStrict = prefer !== undefined && prefersStrict(prefer)
+    const request = new EndpointRequest(asked, this.#service, this.#options)
+    const call = createCall(this.#service, {
+      deadline,
+      store: own,
+      caller,
+      session,
+      claims,
+      isStrict,
+      request,
+    })
+    const learning = endpoint.reads && endpoint.reads !== 'document' && call.learnToRead(place.collection)
+    const answered = whenReady(learning, () => endpoint.run(call, place, this.#mount))
+    if (caller === null && !isStrict) return answered
+    return whenReady(answered, (theirs) => {
+      const applied = isStrict ? addHeaders(theirs, APPLIED) : theirs
+      return caller === null ? applied : forbidStoring(applied)
+    })
   }
 
   #answerOptions(incoming: IncomingRequest, allow: string): Answer {
@@ -335,6 +270,79 @@ class Responder {
   }
 }
 
+/** A request and its endpoint. */
+interface AskedOfEndpoint {
+  readonly incoming: IncomingRequest
+  readonly prefix: string
+  readonly query: string
+  readonly endpoint: Endpoint<keyof NamedByPath>
+  readonly deadline: RequestDeadline
+}
+
+const NO_PARAMETERS: readonly ParameterName[] = []
+
+/** A class, so that a request does not create a function for each of its methods. */
+class EndpointRequest implements CallRequest {
+  readonly #asked: AskedOfEndpoint
+  readonly #service: Service
+  readonly #options: RespondOptions
+
+  constructor(asked: AskedOfEndpoint, service: Service, options: RespondOptions) {
+    this.#asked = asked
+    this.#service = service
+    this.#options = options
+  }
+
+  get prefix(): string {
+    return this.#asked.prefix
+  }
+
+  get query(): string {
+    return this.#asked.query
+  }
+
+  get parameters(): readonly ParameterName[] {
+    return this.#asked.endpoint.parameters ?? NO_PARAMETERS
+  }
+
+  header(name: string): string | undefined {
+    return this.#asked.incoming.header(name)
+  }
+
+  client(): string | undefined {
+    return readClient(this.#options.host, this.#asked.incoming)
+  }
+
+  get askHost(): (() => Promise<KnownCaller | null>) | undefined {
+    const { askHost } = this.#options
+    return askHost && (() => askHost(this.#asked.incoming))
+  }
+
+  readBody(): MaybePromise<JsonObject> {
+    const { incoming, query, endpoint, deadline } = this.#asked
+    const { host, routes } = this.#options
+    const { limits } = this.#service.plan
+    parseQueryString(query, NO_PARAMETERS, limits)
+    checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), {
+      // If the host identifies callers, a body must have a JSON media type: `text/plain` or no type is rejected.
+      onlyJson: host.authenticate !== undefined,
+    })
+    deadline.enter('body')
+    return whenReady(incoming.readBody(limits.bodyBytes, deadline), (bytes) => {
+      // The body has arrived, so from here on a timeout is the service's fault, not the client's.
+      deadline.enter('read')
+      return whenReady(
+        parseInTurn(bytes, endpoint.depth ?? 0, () => deadline.signal),
+        (body) => {
+          const faults = routes.judgeBody(endpoint, body)
+          if (faults.length > 0) throw invalid(faults)
+          return body
+        },
+      )
+    })
+  }
+}
+
 /** Returns the id of a request, which appears in error responses, in the log and in events for observers. */
 const idOf = (observation: Observation | undefined): string => observation?.requestId ?? crypto.randomUUID()
 
@@ -360,18 +368,6 @@ function createPrefix(basePath: string): (mountPath: string) => string {
 const isOurs = ({ code, cause }: ServiceError): boolean =>
   cause === undefined &&
   (code === 'storage_unavailable' || code === 'outcome_unknown' || code === 'overloaded')
-
-/**
- * Returns the network of the client's address; `undefined` if the address is unknown. It comes from the host's
- * `clientAddress`, or from the edge if the host has set none.
- */
-function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string | undefined {
-  const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
-  if (address === undefined || address === null || address === '') return undefined
-  if (typeof address === 'string') return networkOf(address)
-  ignoreFailure(address)
-  throw new TypeError('options.clientAddress must return a string')
-}
 
 // `Object.assign`, because adding properties to the result of a spread is ten times as slow.
 const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['headers']): Answer => ({

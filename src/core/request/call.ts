@@ -20,11 +20,14 @@ import {
 import type { Trace } from '../permissions/trace.js'
 import { createRuleJudge, type RuleJudge } from '../permissions/write-rules.js'
 import { type Following, targetOf } from '../query/compile-expand.js'
-import { createQueryReader, type ReadQuery } from '../query/query-reader.js'
+import { createQueryReader, type LinkedQuery, type ReadQuery } from '../query/query-reader.js'
+import { parseQueryString } from '../query/query-string.js'
+import type { ParameterName, RawQuery } from '../query/raw-query.js'
 import type { ReadableNames } from '../query/reading.js'
 import type { Binding } from '../query/variable.js'
 import type { StoredDocument } from '../storage.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
+import type { JsonObject, MaybePromise } from '../types.js'
 import type { Attachment } from './attachment.js'
 import type { Deadline } from './deadline.js'
 import { createKeptPages, type KeptPages } from './kept-pages.js'
@@ -77,6 +80,8 @@ export interface Service {
   /** Reads the query strings of requests. */
   readonly readQuery: ReadQuery
   readonly readClaim: ReadClaim
+  /** The names of the collections with a read rule that uses claims. */
+  readonly readByClaims: ReadonlySet<string>
   readonly sessions: KeptSessions
   readonly along: FindAlong
   /** State that belongs to documents in addition to their fields, by collection. */
@@ -90,17 +95,14 @@ export interface Service {
 }
 
 /** Compiles the rules of a service before the first call. */
-export function compileRules(
-  plan: ServicePlan,
-  logger: Logger,
-): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery' | 'readClaim' | 'sessions' | 'along' | 'pages'> {
-  const { collections, limits } = plan
+export function compileRules(plan: ServicePlan, logger: Logger): Pick<Service, CompiledRules> {
+  const { limits } = plan
+  const collections = [...plan.collections.values()]
   let keys = 0
   const options = { keepTexts: createTextStore(), createKey: () => ++keys }
   return {
-    gates: new Map(
-      [...collections.values()].map((collection) => [collection.name, createReadGate(collection, options)]),
-    ),
+    gates: new Map(collections.map((collection) => [collection.name, createReadGate(collection, options)])),
+    readByClaims: new Set(collections.filter(usesClaims).map(({ name }) => name)),
     readQuery: createQueryReader(limits),
     readClaim: createClaimReader(logger),
     sessions: createKeptSessions(),
@@ -110,11 +112,59 @@ export function compileRules(
   }
 }
 
+type CompiledRules =
+  | 'gates'
+  | 'createRuleJudge'
+  | 'readByClaims'
+  | 'readQuery'
+  | 'readClaim'
+  | 'sessions'
+  | 'along'
+  | 'pages'
+
+const usesClaims = ({ permissions }: Collection): boolean =>
+  [...permissions.read.values()].some((rule) => rule !== null && rule.claims.length > 0)
+
+/** The request of a client, as its endpoint reads it. */
+export interface CallRequest {
+  /** The part of the URL's path before the service's own paths. */
+  readonly prefix: string
+  /** The query string as it was sent, without the question mark. */
+  readonly query: string
+  /** The query parameters that the endpoint accepts. */
+  readonly parameters: readonly ParameterName[]
+  /** Returns a header by its name in lower case. */
+  header(name: string): string | undefined
+  /** Returns the client's address; `undefined` if it is unknown. */
+  client(): string | undefined
+  /** Identifies the sender again by the host's `authenticate`; absent if the host has set none. */
+  readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
+  /**
+   * Reads the body. Called after every other check of the request. Checks in this order: query 400 · media type 415 ·
+   * size 413 · JSON 400 · the envelope, if the endpoint has one.
+   */
+  readBody(): MaybePromise<JsonObject>
+}
+
+const NO_PARAMETERS: readonly ParameterName[] = []
+
+/** The request of work that the service does by itself. */
+const NO_REQUEST: CallRequest = {
+  prefix: '',
+  query: '',
+  parameters: NO_PARAMETERS,
+  header: () => undefined,
+  client: () => undefined,
+  readBody: () => ({}),
+}
+
 /** The parts of a call. */
 interface CallParts {
   readonly deadline: Deadline
   readonly store: Store
   readonly caller: KnownCaller | null
+  /** The request that the call answers. Default: none, for work of the service itself. */
+  readonly request?: CallRequest | undefined
   /** The session of a caller who signed in with a token of the service. */
   readonly session: Session | undefined
   /** Claims that were already read with the session. */
@@ -144,24 +194,33 @@ export interface Unclaimed {
 /** One request in the service: its caller, its deadline, and its access. */
 export interface Call extends CallParts, BoundCaller, Following {
   readonly service: Service
+  readonly request: CallRequest
   readonly judge: RuleJudge
+  /**
+   * Reads the query string of the request for a caller with this access. Throws `invalid_query`, also for a parameter
+   * that the endpoint does not have.
+   */
+  readQuery(access: ReadAccess): LinkedQuery
+  /** Parses the query string without compiling it. Throws `invalid_query`, as `readQuery` does. */
+  readRaw(): RawQuery
+  /** Throws `invalid_query` if the request has any query parameter. */
+  refuseQuery(): void
   /** Returns the caller's read access to a collection; `null` if the caller may not read it. */
   access(collection: Pick<Collection, 'name'>): ReadAccess | null
   /** Returns the access by rules without claims if it may show as much of a document as all rules; otherwise `null`. */
   accessUnclaimed(collection: Pick<Collection, 'name'>): Unclaimed | null
-  /**
-   * Reads the claims that rules use, each claim once. Returns a promise if that is asynchronous. A claim cannot be used
-   * before it was read.
-   */
-  learn(rules: readonly Rule[]): Promise<unknown> | undefined
+  /** Reads the claims that rules use, each claim once. A claim cannot be used before it was read. */
+  learn(rules: readonly Rule[]): MaybePromise<undefined>
   /** Reads the claims that decide what the caller may read of a collection; otherwise like `learn`. */
-  learnToRead(collection: Pick<Collection, 'name'>): Promise<unknown> | undefined
+  learnToRead(collection: Pick<Collection, 'name'>): MaybePromise<undefined>
   /** Returns the same call with another deadline. */
   within(deadline: Deadline): Call
   /** Returns the same call with the same time, but with no claims read yet. */
   renew(): Call
   /** Returns the same call, but its writes take effect together with those of other calls. */
   amid(store: Store, shared: Shared): Call
+  /** Returns the same call as the answer to another request, for the operations of a batch. */
+  answering(request: CallRequest): Call
 }
 
 /** Creates a call. Its parts that depend on the caller are created when they are first needed. */
@@ -179,6 +238,7 @@ class RequestCall implements Call {
   readonly deadline: Deadline
   readonly store: Store
   readonly caller: KnownCaller | null
+  readonly request: CallRequest
   readonly session: Session | undefined
   readonly shared: Shared | undefined
   readonly #now: string | undefined
@@ -191,21 +251,19 @@ class RequestCall implements Call {
   #judge: RuleJudge | undefined
   #accesses: Map<string, ReadAccess | null> | undefined
 
-  constructor(
-    service: Service,
-    { deadline, store, caller, session, claims, shared, now, isInBatch, isStrict, reportTo }: CallParts,
-  ) {
+  constructor(service: Service, parts: CallParts) {
     this.service = service
-    this.deadline = deadline
-    this.store = store
-    this.caller = caller
-    this.session = session
-    this.#read = claims
-    this.shared = shared
-    this.#now = now
-    this.isInBatch = isInBatch
-    this.isStrict = isStrict
-    this.reportTo = reportTo
+    this.deadline = parts.deadline
+    this.store = parts.store
+    this.caller = parts.caller
+    this.request = parts.request ?? NO_REQUEST
+    this.session = parts.session
+    this.#read = parts.claims
+    this.shared = parts.shared
+    this.#now = parts.now
+    this.isInBatch = parts.isInBatch
+    this.isStrict = parts.isStrict
+    this.reportTo = parts.reportTo
   }
 
   get binding(): Binding {
@@ -220,7 +278,7 @@ class RequestCall implements Call {
     return bindVariables(this.caller, now === undefined ? clock : () => now, this.#claims)
   }
 
-  learn(rules: readonly Rule[]): Promise<unknown> | undefined {
+  learn(rules: readonly Rule[]): MaybePromise<undefined> {
     const { service, store } = this
     if (service.plan.claims.size === 0) return undefined
     const { binding } = this
@@ -228,11 +286,24 @@ class RequestCall implements Call {
     return this.#claims?.learn(names, (claim) => service.readClaim(claim, binding, store))
   }
 
-  learnToRead({ name }: Pick<Collection, 'name'>): Promise<unknown> | undefined {
-    const { collections, claims } = this.service.plan
-    if (claims.size === 0) return undefined
-    const permissions = collections.get(name)?.permissions
+  learnToRead({ name }: Pick<Collection, 'name'>): MaybePromise<undefined> {
+    const { plan, readByClaims } = this.service
+    const permissions = readByClaims.has(name) ? plan.collections.get(name)?.permissions : undefined
     return permissions && this.learn(selectDecidingRules(permissions, this.caller))
+  }
+
+  readQuery(access: ReadAccess): LinkedQuery {
+    const { query, parameters } = this.request
+    return this.service.readQuery(query, parameters, access, this)
+  }
+
+  readRaw(): RawQuery {
+    const { query, parameters } = this.request
+    return parseQueryString(query, parameters, this.service.plan.limits)
+  }
+
+  refuseQuery(): void {
+    parseQueryString(this.request.query, NO_PARAMETERS, this.service.plan.limits)
   }
 
   get judge(): RuleJudge {
@@ -276,7 +347,14 @@ class RequestCall implements Call {
     return this.#derive({ ...this.#parts, store, shared })
   }
 
-  #derive(parts: CallParts): Call {
+  answering(request: CallRequest): Call {
+    const other = this.#derive({ ...this.#parts, request })
+    // The operations of a batch share the compiled conditions of rules.
+    other.#judge = this.judge
+    return other
+  }
+
+  #derive(parts: CallParts): RequestCall {
     const other = new RequestCall(this.service, parts)
     // It is still the same request, so it keeps its time and its accesses.
     other.#binding = this.binding
@@ -292,7 +370,7 @@ class RequestCall implements Call {
   }
 
   get #parts(): CallParts {
-    const { deadline, store, caller, session, shared, isInBatch, isStrict, reportTo } = this
-    return { deadline, store, caller, session, shared, isInBatch, isStrict, reportTo }
+    const { deadline, store, caller, request, session, shared, isInBatch, isStrict, reportTo } = this
+    return { deadline, store, caller, request, session, shared, isInBatch, isStrict, reportTo }
   }
 }

@@ -1,4 +1,7 @@
+import { type ErrorCode, isServiceError, ServiceError } from '../errors.js'
 import type { QueueCaller } from '../fair-queue.js'
+import { isPromise } from '../promises.js'
+import type { MaybePromise } from '../types.js'
 
 /** The operation that a request is waiting for. It determines the error response after a timeout. */
 export type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 'read' | 'turn' | 'write'
@@ -39,3 +42,129 @@ export const UNHURRIED: Deadline = {
   onOver: () => () => {},
   enter() {},
 }
+
+/** The error after the deadline, by the operation that the request was waiting for. */
+const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
+  body: ['request_timeout', 'The body did not arrive in time.'],
+  deliver: ['internal_error', 'options.deliver did not finish in time.'],
+  describe: ['overloaded', 'The OpenAPI document of this service could not be created in time.'],
+  hash: ['overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.'],
+  hook: ['internal_error', 'A hook of the host did not finish in time.'],
+  host: ['overloaded', 'The caller could not be identified in time.'],
+  read: ['storage_unavailable', 'The storage did not answer in time.'],
+  turn: ['overloaded', 'Too many concurrent writes. Try again.'],
+  write: ['outcome_unknown', 'The storage did not confirm the write in time. It may have taken effect.'],
+}
+
+function late(wait: Wait): ServiceError {
+  const [code, detail] = LATE[wait]
+  return new ServiceError(code, detail)
+}
+
+/** The deadline of one request. A request first waits for the host. */
+export class RequestDeadline implements Deadline {
+  caller: QueueCaller | undefined
+  #wait: Wait = 'host'
+  #isOver = false
+  #controller: AbortController | undefined
+  #listeners: readonly (() => void)[] = []
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#isOver) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  onOver(listener: () => void): () => void {
+    if (this.#isOver) listener()
+    this.#listeners = [...this.#listeners, listener]
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener)
+    }
+  }
+
+  enter(wait: Wait): void {
+    if (this.#isOver) throw late(this.#wait)
+    this.#wait = wait
+  }
+
+  /** Ends the request's time; returns the error for the response. */
+  end(): ServiceError {
+    this.#isOver = true
+    const error = late(this.#wait)
+    this.#controller?.abort()
+    for (const listener of this.#listeners) listener()
+    return error
+  }
+}
+
+/** The limits of work that runs with a deadline. */
+export interface Limit<T> {
+  readonly seconds: number
+  /** Calls `listener` when the client disconnects; returns a function that stops listening. */
+  readonly onGone: (listener: () => void) => () => void
+  /** Called when the work settles, even after the deadline. */
+  readonly onSettled: () => void
+  /** Called with a result that comes after the deadline. */
+  readonly discard: (result: T) => void
+}
+
+/**
+ * Runs `work` until it settles, its time is over or the client disconnects, whichever comes first. The timer starts
+ * when the work first waits, so work that never waits needs none. Work that ignores the signal of its deadline
+ * continues in the background.
+ */
+export function runWithDeadline<T>(
+  work: (deadline: RequestDeadline) => MaybePromise<T>,
+  limit: () => Limit<T>,
+): MaybePromise<T> {
+  const deadline = new RequestDeadline()
+  const result = work(deadline)
+  return isPromise(result) ? waitUntilLate(result, deadline, limit()) : result
+}
+
+function waitUntilLate<T>(
+  result: Promise<T>,
+  deadline: RequestDeadline,
+  { seconds, onGone, onSettled, discard }: Limit<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let stopListening = (): void => {}
+    const finish = (): void => {
+      clearTimeout(timer)
+      stopListening()
+    }
+    let error: ServiceError | undefined
+    const giveUp = (): void => {
+      error ??= deadline.end()
+      finish()
+      // The rejection is delayed, because storage that reacts to the signal can still confirm that nothing was
+      // written.
+      if (error.code === 'outcome_unknown') later(reject, 0, error)
+      else reject(error)
+    }
+    const timer = setTimeout(giveUp, seconds * 1000)
+    result.then(
+      (value) => {
+        onSettled()
+        if (deadline.isOver) discard(value)
+        if (!error) resolve(value)
+        finish()
+      },
+      (thrown: unknown) => {
+        onSettled()
+        reject(error && !isServiceError(thrown) ? error : thrown)
+        finish()
+      },
+    )
+    stopListening = onGone(giveUp)
+    if (deadline.isOver) finish()
+  })
+}
+
+// Read at load time, so that a fake clock in a test does not stop this timer.
+const later = setTimeout

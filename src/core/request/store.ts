@@ -18,6 +18,7 @@ import type {
 } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import type { Deadline } from './deadline.js'
+import { observeStorage, type StorageCalls } from './observe-storage.js'
 import { conflict, overtaken } from './refusals.js'
 import type { Agreement, Attempt, WriteFailure } from './store/attempt.js'
 import { type Turn, type TurnLimit, Turns } from './store/turns.js'
@@ -204,11 +205,19 @@ export const createLog =
 /** The maximum number of attempts at one write (CONTRACT.md §2, "Concurrency"). */
 const MAX_ATTEMPTS = 10
 
-/**
- * Creates a store of `adapter` that works until `deadline`. `turns`: the queues that all writers of this process share.
- */
-export const createStore = (adapter: StorageAdapter, deadline: Deadline, turns = new Turns()): Store =>
-  new DeadlineStore(adapter, deadline, turns)
+/** Creates a store that works until a deadline. Its storage calls are recorded in `calls`. */
+export type CreateStore = (deadline: Deadline, calls?: StorageCalls) => Store
+
+/** Returns the function that creates the stores of a service. All their writers share the same queues. */
+export function createStores(adapter: StorageAdapter): CreateStore {
+  const turns = new Turns()
+  return (deadline, calls) =>
+    new DeadlineStore(calls ? observeStorage(adapter, calls) : adapter, deadline, turns)
+}
+
+/** Creates a store of `adapter` that works until `deadline`, with queues of its own. */
+export const createStore = (adapter: StorageAdapter, deadline: Deadline): Store =>
+  createStores(adapter)(deadline)
 
 /** A class, like the ones below, so that a request does not create a closure for each method. */
 class DeadlineStore implements Store {

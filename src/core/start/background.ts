@@ -1,5 +1,7 @@
 import { createOrder } from '../promises.js'
 import type { Background, BackgroundScope } from '../request/call.js'
+import { runWithDeadline } from '../request/deadline.js'
+import type { CreateStore } from '../request/store.js'
 import { endOfTurn } from '../slices.js'
 import type { Logger } from '../types/host.js'
 
@@ -9,10 +11,15 @@ const MAX_UNDER_WAY = 1000
 /** The maximum number of tasks in one line, which run one by one: more than the hourly deliveries to an identifier. */
 const MAX_IN_LINE = 4
 
+type BackgroundWork = (by: BackgroundScope) => Promise<void>
+
+const ignore = (): void => {}
+
 /** The dependencies of background tasks. */
 interface BackgroundOptions {
-  /** Runs a task until it settles or times out. */
-  readonly run: (work: (by: BackgroundScope) => Promise<void>) => Promise<void>
+  readonly createStore: CreateStore
+  /** The deadline of a task, in seconds. */
+  readonly seconds: number
   /** Counts work for which `close` waits, until the returned function is called. */
   readonly track: () => () => void
   readonly logger: Logger
@@ -21,7 +28,15 @@ interface BackgroundOptions {
 }
 
 /** Creates the runner of background work. */
-export function createBackground({ run, track, logger, tell }: BackgroundOptions): Background {
+export function createBackground(options: BackgroundOptions): Background {
+  const { createStore, seconds, track, logger, tell } = options
+  // No client waits for the work, so none can disconnect.
+  const limit = { seconds, onGone: () => ignore, onSettled: ignore, discard: ignore }
+  const run = async (work: BackgroundWork): Promise<void> =>
+    runWithDeadline(
+      (deadline) => work({ deadline, store: createStore(deadline) }),
+      () => limit,
+    )
   const inOrder = createOrder()
   const lines = new Map<string, number>()
   let underWay = 0
@@ -33,7 +48,7 @@ export function createBackground({ run, track, logger, tell }: BackgroundOptions
       logger.error('options.background failed', { cause })
     }
   }
-  const runIn = (line: string | undefined, work: Parameters<typeof run>[0]): Promise<void> =>
+  const runIn = (line: string | undefined, work: BackgroundWork): Promise<void> =>
     line === undefined ? run(work) : inOrder(line, () => run(work))
   return {
     begin(work, line) {

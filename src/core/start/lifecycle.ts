@@ -196,11 +196,8 @@ const SYSTEM_FIELDS: {
 
 /** Opens the storage once, and closes it after the last request. */
 export interface Lifecycle {
-  /**
-   * Opens the storage; returns `undefined` if it is open already. Rejects with the cause. A later call tries again, at
-   * most once a second.
-   */
-  open(): Promise<void> | undefined
+  /** Opens the storage, if it is not open. Rejects with the cause. A later call tries again, at most once a second. */
+  open(): MaybePromise<undefined>
   isOpen(): boolean
   close(): Promise<void>
   /** Counts work for which `close` waits, until the returned function is called. */
@@ -238,7 +235,7 @@ const LOOK = 1000
 export function createLifecycle(service: Service, adapter: StorageAdapter, worker?: Worker): Lifecycle {
   const { plan, accounts } = service
   let state: 'closed' | 'opening' | 'failed' | 'open' = 'closed'
-  let opening: Promise<void> | undefined
+  let opening: Promise<undefined> | undefined
   let failedAt = 0
   let closing: Promise<void> | undefined
   const [work, answers] = [createCount(), createCount()]
@@ -247,7 +244,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
   const goesOn = (): void => {
     partAt = performance.now()
   }
-  const openStorage = async (): Promise<void> => {
+  const openStorage = async (): Promise<undefined> => {
     const plans = plansOf(plan)
     try {
       const own = service.deliver
@@ -257,6 +254,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
       await storeSeed(service, adapter)
       await worker?.begin()
       state = 'open'
+      return undefined
     } catch (cause) {
       state = 'failed'
       failedAt = performance.now()

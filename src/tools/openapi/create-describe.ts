@@ -1,5 +1,5 @@
 import { etagOfText } from '../../core/http/etag.js'
-import type { DescribeService, MountPoint } from '../../core/http/routes/create-exchange.js'
+import type { DescribeService, MountPoint } from '../../core/http/routes/route.js'
 import type { Bytes } from '../../core/json/bytes.js'
 import { createBoundedMap } from '../../core/kept/bounded-map.js'
 import { CACHES } from '../../core/kept/caches.js'

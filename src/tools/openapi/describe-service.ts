@@ -1,6 +1,6 @@
 import type { AuthPlan, Collection } from '../../core/config/plan.js'
 import type { ErrorCode } from '../../core/errors.js'
-import { nameOperation } from '../../core/http/observe/operation-name.js'
+import { nameOperation } from '../../core/http/observe.js'
 import { isIn } from '../../core/http/routes/find-route.js'
 import type { Endpoint, Route, NamedByPath as RoutePlace } from '../../core/http/routes/route.js'
 import { ROUTES } from '../../core/http/routes/table.js'

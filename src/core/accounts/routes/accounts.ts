@@ -1,5 +1,5 @@
 import { envelope } from '../../fields/schema/envelope.js'
-import { answerJson, NO_STORE, NOTHING, tellIgnored } from '../../http/routes/answers.js'
+import { answerJson, NO_STORE, NOTHING, tellIgnored } from '../../http/answer.js'
 import type { Endpoint } from '../../http/routes/route.js'
 import { whenReady } from '../../promises.js'
 import { PARAMETERS, readSessionPage, writePlace } from '../../query/paging/session-page.js'
@@ -26,10 +26,9 @@ export function requireSession({ session }: Call): Session {
 /** `POST /auth/register`. */
 export const register: Endpoint<'auth'> = {
   mayIgnore: true,
-  async run(exchange, { auth }) {
-    const { call } = exchange
+  async run(call, { auth }) {
     authorizeRegistration(call)
-    const { account, ignored } = await signUp(call, auth, await exchange.readBody())
+    const { account, ignored } = await signUp(call, auth, await call.request.readBody())
     const headers = tellIgnored(ignored)
     return account ? answerJson(201, account, { ...NO_STORE, ...headers }) : answerJson(202, {}, headers)
   },
@@ -41,11 +40,11 @@ export const login: Endpoint<'auth'> = {
     const names = accounts ? [accounts.identifier.name, accounts.secret.name] : []
     return envelope(Object.fromEntries(names.map((name) => [name, { type: 'string' }])))
   },
-  async run(exchange, { auth }) {
-    const body = await exchange.readBody()
+  async run(call, { auth }) {
+    const body = await call.request.readBody()
     const [identifier, secret] = [auth.identifier, auth.secret].map(({ name }) => String(body[name]))
-    const credentials = { identifier: identifier ?? '', secret: secret ?? '', client: exchange.client() }
-    return answerJson(200, await signIn(exchange.call, auth, credentials), NO_STORE)
+    const credentials = { identifier: identifier ?? '', secret: secret ?? '', client: call.request.client() }
+    return answerJson(200, await signIn(call, auth, credentials), NO_STORE)
   },
 }
 
@@ -54,31 +53,30 @@ export const changeSecret: Endpoint<'auth'> = {
   envelope: () => envelope({ current: { type: 'string' }, new: { type: 'string' } }),
   judge: ({ new: next }, { accounts }) =>
     accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
-  async run(exchange, { auth }) {
-    const { call } = exchange
+  async run(call, { auth }) {
     const session = requireSession(call)
-    const { current, new: next } = await exchange.readBody()
-    const change = { current: String(current), next: String(next), client: exchange.client() }
+    const { current, new: next } = await call.request.readBody()
+    const change = { current: String(current), next: String(next), client: call.request.client() }
     return answerJson(200, await renewSecret(call, auth, session, change), NO_STORE)
   },
 }
 
 /** `POST /auth/logout`. */
 export const logout: Endpoint = {
-  async run(exchange) {
-    const session = requireSession(exchange.call)
-    exchange.refuseQuery()
-    await endSession(exchange.call.store, session)
+  async run(call) {
+    const session = requireSession(call)
+    call.refuseQuery()
+    await endSession(call.store, session)
     return NOTHING
   },
 }
 
 /** `POST /auth/logout-all`. */
 export const logoutAll: Endpoint<'auth'> = {
-  async run(exchange, { auth }) {
-    const session = requireSession(exchange.call)
-    exchange.refuseQuery()
-    await endAllSessions(exchange.call, auth, session)
+  async run(call, { auth }) {
+    const session = requireSession(call)
+    call.refuseQuery()
+    await endAllSessions(call, auth, session)
     return NOTHING
   },
 }
@@ -86,32 +84,32 @@ export const logoutAll: Endpoint<'auth'> = {
 /** `GET /auth/sessions`. */
 export const sessions: Endpoint<'auth'> = {
   parameters: PARAMETERS,
-  async run(exchange, { auth }) {
-    const session = requireSession(exchange.call)
-    const page = readSessionPage(exchange.readRaw())
-    const { shown, next } = await listSessions(exchange.call, auth, session, page)
+  async run(call, { auth }) {
+    const session = requireSession(call)
+    const page = readSessionPage(call.readRaw())
+    const { shown, next } = await listSessions(call, auth, session, page)
     if (!next) return answerJson(200, shown)
     const place = writePlace(next)
-    const link = `<${exchange.prefix}/auth/sessions?limit=${page.limit}&after=${place}>; rel="next"`
+    const link = `<${call.request.prefix}/auth/sessions?limit=${page.limit}&after=${place}>; rel="next"`
     return answerJson(200, shown, { 'next-cursor': place, link })
   },
 }
 
 /** `DELETE /auth/sessions/:id`. */
 export const endOne: Endpoint<'auth' | 'id'> = {
-  async run(exchange, { id }) {
-    const session = requireSession(exchange.call)
-    exchange.refuseQuery()
-    await endNamedSession(exchange.call, session, id)
+  async run(call, { id }) {
+    const session = requireSession(call)
+    call.refuseQuery()
+    await endNamedSession(call, session, id)
     return NOTHING
   },
 }
 
 /** `GET /auth/me`. */
 export const me: Endpoint<'auth'> = {
-  run(exchange, { auth }) {
-    const { user } = requireSession(exchange.call)
-    exchange.refuseQuery()
-    return whenReady(showAccount(exchange.call, auth, user), (shown) => answerJson(200, shown))
+  run(call, { auth }) {
+    const { user } = requireSession(call)
+    call.refuseQuery()
+    return whenReady(showAccount(call, auth, user), (shown) => answerJson(200, shown))
   },
 }

@@ -1,5 +1,5 @@
 import { envelope } from '../../fields/schema/envelope.js'
-import { answerJson, NO_STORE, NOTHING } from '../../http/routes/answers.js'
+import { answerJson, NO_STORE, NOTHING } from '../../http/answer.js'
 import type { Endpoint } from '../../http/routes/route.js'
 import type { Service } from '../../request/call.js'
 import { judgeSecret } from '../change-secret.js'
@@ -16,10 +16,10 @@ const TEXT = { type: 'string' } as const
  */
 const requesting = (kind: TokenRequest['kind']): Endpoint<'auth'> => ({
   envelope: ({ accounts }) => envelope(accounts ? { [accounts.identifier.name]: TEXT } : {}),
-  async run(exchange, { auth }) {
-    const body = await exchange.readBody()
+  async run(call, { auth }) {
+    const body = await call.request.readBody()
     const identifier = String(body[auth.identifier.name])
-    await requestToken(exchange.call, auth, { kind, identifier, client: exchange.client() })
+    await requestToken(call, auth, { kind, identifier, client: call.request.client() })
     return answerJson(202, {})
   },
 })
@@ -35,9 +35,9 @@ export const reset: Endpoint<'auth'> = {
   envelope: () => envelope({ token: TEXT, new: TEXT }),
   judge: ({ new: next }, { accounts }) =>
     accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
-  async run(exchange, { auth }) {
-    const { token, new: next } = await exchange.readBody()
-    const signedIn = await resetSecret(exchange.call, auth, { token: String(token), next: String(next) })
+  async run(call, { auth }) {
+    const { token, new: next } = await call.request.readBody()
+    const signedIn = await resetSecret(call, auth, { token: String(token), next: String(next) })
     return answerJson(200, signedIn, NO_STORE)
   },
 }
@@ -45,10 +45,10 @@ export const reset: Endpoint<'auth'> = {
 /** `POST /auth/verify`. */
 export const verify: Endpoint<'auth'> = {
   envelope: () => envelope({ token: TEXT, current: TEXT }),
-  async run(exchange, { auth }) {
-    const { token, current } = await exchange.readBody()
-    const verification = { token: String(token), current: String(current), client: exchange.client() }
-    await verifyIdentifier(exchange.call, auth, verification)
+  async run(call, { auth }) {
+    const { token, current } = await call.request.readBody()
+    const verification = { token: String(token), current: String(current), client: call.request.client() }
+    await verifyIdentifier(call, auth, verification)
     return NOTHING
   },
 }
@@ -58,11 +58,11 @@ export const changeIdentifier: Endpoint<'auth'> = {
   envelope: () => envelope({ current: TEXT, new: TEXT }),
   judge: ({ new: next }, { accounts }) =>
     accounts && typeof next === 'string' ? judgeIdentifier(accounts, next) : [],
-  async run(exchange, { auth }) {
-    const session = requireSession(exchange.call)
-    const { current, new: next } = await exchange.readBody()
-    const change = { current: String(current), next: String(next), client: exchange.client() }
-    await requestIdentifier(exchange.call, auth, session, change)
+  async run(call, { auth }) {
+    const session = requireSession(call)
+    const { current, new: next } = await call.request.readBody()
+    const change = { current: String(current), next: String(next), client: call.request.client() }
+    await requestIdentifier(call, auth, session, change)
     return answerJson(202, {})
   },
 }

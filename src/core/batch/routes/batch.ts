@@ -2,22 +2,17 @@ import type { Collection, ServicePlan } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { type EnvelopeSchema, envelope } from '../../fields/schema/envelope.js'
 import { MAX_FAULTS, MAX_PATH } from '../../fields/schema/validator.js'
-import { type Answer, isStream } from '../../http/answer.js'
+import { type Answer, answerText, isStream } from '../../http/answer.js'
 import { findProto, forbidProto } from '../../http/body.js'
 import { isTags } from '../../http/etag.js'
-import { answerText } from '../../http/routes/answers.js'
 import { create } from '../../http/routes/collection.js'
 import { patch, put, read, remove } from '../../http/routes/document.js'
-import type { Endpoint, Exchange } from '../../http/routes/route.js'
-import { decodePart } from '../../http/target.js'
+import { decodePart } from '../../http/routes/find-route.js'
+import type { Endpoint, Mount } from '../../http/routes/route.js'
 import { isObject } from '../../json/own-properties.js'
 import { lowerUuid } from '../../json/uuid.js'
-import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
-import type { LinkedQuery } from '../../query/query-reader.js'
-import { parseQueryString } from '../../query/query-string.js'
-import type { RawQuery } from '../../query/raw-query.js'
-import type { Call, Service } from '../../request/call.js'
+import type { Call, CallRequest, Service } from '../../request/call.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { runBatch } from '../run-batch.js'
 
@@ -192,9 +187,9 @@ export const batch: Endpoint = {
       operations: { type: 'array', minItems: 1, maxItems: plan.limits.bulk, items: OPERATION_SCHEMA },
     }),
   judge: judgeOperations,
-  async run(exchange) {
-    const { operations } = await exchange.readBody()
-    const { call, prefix } = exchange
+  async run(call) {
+    const { operations } = await call.request.readBody()
+    const { prefix } = call.request
     // The envelope has checked that these are objects.
     const read = (operations as readonly JsonObject[]).map((one) => readOperation(one, call.service))
     const results = await runBatch(
@@ -212,7 +207,11 @@ const answerOperation = (call: Call, prefix: string, operation: BatchOperation):
 
 /** Runs an operation with the endpoint that serves it outside a batch. */
 export const runOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<Answer> =>
-  ENDPOINTS[operation.method].run(new OperationExchange(call, prefix, operation), operation)
+  ENDPOINTS[operation.method].run(
+    call.answering(new OperationRequest(prefix, operation)),
+    operation,
+    NO_MOUNT,
+  )
 
 /** Serializes the answer to an operation as a part of the response to the batch. */
 function printResult({ status, headers, body }: Answer): string {
@@ -231,17 +230,24 @@ function printResult({ status, headers, body }: Answer): string {
 
 const decoder = new TextDecoder()
 
-const NO_PARAMETERS: readonly never[] = []
+/** An operation depends on no mount. */
+const NO_MOUNT: Mount = {
+  accountPaths: [],
+  hasAccountRoutes: false,
+  streams: undefined,
+  describe: undefined,
+}
+
+const NO_PARAMETERS: CallRequest['parameters'] = []
 
 /** An operation in the form of a request to its endpoint: without a query, with its own body and conditions. */
-class OperationExchange implements Exchange {
-  readonly call: Call
+class OperationRequest implements CallRequest {
   readonly prefix: string
-  readonly accountPaths: readonly string[] = NO_PARAMETERS
+  readonly query = ''
+  readonly parameters = NO_PARAMETERS
   readonly #operation: BatchOperation
 
-  constructor(call: Call, prefix: string, operation: BatchOperation) {
-    this.call = call
+  constructor(prefix: string, operation: BatchOperation) {
     this.prefix = prefix
     this.#operation = operation
   }
@@ -254,16 +260,6 @@ class OperationExchange implements Exchange {
   client(): undefined {
     return undefined
   }
-
-  readQuery(access: ReadAccess): LinkedQuery {
-    return this.call.service.readQuery('', NO_PARAMETERS, access, this.call)
-  }
-
-  readRaw(): RawQuery {
-    return parseQueryString('', NO_PARAMETERS, this.call.service.plan.limits)
-  }
-
-  refuseQuery(): void {}
 
   readBody(): JsonObject {
     return this.#operation.body

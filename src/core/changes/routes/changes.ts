@@ -15,20 +15,20 @@ const HEADERS = {
 /** `GET /:collection/changes`. */
 export const changes: Endpoint<'collection'> = {
   parameters: ['q', 'project', 'after', 'lastEventId'],
-  async run(exchange, { collection }) {
-    const { call, streams, askHost } = exchange
-    await call.learnToRead(collection)
-    const { event } = exchange.readQuery(authorizeList(call, collection))
+  reads: 'changes',
+  async run(call, { collection }, { streams }) {
+    const { request } = call
+    const { event } = call.readQuery(authorizeList(call, collection))
     if (!streams) throw notFound()
     const body = await streams.open({
       collection,
       caller: call.caller,
       session: call.session,
-      client: exchange.client(),
+      client: request.client(),
       // A browser that reconnects repeats the URL of its first request, and sends this header with the newest id.
-      after: exchange.header('last-event-id') || event,
-      readQuery: (access) => exchange.readQuery(access),
-      askHost,
+      after: request.header('last-event-id') || event,
+      readQuery: (access) => call.readQuery(access),
+      askHost: request.askHost,
     })
     return { status: 200, headers: HEADERS, body }
   },

@@ -1,34 +1,30 @@
 import type { Collection } from '../../config/plan.js'
 import { countDocuments, type ListedPage, listDocuments } from '../../documents/read/list-documents.js'
 import { createBulk, createDocument } from '../../documents/write/create-document.js'
+import type { WrittenDocument } from '../../documents/write/written.js'
 import { envelope } from '../../fields/schema/envelope.js'
 import { whenReady } from '../../promises.js'
 import { writeCursor } from '../../query/paging/cursor.js'
 import { writeOthers } from '../../query/paging/link.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import { authorizeCreate, authorizeList } from '../../request/authorize.js'
-import type { JsonObject, MaybePromise } from '../../types.js'
-import type { Answer } from '../answer.js'
-import { answerCreated, answerJson, answerText, tellIgnored } from './answers.js'
-import type { Endpoint, Exchange } from './route.js'
+import type { Call } from '../../request/call.js'
+import type { JsonObject } from '../../types.js'
+import { type Answer, answerJson, answerText, tellIgnored } from '../answer.js'
+import { etagOfText } from '../etag.js'
+import type { Endpoint } from './route.js'
 
 /** `GET /:collection`. */
 export const list: Endpoint<'collection'> = {
   parameters: ['q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand'],
   reads: 'list',
-  run(exchange, { collection }) {
-    const learning = exchange.call.learnToRead(collection)
-    return learning ? learning.then(() => runList(exchange, collection)) : runList(exchange, collection)
+  run(call, { collection }) {
+    const access = authorizeList(call, collection)
+    const query = call.readQuery(access)
+    return whenReady(listDocuments(call, { access, query }), (page) =>
+      answerText(200, page.json, headPage(call, collection, query, page)),
+    )
   },
-}
-
-function runList(exchange: Exchange, collection: Collection): MaybePromise<Answer> {
-  const { call } = exchange
-  const access = authorizeList(call, collection)
-  const query = exchange.readQuery(access)
-  return whenReady(listDocuments(call, { access, query }), (page) =>
-    answerText(200, page.json, headPage(exchange, collection, query, page)),
-  )
 }
 
 /** The maximum bytes of a cursor, and of a `Link` header, because proxies limit the size of response headers. */
@@ -37,7 +33,7 @@ const MAX_LINK = 2048
 
 /** Returns the headers with the total count and the position of the next page (CONTRACT.md §3.7). */
 function headPage(
-  { call, prefix }: Exchange,
+  { service, request: { prefix } }: Call,
   collection: Collection,
   { sort, text }: LinkedQuery,
   { next, total, kept }: ListedPage,
@@ -46,7 +42,7 @@ function headPage(
   if (!next) return headers
   const base = `${prefix}/${collection.name}`
   if (kept?.next?.base === base) return { ...kept.next.headers, ...headers }
-  const { queryBytes } = call.service.plan.limits
+  const { queryBytes } = service.plan.limits
   const others = writeOthers(text)
   const cursor = writeCursor(sort, next.last, next.passed)
   const isByKey = cursor.length <= MAX_CURSOR && others.length + 'after='.length + cursor.length <= queryBytes
@@ -63,31 +59,37 @@ function headPage(
 export const count: Endpoint<'collection'> = {
   parameters: ['q'],
   reads: 'list',
-  run(exchange, { collection }) {
-    const learning = exchange.call.learnToRead(collection)
-    return learning ? learning.then(() => runCount(exchange, collection)) : runCount(exchange, collection)
+  run(call, { collection }) {
+    const access = authorizeList(call, collection)
+    const { filter } = call.readQuery(access)
+    return whenReady(countDocuments(call, access, filter), (total) => answerJson(200, { total }))
   },
-}
-
-function runCount(exchange: Exchange, collection: Collection): MaybePromise<Answer> {
-  const { call } = exchange
-  const access = authorizeList(call, collection)
-  const { filter } = exchange.readQuery(access)
-  return whenReady(countDocuments(call, access, filter), (total) => answerJson(200, { total }))
 }
 
 /** `POST /:collection`. */
 export const create: Endpoint<'collection'> = {
   mayIgnore: true,
-  run(exchange, { collection }) {
-    const { call } = exchange
+  run(call, { collection }) {
     const permit = authorizeCreate(call, collection)
-    return whenReady(exchange.readBody(), (body) =>
-      whenReady(createDocument(call, permit, body), (written) =>
-        answerCreated(exchange, collection, written),
-      ),
+    return whenReady(call.request.readBody(), (body) =>
+      whenReady(createDocument(call, permit, body), (written) => answerCreated(call, collection, written)),
     )
   },
+}
+
+/** Returns the response with a new document. */
+export function answerCreated(
+  { request }: Call,
+  { name }: Collection,
+  { _id, text, ignored }: WrittenDocument,
+): Answer {
+  const headers = {
+    'content-type': 'application/json',
+    location: `${request.prefix}/${name}/${_id}`,
+    etag: etagOfText(text),
+  }
+  if (ignored.length > 0) Object.assign(headers, tellIgnored(ignored))
+  return { status: 201, headers, body: text }
 }
 
 /** `POST /:collection/bulk`. */
@@ -97,11 +99,11 @@ export const bulk: Endpoint<'collection'> = {
     envelope({
       documents: { type: 'array', minItems: 1, maxItems: plan.limits.bulk, items: { type: 'object' } },
     }),
-  async run(exchange, { collection }) {
-    const permit = authorizeCreate(exchange.call, collection)
-    const { documents: bodies } = await exchange.readBody()
+  async run(call, { collection }) {
+    const permit = authorizeCreate(call, collection)
+    const { documents: bodies } = await call.request.readBody()
     // The envelope has already checked that these are objects.
-    const written = await createBulk(exchange.call, permit, bodies as readonly JsonObject[])
+    const written = await createBulk(call, permit, bodies as readonly JsonObject[])
     const texts = written.documents.map(({ text }) => text).join()
     return answerText(201, `{"documents":[${texts}]}`, tellIgnored(written.ignored))
   },

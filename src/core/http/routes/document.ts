@@ -11,12 +11,13 @@ import type { WrittenDocument } from '../../documents/write/written.js'
 import { whenReady } from '../../promises.js'
 import { deleteDocument } from '../../references/delete-document.js'
 import { authorizeClaim, authorizeRead, authorizeWrite } from '../../request/authorize.js'
+import type { Call } from '../../request/call.js'
 import { notFound, unexpected } from '../../request/refusals.js'
 import type { MaybePromise } from '../../types.js'
-import type { Answer } from '../answer.js'
+import { type Answer, answerText, NOTHING, tellIgnored } from '../answer.js'
 import { etagOfText, expectsNothing, isKnown, isMatched, readExpectation, readMatch } from '../etag.js'
-import { answerCreated, answerText, NOTHING, tellIgnored } from './answers.js'
-import type { Endpoint, Exchange, NamedByPath } from './route.js'
+import { answerCreated } from './collection.js'
+import type { Endpoint, NamedByPath } from './route.js'
 
 type DocumentEndpoint = Endpoint<'collection' | 'id'>
 type DocumentPlace = Pick<NamedByPath, 'collection' | 'id'>
@@ -25,64 +26,60 @@ type DocumentPlace = Pick<NamedByPath, 'collection' | 'id'>
 export const read: DocumentEndpoint = {
   parameters: ['project', 'expand'],
   reads: 'document',
-  run(exchange, place) {
-    const unclaimed = exchange.call.accessUnclaimed(place.collection)
-    const query = unclaimed && exchange.readQuery(unclaimed.access)
+  run(call, place) {
+    const unclaimed = call.accessUnclaimed(place.collection)
+    const query = unclaimed && call.readQuery(unclaimed.access)
     // With `expand`, claims may decide about the referenced documents, so the claims are read.
     if (unclaimed && query?.expand.length === 0) {
-      return whenReady(readUnclaimed(exchange.call, { ...unclaimed, query }, place), (found) =>
-        answerRead(exchange, found ?? absent()),
+      return whenReady(readUnclaimed(call, { ...unclaimed, query }, place), (found) =>
+        answerRead(call, found ?? absent()),
       )
     }
-    const learning = exchange.call.learnToRead(place.collection)
-    return learning ? learning.then(() => runRead(exchange, place)) : runRead(exchange, place)
+    return whenReady(call.learnToRead(place.collection), () => runRead(call, place))
   },
 }
 
-function runRead(exchange: Exchange, { collection, id }: DocumentPlace): MaybePromise<Answer> {
-  const { call } = exchange
+function runRead(call: Call, { collection, id }: DocumentPlace): MaybePromise<Answer> {
   const access = authorizeRead(call, collection)
-  const reading = { access, query: exchange.readQuery(access) }
+  const reading = { access, query: call.readQuery(access) }
   // Expanded documents may change independently of this one, so there is no ETag.
   return reading.query.expand.length > 0
-    ? readExpanded(call, reading, id, readMatch(exchange)).then((expanded) =>
+    ? readExpanded(call, reading, id, readMatch(call.request)).then((expanded) =>
         answerText(200, expanded ?? absent()),
       )
-    : whenReady(readDocument(call, reading, id), (found) => answerRead(exchange, found ?? absent()))
+    : whenReady(readDocument(call, reading, id), (found) => answerRead(call, found ?? absent()))
 }
 
 const absent = (): never => {
   throw notFound()
 }
 
-function answerRead(exchange: Exchange, { whole, asked }: DocumentTexts): Answer {
+function answerRead({ request }: Call, { whole, asked }: DocumentTexts): Answer {
   const etag = etagOfText(whole)
-  if (!isMatched(exchange.header('if-match'), etag)) throw unexpected()
-  if (isKnown(exchange, etag)) return { status: 304, headers: { etag }, body: null }
+  if (!isMatched(request.header('if-match'), etag)) throw unexpected()
+  if (isKnown(request, etag)) return { status: 304, headers: { etag }, body: null }
   return answerText(200, asked ?? (typeof whole === 'string' ? whole : whole.bytes), { etag })
 }
 
 /** `PATCH /:collection/:id`. */
 export const patch: DocumentEndpoint = {
   mayIgnore: true,
-  run: (exchange, place) => update(exchange, place, 'patch'),
+  run: (call, place) => update(call, place, 'patch'),
 }
 
 /** `PUT /:collection/:id`. */
 export const put: DocumentEndpoint = {
   mayIgnore: true,
-  run: (exchange, place) =>
-    expectsNothing(exchange) ? claim(exchange, place) : update(exchange, place, 'put'),
+  run: (call, place) => (expectsNothing(call.request) ? claim(call, place) : update(call, place, 'put')),
 }
 
 /** `DELETE /:collection/:id`. */
 export const remove: DocumentEndpoint = {
-  async run(exchange, { collection, id }) {
-    const { call } = exchange
+  async run(call, { collection, id }) {
     const permit = authorizeWrite(call, collection, 'delete')
     if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
-    const isExpected = readExpectation(exchange)
-    exchange.refuseQuery()
+    const isExpected = readExpectation(call.request)
+    call.refuseQuery()
     await deleteDocument(call, { id, isExpected, ...permit })
     return NOTHING
   },
@@ -93,15 +90,14 @@ const answerWritten = ({ text, ignored }: WrittenDocument): Answer =>
   answerText(200, text, Object.assign({ etag: etagOfText(text) }, tellIgnored(ignored)))
 
 function update(
-  exchange: Exchange,
+  call: Call,
   { collection, id }: DocumentPlace,
   mode: UpdateRequest['mode'],
 ): MaybePromise<Answer> {
-  const { call } = exchange
   const permit = authorizeWrite(call, collection, 'update')
   if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
-  const isExpected = readExpectation(exchange)
-  return whenReady(exchange.readBody(), (body) =>
+  const isExpected = readExpectation(call.request)
+  return whenReady(call.request.readBody(), (body) =>
     whenReady(updateDocument(call, { id, isExpected, ...permit }, { mode, body }), answerWritten),
   )
 }
@@ -110,10 +106,9 @@ function update(
  * Creates a document with the `_id` of the path. Only the right to create is checked here; whether the `_id` is taken
  * is checked later.
  */
-async function claim(exchange: Exchange, { collection, id }: DocumentPlace): Promise<Answer> {
-  const { call } = exchange
+async function claim(call: Call, { collection, id }: DocumentPlace): Promise<Answer> {
   const permit = authorizeClaim(call, collection)
-  const isExpected = exchange.header('if-match') === undefined
-  const body = await exchange.readBody()
-  return answerCreated(exchange, collection, await createClaimed(call, permit, { id, isExpected }, body))
+  const isExpected = call.request.header('if-match') === undefined
+  const body = await call.request.readBody()
+  return answerCreated(call, collection, await createClaimed(call, permit, { id, isExpected }, body))
 }

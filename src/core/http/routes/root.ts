@@ -1,15 +1,16 @@
 import { listOperations } from '../../documents/read/list-operations.js'
+import { whenReady } from '../../promises.js'
 import type { Service } from '../../request/call.js'
-import { notFound } from '../../request/refusals.js'
-import { isKnown } from '../etag.js'
-import { answerJson } from './answers.js'
+import { notFound, unexpected } from '../../request/refusals.js'
+import { answerJson, answerText } from '../answer.js'
+import { etagOfText, isKnown, isMatched } from '../etag.js'
 import type { Endpoint } from './route.js'
 
 /** `GET /`: lists the collections, operations and account paths that the caller may use (CONTRACT.md §7). */
 export const root: Endpoint = {
-  run(exchange) {
-    exchange.refuseQuery()
-    const { call, prefix, accountPaths } = exchange
+  run(call, _, { accountPaths }) {
+    call.refuseQuery()
+    const { prefix } = call.request
     const collections = listOperations(call).map(({ name, operations }) => ({
       name,
       href: `${prefix}/${name}`,
@@ -20,17 +21,32 @@ export const root: Endpoint = {
   },
 }
 
+/** `GET /_openapi.json`: describes the operations that the caller may use (CONTRACT.md §8, "OpenAPI"). */
+export const openapi: Endpoint = {
+  run(call, _, { describe, hasAccountRoutes }) {
+    call.refuseQuery()
+    if (!describe) throw notFound()
+    const { request } = call
+    return whenReady(describe(call, { prefix: request.prefix, hasAccountRoutes }), (document) => {
+      const etag = etagOfText(document)
+      if (!isMatched(request.header('if-match'), etag)) throw unexpected()
+      if (isKnown(request, etag)) return { status: 304, headers: { etag }, body: null }
+      return answerText(200, document.bytes, { etag })
+    })
+  },
+}
+
 /** Whether a service serves the admin UI. */
 export const hasPage = ({ page }: Pick<Service, 'page'>): boolean => page !== undefined
 
 /** `GET /_page`: serves the admin UI, which is the same for everyone (CONTRACT.md §11). */
 export const page: Endpoint = {
-  run(exchange) {
-    exchange.refuseQuery()
-    const { page } = exchange.call.service
+  run(call) {
+    call.refuseQuery()
+    const { page } = call.service
     if (!page) throw notFound()
     const { html, policy, etag } = page
-    if (isKnown(exchange, etag)) return { status: 304, headers: { etag }, body: null }
+    if (isKnown(call.request, etag)) return { status: 304, headers: { etag }, body: null }
     return {
       status: 200,
       headers: {

@@ -3,11 +3,8 @@ import type { Reads } from '../../claims/claims-along.js'
 import type { AuthPlan, Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import type { EnvelopeSchema } from '../../fields/schema/envelope.js'
-import type { KnownCaller } from '../../permissions/caller.js'
 import type { KeptText } from '../../permissions/kept-texts.js'
-import type { ReadAccess } from '../../permissions/read-access.js'
-import type { LinkedQuery } from '../../query/query-reader.js'
-import type { ParameterName, RawQuery } from '../../query/raw-query.js'
+import type { ParameterName } from '../../query/raw-query.js'
 import type { Call, Service } from '../../request/call.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Answer } from '../answer.js'
@@ -31,37 +28,25 @@ type NamedBy<Path extends string> =
   | (Path extends `${string}:id` ? 'id' : never)
   | (Path extends `/auth/${string}` ? 'auth' : never)
 
-/** One request, as its endpoint sees it. */
-export interface Exchange {
-  readonly call: Call
+/** The location at which a service is mounted. */
+export interface MountPoint {
   /** The part of the URL's path before the service's own paths. */
   readonly prefix: string
+  /** Whether this mount has the routes of accounts. */
+  readonly hasAccountRoutes: boolean
+}
+
+/** Returns the OpenAPI document of a service for the caller of a request, as JSON. */
+export type DescribeService = (call: Call, found: MountPoint) => MaybePromise<KeptText>
+
+/** The handler that answers a request, for the endpoints that differ between the handlers of a service. */
+export interface Mount extends Pick<MountPoint, 'hasAccountRoutes'> {
   /** The public paths below `/auth` that this handler answers. */
   readonly accountPaths: readonly string[]
-  /** Returns a header of the request by its name in lower case. */
-  header(name: string): string | undefined
-  /** Returns the client's address; `undefined` if it is unknown. */
-  client(): string | undefined
-  /** The streams of changes; absent if no collection has changes. */
-  readonly streams?: ChangeStreams | undefined
-  /** Returns the OpenAPI document of the service for the caller, as JSON; absent without `options.openapi`. */
-  readonly describe?: (() => MaybePromise<KeptText>) | undefined
-  /** Identifies the sender again by the host's `authenticate`; absent if the host has set none. */
-  readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
-  /**
-   * Reads the query string for a caller with this access. Throws `invalid_query`, also for a parameter that the
-   * endpoint does not have.
-   */
-  readQuery(access: ReadAccess): LinkedQuery
-  /** Parses the query string without compiling it. Throws `invalid_query`, as `readQuery` does. */
-  readRaw(): RawQuery
-  /** Throws `invalid_query` if the request has any query parameter. */
-  refuseQuery(): void
-  /**
-   * Reads the body. Called after every other check of the request. Checks in this order: query 400 · media type 415 ·
-   * size 413 · JSON 400 · the envelope, if the endpoint has one.
-   */
-  readBody(): MaybePromise<JsonObject>
+  /** The streams of changes; `undefined` if no collection has changes. */
+  readonly streams: ChangeStreams | undefined
+  /** Describes the service; `undefined` without `options.openapi`. */
+  readonly describe: DescribeService | undefined
 }
 
 /** The handler of one method of a route. */
@@ -75,13 +60,14 @@ export interface Endpoint<Named extends keyof NamedByPath = never> {
   /** Whether properties of a request body may be dropped, so that `Prefer: handling=strict` has an effect. */
   readonly mayIgnore?: boolean
   /**
-   * The kind of read, if the endpoint reads its collection. The claims that decide about it are read with the session.
+   * The kind of read, if the endpoint reads its collection. The claims that decide about a list or a document are read
+   * with the session. Those of a list or of changes have been read when the endpoint runs.
    */
-  readonly reads?: Reads
+  readonly reads?: Reads | 'changes'
   /** The level of the body at which documents begin. Default: the body itself is a document. */
   readonly depth?: number
   /** Answers the request. Errors come in the order of CONTRACT.md §2. */
-  run(exchange: Exchange, place: Pick<NamedByPath, Named>): MaybePromise<Answer>
+  run(call: Call, place: Pick<NamedByPath, Named>, mount: Mount): MaybePromise<Answer>
 }
 
 /** The properties of a service that its routes depend on. */

@@ -21,8 +21,7 @@ import { batch } from '../../batch/routes/batch.js'
 import { changes } from '../../changes/routes/changes.js'
 import { bulk, count, create, list } from './collection.js'
 import { patch, put, read, remove } from './document.js'
-import { openapi } from './openapi.js'
-import { hasPage, page, root } from './root.js'
+import { hasPage, openapi, page, root } from './root.js'
 import { type Route, route } from './route.js'
 
 /**

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Answer, IncomingRequest } from '../../../../src/core/http/answer.js'
-import { type PlainEdge, RESPOND } from '../../../../src/core/http/edge.js'
+import {
+  type Answer,
+  type IncomingRequest,
+  type PlainEdge,
+  RESPOND,
+} from '../../../../src/core/http/answer.js'
 import { createMemoryAdapter, type Handler } from '../../../../src/index.js'
 import { spyOn } from '../../../security/fixture.js'
 import { useCaches } from '../../../support/caches.js'

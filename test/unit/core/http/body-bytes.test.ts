@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBodyBytes } from '../../../../src/core/http/body-bytes.js'
+import { createBodyBytes } from '../../../../src/core/http/answer.js'
 
 // CONTRACT.md §6, "Scheduling"
 

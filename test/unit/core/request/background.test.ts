@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
-import type { BackgroundScope } from '../../../../src/core/request/call.js'
-import { UNHURRIED } from '../../../../src/core/request/deadline.js'
-import { createStore } from '../../../../src/core/request/store.js'
+import { createStores } from '../../../../src/core/request/store.js'
 import { createBackground } from '../../../../src/core/start/background.js'
 import { createMemoryAdapter } from '../../../../src/index.js'
 
@@ -11,10 +9,10 @@ import { createMemoryAdapter } from '../../../../src/index.js'
 function setUp() {
   const logged: string[] = []
   const note = (message: string): void => void logged.push(message)
-  const scope: BackgroundScope = { deadline: UNHURRIED, store: createStore(createMemoryAdapter(), UNHURRIED) }
   const underWay: Promise<void>[] = []
   const { begin } = createBackground({
-    run: (work) => work(scope),
+    createStore: createStores(createMemoryAdapter()),
+    seconds: 60,
     track: () => () => {},
     logger: { info: note, warn: note, error: note },
     tell: (work) => void underWay.push(work),
@@ -48,11 +46,11 @@ test('the works of a line run one after another; beyond four they are left out i
 test('work behind answers is bounded in number, and the log says once that more is left out', async () => {
   const logged: string[] = []
   const note = (message: string): void => void logged.push(message)
-  const scope: BackgroundScope = { deadline: UNHURRIED, store: createStore(createMemoryAdapter(), UNHURRIED) }
   const underWay: Promise<void>[] = []
   let tracked = 0
   const { begin } = createBackground({
-    run: (work) => work(scope),
+    createStore: createStores(createMemoryAdapter()),
+    seconds: 60,
     track: () => {
       tracked += 1
       return () => {

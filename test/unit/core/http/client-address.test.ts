@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { textOf } from '../../../../src/core/fair-queue.js'
 import type { IncomingRequest } from '../../../../src/core/http/answer.js'
-import { nameAddress, nameClient, nameUser } from '../../../../src/core/http/queue-caller.js'
+import { nameAddress, nameClient, nameUser, networkOf } from '../../../../src/core/http/client-address.js'
 
 // CONTRACT.md §6, "Scheduling"
 
@@ -51,4 +51,25 @@ describe('the name of a client', () => {
   test('is never that of a user', () => {
     expect(nameUser('192.0.2.7')).not.toBe(nameAddress('192.0.2.7'))
   })
+})
+
+test.each<[string, string]>([
+  ['203.0.113.7', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['::FFFF:203.0.113.7', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::6', '2001:db8:1:2::/64'],
+  ['2001:0DB8:0001:0002::', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['2001:db8:1:3::6', '2001:db8:1:3::/64'],
+  ['1:2:3', '1:2:3'],
+  ['1::2::3', '1::2::3'],
+  ['1:2:3:4:5:6:7:8:9', '1:2:3:4:5:6:7:8:9'],
+  ['', ''],
+  ['a client', 'a client'],
+  ['ab', 'ab'],
+])('%j is of the network %j', (address, network) => {
+  expect(networkOf(address)).toBe(network)
 })

@@ -1,10 +1,9 @@
 import { createMemoryAdapter } from '../adapters/memory/memory-adapter.js'
 import type { CollectionName, FilledBy } from '../infer/collections.js'
-import { createDefaultHasher } from './accounts/auth/default-hasher.js'
 import type { BuiltInHasher } from './accounts/auth/hasher.js'
-import { createToken } from './accounts/auth/token.js'
-import { attachSessions } from './accounts/sessions.js'
-import { createThrottle } from './accounts/throttle/throttle.js'
+import { createDefaultHasher } from './accounts/auth/threads.js'
+import { createDecoy } from './accounts/login.js'
+import { createThrottle } from './accounts/throttle.js'
 import { createChangeStreams } from './changes/streams.js'
 import { compileConfig } from './config/compile-config.js'
 import { checkOptions, findIdle } from './config/options/check-options.js'
@@ -113,11 +112,6 @@ export function assembleService<C>(
     clock,
     createId: createIdSource(now),
     ...compileRules(plan, logger),
-    attachments: new Map(
-      accounts
-        ? [[accounts.users.name, attachSessions(accounts, { beside: store, background, clock, deliver })]]
-        : [],
-    ),
   })
   const log = createLog(adapter)
   const consumers = readConsumers(options.consumers ?? {})
@@ -264,19 +258,6 @@ function readConsumers(consumers: { readonly [name: string]: unknown }): Readonl
       consumer ? [[name, { ...consumer, handle: consumer.handle.bind(consumer) }]] : [],
     ),
   )
-}
-
-/**
- * Returns a function that resolves to a decoy: a hash against which the secret of an unknown account is verified, so
- * that its login takes as long as any other. The built-in hasher provides a decoy. A host's hasher hashes a random
- * token once.
- */
-function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<string> {
-  let known: string | undefined = hasher.decoy
-  return async () => {
-    known ??= await hasher.hash(createToken())
-    return known
-  }
 }
 
 /** Reads `NODE_ENV`. Some runtimes have no `process`. */

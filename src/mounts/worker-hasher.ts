@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { createHasherOn, MAX_COST, MAX_WAITING } from '../core/accounts/auth/hasher.js'
+import { createHasherOn, createWorkQueue, MAX_COST, MAX_WAITING } from '../core/accounts/auth/hasher.js'
 import { createThreads } from '../core/accounts/auth/threads.js'
-import { createWorkQueue } from '../core/accounts/auth/work-queue.js'
 import { requireOptions, wholeNumber } from '../core/options.js'
 import type { Hasher } from '../core/types/host.js'
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type * as Account from '../../src/core/accounts/account.js'
 import type * as Deliveries from '../../src/core/accounts/auth/deliveries.js'
 import type * as Ledger from '../../src/core/accounts/auth/ledger.js'
 import type * as AuthSessions from '../../src/core/accounts/auth/sessions.js'
@@ -6,8 +7,7 @@ import type * as Deliver from '../../src/core/accounts/delivery/deliver.js'
 import type * as Request from '../../src/core/accounts/delivery/request.js'
 import type * as EndSessions from '../../src/core/accounts/end-sessions.js'
 import type * as Login from '../../src/core/accounts/login.js'
-import type * as Sessions from '../../src/core/accounts/sessions.js'
-import type * as Throttle from '../../src/core/accounts/throttle/throttle.js'
+import type * as Throttle from '../../src/core/accounts/throttle.js'
 import type * as CompileClaims from '../../src/core/claims/config/compile-claims.js'
 import { not } from '../../src/core/filter/filter.js'
 import type * as SessionPage from '../../src/core/query/paging/session-page.js'
@@ -26,8 +26,8 @@ const LEDGER = '../../src/core/accounts/auth/ledger.js'
 const DELIVER = '../../src/core/accounts/delivery/deliver.js'
 const REQUEST = '../../src/core/accounts/delivery/request.js'
 const LOGIN = '../../src/core/accounts/login.js'
-const SESSIONS = '../../src/core/accounts/sessions.js'
-const THROTTLE = '../../src/core/accounts/throttle/throttle.js'
+const ACCOUNT = '../../src/core/accounts/account.js'
+const THROTTLE = '../../src/core/accounts/throttle.js'
 
 /** A module of which some functions are others. */
 const breakModule =
@@ -102,12 +102,9 @@ const MUTANTS: readonly Mutant[] = [
   ],
   [
     'a verification stays where an identifier is guessed',
-    SESSIONS,
-    breakModule<typeof Sessions>((real) => ({
-      attachSessions(...args) {
-        const attachment = real.attachSessions(...args)
-        return { ...attachment, settle: (before, fields) => attachment.settle(before, fields) }
-      },
+    ACCOUNT,
+    breakModule<typeof Account>((real) => ({
+      unverify: (auth, before, fields) => real.unverify(auth, before, fields),
     })),
   ],
   [
@@ -157,7 +154,7 @@ const MUTANTS: readonly Mutant[] = [
   ],
   [
     'an account that is not verified counts',
-    '../../src/core/accounts/verified.js',
+    ACCOUNT,
     breakModule<{ counts: () => boolean }>(() => ({ counts: () => true })),
   ],
 ]

@@ -22,9 +22,9 @@ const mutants: readonly (readonly [mutant: Mutant, held: string, hasHooks: boole
         const real = (await original()) as typeof Sessions
         return {
           ...real,
-          attachSessions: (...asked: Parameters<typeof real.attachSessions>) => ({
-            ...real.attachSessions(...asked),
-            resume: (_by: unknown, _store: unknown, session: unknown) => ({ session, caller: {} }),
+          resumeOwn: (_by: unknown, _store: unknown, _auth: unknown, session: unknown) => ({
+            session,
+            caller: {},
           }),
         }
       },

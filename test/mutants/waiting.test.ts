@@ -78,7 +78,6 @@ const check = async (mutant: Mutant): Promise<void> => {
   const loaded = await loadMutant(mutant, async () => ({
     ...(await import('../../src/core/create-service.js')),
     ...(await import('../../src/core/accounts/auth/hasher.js')),
-    ...(await import('../../src/core/accounts/auth/work-queue.js')),
   }))
   await checkFloodOfLogins({ create: loaded.createCollectionService, hashing: loaded })
 }

@@ -216,7 +216,7 @@ const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediat
 /** Files that ask `globalThis` whether it is there, and do without where it is not. */
 const ASKED_FOR: { readonly [path: string]: string } = {
   'adapters/log/warn-of-held.ts': 'process',
-  'core/accounts/auth/default-hasher.ts': 'process',
+  'core/accounts/auth/threads.ts': 'process',
   'core/accounts/auth/token.ts': 'process',
   'core/create-service.ts': 'process',
   'core/json/bytes.ts': 'Buffer',

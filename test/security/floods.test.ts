@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { LEDGERS_PLAN } from '../../src/core/accounts/auth/ledger.js'
-import { createThrottle } from '../../src/core/accounts/throttle/throttle.js'
+import { createThrottle } from '../../src/core/accounts/throttle.js'
 import type { Deadline } from '../../src/core/request/deadline.js'
 import { createStore } from '../../src/core/request/store.js'
 import { createMemoryAdapter, type Hasher, ServiceError, type StorageAdapter } from '../../src/index.js'

@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
-import { createHasherOn } from '../../src/core/accounts/auth/hasher.js'
-import { createWorkQueue } from '../../src/core/accounts/auth/work-queue.js'
+import { createHasherOn, createWorkQueue } from '../../src/core/accounts/auth/hasher.js'
 import type { createCollectionService, Hasher, StorageAdapter } from '../../src/index.js'
 import { createTestService, type Sent } from './service.js'
 import { until } from './until.js'

@@ -1,11 +1,11 @@
 import type { AuthPlan } from '../config/plan.js'
-import { findAgain } from '../documents/write/written.js'
-import { isSystemField, SYSTEM_FIELDS } from '../fields/schema/names.js'
-import { readOwn } from '../json/own-properties.js'
+import { readFields } from '../documents/write/stored-document.js'
+import { SYSTEM_FIELDS } from '../fields/schema/names.js'
+import { holdsType } from '../filter/compare.js'
+import { pickWhere, readOwn } from '../json/own-properties.js'
 import type { KnownCaller } from '../permissions/caller.js'
-import { type Call, createCall } from '../request/call.js'
 import type { StoredDocument } from '../storage.js'
-import type { Document, JsonObject, MaybePromise } from '../types.js'
+import type { JsonObject } from '../types.js'
 
 /** Returns the caller that a user is in requests. The roles come from the role field. */
 export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller {
@@ -20,36 +20,36 @@ export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller
   return { id: user._id, roles: roles.filter((role) => typeof role === 'string'), fields }
 }
 
-/**
- * Returns a user document with the fields that its owner may read, and always with `_id`, the identifier and the system
- * fields.
- */
-export function showAccount(call: Call, auth: AuthPlan, user: StoredDocument): MaybePromise<Document> {
-  const { service, deadline, store, binding } = call
-  const parts = { deadline, store, session: undefined, now: binding.now }
-  const own = createCall(service, { caller: callerOf(auth, user), ...parts })
-  const learning = own.learnToRead(auth.users)
-  return learning ? learning.then(() => showTo(own, auth, user)) : showTo(own, auth, user)
+/** Whether an account is verified. */
+export function isVerified({ verified }: AuthPlan, user: StoredDocument): boolean {
+  return verified !== null && holdsType('timestamp')(readOwn(user, verified.name))
 }
 
-/** Reads the account of a result again, because operations that hooks added to the write may have changed it. */
-export const showAgain =
-  (auth: AuthPlan) =>
-  async <T extends { readonly user: Document }>(call: Call, shown: T): Promise<T> => ({
-    ...shown,
-    user: await showAccount(call, auth, await findAgain(call, auth.users, shown.user._id)),
-  })
+/** Whether an account may sign in: it is verified, or the configuration does not require that. */
+export const counts = (auth: AuthPlan, user: StoredDocument): boolean =>
+  !auth.requiresVerified || isVerified(auth, user)
 
-function showTo(own: Call, auth: AuthPlan, user: StoredDocument): Document {
-  const access = own.access(auth.users)
-  const shown: JsonObject = access?.isReadable(user) ? access.show(user) : {}
-  const always = [auth.identifier.name, ...SYSTEM_FIELDS]
-  const declared = auth.users.fields.map(({ name }) => name)
-  const others = Object.keys(shown).filter((name) => !isSystemField(name))
-  const order = ['_id', ...declared, ...others, ...SYSTEM_FIELDS]
-  const entries = [...new Set(order)].flatMap((name): [string, unknown][] => {
-    if (Object.hasOwn(shown, name)) return [[name, shown[name]]]
-    return always.includes(name) && Object.hasOwn(user, name) ? [[name, user[name]]] : []
-  })
-  return { _id: user._id, ...Object.fromEntries(entries) }
+/**
+ * Returns the fields of an account after its verification at `now` (in stored form). An account that is already
+ * verified keeps its time.
+ */
+export const verifiedFields = (auth: AuthPlan, user: StoredDocument, now: string): JsonObject =>
+  auth.verified === null || isVerified(auth, user)
+    ? readFields(user)
+    : { ...readFields(user), [auth.verified.name]: now }
+
+/**
+ * Returns the fields of an account after an update: if its identifier has changed, it is no longer verified. `renewed`
+ * are fields that count as changed even if the stored value is the same. Default: none.
+ */
+export function unverify(
+  { identifier: { name }, verified }: AuthPlan,
+  before: JsonObject,
+  fields: JsonObject,
+  renewed?: ReadonlyMap<string, unknown>,
+): JsonObject {
+  const isSame = !renewed?.has(name) && readOwn(before, name) === readOwn(fields, name)
+  return isSame || !verified || !Object.hasOwn(fields, verified.name)
+    ? fields
+    : pickWhere(fields, (field) => field !== verified.name)
 }

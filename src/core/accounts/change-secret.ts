@@ -10,11 +10,13 @@ import { steadily } from '../request/authorize.js'
 import type { Call } from '../request/call.js'
 import { invalidToken } from '../request/refusals.js'
 import type { Attempt } from '../request/store/attempt.js'
-import { showAccount, showAgain } from './account.js'
+import type { StoredDocument, WriteStep } from '../storage.js'
+import type { JsonObject } from '../types.js'
 import { issueSession, SESSIONS, type Session } from './auth/sessions.js'
 import { createStamp } from './auth/token.js'
 import { endSessions } from './end-sessions.js'
 import { invalidCredentials, type SignedIn, verifyOwn } from './login.js'
+import { showAccount, showAgain } from './show-account.js'
 
 /** Validates a new secret. Its errors have the path `/new`, as in the request body. */
 export function judgeSecret({ users, secret }: AuthPlan, value: string): readonly Fault[] {
@@ -58,21 +60,39 @@ async function planChange(
   session: Session,
   hashes: ReadonlyMap<string, string | null>,
 ): Promise<Attempt<SignedIn>> {
-  const { service, store, deadline } = call
-  const { users } = auth
-  const user = await store.own(users.name).find(session.user._id)
+  const user = await call.store.own(auth.users.name).find(session.user._id)
   if (!user) throw invalidToken()
   // Another request has changed the secret, in this session or in another session.
   if (readStamp(user) !== readStamp(session.user)) throw invalidCredentials()
-  const planned = { fields: readFields(user), now: service.clock() }
+  const planned = await planNewSecret(call, auth, user, { fields: readFields(user), hashes })
+  return { ...planned, steps: [{ in: SESSIONS, require: session.id }, ...planned.steps] }
+}
+
+/** The changes to an account that gets a new secret. */
+interface NewSecret {
+  readonly fields: JsonObject
+  readonly hashes: ReadonlyMap<string, string | null>
+  /** Further steps of the write, after those of the account. Default: none. */
+  readonly others?: readonly WriteStep[]
+}
+
+/** Plans the write of a new secret, which ends all sessions of the account and opens a new one. */
+export async function planNewSecret(
+  call: Call,
+  auth: AuthPlan,
+  user: StoredDocument,
+  { fields: own, hashes, others = [] }: NewSecret,
+): Promise<Attempt<SignedIn>> {
+  const { service, deadline } = call
+  const { users } = auth
+  const [stamp, planned] = [createStamp(), { fields: own, now: service.clock() }]
   const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
-  const stamp = createStamp()
   const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
   const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
   const ending = await endSessions(service, { auth, deadline }, [user._id])
   return {
-    steps: [{ in: SESSIONS, require: session.id }, ...steps, ...ending.steps, step],
+    steps: [...steps, ...others, ...ending.steps, step],
     after: ending.after,
     agreements,
     refuse,

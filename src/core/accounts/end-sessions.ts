@@ -4,17 +4,22 @@ import { and, type Filter, isId, not, or } from '../filter/filter.js'
 import { whenReady } from '../promises.js'
 import type { BackgroundScope, Call, Service } from '../request/call.js'
 import type { Deadline } from '../request/deadline.js'
+import { invalidToken } from '../request/refusals.js'
+import type { Store } from '../request/store.js'
 import { nextTurn } from '../slices.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
+import { DELIVERIES, deliveredTo } from './auth/deliveries.js'
 import {
   countingSessions,
+  expiredAt,
   NEWEST_FIRST,
   otherStamps,
   SESSIONS,
   sessionFilter,
   sessionsOf,
 } from './auth/sessions.js'
+import { createStamp } from './auth/token.js'
 
 /** The maximum number of sessions that a write removes in addition to its other steps: about 20 ms in memory. */
 const MOST_AT_ONCE = 500
@@ -79,6 +84,19 @@ export const makeRoom = (
     }),
   )
 
+/** The maximum number of expired sessions or tokens that are removed when a new one is stored. */
+const MAX_EXPIRED = 100
+
+/** Returns the steps that remove expired sessions or delivered tokens. `now` is in stored form. */
+export async function removeExpired(
+  store: Store,
+  collection: string,
+  now: string,
+): Promise<readonly WriteStep[]> {
+  const expired = await store.own(collection).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
+  return expired.length === 0 ? [] : [{ in: collection, remove: or(expired.map(({ _id }) => isId(_id))) }]
+}
+
 const removeSessions = (found: readonly StoredDocument[]): readonly WriteStep[] =>
   found.length === 0 ? [] : [{ in: SESSIONS, remove: or(found.map(({ _id }) => sessionFilter(_id))) }]
 
@@ -96,6 +114,44 @@ function tidySessions(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, i
     tidySessions(by, auth, id)
   }, line)
 }
+
+/**
+ * Returns the stamp of a document of accounts whose hash fields `hashes` are written, and the steps that end its other
+ * sessions; no stamp if its secret is not among them. Called in each attempt at the write.
+ */
+export async function endByNewSecret(
+  { service, store, deadline, session }: Pick<Call, 'service' | 'store' | 'deadline' | 'session'>,
+  auth: AuthPlan,
+  { _id }: StoredDocument,
+  hashes: ReadonlyMap<string, unknown>,
+): Promise<EndedSessions & { readonly stamp?: string }> {
+  if (!hashes.has(auth.secret.name)) return { steps: [] }
+  const stamp = createStamp()
+  const within = { auth, deadline }
+  if (session?.user._id !== _id) return { stamp, ...(await endSessions(service, within, [_id])) }
+  // The session that changes the secret of its own account does not end, but gets the new stamp.
+  const own = await store.own(SESSIONS).first(sessionFilter(session.id))
+  if (!own) throw invalidToken()
+  const { steps, after } = await endSessions(service, within, [_id], session.id)
+  const replace = { ...own, stamp, _version: own._version + 1 }
+  return { stamp, steps: [{ in: SESSIONS, replace, version: own._version }, ...steps], after }
+}
+
+/** Returns the steps that end the sessions of deleted documents, and remove their delivered tokens. */
+export function endByDelete(
+  { service, deadline }: Pick<Call, 'service' | 'deadline'>,
+  collection: string,
+  ids: readonly string[],
+): MaybePromise<EndedSessions> {
+  const { accounts: auth, deliver } = service
+  if (auth?.users.name !== collection) return NOTHING_ENDS
+  return whenReady(endSessions(service, { auth, deadline }, ids), ({ steps, after }) => ({
+    steps: deliver ? [...steps, { in: DELIVERIES, remove: or(ids.map(deliveredTo)) }] : steps,
+    after,
+  }))
+}
+
+const NOTHING_ENDS: EndedSessions = { steps: [] }
 
 /** Removes one batch of the sessions that `tidySessions` removes; returns false if there were none. */
 async function tidySome(

@@ -10,8 +10,8 @@ import { planAgreements } from '../references/matches.js'
 import type { Attempt } from '../request/store/attempt.js'
 import { refuseTaken, type Store } from '../request/store.js'
 import type { JsonObject } from '../types.js'
+import { isVerified, verifiedFields } from './account.js'
 import { findUser } from './login.js'
-import { isVerified, verifiedFields } from './verified.js'
 
 /** A configuration, its accounts, and the field that holds their roles. */
 interface RolePlan {

@@ -6,29 +6,22 @@ import { textOf } from '../fair-queue.js'
 import { countBytes } from '../fields/schema/keywords.js'
 import { normalise } from '../fields/schema/normalise.js'
 import { composeSecret, MAX_SECRET_BYTES } from '../fields/types/hash.js'
-import { or } from '../filter/filter.js'
 import { isStorableText } from '../json/domain.js'
 import { readOwn } from '../json/own-properties.js'
 import { resume } from '../request/authorize.js'
-import type { Call } from '../request/call.js'
+import { behind, type Call, lineOf } from '../request/call.js'
 import type { Store } from '../request/store.js'
-import type { AttemptOrigin } from '../request/throttle.js'
-import type { StoredDocument, WriteStep } from '../storage.js'
+import type { StoredDocument } from '../storage.js'
+import type { Hasher } from '../types/host.js'
 import type { Document } from '../types.js'
-import { showAccount } from './account.js'
-import { isCheaper } from './auth/hasher.js'
-import {
-  expiredAt,
-  type IssuedSession,
-  issueSession,
-  SESSIONS,
-  type Session,
-  sessionFilter,
-} from './auth/sessions.js'
-import { behind, lineOf } from './behind.js'
+import { counts } from './account.js'
+import { type BuiltInHasher, isCheaper } from './auth/hasher.js'
+import { type IssuedSession, issueSession, SESSIONS, type Session } from './auth/sessions.js'
+import { createToken } from './auth/token.js'
 import { deliverToken } from './delivery/deliver.js'
-import { makeRoom } from './end-sessions.js'
-import { counts } from './verified.js'
+import { makeRoom, removeExpired } from './end-sessions.js'
+import { showAccount } from './show-account.js'
+import type { AttemptOrigin } from './throttle.js'
 
 /** The secret of a successful login. */
 interface RightSecret {
@@ -64,6 +57,19 @@ async function renewHash(
   })
 }
 
+/**
+ * Returns a function that resolves to a decoy: a hash against which the secret of an unknown account is verified, so
+ * that its login takes as long as any other. The built-in hasher provides a decoy. A host's hasher hashes a random
+ * token once.
+ */
+export function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<string> {
+  let known: string | undefined = hasher.decoy
+  return async () => {
+    known ??= await hasher.hash(createToken())
+    return known
+  }
+}
+
 /** A user and a new session. */
 export interface SignedIn extends IssuedSession {
   readonly user: Document
@@ -84,16 +90,6 @@ export interface Credentials {
   readonly client: string | undefined
 }
 
-/** The maximum number of expired sessions that are removed when a session is opened. */
-const MAX_EXPIRED = 100
-
-/** Returns the steps that remove expired sessions. `now` is in stored form. */
-async function removeExpired(store: Store, now: string): Promise<readonly WriteStep[]> {
-  const expired = await store.own(SESSIONS).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
-  if (expired.length === 0) return []
-  return [{ in: SESSIONS, remove: or(expired.map(({ _id }) => sessionFilter(_id))) }]
-}
-
 /**
  * Opens a session for a client that sends the right secret (CONTRACT.md §4, "Login"). An unknown identifier and a wrong
  * secret take the same steps and get the same error, `invalid_credentials`. Also throws `too_many_attempts` and
@@ -109,7 +105,7 @@ export async function login(
   const from = { identifier: named, client }
   const { user, isOnlyTyped } = await withRightSecret(call, auth, from, secret)
   const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
-  const expired = await removeExpired(store, service.clock())
+  const expired = await removeExpired(store, SESSIONS, service.clock())
   const done = { user: await showAccount(call, auth, user), ...session.issued }
   const room = await makeRoom(call, auth, user)
   const signedIn = await store.write(() => ({

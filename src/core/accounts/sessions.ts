@@ -5,7 +5,6 @@ import { readStamp, renewStamp } from '../documents/write/stored-document.js'
 import { isId, or } from '../filter/filter.js'
 import { readOwn } from '../json/own-properties.js'
 import { ignoreFailure, whenReady } from '../promises.js'
-import type { Attachment } from '../request/attachment.js'
 import { boundBytes } from '../request/byte-budget.js'
 import type { Call, Service } from '../request/call.js'
 import type { InSession, SessionSources } from '../request/kept-sessions.js'
@@ -13,12 +12,10 @@ import { invalidToken, isRefusal } from '../request/refusals.js'
 import type { Store } from '../request/store.js'
 import type { LinkedList, StoredDocument } from '../storage.js'
 import type { MaybePromise } from '../types.js'
-import { callerOf } from './account.js'
-import { DELIVERIES, deliveredTo } from './auth/deliveries.js'
+import { callerOf, counts } from './account.js'
 import { SESSIONS, type Session, sessionFilter } from './auth/sessions.js'
 import { createStamp, digestToken, isToken } from './auth/token.js'
 import { endSessions } from './end-sessions.js'
-import { counts } from './verified.js'
 
 /**
  * Returns the session of a token. Throws `invalid_token` if the session has expired, or if its stamp is not that of an
@@ -41,6 +38,14 @@ export const resumeSession = (
   auth: AuthPlan,
   id: string,
 ): MaybePromise<InSession> => findHeld({ by, store, auth, id })
+
+/** Finds the session of a call again, with the account as it is now. Throws `invalid_token` if the session has ended. */
+export const resumeOwn = (
+  by: SessionSources,
+  store: Store,
+  auth: AuthPlan,
+  { id, user }: Session,
+): MaybePromise<InSession> => findHeld({ by, store, auth, id, userId: user._id })
 
 interface SoughtSession {
   readonly by: SessionSources
@@ -216,38 +221,3 @@ export const endAllSessions = (
       after,
     }
   })
-
-/**
- * Creates the attachment of accounts. It ends the sessions of an account that is deleted or gets a new secret, removes
- * the delivered tokens of a deleted account, and makes an account unverified when its identifier changes.
- */
-export const attachSessions = (
-  auth: AuthPlan,
-  by: Pick<Service, 'beside' | 'background' | 'clock' | 'deliver'>,
-): Attachment => ({
-  createStamp,
-  resume: (by, store, { id, user }) => findHeld({ by, store, auth, id, userId: user._id }),
-  settle(before, fields, renewed) {
-    const { identifier, verified } = auth
-    const { name } = identifier
-    const isSame = !renewed?.has(name) && readOwn(before, name) === readOwn(fields, name)
-    if (isSame || !verified || !Object.hasOwn(fields, verified.name)) return fields
-    return Object.fromEntries(Object.entries(fields).filter(([field]) => field !== verified.name))
-  },
-  async takeWithUpdate({ store, deadline, session }, { _id }, hashes) {
-    if (!hashes.has(auth.secret.name)) return { steps: [] }
-    const stamp = createStamp()
-    if (session?.user._id !== _id) return { stamp, ...(await endSessions(by, { auth, deadline }, [_id])) }
-    // The session that changes the secret of its own account does not end, but gets the new stamp.
-    const own = await store.own(SESSIONS).first(sessionFilter(session.id))
-    if (!own) throw invalidToken()
-    const { steps, after } = await endSessions(by, { auth, deadline }, [_id], session.id)
-    const replace = { ...own, stamp, _version: own._version + 1 }
-    return { stamp, steps: [{ in: SESSIONS, replace, version: own._version }, ...steps], after }
-  },
-  takeWithDelete: ({ deadline }, ids) =>
-    whenReady(endSessions(by, { auth, deadline }, ids), ({ steps, after }) => ({
-      steps: by.deliver ? [...steps, { in: DELIVERIES, remove: or(ids.map(deliveredTo)) }] : steps,
-      after,
-    })),
-})

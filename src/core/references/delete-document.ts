@@ -1,3 +1,4 @@
+import { endByDelete } from '../accounts/end-sessions.js'
 import type { Collection, Referrer, ServicePlan } from '../config/plan.js'
 import { findTarget, type WriteTarget } from '../documents/write/find-target.js'
 import { readFields, updateStoredDocument } from '../documents/write/stored-document.js'
@@ -5,7 +6,6 @@ import { askUpdateHook, planReplace } from '../documents/write/update-document.j
 import { ServiceError } from '../errors.js'
 import { and, type FieldRef, type Filter, isId, or } from '../filter/filter.js'
 import { askHook } from '../hooks/where-hooked.js'
-import type { AttachedSteps } from '../request/attachment.js'
 import { attempt } from '../request/authorize.js'
 import type { Call, Service } from '../request/call.js'
 import { createPace } from '../request/pace.js'
@@ -128,15 +128,6 @@ function planReferrers(
   }
 }
 
-/** Returns the steps that delete the state that belongs to deleted documents, such as the sessions of a user. */
-const takeWithDelete = (
-  { service, deadline }: Call,
-  name: string,
-  ids: readonly string[],
-): MaybePromise<AttachedSteps> => service.attachments.get(name)?.takeWithDelete({ deadline }, ids) ?? NO_STEPS
-
-const NO_STEPS: AttachedSteps = { steps: [] }
-
 const tooLarge = (): ServiceError =>
   new ServiceError(
     'cascade_too_large',
@@ -162,7 +153,7 @@ async function deleteAsked(call: Call, target: WriteTarget): Promise<void> {
     const { stored } = await findTarget(call, target)
     const asked = await askHook(call, { collection, before: stored, after: null })
     const done = await findCascade(call, { collection, stored, count })
-    const taken = await takeWithDelete(call, collection.name, [stored._id])
+    const taken = await endByDelete(call, collection.name, [stored._id])
     const steps = [
       // Requires the versions that were found: after a concurrent write, a document may refer to another document.
       ...requireFound(done),
@@ -243,7 +234,7 @@ const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<bo
     const stored = await call.store.own(name).find(id)
     if (!stored) return { steps: [], done: false }
     const asked = await askHook(call, { collection, before: stored, after: null })
-    const { steps, after } = await takeWithDelete(call, name, [id])
+    const { steps, after } = await endByDelete(call, name, [id])
     return {
       steps: [{ in: name, remove: isId(id) }, ...steps],
       done: asked?.behind !== undefined,
@@ -311,7 +302,7 @@ async function planRemoval(
     steps.push(...others.map(([id, version]) => ({ in: name, require: id, version })))
     if (others.length > 0) steps.push({ in: name, remove: or(others.map(([id]) => isId(id))) })
     if (versions.size === 0) continue
-    const taken = await takeWithDelete(call, name, [...versions.keys()])
+    const taken = await endByDelete(call, name, [...versions.keys()])
     steps.push(...taken.steps)
     if (taken.after) after = taken.after
   }

@@ -1,4 +1,5 @@
 import type { Session } from '../accounts/auth/sessions.js'
+import { resumeOwn } from '../accounts/sessions.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import { USERS } from '../fields/schema/names.js'
 import type { KnownCaller } from '../permissions/caller.js'
@@ -184,9 +185,9 @@ function settle<T>(judge: () => MaybePromise<T>): MaybePromise<() => T> {
  */
 export function resume(call: Call): MaybePromise<Call> {
   const { service, session, store, deadline, shared, isInBatch, isStrict, binding } = call
-  const resuming = session && service.attachments.get(USERS)?.resume(service, store, session)
-  if (!resuming) return call
-  return whenReady(resuming, (present) =>
+  const { accounts } = service
+  if (!session || !accounts) return call
+  return whenReady(resumeOwn(service, store, accounts, session), (present) =>
     present.session.user._version === session.user._version
       ? call
       : createCall(service, { deadline, store, shared, isInBatch, isStrict, now: binding.now, ...present }),

@@ -1,4 +1,5 @@
 import type { Session } from '../accounts/auth/sessions.js'
+import type { Throttle } from '../accounts/throttle.js'
 import { createClaimReader, type ReadClaim, ReadClaims } from '../claims/claims.js'
 import { createFindAlong, type FindAlong } from '../claims/claims-along.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
@@ -28,12 +29,10 @@ import type { Binding } from '../query/variable.js'
 import type { StoredDocument } from '../storage.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
 import type { JsonObject, MaybePromise } from '../types.js'
-import type { Attachment } from './attachment.js'
 import type { Deadline } from './deadline.js'
 import { createKeptPages, type KeptPages } from './kept-pages.js'
 import { createKeptSessions, type InSession, type KeptSessions } from './kept-sessions.js'
 import type { Store } from './store.js'
-import type { Throttle } from './throttle.js'
 
 /** Runs work in the background, after the response. Only the shutdown of the service waits for it. */
 export interface Background {
@@ -84,8 +83,6 @@ export interface Service {
   readonly readByClaims: ReadonlySet<string>
   readonly sessions: KeptSessions
   readonly along: FindAlong
-  /** State that belongs to documents in addition to their fields, by collection. */
-  readonly attachments: ReadonlyMap<string, Attachment>
   /** The hooks of the host; absent if there are none. */
   readonly hooks?: Hooks<Call>
   /** Records how requests are decided. Only set for explanations. */
@@ -191,49 +188,11 @@ export interface Unclaimed {
   shows(document: StoredDocument): boolean
 }
 
-/** One request in the service: its caller, its deadline, and its access. */
-export interface Call extends CallParts, BoundCaller, Following {
-  readonly service: Service
-  readonly request: CallRequest
-  readonly judge: RuleJudge
-  /**
-   * Reads the query string of the request for a caller with this access. Throws `invalid_query`, also for a parameter
-   * that the endpoint does not have.
-   */
-  readQuery(access: ReadAccess): LinkedQuery
-  /** Parses the query string without compiling it. Throws `invalid_query`, as `readQuery` does. */
-  readRaw(): RawQuery
-  /** Throws `invalid_query` if the request has any query parameter. */
-  refuseQuery(): void
-  /** Returns the caller's read access to a collection; `null` if the caller may not read it. */
-  access(collection: Pick<Collection, 'name'>): ReadAccess | null
-  /** Returns the access by rules without claims if it may show as much of a document as all rules; otherwise `null`. */
-  accessUnclaimed(collection: Pick<Collection, 'name'>): Unclaimed | null
-  /** Reads the claims that rules use, each claim once. A claim cannot be used before it was read. */
-  learn(rules: readonly Rule[]): MaybePromise<undefined>
-  /** Reads the claims that decide what the caller may read of a collection; otherwise like `learn`. */
-  learnToRead(collection: Pick<Collection, 'name'>): MaybePromise<undefined>
-  /** Returns the same call with another deadline. */
-  within(deadline: Deadline): Call
-  /** Returns the same call with the same time, but with no claims read yet. */
-  renew(): Call
-  /** Returns the same call, but its writes take effect together with those of other calls. */
-  amid(store: Store, shared: Shared): Call
-  /** Returns the same call as the answer to another request, for the operations of a batch. */
-  answering(request: CallRequest): Call
-}
-
-/** Creates a call. Its parts that depend on the caller are created when they are first needed. */
-export const createCall = (service: Service, parts: CallParts): Call => new RequestCall(service, parts)
-
-/** Selects the names of the fields that a caller may read in a collection; `null` if no rule applies to the caller. */
-function selectNames(collection: GatedCollection, caller: KnownCaller | null): ReadableNames | null {
-  const rules = selectReadRules(collection.permissions, caller)
-  return rules.length > 0 ? namesOf(collection, rules) : null
-}
-
-/** A class, so that a request does not create a closure per method. */
-class RequestCall implements Call {
+/**
+ * One request in the service: its caller, its deadline, and its access. It is a class, so that a request does not create
+ * a closure per method. Its parts that depend on the caller are created when they are first needed.
+ */
+export class Call implements CallParts, BoundCaller, Following {
   readonly service: Service
   readonly deadline: Deadline
   readonly store: Store
@@ -278,6 +237,7 @@ class RequestCall implements Call {
     return bindVariables(this.caller, now === undefined ? clock : () => now, this.#claims)
   }
 
+  /** Reads the claims that rules use, each claim once. A claim cannot be used before it was read. */
   learn(rules: readonly Rule[]): MaybePromise<undefined> {
     const { service, store } = this
     if (service.plan.claims.size === 0) return undefined
@@ -286,22 +246,29 @@ class RequestCall implements Call {
     return this.#claims?.learn(names, (claim) => service.readClaim(claim, binding, store))
   }
 
+  /** Reads the claims that decide what the caller may read of a collection; otherwise like `learn`. */
   learnToRead({ name }: Pick<Collection, 'name'>): MaybePromise<undefined> {
     const { plan, readByClaims } = this.service
     const permissions = readByClaims.has(name) ? plan.collections.get(name)?.permissions : undefined
     return permissions && this.learn(selectDecidingRules(permissions, this.caller))
   }
 
+  /**
+   * Reads the query string of the request for a caller with this access. Throws `invalid_query`, also for a parameter
+   * that the endpoint does not have.
+   */
   readQuery(access: ReadAccess): LinkedQuery {
     const { query, parameters } = this.request
     return this.service.readQuery(query, parameters, access, this)
   }
 
+  /** Parses the query string without compiling it. Throws `invalid_query`, as `readQuery` does. */
   readRaw(): RawQuery {
     const { query, parameters } = this.request
     return parseQueryString(query, parameters, this.service.plan.limits)
   }
 
+  /** Throws `invalid_query` if the request has any query parameter. */
   refuseQuery(): void {
     parseQueryString(this.request.query, NO_PARAMETERS, this.service.plan.limits)
   }
@@ -311,6 +278,7 @@ class RequestCall implements Call {
     return this.#judge
   }
 
+  /** Returns the caller's read access to a collection; `null` if the caller may not read it. */
   access({ name }: Pick<Collection, 'name'>): ReadAccess | null {
     this.#accesses ??= new Map()
     const known = this.#accesses.get(name)
@@ -320,6 +288,7 @@ class RequestCall implements Call {
     return access
   }
 
+  /** Returns the access by rules without claims if it may show as much of a document as all rules; otherwise `null`. */
   accessUnclaimed({ name }: Pick<Collection, 'name'>): Unclaimed | null {
     const { plan, gates, trace } = this.service
     // Not in a batch, which requires that everything it reads stays unchanged, nor for an explanation, which must
@@ -339,14 +308,17 @@ class RequestCall implements Call {
     return isAccount ? USERS : targetOf(field)
   }
 
+  /** Returns the same call with another deadline. */
   within(deadline: Deadline): Call {
     return this.#derive({ ...this.#parts, deadline, store: this.store.within(deadline) })
   }
 
+  /** Returns the same call, but its writes take effect together with those of other calls. */
   amid(store: Store, shared: Shared): Call {
     return this.#derive({ ...this.#parts, store, shared })
   }
 
+  /** Returns the same call as the answer to another request, for the operations of a batch. */
   answering(request: CallRequest): Call {
     const other = this.#derive({ ...this.#parts, request })
     // The operations of a batch share the compiled conditions of rules.
@@ -354,8 +326,8 @@ class RequestCall implements Call {
     return other
   }
 
-  #derive(parts: CallParts): RequestCall {
-    const other = new RequestCall(this.service, parts)
+  #derive(parts: CallParts): Call {
+    const other = new Call(this.service, parts)
     // It is still the same request, so it keeps its time and its accesses.
     other.#binding = this.binding
     other.#claims = this.#claims
@@ -364,13 +336,36 @@ class RequestCall implements Call {
     return other
   }
 
+  /** Returns the same call with the same time, but with no claims read yet. */
   renew(): Call {
     if (this.service.plan.claims.size === 0) return this
-    return new RequestCall(this.service, { ...this.#parts, now: this.binding.now })
+    return new Call(this.service, { ...this.#parts, now: this.binding.now })
   }
 
   get #parts(): CallParts {
     const { deadline, store, caller, request, session, shared, isInBatch, isStrict, reportTo } = this
     return { deadline, store, caller, request, session, shared, isInBatch, isStrict, reportTo }
   }
+}
+
+/** Creates a call. */
+export const createCall = (service: Service, parts: CallParts): Call => new Call(service, parts)
+
+/**
+ * Runs work in the background after the response to a call, with the service's own rights. Tasks with the same `line`
+ * run one after another (see `Background`).
+ */
+export const behind = ({ service }: Call, work: (own: Call) => Promise<void>, line?: string): void =>
+  service.background.begin(
+    (by) => work(createCall(service, { ...by, caller: null, session: undefined })),
+    line,
+  )
+
+/** Returns the `line` of a background task. Tasks with the same reason and the same identifier share a line. */
+export const lineOf = (reason: string, identifier: string): string => JSON.stringify([reason, identifier])
+
+/** Selects the names of the fields that a caller may read in a collection; `null` if no rule applies to the caller. */
+function selectNames(collection: GatedCollection, caller: KnownCaller | null): ReadableNames | null {
+  const rules = selectReadRules(collection.permissions, caller)
+  return rules.length > 0 ? namesOf(collection, rules) : null
 }

@@ -2,19 +2,18 @@ import type { AuthPlan } from '../../config/plan.js'
 import { readStamp } from '../../documents/write/stored-document.js'
 import { isServiceError } from '../../errors.js'
 import { formatTimestamp } from '../../fields/timestamp.js'
-import { isId, or } from '../../filter/filter.js'
 import { drawFirstVersion } from '../../first-version.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { Call } from '../../request/call.js'
-import type { Store } from '../../request/store.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { Delivery } from '../../types/host.js'
-import { showAccount } from '../account.js'
 import { DELIVERIES, type DeliveredToken, type TokenKind } from '../auth/deliveries.js'
 import { type Ledger, nameLedger } from '../auth/ledger.js'
-import { expiredAt, LAST_TIME } from '../auth/sessions.js'
+import { LAST_TIME } from '../auth/sessions.js'
 import { createToken, digestToken } from '../auth/token.js'
-import { takePlaces } from '../throttle/throttle.js'
+import { removeExpired } from '../end-sessions.js'
+import { showAccount } from '../show-account.js'
+import { takePlaces } from '../throttle.js'
 
 const HOUR = 60 * 60 * 1000
 
@@ -76,7 +75,7 @@ export async function sendToken(
   const lifetime = kind === 'reset' ? auth.resetMilliseconds : 24 * HOUR
   const told = { kind, user: user._id, to, stamp: readStamp(user) }
   const { token, expiresAt, step } = issueToken(told, service.now(), lifetime)
-  const expired = await removeExpiredTokens(store, service.clock())
+  const expired = await removeExpired(store, DELIVERIES, service.clock())
   const isStored = await store.write(async () => {
     const present = await store.own(auth.users.name).find(user._id)
     if (!present || !isSame(auth, present, user)) return { steps: [], done: false }
@@ -120,12 +119,4 @@ async function send({ service, deadline }: Call, delivery: Delivery): Promise<vo
   } catch (cause) {
     service.logger.error('options.deliver failed', { kind: delivery.kind, cause })
   }
-}
-
-/** The maximum number of expired tokens that the delivery of a token removes. */
-const MAX_EXPIRED = 100
-
-async function removeExpiredTokens(store: Store, now: string): Promise<readonly WriteStep[]> {
-  const expired = await store.own(DELIVERIES).list({ filter: expiredAt(now), limit: MAX_EXPIRED })
-  return expired.length === 0 ? [] : [{ in: DELIVERIES, remove: or(expired.map(({ _id }) => isId(_id))) }]
 }

@@ -1,14 +1,18 @@
 import type { AuthPlan } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { immutable } from '../../fields/schema/changes.js'
 import { countBytes } from '../../fields/schema/keywords.js'
 import { normalise } from '../../fields/schema/normalise.js'
-import type { Call } from '../../request/call.js'
+import { readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import { behind, type Call, lineOf } from '../../request/call.js'
 import type { StoredDocument } from '../../storage.js'
+import { isVerified } from '../account.js'
 import { type Ledger, nameLedger } from '../auth/ledger.js'
-import { behind, lineOf } from '../behind.js'
-import { findUser } from '../login.js'
-import { takePlaces } from '../throttle/throttle.js'
-import { isVerified } from '../verified.js'
-import { deliverToken } from './deliver.js'
+import type { Session } from '../auth/sessions.js'
+import { findUser, identifierOf, verifyOwn } from '../login.js'
+import { takePlaces } from '../throttle.js'
+import { deliverToken, hasPlace, sendNotice, sendToken } from './deliver.js'
 
 /** A request to deliver a token to an identifier. */
 export interface TokenRequest {
@@ -57,3 +61,58 @@ const isDue = (auth: AuthPlan, kind: TokenRequest['kind'], user: StoredDocument)
 
 /** Copies a string: engines implement a trimmed string as a slice, which would keep the whole original in memory. */
 const copyText = (text: string): string => String(JSON.parse(JSON.stringify(text)))
+
+const PATH = '/new'
+
+/** Validates a new identifier. Its errors have the path `/new`, as in the request body. */
+export function judgeIdentifier({ users, identifier }: AuthPlan, value: string): readonly Fault[] {
+  if (identifier.definition.immutable) return [immutable(PATH)]
+  const at = toPointerPart(identifier.name)
+  return users
+    .validate({ [identifier.name]: normalise(identifier, value) }, { isRelevant: ({ path }) => path === at })
+    .map((fault) => ({ ...fault, path: PATH }))
+}
+
+/** A request to change the identifier of an account. */
+export interface IdentifierChange {
+  readonly current: string
+  readonly next: string
+  /** The client's address; `undefined` if unknown. */
+  readonly client: string | undefined
+}
+
+/**
+ * Delivers a token to a new identifier, and a notice to the current identifier. The new identifier is stored when the
+ * token is verified (CONTRACT.md §4, "Changing the identifier"). No response reveals whether the new identifier is
+ * taken. Throws `invalid_credentials` for a wrong current secret, which counts as a failed login; `too_many_attempts`;
+ * and `invalid_token` if the session has ended.
+ */
+export async function changeIdentifier(
+  call: Call,
+  auth: AuthPlan,
+  session: Session,
+  { current, next, client }: IdentifierChange,
+): Promise<void> {
+  const { user } = session
+  const identifier = readOwn(user, auth.identifier.name)
+  const present = identifierOf(auth, user)
+  await verifyOwn(call, auth, { session, current, client })
+  const to = String(normalise(auth.identifier, next))
+  behind(call, async (own) => {
+    // The notice is counted first, because whether it is delivered must not depend on who owns the new identifier.
+    // Notice and token count from the same time `at`. If one expired earlier, the next deliveries would reveal whether
+    // the new identifier has an owner.
+    const at = own.service.now()
+    const notice = { kind: 'identifier-changing', to: present, user } as const
+    if (!(await hasPlace(own, notice, at))) return
+    const owner = await findUser(own.store, auth, to)
+    const taken = owner && ({ kind: 'already-registered', to, user: owner } as const)
+    const token = { kind: 'new-identifier', to, user } as const
+    const isDelivered = await hasPlace(own, taken ?? token, at)
+    // A user without a current identifier gets no notice.
+    if (identifier !== undefined) await sendNotice(own, auth, notice)
+    if (!isDelivered) return
+    if (taken) await sendNotice(own, auth, taken)
+    else await sendToken(own, auth, token)
+  })
+}

@@ -16,7 +16,7 @@ import type { Call } from '../../request/call.js'
 import type { Attempt } from '../../request/store/attempt.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-import { showAccount, showAgain } from '../account.js'
+import { isVerified, verifiedFields } from '../account.js'
 import {
   DELIVERIES,
   type DeliveredToken,
@@ -25,12 +25,11 @@ import {
   type TokenKind,
   useUp,
 } from '../auth/deliveries.js'
-import { issueSession } from '../auth/sessions.js'
-import { createStamp, digestToken, isToken } from '../auth/token.js'
-import { endSessions } from '../end-sessions.js'
+import { digestToken, isToken } from '../auth/token.js'
+import { planNewSecret } from '../change-secret.js'
 import { identifierOf, type SignedIn, verifySecret } from '../login.js'
-import { isVerified, verifiedFields } from '../verified.js'
-import { judgeIdentifier } from './change-identifier.js'
+import { showAgain } from '../show-account.js'
+import { judgeIdentifier } from './request.js'
 
 /** A delivered token, and the new secret. */
 interface Reset {
@@ -58,24 +57,9 @@ async function planReset(
   token: string,
   hashes: ReadonlyMap<string, string | null>,
 ): Promise<Attempt<SignedIn>> {
-  const { service } = call
-  const { users } = auth
   const { delivered, user } = await findDelivered(call, auth, token, ['reset'])
-  const [stamp, now] = [createStamp(), service.clock()]
-  const planned = { fields: verifiedFields(auth, user, now), now }
-  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
-  const replace = updateStoredDocument(user, fields, now, { hashes, stamp })
-  const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
-  const ending = await endSessions(service, { auth, deadline: call.deadline }, [user._id])
-  return {
-    steps: [...steps, ...useUp(delivered), ...ending.steps, step],
-    after: ending.after,
-    agreements,
-    refuse,
-    done: { user: await showAccount(call, auth, replace), ...issued },
-    behind,
-  }
+  const fields = verifiedFields(auth, user, call.service.clock())
+  return planNewSecret(call, auth, user, { fields, hashes, others: useUp(delivered) })
 }
 
 /** A valid token, and its account. */
@@ -88,7 +72,7 @@ interface Delivered {
  * Finds the account of a delivered token. Throws `invalid_delivered_token`. The error is the same for a token that is
  * wrong, used, expired or of another kind, or whose identifier or stamp is no longer that of the account.
  */
-export async function findDelivered(
+async function findDelivered(
   { service, store }: Call,
   auth: AuthPlan,
   token: string,

@@ -4,21 +4,30 @@ import type { Endpoint } from '../../http/routes/route.js'
 import { whenReady } from '../../promises.js'
 import { PARAMETERS, readSessionPage, writePlace } from '../../query/paging/session-page.js'
 import { authorizeRegistration } from '../../request/authorize.js'
-import type { Call } from '../../request/call.js'
+import type { Call, Service } from '../../request/call.js'
 import { denied } from '../../request/refusals.js'
-import { showAccount } from '../account.js'
 import type { Session } from '../auth/sessions.js'
 import { judgeSecret, changeSecret as renewSecret } from '../change-secret.js'
+import {
+  judgeIdentifier,
+  changeIdentifier as requestIdentifier,
+  requestToken,
+  type TokenRequest,
+} from '../delivery/request.js'
+import { resetSecret, verify as verifyIdentifier } from '../delivery/verify.js'
 import { endNamedSession, listSessions } from '../list-sessions.js'
 import { login as signIn } from '../login.js'
 import { register as signUp } from '../register.js'
 import { endAllSessions, endSession } from '../sessions.js'
+import { showAccount } from '../show-account.js'
+
+const TEXT = { type: 'string' } as const
 
 /**
  * Returns the session of a caller who signed in with a token of the service. Throws `unauthenticated` for any other
  * caller.
  */
-export function requireSession({ session }: Call): Session {
+function requireSession({ session }: Call): Session {
   if (!session) throw denied(null)
   return session
 }
@@ -38,7 +47,7 @@ export const register: Endpoint<'auth'> = {
 export const login: Endpoint<'auth'> = {
   envelope({ accounts }) {
     const names = accounts ? [accounts.identifier.name, accounts.secret.name] : []
-    return envelope(Object.fromEntries(names.map((name) => [name, { type: 'string' }])))
+    return envelope(Object.fromEntries(names.map((name) => [name, TEXT])))
   },
   async run(call, { auth }) {
     const body = await call.request.readBody()
@@ -50,7 +59,7 @@ export const login: Endpoint<'auth'> = {
 
 /** `POST /auth/change-secret`. */
 export const changeSecret: Endpoint<'auth'> = {
-  envelope: () => envelope({ current: { type: 'string' }, new: { type: 'string' } }),
+  envelope: () => envelope({ current: TEXT, new: TEXT }),
   judge: ({ new: next }, { accounts }) =>
     accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
   async run(call, { auth }) {
@@ -113,3 +122,67 @@ export const me: Endpoint<'auth'> = {
     return whenReady(showAccount(call, auth, user), (shown) => answerJson(200, shown))
   },
 }
+
+/**
+ * Creates an endpoint that requests a token. The response is always the same, and is sent before the account is looked
+ * up.
+ */
+const requesting = (kind: TokenRequest['kind']): Endpoint<'auth'> => ({
+  envelope: ({ accounts }) => envelope(accounts ? { [accounts.identifier.name]: TEXT } : {}),
+  async run(call, { auth }) {
+    const body = await call.request.readBody()
+    const identifier = String(body[auth.identifier.name])
+    await requestToken(call, auth, { kind, identifier, client: call.request.client() })
+    return answerJson(202, {})
+  },
+})
+
+/** `POST /auth/request-reset`. */
+export const requestReset = requesting('reset')
+
+/** `POST /auth/request-verification`. */
+export const requestVerification = requesting('verification')
+
+/** `POST /auth/reset`. */
+export const reset: Endpoint<'auth'> = {
+  envelope: () => envelope({ token: TEXT, new: TEXT }),
+  judge: ({ new: next }, { accounts }) =>
+    accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
+  async run(call, { auth }) {
+    const { token, new: next } = await call.request.readBody()
+    const signedIn = await resetSecret(call, auth, { token: String(token), next: String(next) })
+    return answerJson(200, signedIn, NO_STORE)
+  },
+}
+
+/** `POST /auth/verify`. */
+export const verify: Endpoint<'auth'> = {
+  envelope: () => envelope({ token: TEXT, current: TEXT }),
+  async run(call, { auth }) {
+    const { token, current } = await call.request.readBody()
+    const verification = { token: String(token), current: String(current), client: call.request.client() }
+    await verifyIdentifier(call, auth, verification)
+    return NOTHING
+  },
+}
+
+/** `POST /auth/change-identifier`. */
+export const changeIdentifier: Endpoint<'auth'> = {
+  envelope: () => envelope({ current: TEXT, new: TEXT }),
+  judge: ({ new: next }, { accounts }) =>
+    accounts && typeof next === 'string' ? judgeIdentifier(accounts, next) : [],
+  async run(call, { auth }) {
+    const session = requireSession(call)
+    const { current, new: next } = await call.request.readBody()
+    const change = { current: String(current), next: String(next), client: call.request.client() }
+    await requestIdentifier(call, auth, session, change)
+    return answerJson(202, {})
+  },
+}
+
+/** Whether the service can deliver tokens: the host has set `options.deliver`. */
+export const canDeliver = ({ deliver }: Pick<Service, 'deliver'>): boolean => deliver !== undefined
+
+/** Whether identifiers can be verified: tokens can be delivered, and `auth.verifiedField` is set. */
+export const canVerify = ({ deliver, accounts }: Pick<Service, 'deliver' | 'accounts'>): boolean =>
+  canDeliver({ deliver }) && (accounts?.verified ?? null) !== null

@@ -1,3 +1,4 @@
+import { createStamp } from '../../accounts/auth/token.js'
 import type { Collection } from '../../config/plan.js'
 import { countBytes, MAX_INDEXED_BYTES } from '../../fields/schema/keywords.js'
 import { isStorableText } from '../../json/domain.js'
@@ -19,7 +20,7 @@ export function createSystemFields(
   _id: string,
 ): SystemFields {
   const { now } = binding
-  const createdBy = service.attachments.has(name) ? _id : (caller?.id ?? null)
+  const createdBy = service.accounts?.users.name === name ? _id : (caller?.id ?? null)
   return { _id, createdAt: now, updatedAt: now, createdBy }
 }
 
@@ -33,7 +34,7 @@ export function buildDocument(
   collection: Collection,
   { system, fields }: { readonly system: SystemFields; readonly fields: JsonObject },
 ): MaybePromise<StoredDocument> {
-  const stamp = call.service.attachments.get(collection.name)?.createStamp()
+  const stamp = call.service.accounts?.users.name === collection.name ? createStamp() : undefined
   const named = collection.hashes.filter(({ name }) => Object.hasOwn(fields, name))
   const secrets = named.map(({ name }): [string, string] => [name, String(fields[name])])
   if (secrets.length === 0) return createStoredDocument(system, fields, { stamp })

@@ -1,4 +1,6 @@
+import { unverify } from '../../accounts/account.js'
 import { createStamp } from '../../accounts/auth/token.js'
+import { endByNewSecret } from '../../accounts/end-sessions.js'
 import type { Collection } from '../../config/plan.js'
 import { askHook, type SettledWrite, whereHooked } from '../../hooks/where-hooked.js'
 import { whenReady } from '../../promises.js'
@@ -100,9 +102,9 @@ export function askUpdateHook(
   const { _id, createdAt, createdBy } = stored
   const system = { _id, createdAt, updatedAt: now, createdBy }
   const asking = askHook(call, { collection, before: stored, after: { fields, system } })
-  const attachment = call.service.attachments.get(collection.name)
-  if (!asking || !attachment) return asking
-  return asking.then((settled) => ({ ...settled, fields: attachment.settle(fields, settled.fields) }))
+  const { accounts } = call.service
+  if (!asking || accounts?.users.name !== collection.name) return asking
+  return asking.then((settled) => ({ ...settled, fields: unverify(accounts, fields, settled.fields) }))
 }
 
 /** A document and its next version. */
@@ -214,11 +216,12 @@ function planReplacement(
   { collection }: WriteTarget,
   { found: { stored, access }, fields, behind, given, unseen, ignored, hashes, now }: Replacement,
 ): MaybePromise<Attempt<WrittenDocument>> {
-  const attachment = call.service.attachments.get(collection.name)
-  return whenReady(attachment?.takeWithUpdate(call, stored, hashes), (taken) => {
+  const { accounts } = call.service
+  const isAccount = accounts?.users.name === collection.name
+  return whenReady(isAccount ? endByNewSecret(call, accounts, stored, hashes) : undefined, (taken) => {
     // The host keeps the accounts now, but the service may keep them again later. Sessions that were opened with the
     // old secret must then remain ended, so the stamp changes.
-    const isFormer = !attachment && hashes.size > 0 && readStamp(stored) !== ''
+    const isFormer = !isAccount && hashes.size > 0 && readStamp(stored) !== ''
     const stamp = isFormer ? createStamp() : taken?.stamp
     const document = updateStoredDocument(stored, fields, now, { hashes, stamp })
     const before = writeBefore(call, collection, stored)

@@ -1,4 +1,7 @@
 import {
+  canDeliver,
+  canVerify,
+  changeIdentifier,
   changeSecret,
   endOne,
   login,
@@ -6,17 +9,12 @@ import {
   logoutAll,
   me,
   register,
-  sessions,
-} from '../../accounts/routes/accounts.js'
-import {
-  canDeliver,
-  canVerify,
-  changeIdentifier,
   requestReset,
   requestVerification,
   reset,
+  sessions,
   verify,
-} from '../../accounts/routes/deliveries.js'
+} from '../../accounts/routes/accounts.js'
 import { batch } from '../../batch/routes/batch.js'
 import { changes } from '../../changes/routes/changes.js'
 import { bulk, count, create, list } from './collection.js'

@@ -1,3 +1,4 @@
+import { unverify } from '../../../accounts/account.js'
 import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
 import type { Field } from '../../../fields/field-type.js'
@@ -91,7 +92,9 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
 
   const secrets = readSecrets(collection, given)
   const written = secrets.size > 0 ? pickWhere(after, (name) => !secrets.has(name)) : after
-  const fields = call.service.attachments.get(collection.name)?.settle(stored, written, unseen) ?? written
+  const { accounts } = call.service
+  const isAccount = accounts?.users.name === collection.name
+  const fields = isAccount ? unverify(accounts, stored, written, unseen) : written
   const { _id, createdAt, createdBy } = stored
   return isAnywhere(rule.check) ||
     call.judge.admits(rule, { ...fields, _id, createdAt, createdBy, updatedAt: now })

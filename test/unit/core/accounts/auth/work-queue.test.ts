@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createWorkQueue } from '../../../../../src/core/accounts/auth/work-queue.js'
+import { createWorkQueue } from '../../../../../src/core/accounts/auth/hasher.js'
 import { isServiceError } from '../../../../../src/core/errors.js'
 
 /** A task that ends when it is told to, and notes when it begins. */

@@ -1,14 +1,13 @@
-import { isServiceError, ServiceError } from '../../errors.js'
-import { FairQueue, textOf } from '../../fair-queue.js'
-import { and, isId, or } from '../../filter/filter.js'
-import { createOrder } from '../../promises.js'
-import type { Call } from '../../request/call.js'
-import { createClock } from '../../request/clock.js'
-import type { Store } from '../../request/store.js'
-import type { AttemptContext, AttemptOrigin, Throttle } from '../../request/throttle.js'
-import type { StoredDocument, WriteStep } from '../../storage.js'
-import type { Logger } from '../../types/host.js'
-import type { MaybePromise } from '../../types.js'
+import { isServiceError, ServiceError } from '../errors.js'
+import { FairQueue, textOf } from '../fair-queue.js'
+import { and, isId, or } from '../filter/filter.js'
+import { createOrder } from '../promises.js'
+import { createClock } from '../request/clock.js'
+import type { Deadline } from '../request/deadline.js'
+import type { Store } from '../request/store.js'
+import type { StoredDocument, WriteStep } from '../storage.js'
+import type { Logger } from '../types/host.js'
+import type { MaybePromise } from '../types.js'
 import {
   countPlaces,
   LEDGERS,
@@ -18,8 +17,8 @@ import {
   nameLedger,
   takePlace,
   waitForPlace,
-} from '../auth/ledger.js'
-import { expiredAt } from '../auth/sessions.js'
+} from './auth/ledger.js'
+import { expiredAt } from './auth/sessions.js'
 
 /** The maximum number of attempts at writing a ledger; high, because many processes may write the same ledger. */
 const PATIENCE = 50
@@ -37,28 +36,6 @@ async function removeExpiredLedgers(store: Store, now: string): Promise<readonly
   const expired = await store.own(LEDGERS).list({ filter, limit: MAX_EXPIRED })
   // The filter is checked again in the write, so a ledger in which a place was just taken is not removed.
   return expired.map(({ _id }) => ({ in: LEDGERS, remove: and([isId(_id), filter]) }))
-}
-
-/**
- * Limits concurrent sign-in attempts. In one process, at most as many attempts run at the same time as their ledger has
- * free places. Further attempts wait in a bounded queue.
- */
-interface Turns {
-  /**
-   * Starts an attempt if it may start immediately; returns whether it did. Throws `too_many_attempts` if the ledger has
-   * no free place.
-   */
-  tryBegin(ledger: Ledger, stored: StoredDocument | undefined): boolean
-  /**
-   * Waits until an attempt may start. Callers are served in turn. Rejects with `too_many_attempts` if the ledger has no
-   * free place, and with `overloaded` if too many attempts wait or `signal` aborts.
-   */
-  wait(
-    ledger: Ledger,
-    by: { readonly signal: AbortSignal; readonly caller: string | undefined },
-  ): Promise<void>
-  /** Ends an attempt. `stored` is the ledger after the attempt, if known. */
-  end(ledger: Ledger, stored: StoredDocument | undefined): void
 }
 
 /** The maximum number of attempts that wait in this process, as of secrets that wait for hashing. */
@@ -80,10 +57,11 @@ interface Lane {
   waiting: number
 }
 
-/** Creates the object that limits the sign-in attempts of a process. `now` returns milliseconds since 1970. */
-const createTurns = (now: () => number): Turns => new LedgerTurns(now)
-
-class LedgerTurns implements Turns {
+/**
+ * Limits concurrent sign-in attempts: in one process, at most as many run at the same time as their ledger has free
+ * places. Further attempts wait in a bounded queue.
+ */
+class Turns {
   readonly #now: () => number
   readonly #lanes = new Map<string, Lane>()
   readonly #waiting = new FairQueue<QueuedAttempt>(MAX_WAITING)
@@ -92,6 +70,10 @@ class LedgerTurns implements Turns {
     this.#now = now
   }
 
+  /**
+   * Starts an attempt if it may start immediately; returns whether it did. Throws `too_many_attempts` if the ledger has
+   * no free place.
+   */
   tryBegin(ledger: Ledger, stored: StoredDocument | undefined): boolean {
     refuseFull(ledger, stored, this.#now())
     const begins = this.#hasTurn(ledger, stored)
@@ -99,10 +81,11 @@ class LedgerTurns implements Turns {
     return begins
   }
 
-  wait(
-    ledger: Ledger,
-    { signal, caller }: { readonly signal: AbortSignal; readonly caller: string | undefined },
-  ): Promise<void> {
+  /**
+   * Waits until an attempt may start. Callers are served in turn. Rejects with `too_many_attempts` if the ledger has no
+   * free place, and with `overloaded` if too many attempts wait or the time is over.
+   */
+  wait(ledger: Ledger, { signal, caller }: Deadline): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(overloaded())
       const lane = this.#laneOf(ledger)
@@ -127,10 +110,11 @@ class LedgerTurns implements Turns {
       }
       signal.addEventListener('abort', giveUp, { once: true })
       lane.waiting += 1
-      this.#waiting.add(entry, caller)?.refuse(overloaded())
+      this.#waiting.add(entry, textOf(caller))?.refuse(overloaded())
     })
   }
 
+  /** Ends an attempt. `stored` is the ledger after the attempt, if known. */
   end(ledger: Ledger, stored: StoredDocument | undefined): void {
     this.#add(ledger, -1)
     const isFull = (entry: QueuedAttempt): boolean => waitForPlace(stored, entry.ledger, this.#now()) > 0
@@ -188,12 +172,18 @@ const tooMany = (wait: number): ServiceError =>
 const overloaded = (): ServiceError =>
   new ServiceError('overloaded', 'Too many sign-in attempts are running. Try again in a moment.')
 
+/** The parts of a call that ledgers need. */
+interface ClockedStore {
+  readonly store: Store
+  readonly service: { readonly now: () => number; readonly clock: () => string }
+}
+
 /**
  * Takes a place in each of several ledgers. If one of them is full, takes none and throws `too_many_attempts`. `at` is
  * the time from which the places count, in milliseconds since 1970. Default: now.
  */
 export async function takePlaces(
-  { store, service }: Call,
+  { store, service }: ClockedStore,
   ledgers: readonly Ledger[],
   at?: number,
 ): Promise<void> {
@@ -219,10 +209,37 @@ const WINDOW = 15 * 60 * 1000
 const MAX_FROM_ONE_CLIENT = 10
 const MAX_FROM_ANYWHERE = 100
 
-/** Creates the throttle of a service. It logs a warning at the first attempt of a client whose address is unknown. */
+/** Limits how often secrets can be guessed (see `createThrottle`). */
+export interface Throttle {
+  /**
+   * Runs an attempt when its turn comes. An attempt that rejects with `invalid_credentials` takes a place before its
+   * response is sent; an attempt that resolves frees the places of its client. Rejects with `too_many_attempts` if no
+   * place is free, regardless of the attempt's result, and with `overloaded` if too many attempts wait.
+   */
+  run<T>(by: AttemptContext, from: AttemptOrigin, attempt: () => Promise<T>): Promise<T>
+}
+
+/** The identifier that an attempt names, and the address of its client; `client` is `undefined` if it is unknown. */
+export interface AttemptOrigin {
+  /** In stored form. */
+  readonly identifier: string
+  readonly client: string | undefined
+}
+
+/** The store and the deadline of the request that makes an attempt. */
+export interface AttemptContext {
+  readonly store: Store
+  readonly deadline: Deadline
+}
+
+/**
+ * Creates the throttle of a service: each failed attempt takes a place in the ledger of its identifier, which limits the
+ * places of each client and of all clients combined. Ledgers are stored, so that all processes share them (CONTRACT.md
+ * §4, "Throttle"). It logs a warning at the first attempt of a client whose address is unknown.
+ */
 export function createThrottle({ now, logger }: { now: () => number; logger: Logger }): Throttle {
   const clock = createClock(now)
-  const turns = createTurns(now)
+  const turns = new Turns(now)
   // In one process, the writes to one ledger are queued, so that they do not conflict.
   const settling = createOrder()
   let hasWarned = false
@@ -245,7 +262,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
     const stored = await readLedger(store, ledger)
     deadline.enter('hash')
     if (turns.tryBegin(ledger, stored)) return stored
-    await turns.wait(ledger, { signal: deadline.signal, caller: textOf(deadline.caller) })
+    await turns.wait(ledger, deadline)
     return stored
   }
 

@@ -38,10 +38,7 @@ const MOST = 100
 export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>): FindAlong {
   // The placeholder is created when first needed, because some runtimes forbid random values while a module loads.
   let link: string | undefined
-  const known = new Map<Reads, WeakMap<Collection, Along>>([
-    ['list', new WeakMap()],
-    ['document', new WeakMap()],
-  ])
+  const known = { list: new WeakMap<Collection, Along>(), document: new WeakMap<Collection, Along>() }
   const create = (some: readonly Claim[]): Along => {
     link ??= crypto.randomUUID()
     const binding = bindVariables(fromHost({ id: link }), () => '')
@@ -66,9 +63,8 @@ export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>): FindAl
   let none: Along | undefined
   return {
     of(collection, reads) {
-      const alongs = known.get(reads)
-      const along = alongs?.get(collection) ?? create(claimsOf(collection, reads, claims))
-      alongs?.set(collection, along)
+      const along = known[reads].get(collection) ?? create(claimsOf(collection, reads, claims))
+      known[reads].set(collection, along)
       return along
     },
     none() {

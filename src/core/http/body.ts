@@ -2,13 +2,14 @@ import { type Fault, ServiceError } from '../errors.js'
 import { isUnderflow, MAX_DEPTH } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
+import { whenReady } from '../promises.js'
 import { invalid } from '../request/refusals.js'
-import { runSliced, type Slice, type Sliced } from '../slices.js'
+import { inSlices } from '../slices.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The number of bytes of a body that count as one step (see `Slice`). */
+/** The number of bytes of a body that count as one step (see `Slices`). */
 const BYTES_A_STEP = 8
 
 /**
@@ -19,15 +20,10 @@ export const parseInTurn = (
   depth: number,
   signal: () => AbortSignal,
 ): MaybePromise<JsonObject> =>
-  // The generator function is declared outside, because an inline one would be created again for each body, which is
-  // slow.
-  runSliced((slice) => parseInSlices(bytes, depth, slice), signal)
-
-function* parseInSlices(bytes: Uint8Array, depth: number, slice: Slice): Sliced<JsonObject> {
-  slice.left -= bytes.length / BYTES_A_STEP
-  if (slice.left <= 0) yield
-  return parseBody(bytes, depth)
-}
+  inSlices((slices) => {
+    slices.left -= bytes.length / BYTES_A_STEP
+    return whenReady(slices.left > 0 ? undefined : slices.next(), () => parseBody(bytes, depth))
+  }, signal)
 
 /**
  * Parses a body, which must be a JSON object. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4).

@@ -2,14 +2,7 @@ import { whenReady } from '../promises.js'
 import { readClock, StorageCalls } from '../request/observe-storage.js'
 import type { Logger, Observe, RequestEvent } from '../types/host.js'
 import type { MaybePromise } from '../types.js'
-import {
-  type Answer,
-  type IncomingRequest,
-  isEndless,
-  isStream,
-  type Respond,
-  type TextStream,
-} from './answer.js'
+import { type Answer, type IncomingRequest, isStream, type Respond } from './answer.js'
 import type { Identity } from './identify.js'
 import type { FoundRoute } from './routes/find-route.js'
 import { observeStream } from './send-stream.js'
@@ -137,23 +130,9 @@ function followAnswer(incoming: IncomingRequest): {
       status = answer.status
       settle()
       if (incoming.onSent) return answer
-      if (isStream(body)) return { ...answer, body: followStream(body, end) }
+      if (isStream(body)) return { ...answer, body: observeStream(body, undefined, end) }
       end(true)
       return answer
     },
   }
-}
-
-/** Wraps a stream. `onEnd` is called at its end with whether all of it was read. */
-function followStream(stream: TextStream, onEnd: (isWhole: boolean) => void): TextStream {
-  let isWhole = false
-  const whole: TextStream = {
-    async *[Symbol.asyncIterator]() {
-      yield* stream
-      isWhole = true
-    },
-    cancel: () => stream.cancel(),
-    isEndless: () => isEndless(stream),
-  }
-  return observeStream(whole, undefined, () => onEnd(isWhole))
 }

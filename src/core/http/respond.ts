@@ -145,10 +145,11 @@ class Responder {
     const endpoint = methods.get(method)
     if (!endpoint) return refuseMethod(allow, observation)
     deadline.enter('read')
+    const parts = { incoming, prefix, query: target.query, endpoint, deadline }
+    const request = new EndpointRequest(parts, this.#service, this.#options)
     const run = (store: Store, identity: Identity): MaybePromise<Answer> => {
       observation?.identify(identity)
-      const asked = { incoming, prefix, query: target.query, endpoint, deadline }
-      return this.#run(asked, place, store, identity)
+      return this.#run(request, place, store, identity)
     }
     deadline.caller = nameClient(host, incoming)
     const begin = (): MaybePromise<Answer> => {
@@ -167,17 +168,16 @@ class Responder {
 
   /** Runs the endpoint for an identified caller. */
   #run(
-    asked: AskedOfEndpoint,
+    request: EndpointRequest,
     place: NamedByPath,
     store: Store,
     { caller, session, claims }: Identity,
   ): MaybePromise<Answer> {
-    const { endpoint, incoming, deadline } = asked
+    const { endpoint, incoming, deadline } = request
     const own = caller === null ? store : store.by(caller.id)
     if (caller !== null) deadline.caller = nameUser(caller.id)
     const prefer = endpoint.mayIgnore ? incoming.header('prefer') : undefined
     const isStrict = prefer !== undefined && prefersStrict(prefer)
-    const request = new EndpointRequest(asked, this.#service, this.#options)
     const call = createCall(this.#service, {
       deadline,
       store: own,
@@ -256,7 +256,7 @@ class Responder {
     }
     let stopListening = (): void => {}
     const answering = isEndless(body) ? undefined : this.#options.trackAnswer()
-    const observed = observeStream(body, answering?.goesOn, (thrown) => {
+    const observed = observeStream(body, answering?.goesOn, (_, thrown) => {
       stopListening()
       answering?.end()
       if (thrown !== undefined)
@@ -270,56 +270,51 @@ class Responder {
   }
 }
 
-/** A request and its endpoint. */
-interface AskedOfEndpoint {
+const NO_PARAMETERS: readonly ParameterName[] = []
+
+/** A class, so that a request does not create a function for each of its methods. */
+class EndpointRequest implements CallRequest {
   readonly incoming: IncomingRequest
   readonly prefix: string
   readonly query: string
   readonly endpoint: Endpoint<keyof NamedByPath>
   readonly deadline: RequestDeadline
-}
-
-const NO_PARAMETERS: readonly ParameterName[] = []
-
-/** A class, so that a request does not create a function for each of its methods. */
-class EndpointRequest implements CallRequest {
-  readonly #asked: AskedOfEndpoint
   readonly #service: Service
   readonly #options: RespondOptions
 
-  constructor(asked: AskedOfEndpoint, service: Service, options: RespondOptions) {
-    this.#asked = asked
+  constructor(
+    parts: Pick<EndpointRequest, 'incoming' | 'prefix' | 'query' | 'endpoint' | 'deadline'>,
+    service: Service,
+    options: RespondOptions,
+  ) {
+    this.incoming = parts.incoming
+    this.prefix = parts.prefix
+    this.query = parts.query
+    this.endpoint = parts.endpoint
+    this.deadline = parts.deadline
     this.#service = service
     this.#options = options
   }
 
-  get prefix(): string {
-    return this.#asked.prefix
-  }
-
-  get query(): string {
-    return this.#asked.query
-  }
-
   get parameters(): readonly ParameterName[] {
-    return this.#asked.endpoint.parameters ?? NO_PARAMETERS
+    return this.endpoint.parameters ?? NO_PARAMETERS
   }
 
   header(name: string): string | undefined {
-    return this.#asked.incoming.header(name)
+    return this.incoming.header(name)
   }
 
   client(): string | undefined {
-    return readClient(this.#options.host, this.#asked.incoming)
+    return readClient(this.#options.host, this.incoming)
   }
 
   get askHost(): (() => Promise<KnownCaller | null>) | undefined {
     const { askHost } = this.#options
-    return askHost && (() => askHost(this.#asked.incoming))
+    return askHost && (() => askHost(this.incoming))
   }
 
   readBody(): MaybePromise<JsonObject> {
-    const { incoming, query, endpoint, deadline } = this.#asked
+    const { incoming, query, endpoint, deadline } = this
     const { host, routes } = this.#options
     const { limits } = this.#service.plan
     parseQueryString(query, NO_PARAMETERS, limits)

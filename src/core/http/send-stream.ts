@@ -15,16 +15,16 @@ export function* piecesOf(text: string): Generator<string, void, undefined> {
 
 /**
  * Wraps a stream. `onText` is called for each chunk. `onEnd` is called once, when the stream ends, fails or is
- * cancelled; `thrown` is the cause of a failure.
+ * cancelled, with whether all of it was read; `thrown` is the cause of a failure.
  */
 export function observeStream(
   stream: TextStream,
   onText: (() => void) | undefined,
-  onEnd: (thrown?: unknown) => void,
+  onEnd: (isWhole: boolean, thrown?: unknown) => void,
 ): TextStream {
   let hasEnded = false
-  const end = (thrown?: unknown): void => {
-    if (!hasEnded) onEnd(thrown)
+  const end = (isWhole: boolean, thrown?: unknown): void => {
+    if (!hasEnded) onEnd(isWhole, thrown)
     hasEnded = true
   }
   return {
@@ -34,15 +34,16 @@ export function observeStream(
           onText?.()
           yield text
         }
+        end(true)
       } catch (thrown) {
-        end(thrown)
+        end(false, thrown)
         throw thrown
       } finally {
-        end()
+        end(false)
       }
     },
     cancel() {
-      end()
+      end(false)
       stream.cancel()
     },
     isEndless: () => isEndless(stream),

@@ -130,11 +130,8 @@ export function attempt<P extends Permit, T>(
     if (call.service.plan.claims.size === 0) return plan(present, held)
     // A batch itself reads claims again when an earlier operation may have changed them.
     const own = present.isInBatch ? present : present.renew()
-    const learning = own.learn([
-      ...held.rules,
-      ...selectDecidingRules(held.collection.permissions, own.caller),
-    ])
-    return learning ? learning.then(() => plan(own, held)) : plan(own, held)
+    const deciding = selectDecidingRules(held.collection.permissions, own.caller)
+    return whenReady(own.learn([...held.rules, ...deciding]), () => plan(own, held))
   }
   return steadily(call, judge)
 }

@@ -1,7 +1,7 @@
 import type { Session } from '../accounts/auth/sessions.js'
 import type { Throttle } from '../accounts/throttle.js'
-import { createClaimReader, type ReadClaim, ReadClaims } from '../claims/claims.js'
-import { createFindAlong, type FindAlong } from '../claims/claims-along.js'
+import { createClaimReader, ReadClaims } from '../claims/claims.js'
+import { createFindAlong } from '../claims/claims-along.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import type { Field } from '../fields/field-type.js'
 import { CREATED_BY, USERS } from '../fields/schema/names.js'
@@ -21,7 +21,7 @@ import {
 import type { Trace } from '../permissions/trace.js'
 import { createRuleJudge, type RuleJudge } from '../permissions/write-rules.js'
 import { type Following, targetOf } from '../query/compile-expand.js'
-import { createQueryReader, type LinkedQuery, type ReadQuery } from '../query/query-reader.js'
+import { createQueryReader, type LinkedQuery } from '../query/query-reader.js'
 import { parseQueryString } from '../query/query-string.js'
 import type { ParameterName, RawQuery } from '../query/raw-query.js'
 import type { ReadableNames } from '../query/reading.js'
@@ -30,8 +30,8 @@ import type { StoredDocument } from '../storage.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 import type { Deadline } from './deadline.js'
-import { createKeptPages, type KeptPages } from './kept-pages.js'
-import { createKeptSessions, type InSession, type KeptSessions } from './kept-sessions.js'
+import { createKeptPages } from './kept-pages.js'
+import { createKeptSessions, type InSession } from './kept-sessions.js'
 import type { Store } from './store.js'
 
 /** Runs work in the background, after the response. Only the shutdown of the service waits for it. */
@@ -52,7 +52,7 @@ export interface BackgroundScope {
 }
 
 /** State that all calls share: created once, never changed. */
-export interface Service {
+export interface Service extends CompiledRules {
   readonly plan: ServicePlan
   /** The accounts that the service keeps; `null` if it keeps none. */
   readonly accounts: AuthPlan | null
@@ -72,17 +72,6 @@ export interface Service {
   readonly clock: Clock
   /** Creates an `_id`. */
   readonly createId: () => string
-  /** The read gates by collection. */
-  readonly gates: ReadonlyMap<string, ReadGate>
-  readonly createRuleJudge: (asking: BoundCaller) => RuleJudge
-  readonly pages: KeptPages
-  /** Reads the query strings of requests. */
-  readonly readQuery: ReadQuery
-  readonly readClaim: ReadClaim
-  /** The names of the collections with a read rule that uses claims. */
-  readonly readByClaims: ReadonlySet<string>
-  readonly sessions: KeptSessions
-  readonly along: FindAlong
   /** The hooks of the host; absent if there are none. */
   readonly hooks?: Hooks<Call>
   /** Records how requests are decided. Only set for explanations. */
@@ -92,32 +81,30 @@ export interface Service {
 }
 
 /** Compiles the rules of a service before the first call. */
-export function compileRules(plan: ServicePlan, logger: Logger): Pick<Service, CompiledRules> {
-  const { limits } = plan
+export function compileRules(plan: ServicePlan, logger: Logger) {
   const collections = [...plan.collections.values()]
   let keys = 0
   const options = { keepTexts: createTextStore(), createKey: () => ++keys }
+  const gates: ReadonlyMap<string, ReadGate> = new Map(
+    collections.map((collection) => [collection.name, createReadGate(collection, options)]),
+  )
+  const readByClaims: ReadonlySet<string> = new Set(collections.filter(usesClaims).map(({ name }) => name))
   return {
-    gates: new Map(collections.map((collection) => [collection.name, createReadGate(collection, options)])),
-    readByClaims: new Set(collections.filter(usesClaims).map(({ name }) => name)),
-    readQuery: createQueryReader(limits),
+    /** The read gates by collection. */
+    gates,
+    /** The names of the collections with a read rule that uses claims. */
+    readByClaims,
+    /** Reads the query strings of requests. */
+    readQuery: createQueryReader(plan.limits),
     readClaim: createClaimReader(logger),
     sessions: createKeptSessions(),
     along: createFindAlong(plan),
     pages: createKeptPages(),
     createRuleJudge,
-  }
+  } as const
 }
 
-type CompiledRules =
-  | 'gates'
-  | 'createRuleJudge'
-  | 'readByClaims'
-  | 'readQuery'
-  | 'readClaim'
-  | 'sessions'
-  | 'along'
-  | 'pages'
+type CompiledRules = Readonly<ReturnType<typeof compileRules>>
 
 const usesClaims = ({ permissions }: Collection): boolean =>
   [...permissions.read.values()].some((rule) => rule !== null && rule.claims.length > 0)

@@ -21,7 +21,7 @@ import type { Deadline } from './deadline.js'
 import { observeStorage, type StorageCalls } from './observe-storage.js'
 import { conflict, overtaken } from './refusals.js'
 import type { Agreement, Attempt, WriteFailure } from './store/attempt.js'
-import { type Turn, type TurnLimit, Turns } from './store/turns.js'
+import { type Turn, Turns } from './store/turns.js'
 
 /** Returns the document whose version a step depends on, as `<collection>/<_id>`, if it is exactly one. */
 export function documentOf(step: WriteStep | undefined): string | undefined {
@@ -78,11 +78,6 @@ export class Lost {
  */
 export class LeftToOthers extends Lost {}
 
-/** The deadline of a write that waits for its turn. */
-interface TurnDeadline extends TurnLimit {
-  enter(wait: 'turn'): void
-}
-
 /**
  * The number of lost attempts after which a writer that only reads a document waits in turn with the writers of that
  * document.
@@ -107,7 +102,10 @@ export async function tryInTurn<T>(
   turns: Turns,
   attempt: (last: Lost) => MaybePromise<T | Lost>,
   first: Lost,
-  { attempts, deadline }: { readonly attempts: number; readonly deadline: TurnDeadline },
+  {
+    attempts,
+    deadline,
+  }: { readonly attempts: number; readonly deadline: Pick<Deadline, 'caller' | 'onOver' | 'enter'> },
 ): Promise<T | Lost> {
   const contended = new Set<string>()
   let turn: Turn | undefined

@@ -15,7 +15,7 @@ import type { JsonObject } from '../types.js'
 import { issueSession, SESSIONS, type Session } from './auth/sessions.js'
 import { createStamp } from './auth/token.js'
 import { endSessions } from './end-sessions.js'
-import { invalidCredentials, type SignedIn, verifyOwn } from './login.js'
+import { invalidCredentials, type OwnSecret, type SignedIn, verifyOwn } from './login.js'
 import { showAccount, showAgain } from './show-account.js'
 
 /** Validates a new secret. Its errors have the path `/new`, as in the request body. */
@@ -24,14 +24,6 @@ export function judgeSecret({ users, secret }: AuthPlan, value: string): readonl
   return users
     .validate({ [secret.name]: normalise(secret, value) }, { isRelevant: ({ path }) => path === at })
     .map((fault) => ({ ...fault, path: '/new' }))
-}
-
-/** A change of the caller's own secret. */
-export interface SecretChange {
-  readonly current: string
-  readonly next: string
-  /** The client's address; `undefined` if unknown. */
-  readonly client: string | undefined
 }
 
 /**
@@ -44,10 +36,10 @@ export async function changeSecret(
   call: Call,
   auth: AuthPlan,
   session: Session,
-  { current, next, client }: SecretChange,
+  { next, ...proof }: Omit<OwnSecret, 'session'> & { readonly next: string },
 ): Promise<SignedIn> {
   const { users, secret } = auth
-  await verifyOwn(call, auth, { session, current, client })
+  await verifyOwn(call, auth, { session, ...proof })
   const hashes = await hashSecrets(call, [[secret.name, next]])
   const plan = (own: Call) => planChange(own, auth, session, hashes)
   const run = (own: Call) => own.store.write(() => steadily(own, plan))

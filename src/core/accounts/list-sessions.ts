@@ -29,7 +29,7 @@ export interface SessionView {
 }
 
 /** A page of sessions. `next`: the position of the next page; absent on the last page. */
-export interface SessionsPage {
+interface SessionsPage {
   readonly shown: readonly SessionView[]
   readonly next?: SessionPlace
 }

@@ -191,7 +191,7 @@ async function compareSecret(
 }
 
 /** The current secret that a signed-in caller sends as a proof of identity. */
-interface OwnSecret {
+export interface OwnSecret {
   readonly session: Session
   readonly current: string
   /** The client's address; `undefined` if unknown. */

@@ -227,7 +227,7 @@ export interface AttemptOrigin {
 }
 
 /** The store and the deadline of the request that makes an attempt. */
-export interface AttemptContext {
+interface AttemptContext {
   readonly store: Store
   readonly deadline: Deadline
 }

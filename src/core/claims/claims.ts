@@ -48,7 +48,7 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     const reader = store.own(claim.from)
     return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: bounds.readBytes }), (listed) => {
       if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
-      return readOldest({ reader, claim, filter, most: MAX_CLAIMED }).then(({ claimed, isAll }) =>
+      return readOldest(reader, claim, filter, MAX_CLAIMED).then(({ claimed, isAll }) =>
         gather(claimed, isAll),
       )
     })
@@ -87,7 +87,7 @@ const sizeOf = ({ values }: ClaimValues): number =>
  * time are not cached.
  */
 function createKeptClaims(): (
-  asked: ClaimRequest,
+  asked: { readonly claim: Claim; readonly binding: Binding; readonly store: Store },
   read: () => ReturnType<ReadClaim>,
 ) => ReturnType<ReadClaim> {
   const kept = createBoundedMap<string, KeptClaim>(CACHES.claims, MAX_KEPT, ({ size }) => size)
@@ -103,12 +103,6 @@ function createKeptClaims(): (
       return values
     })
   }
-}
-
-interface ClaimRequest {
-  readonly claim: Claim
-  readonly binding: Binding
-  readonly store: Store
 }
 
 /** Returns the filter of a claim's documents; `undefined` if the caller lacks a variable of the claim. */
@@ -140,7 +134,12 @@ const OLDEST_FIRST: readonly OrderKey[] = [
 ]
 
 /** Reads the oldest documents of a claim, in several reads if they are too many or too large for one. */
-export async function readOldest({ reader, claim, filter, most }: OldestQuery): Promise<Oldest> {
+export async function readOldest(
+  reader: Reader,
+  claim: Claim,
+  filter: Filter,
+  most: number,
+): Promise<Oldest> {
   const read = claimFrom(claim)
   const first = await reader.list({ filter, sort: OLDEST_FIRST, limit: most + 1, bytes: bounds.readBytes })
   const claimed = first.slice(0, most).map(read)
@@ -148,13 +147,6 @@ export async function readOldest({ reader, claim, filter, most }: OldestQuery): 
   const left = first.rest?.slice(0, most - claimed.length) ?? []
   for await (const some of readByIds(reader, { filter }, left)) claimed.push(...some.map(read))
   return { claimed, isAll: size <= most }
-}
-
-interface OldestQuery {
-  readonly reader: Reader
-  readonly claim: Claim
-  readonly filter: Filter
-  readonly most: number
 }
 
 /** The values of the oldest documents of a claim, in any order, and whether the claim has no more documents. */

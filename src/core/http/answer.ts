@@ -93,7 +93,7 @@ export interface PlainEdge {
 }
 
 /** Collects the chunks of a body. */
-export interface BodyBytes {
+interface BodyBytes {
   readonly length: number
   add(chunk: Uint8Array): void
   /** Returns the bytes of all chunks. */

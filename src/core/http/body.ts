@@ -30,7 +30,7 @@ export const parseInTurn = (
  *
  * @param depth the level of the body at which documents begin; unless it is 0, `__proto__` is not searched for
  */
-export function parseBody(bytes: Uint8Array, depth = 0): JsonObject {
+function parseBody(bytes: Uint8Array, depth = 0): JsonObject {
   const text = decode(bytes)
   if (isNestedTooDeep(text, MAX_DEPTH + depth))
     throw malformed(`The body is nested more than ${MAX_DEPTH} levels deep.`)

@@ -79,7 +79,7 @@ export class Observation {
 }
 
 /** Answers a request and records its data in `observation`. */
-export type RespondObserved = (incoming: IncomingRequest, observation: Observation) => MaybePromise<Answer>
+type RespondObserved = (incoming: IncomingRequest, observation: Observation) => MaybePromise<Answer>
 
 /** Calls `observe` once for each request, when the request is over (CONTRACT.md §8, "Observe"). */
 export const observeRequests =

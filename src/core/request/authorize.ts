@@ -23,7 +23,7 @@ export interface Permit {
 }
 
 /** The caller for whom rules are selected, and the accounts of the service. */
-export interface Enquiry {
+interface Enquiry {
   readonly caller: KnownCaller | null
   readonly service: { readonly accounts: AuthPlan | null }
 }
@@ -213,7 +213,7 @@ export type RightsHolder = KnownCaller | null | undefined
 export type Rights = { readonly [operation in RuleOperation]: readonly Rule[] }
 
 /** The parts of a service that rights depend on. */
-export interface Governed {
+interface Governed {
   readonly plan: ServicePlan
   readonly accounts: AuthPlan | null
 }

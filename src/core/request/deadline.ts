@@ -4,7 +4,7 @@ import { isPromise } from '../promises.js'
 import type { MaybePromise } from '../types.js'
 
 /** The operation that a request is waiting for. It determines the error response after a timeout. */
-export type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 'read' | 'turn' | 'write'
+type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 'read' | 'turn' | 'write'
 
 /** The deadline of work. */
 export interface Deadline {

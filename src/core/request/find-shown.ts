@@ -13,7 +13,7 @@ export interface Wanted {
 }
 
 /** A document that the caller may read, and the access that shows it. */
-export interface ReadableDocument {
+interface ReadableDocument {
   readonly document: StoredDocument
   readonly access: ReadAccess
 }

@@ -15,7 +15,7 @@ export interface InSession {
 }
 
 /** A cached session, and the state of the storage at which it was read. */
-export interface KeptSession {
+interface KeptSession {
   readonly state: string
   readonly stored: StoredDocument
   readonly found: InSession

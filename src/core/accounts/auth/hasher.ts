@@ -4,14 +4,14 @@ import { FairQueue } from '../../fair-queue.js'
 import type { Hasher } from '../../types/host.js'
 
 /** The caller of a task, and the task's abort signal. */
-export interface TaskOptions {
+interface TaskOptions {
   readonly signal?: AbortSignal | undefined
   /** Callers are served in turn; tasks without a caller count as tasks of one common caller. */
   readonly caller?: string | undefined
 }
 
 /** A queue that runs a few tasks at a time and serves callers in turn. */
-export interface WorkQueue {
+interface WorkQueue {
   /**
    * Runs a task when its turn comes. Rejects with `overloaded` if `signal` aborts while the task waits, or if the queue
    * is full and no other caller has more tasks in the queue.

@@ -12,7 +12,7 @@ interface Thread {
 }
 
 /** The class `Worker` of `node:worker_threads`. */
-export type ThreadClass = new (url: URL) => Thread
+type ThreadClass = new (url: URL) => Thread
 
 /** The code of a worker thread. It is appended to the source of bcrypt, so it can call bcrypt's functions. */
 const LISTEN = `

@@ -10,7 +10,7 @@ import type { StoredDocument } from '../../storage.js'
 import { isVerified } from '../account.js'
 import { type Ledger, nameLedger } from '../auth/ledger.js'
 import type { Session } from '../auth/sessions.js'
-import { findUser, identifierOf, verifyOwn } from '../login.js'
+import { findUser, identifierOf, type OwnSecret, verifyOwn } from '../login.js'
 import { takePlaces } from '../throttle.js'
 import { deliverToken, hasPlace, sendNotice, sendToken } from './deliver.js'
 
@@ -73,14 +73,6 @@ export function judgeIdentifier({ users, identifier }: AuthPlan, value: string):
     .map((fault) => ({ ...fault, path: PATH }))
 }
 
-/** A request to change the identifier of an account. */
-export interface IdentifierChange {
-  readonly current: string
-  readonly next: string
-  /** The client's address; `undefined` if unknown. */
-  readonly client: string | undefined
-}
-
 /**
  * Delivers a token to a new identifier, and a notice to the current identifier. The new identifier is stored when the
  * token is verified (CONTRACT.md §4, "Changing the identifier"). No response reveals whether the new identifier is
@@ -91,12 +83,12 @@ export async function changeIdentifier(
   call: Call,
   auth: AuthPlan,
   session: Session,
-  { current, next, client }: IdentifierChange,
+  { next, ...proof }: Omit<OwnSecret, 'session'> & { readonly next: string },
 ): Promise<void> {
   const { user } = session
   const identifier = readOwn(user, auth.identifier.name)
   const present = identifierOf(auth, user)
-  await verifyOwn(call, auth, { session, current, client })
+  await verifyOwn(call, auth, { session, ...proof })
   const to = String(normalise(auth.identifier, next))
   behind(call, async (own) => {
     // The notice is counted first, because whether it is delivered must not depend on who owns the new identifier.

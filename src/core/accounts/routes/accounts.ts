@@ -1,3 +1,5 @@
+import type { AuthPlan } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
 import { envelope } from '../../fields/schema/envelope.js'
 import { answerJson, NO_STORE, NOTHING, tellIgnored } from '../../http/answer.js'
 import type { Endpoint } from '../../http/routes/route.js'
@@ -22,6 +24,12 @@ import { endAllSessions, endSession } from '../sessions.js'
 import { showAccount } from '../show-account.js'
 
 const TEXT = { type: 'string' } as const
+
+/** Returns the validation of `new` in a body: a new secret or identifier. */
+const judgingNew =
+  (judge: (auth: AuthPlan, next: string) => readonly Fault[]): NonNullable<Endpoint['judge']> =>
+  ({ new: next }, { accounts }) =>
+    accounts && typeof next === 'string' ? judge(accounts, next) : []
 
 /**
  * Returns the session of a caller who signed in with a token of the service. Throws `unauthenticated` for any other
@@ -60,8 +68,7 @@ export const login: Endpoint<'auth'> = {
 /** `POST /auth/change-secret`. */
 export const changeSecret: Endpoint<'auth'> = {
   envelope: () => envelope({ current: TEXT, new: TEXT }),
-  judge: ({ new: next }, { accounts }) =>
-    accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
+  judge: judgingNew(judgeSecret),
   async run(call, { auth }) {
     const session = requireSession(call)
     const { current, new: next } = await call.request.readBody()
@@ -146,8 +153,7 @@ export const requestVerification = requesting('verification')
 /** `POST /auth/reset`. */
 export const reset: Endpoint<'auth'> = {
   envelope: () => envelope({ token: TEXT, new: TEXT }),
-  judge: ({ new: next }, { accounts }) =>
-    accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
+  judge: judgingNew(judgeSecret),
   async run(call, { auth }) {
     const { token, new: next } = await call.request.readBody()
     const signedIn = await resetSecret(call, auth, { token: String(token), next: String(next) })
@@ -169,8 +175,7 @@ export const verify: Endpoint<'auth'> = {
 /** `POST /auth/change-identifier`. */
 export const changeIdentifier: Endpoint<'auth'> = {
   envelope: () => envelope({ current: TEXT, new: TEXT }),
-  judge: ({ new: next }, { accounts }) =>
-    accounts && typeof next === 'string' ? judgeIdentifier(accounts, next) : [],
+  judge: judgingNew(judgeIdentifier),
   async run(call, { auth }) {
     const session = requireSession(call)
     const { current, new: next } = await call.request.readBody()

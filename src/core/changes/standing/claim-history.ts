@@ -223,7 +223,7 @@ async function lookBack(
   const reader = sources.store.own(watched.claim.from)
   for (let spare = SPARE; ; spare *= 10) {
     const most = MAX_CLAIMED + touches.length + spare
-    const oldest = await readOldest({ reader, claim: watched.claim, filter, most })
+    const oldest = await readOldest(reader, watched.claim, filter, most)
     // The log is read after the documents, so `since` contains every later write that they contain.
     const since = await readSince(sources, watched, filter, position)
     if (!since) return true

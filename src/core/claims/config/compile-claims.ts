@@ -15,7 +15,7 @@ import { narrowWhere, parseWhere, type Where } from '../../query/where.js'
 import type { ClaimConfig, JsonObject } from '../../types.js'
 
 /** The parts of a configuration that claims are checked against. */
-export interface ClaimScope {
+interface ClaimScope {
   readonly collections: ReadonlyMap<string, Collection>
   /** Checks the variables in the `where` of a claim. */
   readonly judgeVariable: JudgeVariable

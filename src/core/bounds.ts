@@ -52,13 +52,8 @@ export interface Bounds {
   readonly writtenCharacters: number
   /** The characters of text that are sent in one piece: few enough to detect that a slow client still reads. */
   readonly sentCharacters: number
-  /** The maximum number of characters of cached texts of expanded documents. A single text may be longer. */
+  /** The maximum number of characters of expanded documents that are held. A single document may be longer. */
   readonly expandedCharacters: number
-  /**
-   * The maximum number of characters of expanded documents that are held whole while a batch of documents is written.
-   * Further expanded documents are read again.
-   */
-  readonly heldCharacters: number
   /** The characters of upcoming output that are searched for ids which the next query can also read. */
   readonly searchedCharacters: number
   /**
@@ -105,7 +100,6 @@ export const SHIPPED: Bounds = Object.freeze({
   writtenCharacters: 256 * KIB,
   sentCharacters: 64 * KIB,
   expandedCharacters: 2 * MIB,
-  heldCharacters: 4 * MIB,
   searchedCharacters: MIB,
   waitingBytes: MIB,
   fewWaitingBytes: 64 * KIB,

@@ -12,13 +12,11 @@ const HOLD_OR_STREAM = '../../src/core/documents/read/hold-or-stream.js'
 const breakPieces =
   (documentsOf: (documents: number) => number) => async (original: () => Promise<unknown>) => {
     const real = (await original()) as typeof HoldOrStream
-    return {
-      ...real,
-      async *printArray(...args: Parameters<typeof real.printArray>) {
-        for await (const { text, documents } of real.printArray(...args))
-          yield { text, documents: documentsOf(documents) }
-      },
-    }
+    const holdOrStream: typeof real.holdOrStream = (call, work) =>
+      real.holdOrStream(call, (current, write, slices) =>
+        work(current, (text, documents = 0) => write(text, documentsOf(documents)), slices),
+      )
+    return { ...real, holdOrStream }
   }
 
 const mutants: readonly Mutant[] = [

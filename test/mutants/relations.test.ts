@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type * as ExpandDocuments from '../../src/core/documents/expand/expand-documents.js'
-import type * as ExpandLevels from '../../src/core/documents/expand/expand-levels.js'
 import type * as ApplyUpdate from '../../src/core/documents/write/rules/apply-update.js'
 import type { ReadAccess } from '../../src/core/permissions/read-gate.js'
 import type * as CompileExpand from '../../src/core/query/compile-expand.js'
@@ -40,18 +39,13 @@ const withAccess = (
 
 type Change = Parameters<typeof withAccess>[1]
 
-const breakLevels = (change: Change) => async (original: () => Promise<unknown>) => {
-  const real = (await original()) as typeof ExpandLevels
-  const createLevelPrinter: typeof real.createLevelPrinter = (call, expansions) =>
-    real.createLevelPrinter(withAccess(call, change), expansions)
-  return { ...real, createLevelPrinter }
-}
+const EXPAND_DOCUMENTS = '../../src/core/documents/expand/expand-documents.js'
 
-const breakOneLevel = (change: Change) => async (original: () => Promise<unknown>) => {
+const breakExpand = (change: Change) => async (original: () => Promise<unknown>) => {
   const real = (await original()) as typeof ExpandDocuments
-  const createExpandingPrinter: typeof real.createExpandingPrinter = (call, expansions) =>
-    real.createExpandingPrinter(withAccess(call, change), expansions)
-  return { ...real, createExpandingPrinter }
+  const printExpanded: typeof real.printExpanded = (call, ...others) =>
+    real.printExpanded(withAccess(call, change), ...others)
+  return { ...real, printExpanded }
 }
 
 const everyRow = (access: ReadAccess): ReadAccess => ({
@@ -77,23 +71,23 @@ const breakNames =
 const expandMutants: readonly Mutant[] = [
   [
     'from the second level on, hidden documents are shown',
-    '../../src/core/documents/expand/expand-levels.js',
-    breakLevels((access, question) => (question > 1 ? everyRow(access) : access)),
+    EXPAND_DOCUMENTS,
+    breakExpand((access, question) => (question > 1 ? everyRow(access) : access)),
   ],
   [
     'on the third level, hidden fields are shown',
-    '../../src/core/documents/expand/expand-levels.js',
-    breakLevels((access, question) => (question > 2 ? everyField(access) : access)),
+    EXPAND_DOCUMENTS,
+    breakExpand((access, question) => (question > 2 ? everyField(access) : access)),
   ],
   [
     'who created something is shown past the gate of users',
-    '../../src/core/documents/expand/expand-documents.js',
-    breakOneLevel((access, _, name) => (name === 'users' ? everyRow(access) : access)),
+    EXPAND_DOCUMENTS,
+    breakExpand((access, _, name) => (name === 'users' ? everyRow(access) : access)),
   ],
   [
     'who created something is shown past the gate of users, behind another reference',
-    '../../src/core/documents/expand/expand-levels.js',
-    breakLevels((access, _, name) => (name === 'users' ? everyField(everyRow(access)) : access)),
+    EXPAND_DOCUMENTS,
+    breakExpand((access, _, name) => (name === 'users' ? everyField(everyRow(access)) : access)),
   ],
   [
     'a name behind a reference is judged where it does not lie',
@@ -242,8 +236,8 @@ const writeMutants: readonly Mutant[] = [
 test('the real ones pass, taken through the same hands', async () => {
   const create = await createMutant([
     'nothing is broken',
-    '../../src/core/documents/expand/expand-levels.js',
-    breakLevels((access) => ({ ...access })),
+    EXPAND_DOCUMENTS,
+    breakExpand((access) => ({ ...access })),
   ])
   await checkNonInterference(8, create, undefined, RELATED)
   const unbroken = await createMutant([

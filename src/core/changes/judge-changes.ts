@@ -1,4 +1,4 @@
-import { type ListRequest, printOne } from '../documents/read/hold-or-stream.js'
+import { type ListRequest, printOne } from '../documents/read/print-documents.js'
 import { formatTimestamp } from '../fields/timestamp.js'
 import { compileJudge, type Judge, judgeSliced } from '../filter/matches.js'
 import { readOwn } from '../json/own-properties.js'

@@ -29,7 +29,7 @@ const BLOCK = 4 * MAX_TEXT
  * Returns the text of a document, from the cache if possible; `undefined` for a document that is not frozen. Subtracts
  * the steps of writing a text from `slice`.
  */
-export type FindText = (document: StoredDocument, slice: Slice) => KeptText | undefined
+export type FindText = (document: StoredDocument, slice?: Slice) => KeptText | undefined
 
 /** Creates the cache for the texts that one `write` function writes. */
 export type KeepTexts = (write: (document: StoredDocument) => string) => FindText
@@ -75,7 +75,7 @@ export function createTextStore(): KeepTexts {
     const add: FindText = (document, slice) => {
       if (!CACHES.texts.isOn || !Object.isFrozen(document)) return undefined
       const written = write(document)
-      slice.left -= stepsToWrite(written.length)
+      if (slice) slice.left -= stepsToWrite(written.length)
       if (written.length > MAX_TEXT) return { bytes: encoder.encode(written) }
       const text: KeptText = { bytes: encode(written) }
       makeRoom()

@@ -68,7 +68,7 @@ export interface ReadAccess extends Readable {
    * Returns the shown document as JSON text in bytes, which are cached; `undefined` for a document that is not frozen.
    * Subtracts the steps of writing the text from `slice`.
    */
-  keep(document: StoredDocument, slice: Slice): KeptText | undefined
+  keep(document: StoredDocument, slice?: Slice): KeptText | undefined
   /** Whether the caller may read a top-level property of a readable document, even if the document does not have it. */
   isShown(document: StoredDocument, name: string): boolean
   /**

@@ -1,383 +1,443 @@
 import { bounds } from '../../bounds.js'
 import { isId, or } from '../../filter/filter.js'
-import { isObject } from '../../json/own-properties.js'
+import { compilePath, isObject } from '../../json/own-properties.js'
 import { isUuid } from '../../json/uuid.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { whenReady } from '../../promises.js'
 import type { Expansion } from '../../query/compile-expand.js'
-import type { LinkedQuery } from '../../query/query-reader.js'
 import type { Call } from '../../request/call.js'
-import { createPace } from '../../request/pace.js'
-import type { Reader } from '../../request/store.js'
-import { stepsToWrite } from '../../slices.js'
-import type { StoredDocument } from '../../storage.js'
+import { addSteps, forEachSliced, type Slices, stepsToWrite } from '../../slices.js'
+import type { Listed, StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import { textOf } from '../read/kept-text.js'
-
-/** An iterator whose next values can be read before they are taken. */
-interface LookAhead<T> {
-  /** Removes and returns the next value; `undefined` at the end. */
-  take(): T | undefined
-  /** Iterates over the next values without removing them. They are buffered. */
-  ahead(): Iterable<T>
-}
-
-/** Creates a look-ahead of an iterator. */
-export function createLookAhead<T>(source: Iterator<T>): LookAhead<T> {
-  let seen: T[] = []
-  let taken = 0
-  const see = (): boolean => {
-    const { done, value } = source.next()
-    if (!done) seen.push(value)
-    return !done
-  }
-  return {
-    take() {
-      // Drops taken values only occasionally, because this copies the buffer.
-      if (taken > seen.length / 2) {
-        seen = seen.slice(taken)
-        taken = 0
-      }
-      if (taken === seen.length && !see()) return undefined
-      taken += 1
-      return seen[taken - 1]
-    },
-    *ahead() {
-      for (let i = taken; i < seen.length || see(); i++) yield seen[i] as T
-    },
-  }
-}
+import type { WriteText } from '../read/hold-or-stream.js'
 
 /** The maximum number of ids in one query. */
 const MAX_IDS = 1000
 
-/** Caches the JSON texts of documents of one collection. Each is written once, as long as the cache has room. */
-interface ExpandedTexts {
-  /** Returns the number of ids that are worth reading with one query. */
-  window(): number
-  /** Whether the cache contains this document, or knows that the caller may not read it. */
-  isKnown(id: string): boolean
-  /** Returns the text of a known document; `undefined` if the caller may not read it. */
-  get(id: string): string | undefined
-  /** Reads the document of the first id, and as many of the others as the cache has room for. */
-  find(ids: readonly string[]): Promise<void>
+/** The steps of an expansion, and of each `_id` in it. */
+const STEPS_AN_EXPANSION = 20
+const STEPS_AN_ID = 6
+
+/** A document that replaces references to it. */
+interface HeldDocument {
+  readonly document: StoredDocument
+  readonly access: ReadAccess
+  readonly text: string
 }
 
-function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts {
-  /** The texts by id, the oldest first; `undefined` if the document does not exist or the caller may not read it. */
-  const texts = new Map<string, string | undefined>()
-  let characters = 0
-  let window = MAX_IDS
+const decoder = new TextDecoder()
 
-  const forget = (id: string): void => {
-    characters -= weigh(id, texts.get(id))
-    texts.delete(id)
+/** Reads a readable document as JSON text. Uses its cached bytes if the document is immutable. */
+function hold(access: ReadAccess, document: StoredDocument): HeldDocument {
+  const kept = access.keep(document)
+  return { document, access, text: kept ? decoder.decode(kept.bytes) : access.write(document) }
+}
+
+/** The documents of one collection to which references point. Only as many as there is room for are held. */
+class Shelf {
+  /** The properties in which references are expanded further. */
+  readonly needed = new Set(['_id'])
+  /** The ids of the documents that `learn` reads. */
+  readonly wanted = new Set<string>()
+  /** The needed properties of the documents that `learn` has read, by id; `null` for unreadable documents. */
+  readonly parts = new Map<string, JsonObject | null>()
+  /** The number of ids that are worth reading with one query. */
+  window = MAX_IDS
+  readonly #held = new Map<string, HeldDocument>()
+  #characters = 0
+  readonly #call: Call
+  readonly #target: string
+
+  constructor(call: Call, target: string) {
+    this.#call = call
+    this.#target = target
   }
-  const keep = (id: string, text: string | undefined): void => {
-    texts.set(id, text)
-    characters += weigh(id, text)
-    for (const oldest of texts.keys()) {
-      if (characters <= bounds.expandedCharacters || oldest === id) break
-      forget(oldest)
+
+  get(id: string): HeldDocument | undefined {
+    return this.#held.get(id)
+  }
+
+  /** Whether a document is held, or is known to be unreadable. */
+  isKnown(id: string): boolean {
+    return this.#held.has(id) || this.parts.get(id) === null
+  }
+
+  /** Reads all wanted documents for their needed properties. Holds the first ones too. */
+  learn(slices: Slices): MaybePromise<void> {
+    const ids = [...this.wanted]
+    this.wanted.clear()
+    const left: (readonly string[])[] = []
+    for (let from = 0; from < ids.length; from += MAX_IDS) left.push(ids.slice(from, from + MAX_IDS))
+    // The documents that were too large to be read with others are appended.
+    return forEachSliced(slices, left, (some) =>
+      this.#read(some, (listed, access) => {
+        if (listed.rest?.length) left.push(listed.rest)
+        for (const document of listed) {
+          const held = hold(access, document)
+          const needed = Object.entries(access.show(document)).filter(([name]) => this.needed.has(name))
+          this.parts.set(document._id, Object.fromEntries(needed))
+          spend(slices, stepsToWrite(held.text.length))
+          if (this.#characters + held.text.length <= bounds.expandedCharacters) this.#hold(held)
+        }
+      }),
+    )
+  }
+
+  /** Reads the document of the first id, and as many of the others as there is room for. */
+  find(ids: readonly string[]): MaybePromise<void> {
+    const reading = this.#read(ids, (listed, access) => {
+      const documents = new Map(listed.map((document) => [document._id, document]))
+      let written = 0
+      let left = bounds.readBytes
+      for (const id of ids) {
+        const document = documents.get(id)
+        if (!document || left <= 0) continue
+        const held = hold(access, document)
+        left -= held.text.length
+        written += 1
+        this.#hold(held)
+      }
+      const isWhole = written === documents.size && !listed.rest?.length
+      this.window = isWhole ? Math.min(MAX_IDS, 2 * this.window) : Math.max(1, 2 * written)
+    })
+    const [first = ''] = ids
+    // If the storage did not return all documents, the first may be missing, so it is read alone.
+    return whenReady(reading, () => (ids.length > 1 && !this.isKnown(first) ? this.find([first]) : undefined))
+  }
+
+  #hide(ids: readonly string[]): void {
+    for (const id of ids) this.parts.set(id, null)
+  }
+
+  /** Reads documents. Those that are not found are unreadable. */
+  #read(ids: readonly string[], take: (listed: Listed, access: ReadAccess) => void): MaybePromise<void> {
+    const collection = { name: this.#target }
+    return whenReady(this.#call.learnToRead(collection), () => {
+      const access = this.#call.access(collection)
+      if (!access) return this.#hide(ids)
+      const query = { filter: or(ids.map(isId)), bytes: bounds.readBytes }
+      return whenReady(this.#call.store.read(access).list(query), (listed) => {
+        const found = new Set([...listed.map(({ _id }) => _id), ...(listed.rest ?? [])])
+        this.#hide(ids.filter((id) => !found.has(id)))
+        take(listed, access)
+      })
+    })
+  }
+
+  /** Holds a document. Drops the oldest ones if there is no room. */
+  #hold(held: HeldDocument): void {
+    const { _id: id } = held.document
+    this.#held.set(id, held)
+    this.#characters += held.text.length
+    for (const [oldest, { text }] of this.#held) {
+      if (this.#characters <= bounds.expandedCharacters || oldest === id) break
+      this.#characters -= text.length
+      this.#held.delete(oldest)
     }
   }
-  /** Reads documents and caches their texts, in order, until they fill one batch. */
-  const ask = async (ids: readonly string[]): Promise<void> => {
-    const listed = await reader.list({ filter: or(ids.map(isId)), bytes: bounds.readBytes })
-    const unread = new Set(listed.rest)
-    const documents = new Map(listed.map((document) => [document._id, document]))
-    let written = 0
-    let left = bounds.readBytes
-    for (const id of ids) {
-      const document = documents.get(id)
-      if (!document && !unread.has(id)) keep(id, undefined)
-      if (!document || left <= 0) continue
-      const text = textOf(access, document)
-      left -= text.length
-      written += 1
-      keep(id, text)
-    }
-    const isWhole = written === documents.size && unread.size === 0
-    window = isWhole ? Math.min(MAX_IDS, 2 * window) : Math.max(1, 2 * written)
-  }
-  return {
-    window: () => window,
-    isKnown: (id) => texts.has(id),
-    get: (id) => texts.get(id),
-    async find(ids) {
-      await ask(ids)
-      const [first] = ids
-      // If the storage did not return all documents, the first may be missing, so it is read alone.
-      if (first !== undefined && !texts.has(first)) await ask([first])
-    },
-  }
 }
 
-const weigh = (id: string, text = ''): number => id.length + text.length
-
-/**
- * The properties of a document that are expanded, by name: the texts for a reference, or the expanded properties
- * inside an object.
- */
-type Expansions<T> = Map<string, Expansions<T> | ReferenceTexts<T>>
-
-/** The texts of the documents that one property refers to. */
-interface ReferenceTexts<T> {
-  readonly texts: T
-  /** Whether the property is declared as an array of references. */
-  readonly isList: boolean
+/** A reference to expand, and the references to expand in the documents that it names. */
+interface Branch extends Pick<Expansion, 'path' | 'isList'> {
+  readonly read: (document: JsonObject) => unknown
+  readonly shelf: Shelf
+  readonly onward: readonly Branch[]
 }
 
-/** The number of references that may still be expanded. */
-interface ExpansionBudget {
+const compileBranches = (
+  expansions: readonly Expansion[],
+  shelfOf: (expansion: Expansion) => Shelf,
+): readonly Branch[] =>
+  expansions.map((expansion) => {
+    const { path, isList, onward } = expansion
+    const shelf = shelfOf(expansion)
+    for (const { path } of onward) shelf.needed.add(path.split('.')[0] ?? '')
+    return { path, isList, read: compilePath(path), shelf, onward: compileBranches(onward, shelfOf) }
+  })
+
+const countLevels = (expansions: readonly Expansion[]): number =>
+  expansions.length === 0 ? 0 : 1 + Math.max(...expansions.map(({ onward }) => countLevels(onward)))
+
+/** The number of references that may still be expanded within one array of a document. */
+interface Budget {
   left: number
 }
 
-/** A reference that is replaced by its document, if the caller may read it and the budget allows it. */
-interface Slot<T> {
-  readonly texts: T
-  readonly id: string
-  readonly room: ExpansionBudget
+/** A document in which references are expanded: a document of the response, or one that replaces a reference. */
+interface Place {
+  /** The document, or at least the properties in which references are expanded. */
+  readonly value: JsonObject
+  readonly branches: readonly Branch[]
+  /** The budget of the array that contains the document. */
+  readonly around: Budget | undefined
+  /** For each path, the references to expand in the order of their ids; `undefined` for an id that stays. */
+  readonly inside: Map<string, readonly (Slot | undefined)[]>
 }
 
-/** JSON text, or a reference that is still to be replaced. */
-type TextOrSlot<T> = string | Slot<T>
+/** A reference to replace by its document. */
+interface Slot {
+  readonly id: string
+  readonly shelf: Shelf
+  /** The budget that the replacement counts towards; `undefined` if it was counted before the document was read. */
+  readonly budget: Budget | undefined
+  /** The document in which references are expanded further, if there are any. */
+  readonly place: Place | undefined
+}
+
+const placeOf = (value: JsonObject, branches: readonly Branch[], around?: Budget): Place => ({
+  value,
+  branches,
+  around,
+  inside: new Map(),
+})
+
+const idsAt = (named: unknown): readonly unknown[] => (Array.isArray(named) ? named : [named])
+
+/** Counts steps, also those after a pause. */
+function spend(slices: Slices, steps: number): void {
+  slices.left -= steps
+  addSteps(steps)
+}
 
 /**
- * Creates a printer that replaces the ids of references with their documents, as the caller may read them (CONTRACT.md
- * §2).
+ * Prints documents, separated by commas, and replaces the ids of references with their documents, as the caller may
+ * read them (CONTRACT.md §2, "Expand").
+ *
+ * References on one level are replaced while the text is written: each query reads the documents of the next
+ * references. If references are expanded in expanded documents, all levels are read first, with one query per level and
+ * collection, because the levels are counted one after another.
  */
-export function createExpandingPrinter(
+export function printExpanded(
   call: Call,
   expand: readonly Expansion[],
-): (documents: Iterable<JsonObject>) => AsyncGenerator<string, void, undefined> {
-  const pace = createPace(() => call.deadline.signal)
-  const limit = call.service.plan.limits.expanded
-  return async function* (documents) {
-    const expansions: Expansions<ExpandedTexts> = new Map()
-    for (const { path, target, isList } of expand) {
-      const learning = call.learnToRead({ name: target })
-      if (learning) await learning
-      const access = call.access({ name: target })
-      if (!access) continue
-      const texts = createExpandedTexts(call.store.read(access), access)
-      place(expansions, path.split('.'), { texts, isList })
-    }
-    const parts = createLookAhead(writeAll(documents, expansions, limit))
-    let text = ''
-    for (let part = parts.take(); part !== undefined; part = parts.take()) {
-      if (typeof part === 'string') text += part
-      else {
-        const { texts, id, room } = part
-        if (room.left > 0 && !texts.isKnown(id))
-          await texts.find(findIds(part, parts.ahead(), texts.window()))
-        text += fill(part, texts)
-      }
-      if (text.length < bounds.writtenCharacters) continue
-      await pace(stepsToWrite(text.length))
-      yield text
-      text = ''
-    }
-    if (text !== '') yield text
-  }
-}
-
-/** Returns the text of the referenced document, or its `_id` if the caller may not read it or the budget is used up. */
-function fill({ id, room }: Slot<unknown>, texts: Pick<ExpandedTexts, 'get'>): string {
-  const expanded = room.left > 0 ? texts.get(id) : undefined
-  if (expanded !== undefined) room.left -= 1
-  return expanded ?? JSON.stringify(id)
-}
-
-/** Registers the texts of an expansion at its path. */
-function place<T>(
-  expansions: Expansions<T>,
-  [name = '', ...rest]: readonly string[],
-  texts: ReferenceTexts<T>,
-): void {
-  if (rest.length === 0) {
-    expansions.set(name, texts)
-    return
-  }
-  const known = expansions.get(name)
-  const inside: Expansions<T> = known instanceof Map ? known : new Map()
-  expansions.set(name, inside)
-  place(inside, rest, texts)
-}
-
-/** Writes documents as JSON. Each reference to expand is a separate slot between the texts. */
-function* writeAll<T>(
-  documents: Iterable<JsonObject>,
-  expansions: Expansions<T>,
-  limit: number,
-): Generator<TextOrSlot<T>, void, undefined> {
-  let separator = ''
-  for (const document of documents) {
-    yield separator
-    yield* writeObject(document, expansions, limit)
-    separator = ','
-  }
-}
-
-function* writeObject<T>(
-  value: JsonObject,
-  expansions: Expansions<T>,
-  limit: number,
-): Generator<TextOrSlot<T>, void, undefined> {
-  let text = '{'
-  let separator = ''
-  for (const [name, inner] of Object.entries(value)) {
-    const expansion = expansions.get(name)
-    text += `${separator}${JSON.stringify(name)}:`
-    separator = ','
-    if (expansion instanceof Map && isObject(inner)) {
-      yield text
-      yield* writeObject(inner, expansion, limit)
-      text = ''
-    } else if (expansion && !(expansion instanceof Map) && expansion.isList === Array.isArray(inner)) {
-      yield text
-      yield* writeReferences(inner, expansion.texts, limit)
-      text = ''
-    } else text += JSON.stringify(inner)
-  }
-  yield `${text}}`
-}
-
-/** Writes one reference, or an array of them. */
-function* writeReferences<T>(
-  value: unknown,
-  texts: T,
-  limit: number,
-): Generator<TextOrSlot<T>, void, undefined> {
-  const writeOne = (one: unknown, room: ExpansionBudget): TextOrSlot<T> =>
-    typeof one === 'string' && isUuid(one) ? { texts, id: one, room } : JSON.stringify(one)
-  if (!Array.isArray(value)) {
-    yield writeOne(value, { left: 1 })
-    return
-  }
-  const room = { left: limit }
-  let separator = '['
-  for (const element of value) {
-    yield separator
-    yield writeOne(element, room)
-    separator = ','
-  }
-  yield separator === '[' ? '[]' : ']'
-}
-
-/** Returns the ids to read with the next query, at most `count`, in the order in which they are needed. */
-function findIds(
-  first: Slot<ExpandedTexts>,
-  ahead: Iterable<TextOrSlot<ExpandedTexts>>,
-  count: number,
-): readonly string[] {
-  const { texts } = first
-  const ids = new Set([first.id])
-  const wanted = new Map([[first.room, 1]])
-  let characters = 0
-  for (const part of ahead) {
-    characters += typeof part === 'string' ? part.length : part.id.length
-    if (ids.size >= count || characters > bounds.searchedCharacters) break
-    if (typeof part === 'string' || part.texts !== texts || texts.isKnown(part.id)) continue
-    const already = wanted.get(part.room) ?? 0
-    if (already >= part.room.left) continue
-    wanted.set(part.room, already + 1)
-    ids.add(part.id)
-  }
-  return [...ids]
-}
-
-/**
- * The maximum number of documents of a short page, and of references at one path. Larger pages are requested too seldom
- * to need this fast path.
- */
-const MAX_DOCUMENTS = 100
-
-/** A page whose references are to be replaced. */
-interface Expanding {
-  readonly query: LinkedQuery
-  readonly documents: readonly StoredDocument[]
-  /** The documents with the requested properties. */
-  readonly selected: Iterable<JsonObject>
-}
-
-/** The documents that a page refers to at one path, and their texts. */
-interface Shelf {
-  readonly target: string
-  readonly ids: Set<string>
-  readonly texts: Map<string, string>
-}
-
-/**
- * Returns the text of a page whose references are replaced with documents, if the page is short and only one level is
- * expanded; otherwise `undefined`.
- */
-export function expandPage(call: Call, page: Expanding): MaybePromise<string | undefined> {
-  const { query, documents } = page
-  const { expand } = query
-  if (documents.length > MAX_DOCUMENTS || expand.some(({ onward }) => onward.length > 0)) return undefined
-  return whenReady(learnAll(call, expand), () => write(call, page))
-}
-
-/** Reads the claims on which the access to referenced documents depends. */
-function learnAll(call: Call, expand: readonly Expansion[]): Promise<unknown> | undefined {
-  const learning = expand.flatMap(({ target }) => call.learnToRead({ name: target }) ?? [])
-  return learning.length > 0 ? Promise.all(learning) : undefined
-}
-
-function write(call: Call, { query, selected }: Expanding): MaybePromise<string | undefined> {
-  const shelves: Shelf[] = []
-  const expansions: Expansions<Shelf> = new Map()
-  for (const { path, target, isList } of query.expand) {
-    const shelf: Shelf = { target, ids: new Set(), texts: new Map() }
-    shelves.push(shelf)
-    place(expansions, path.split('.'), { texts: shelf, isList })
-  }
-  const parts: TextOrSlot<Shelf>[] = []
-  let length = 0
-  for (const part of writeAll(selected, expansions, call.service.plan.limits.expanded)) {
-    parts.push(part)
-    length += typeof part === 'string' ? part.length : part.id.length
-    if (typeof part !== 'string') part.texts.ids.add(part.id)
-    if (
-      length > bounds.writtenCharacters ||
-      (typeof part !== 'string' && part.texts.ids.size > MAX_DOCUMENTS)
+  documents: readonly JsonObject[],
+  output: { readonly write: WriteText; readonly slices: Slices },
+): MaybePromise<void> {
+  const levels = countLevels(expand)
+  const shelves = new Map<string, Shelf>()
+  const branches = compileBranches(expand, ({ path, target }) => {
+    const name = levels > 1 ? target : path
+    const shelf = shelves.get(name) ?? new Shelf(call, target)
+    shelves.set(name, shelf)
+    return shelf
+  })
+  const { slices, write } = output
+  const printing = new Printing(slices, write, { levels, limit: call.service.plan.limits.expanded })
+  const learnLevel = (level: number): MaybePromise<void> => {
+    if (levels === 1 || level === levels) return undefined
+    const noting = forEachSliced(slices, documents, (value) =>
+      whenReady(printing.grow([placeOf(value, branches)], level), (places) =>
+        forEachSliced(slices, places, (place) => note(place, slices)),
+      ),
     )
-      return undefined
+    return whenReady(noting, () =>
+      whenReady(
+        forEachSliced(slices, shelves.values(), (shelf) => shelf.learn(slices)),
+        () => learnLevel(level + 1),
+      ),
+    )
   }
-  return whenReady(lookUp(call, shelves), (isWhole) => (isWhole ? join(parts) : undefined))
-}
-
-/** Reads the documents of all shelves, and writes their texts. Returns false if the texts are too long in total. */
-function lookUp(
-  call: Call,
-  [shelf, ...others]: readonly Shelf[],
-  room: number = bounds.writtenCharacters,
-): MaybePromise<boolean> {
-  if (!shelf) return true
-  const { target, ids, texts } = shelf
-  const access = call.access({ name: target })
-  if (ids.size === 0 || !access) return lookUp(call, others, room)
-  const filter = or(Array.from(ids, isId))
-  return whenReady(call.store.read(access).list({ filter, bytes: bounds.readBytes }), (found) => {
-    if (found.rest?.length) return false
-    let left = room
-    for (const document of found) {
-      const text = textOf(access, document)
-      left -= text.length
-      if (left < 0) return false
-      texts.set(document._id, text)
-    }
-    return lookUp(call, others, left)
+  return whenReady(learnLevel(0), () => {
+    const writing = forEachSliced(slices, documents, (value, i) =>
+      printing.printRoot(placeOf(value, branches), i === 0 ? '' : ','),
+    )
+    return whenReady(writing, () => printing.end())
   })
 }
 
-/** Inserts the texts at their positions; `undefined` if the result is too long. */
-function join(parts: readonly TextOrSlot<Shelf>[]): string | undefined {
-  let text = '['
-  for (const part of parts) {
-    text += typeof part === 'string' ? part : fill(part, part.texts.texts)
-    if (text.length > bounds.writtenCharacters) return undefined
+/** Notes the ids of the references in a document. */
+function note({ value, branches, around }: Place, slices: Slices): void {
+  if (around && around.left <= 0) return
+  for (const { read, isList, shelf } of branches) {
+    const named = read(value)
+    if (Array.isArray(named) !== isList) continue
+    const ids = idsAt(named)
+    for (const id of ids)
+      if (typeof id === 'string' && !shelf.parts.has(id) && isUuid(id)) shelf.wanted.add(id)
+    spend(slices, STEPS_AN_EXPANSION + ids.length * STEPS_AN_ID)
   }
-  return `${text}]`
+}
+
+/** Texts and references, in the order in which they are printed. */
+class Parts {
+  readonly list: (string | Slot)[] = []
+  characters = 0
+  #text = ''
+
+  addText(text: string): void {
+    this.#text += text
+  }
+
+  addSlot(slot: Slot): void {
+    this.endText()
+    this.characters += slot.id.length
+    this.list.push(slot)
+  }
+
+  endText(): void {
+    if (this.#text === '') return
+    this.list.push(this.#text)
+    this.characters += this.#text.length
+    this.#text = ''
+  }
+
+  addObject(value: JsonObject, at: string, place: Place): void {
+    let separator = '{'
+    for (const [name, inner] of Object.entries(value)) {
+      const path = at + name
+      this.addText(`${separator}${JSON.stringify(name)}:`)
+      separator = ','
+      const inside = place.inside.get(path)
+      if (inside) this.#addReferences(inner, inside)
+      else if (isObject(inner) && place.branches.some((branch) => branch.path.startsWith(`${path}.`)))
+        this.addObject(inner, `${path}.`, place)
+      else this.addText(JSON.stringify(inner))
+    }
+    this.addText(separator === '{' ? '{}' : '}')
+  }
+
+  #addReferences(value: unknown, slots: readonly (Slot | undefined)[]): void {
+    const isList = Array.isArray(value)
+    if (isList) this.addText('[')
+    for (const [i, id] of idsAt(value).entries()) {
+      if (i > 0) this.addText(',')
+      const slot = slots[i]
+      // If the document was read again, it may now have other references than those that were expanded.
+      if (slot?.id === id && slot) this.addSlot(slot)
+      else this.addText(JSON.stringify(id))
+    }
+    if (isList) this.addText(']')
+  }
+}
+
+/** The printing of some documents. */
+class Printing {
+  readonly #slices: Slices
+  readonly #write: WriteText
+  readonly #levels: number
+  /** The maximum number of references that are expanded within one array of a document. */
+  readonly #limit: number
+  #parts = new Parts()
+  #text = ''
+
+  constructor(
+    slices: Slices,
+    write: WriteText,
+    { levels, limit }: { readonly levels: number; readonly limit: number },
+  ) {
+    this.#slices = slices
+    this.#write = write
+    this.#levels = levels
+    this.#limit = limit
+  }
+
+  /** Finds the references of some levels. Returns the documents of the last level that contain references to expand. */
+  grow(places: readonly Place[], levels: number): MaybePromise<readonly Place[]> {
+    if (levels === 0 || places.length === 0) return places
+    const next: Place[] = []
+    const growing = forEachSliced(this.#slices, places, (place) => {
+      for (const branch of place.branches) {
+        const slots = this.#findSlots(place, branch)
+        place.inside.set(branch.path, slots)
+        for (const slot of slots) if (slot?.place) next.push(slot.place)
+        spend(this.#slices, STEPS_AN_EXPANSION + slots.length * STEPS_AN_ID)
+      }
+    })
+    return whenReady(growing, () => this.grow(next, levels - 1))
+  }
+
+  /** Returns the references to expand at one path; `undefined` for an id that stays. */
+  #findSlots(
+    { value, around }: Place,
+    { read, isList, shelf, onward }: Branch,
+  ): readonly (Slot | undefined)[] {
+    const named = read(value)
+    if (Array.isArray(named) !== isList) return []
+    const budget = around ?? { left: isList ? this.#limit : 1 }
+    return idsAt(named).map((id) => {
+      if (typeof id !== 'string') return undefined
+      if (this.#levels === 1) return isUuid(id) ? { id, shelf, budget, place: undefined } : undefined
+      const known = shelf.parts.get(id)
+      if (!known || budget.left <= 0) return undefined
+      budget.left -= 1
+      const inside = around || isList ? budget : undefined
+      const place = onward.length > 0 ? placeOf(known, onward, inside) : undefined
+      return { id, shelf, budget: undefined, place }
+    })
+  }
+
+  /** Prints a document of the response. Without further levels, the references of several documents are read together. */
+  printRoot(root: Place, separator: string): MaybePromise<void> {
+    return whenReady(this.grow([root], this.#levels), () => {
+      this.#parts.addText(separator)
+      this.#parts.addObject(root.value, '', root)
+      this.#parts.endText()
+      if (this.#levels > 1 || this.#parts.characters > bounds.searchedCharacters) return this.#printParts()
+      return undefined
+    })
+  }
+
+  /** Prints the rest. */
+  end(): MaybePromise<void> {
+    return whenReady(this.#printParts(), () => this.#send())
+  }
+
+  #printParts(): MaybePromise<void> {
+    const { list } = this.#parts
+    this.#parts = new Parts()
+    return this.#print(list)
+  }
+
+  #print(parts: readonly (string | Slot)[]): MaybePromise<void> {
+    return forEachSliced(this.#slices, parts, (part, i) => {
+      if (typeof part === 'string') return this.#add(part)
+      const { shelf, id, budget } = part
+      const isOver = budget !== undefined && budget.left <= 0
+      const reading = isOver || shelf.isKnown(id) ? undefined : shelf.find(findIds(part, parts, i + 1))
+      return whenReady(reading, () => this.#fill(part, isOver ? undefined : shelf.get(id)))
+    })
+  }
+
+  /** Prints the referenced document, or its `_id` if the caller may not read it or the budget is used up. */
+  #fill({ id, budget, place }: Slot, held: HeldDocument | undefined): MaybePromise<void> {
+    if (!held) return this.#add(JSON.stringify(id))
+    if (budget) budget.left -= 1
+    if (!place) return this.#add(held.text)
+    const parts = new Parts()
+    parts.addObject(held.access.show(held.document), '', place)
+    parts.endText()
+    return this.#print(parts.list)
+  }
+
+  #add(text: string): MaybePromise<void> {
+    this.#text += text
+    return this.#text.length < bounds.writtenCharacters ? undefined : this.#send()
+  }
+
+  #send(): MaybePromise<void> {
+    const text = this.#text
+    this.#text = ''
+    spend(this.#slices, stepsToWrite(text.length))
+    return text === '' ? undefined : this.#write(text)
+  }
+}
+
+/** Returns the ids to read with the next query, in the order in which they are needed. */
+function findIds(
+  { id, shelf, budget }: Slot,
+  parts: readonly (string | Slot)[],
+  from: number,
+): readonly string[] {
+  const ids = new Set([id])
+  const wanted = new Map([[budget, 1]])
+  for (let i = from; i < parts.length && ids.size < shelf.window; i++) {
+    const part = parts[i]
+    if (part === undefined || typeof part === 'string' || part.shelf !== shelf || shelf.isKnown(part.id))
+      continue
+    const already = wanted.get(part.budget) ?? 0
+    if (part.budget && already >= part.budget.left) continue
+    wanted.set(part.budget, already + 1)
+    ids.add(part.id)
+  }
+  return [...ids]
 }

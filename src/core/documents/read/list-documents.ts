@@ -1,32 +1,25 @@
 import { bounds } from '../../bounds.js'
 import { and, everything, type Filter, isId, or } from '../../filter/filter.js'
-import type { Bytes } from '../../json/bytes.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
 import type { Query } from '../../query/compile-query.js'
 import { type Cursor, placeOf, rangesAfter } from '../../query/paging/cursor.js'
 import type { Call } from '../../request/call.js'
-import type { KeptPage } from '../../request/kept-pages.js'
 import { READ_AT_ONCE, readByIds } from '../../request/read-by-ids.js'
 import type { Reader } from '../../request/store.js'
 import type { StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
+import { START } from './hold-or-stream.js'
 import {
-  createPrinter,
-  holdOrStream,
   type ListRequest,
+  type Printed,
   printArray,
-  printShort,
-  START,
-} from './hold-or-stream.js'
-import type { Text } from './text-stream.js'
+  type ReadOn,
+  type VisitBatch,
+} from './print-documents.js'
 
 /** A page of a list. */
-export interface ListedPage {
-  /** The documents, as a JSON array. */
-  readonly json: Text
-  /** The cached page with this text, if there is one. */
-  readonly kept?: KeptPage
+export interface ListedPage extends Printed {
   /** The position of the next page; `undefined` on the last page, or if the query has no limit or one above 1,000. */
   readonly next?: { readonly last: StoredDocument; readonly passed: number }
   /** The number of all matches, if the query requests it. */
@@ -100,10 +93,6 @@ interface Start extends Beginning {
   readonly isWhole: boolean
 }
 
-/** Reads the start of a walk if an index provides its order; otherwise returns `undefined`. */
-const readStart = (reader: Reader, walk: Walk): MaybePromise<Start> | undefined =>
-  reader.isOrdered(walk) ? readNext(reader, walk, START) : undefined
-
 /** Reads the next documents of a walk, at most `size`. */
 function readNext(reader: Reader, walk: Walk, size: number): MaybePromise<Start> {
   const left = walk.limit ?? Number.POSITIVE_INFINITY
@@ -129,40 +118,36 @@ function goOn(walk: Walk, { documents, isWhole }: Start, fresh: number): Walk | 
 /** Fields that never change, so a walk in their order does not visit a document twice. */
 const FIXED: readonly string[] = ['_id', 'createdAt', 'createdBy']
 
-/**
- * Reads all documents of a walk, in batches. If an index provides the order, continues by key after `start`. A
- * document may then move in the order between two reads, so the ids of visited documents are kept to skip repetitions.
- * Without such an index, the storage sorts all documents first.
- */
-async function* readBatches(
-  reader: Reader,
-  walk: Walk,
-  start: Start | undefined,
-): AsyncGenerator<readonly StoredDocument[], void, undefined> {
+/** Visits all documents of a walk, in batches, where the storage sorts them first. */
+async function visitSorted(reader: Reader, walk: Walk, visit: VisitBatch): Promise<void> {
   const { filter, sort, skip, limit, after } = walk
-  if (!start) {
-    const range = after ? or(rangesAfter(sort, after)) : everything
-    yield* reader.stream({ range, filter, sort, skip, limit, bytes: bounds.readBytes })
-    return
-  }
-  const seen = sort.every(({ field }) => FIXED.includes(field.path)) ? undefined : new Set<string>()
+  const range = after ? or(rangesAfter(sort, after)) : everything
+  const query = { range, filter, sort, skip, limit, bytes: bounds.readBytes }
+  for await (const batch of reader.stream(query)) await visit(batch)
+}
+
+/**
+ * Visits the documents of a walk after its start, in batches, where an index provides the order. A document may move
+ * in the order between two reads, so the ids of visited documents are kept to skip repetitions.
+ */
+async function visitAfter(reader: Reader, walk: Walk, start: Start, visit: VisitBatch): Promise<void> {
+  const isFixed = walk.sort.every(({ field }) => FIXED.includes(field.path))
+  const seen = isFixed ? undefined : new Set(start.documents.map(({ _id }) => _id))
   let found = start
   let size = READ_AT_ONCE
-  for (let place: Walk | undefined = walk; ; found = await readNext(reader, place, size)) {
-    const { documents } = found
-    const fresh = seen ? documents.filter(({ _id }) => seen.size < seen.add(_id).size) : documents
-    if (fresh.length > 0) yield fresh
-    place = goOn(place, found, fresh.length)
-    if (!place) return
+  for (let place = goOn(walk, start, start.documents.length); place; ) {
     // If documents are large, a larger read would return only the ids of most documents, and these ids are not used.
     size = found.rest.length > 0 ? found.documents.length : Math.min(READ_AT_ONCE, 2 * size)
+    found = await readNext(reader, place, size)
+    const { documents } = found
+    const fresh = seen ? documents.filter(({ _id }) => seen.size < seen.add(_id).size) : documents
+    if (fresh.length > 0) await visit(fresh)
+    place = goOn(place, found, fresh.length)
   }
 }
 
 /** A page of a walk. If its documents are large, only the first are read, and `rest` has the ids of the others. */
 interface PageOfWalk extends Beginning {
-  /** The number of documents on the page, including those in `rest`. */
-  readonly size: number
   /** The last document of the page, after which the walk continues; `undefined` if it ends with this page. */
   readonly last: StoredDocument | undefined
 }
@@ -174,10 +159,9 @@ const readPage = (reader: Reader, walk: Walk, limit: number): MaybePromise<PageO
     const hasNext = found.documents.length + found.rest.length > limit
     const documents = hasNext ? found.documents.slice(0, limit) : found.documents
     const rest = found.rest.slice(0, limit - documents.length)
-    const page = { documents, rest, size: documents.length + rest.length }
-    if (!hasNext) return { last: undefined, ...page }
-    if (rest.length === 0) return { last: documents.at(-1), ...page }
-    return findLast(reader, walk.filter, rest).then((last) => ({ last: last ?? documents.at(-1), ...page }))
+    const last = hasNext ? documents.at(-1) : undefined
+    if (!hasNext || rest.length === 0) return { documents, rest, last }
+    return findLast(reader, walk.filter, rest).then((found) => ({ documents, rest, last: found ?? last }))
   })
 
 /** Returns the last of these documents that still exists and still matches. */
@@ -193,71 +177,36 @@ async function findLast(
   return undefined
 }
 
-/** Reads the documents of a page, in batches. */
-async function* readPageBatches(
-  reader: Reader,
-  walk: Walk,
-  { documents, rest }: Beginning,
-): AsyncGenerator<readonly StoredDocument[], void, undefined> {
-  if (documents.length > 0) yield documents
-  yield* readByIds(reader, walk, rest)
-}
-
 function listPage(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
-  const { access, query } = reading
+  const { query } = reading
   const { limit, after, skip } = query
   if (limit === 0) return { json: '[]' }
   if (limit === null || limit > MAX_PAGE) return listAll(call, reading)
-  return whenReady(readPage(call.store.read(access), query, limit), (page) => {
-    const passed = (after?.passed ?? skip) + page.size
-    const next = page.last && { next: { last: page.last, passed } }
-    return printPage(call, reading, page, next)
+  return whenReady(readPage(call.store.read(reading.access), query, limit), ({ documents, rest, last }) => {
+    const readOn = rest.length > 0 ? readRest(reading, rest) : undefined
+    const printed = printArray(call, reading, documents, readOn)
+    const passed = (after?.passed ?? skip) + documents.length + rest.length
+    return last ? whenReady(printed, (page) => ({ ...page, next: { last, passed } })) : printed
   })
 }
 
-function printPage(
-  call: Call,
-  reading: ListRequest,
-  page: PageOfWalk,
-  next: Pick<ListedPage, 'next'> | undefined,
-): MaybePromise<ListedPage> {
-  const { access, query } = reading
-  const printing = page.rest.length === 0 ? printShort(call, page.documents, reading) : undefined
-  return whenReady(printing, (short) => {
-    if (short !== undefined) return Object.assign(hold(short), next)
-    const json = write(call, reading, false, (current) =>
-      readPageBatches(current.store.read(access), query, page),
-    )
-    return json.then((text) => ({ json: text, ...next }))
-  })
-}
+const readRest =
+  ({ access, query }: ListRequest, ids: readonly string[]): ReadOn =>
+  async (call, visit) => {
+    for await (const batch of readByIds(call.store.read(access), query, ids)) await visit(batch)
+  }
 
-/** Lists documents without a limit, or with a large one. A short list is written like a page. */
+/** Lists documents without a limit, or with a large one. */
 function listAll(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
   const { access, query } = reading
-  const writeBehind = (start?: Start): Promise<ListedPage> =>
-    write(call, reading, true, (current) => readBatches(current.store.read(access), query, start)).then(
-      (json) => ({ json }),
-    )
-  const starting = readStart(call.store.read(access), query)
-  if (!starting) return writeBehind()
-  return whenReady(starting, (start) => {
-    const isShort = start.isWhole && start.documents.length < START
-    const printing = isShort ? printShort(call, start.documents, reading) : undefined
-    return whenReady(printing, (short) => (short === undefined ? writeBehind(start) : hold(short)))
+  const reader = call.store.read(access)
+  if (!reader.isOrdered(query))
+    return printArray(call, reading, [], ({ store }, visit) => visitSorted(store.read(access), query, visit))
+  return whenReady(readNext(reader, query, START), (start) => {
+    const readOn: ReadOn = ({ store }, visit) => visitAfter(store.read(access), query, start, visit)
+    return printArray(call, reading, start.documents, start.isWhole ? undefined : readOn)
   })
 }
-
-const hold = (short: string | Bytes | KeptPage): ListedPage =>
-  typeof short === 'object' && 'json' in short ? { json: short.json, kept: short } : { json: short }
-
-const write = (
-  call: Call,
-  reading: ListRequest,
-  isOnce: boolean,
-  read: (current: Call) => AsyncIterable<readonly StoredDocument[]>,
-): Promise<Text> =>
-  holdOrStream(call, (current) => printArray(read(current), createPrinter(current, reading, { isOnce })))
 
 /** Counts the matches that the caller may read. */
 export const countDocuments = (call: Call, access: ReadAccess, filter: Filter): MaybePromise<number> =>

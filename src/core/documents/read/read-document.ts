@@ -3,10 +3,9 @@ import { whenReady } from '../../promises.js'
 import type { Call, Unclaimed } from '../../request/call.js'
 import { findShown, type Wanted } from '../../request/find-shown.js'
 import { unexpected } from '../../request/refusals.js'
-import { endless } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Document, MaybePromise } from '../../types.js'
-import { createPrinter, holdOrStream, type ListRequest, printAlone, printOne } from './hold-or-stream.js'
+import { type ListRequest, printExpandedOne, printOne } from './print-documents.js'
 import type { Text } from './text-stream.js'
 
 /**
@@ -31,7 +30,7 @@ export const readDocument = (
 }
 
 const print = (document: StoredDocument, reading: ListRequest): DocumentTexts => ({
-  whole: reading.access.keep(document, endless()) ?? reading.access.write(document),
+  whole: reading.access.keep(document) ?? reading.access.write(document),
   asked: reading.query.projection ? printOne(document, reading) : undefined,
 })
 
@@ -50,17 +49,14 @@ export const readUnclaimed = (
  * Reads one document, with its references replaced by their documents. Throws `precondition_failed` if `isExpected` is
  * false for the document.
  */
-export async function readExpanded(
+export const readExpanded = (
   call: Call,
   reading: ListRequest,
   id: string,
   isExpected: (shown: Document) => boolean,
-): Promise<Text | undefined> {
-  const { access } = reading
-  const document = await call.store.read(access).find(id)
-  if (!document) return undefined
-  if (!isExpected(access.show(document))) throw unexpected()
-  return holdOrStream(call, (current) =>
-    printAlone(document, createPrinter(current, reading, { isOnce: true })),
-  )
-}
+): MaybePromise<Text | undefined> =>
+  whenReady(call.store.read(reading.access).find(id), (document) => {
+    if (!document) return undefined
+    if (!isExpected(reading.access.show(document))) throw unexpected()
+    return printExpandedOne(call, document, reading)
+  })

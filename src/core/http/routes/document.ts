@@ -44,7 +44,7 @@ function runRead(call: Call, { collection, id }: DocumentPlace): MaybePromise<An
   const reading = { access, query: call.readQuery(access) }
   // Expanded documents may change independently of this one, so there is no ETag.
   return reading.query.expand.length > 0
-    ? readExpanded(call, reading, id, readMatch(call.request)).then((expanded) =>
+    ? whenReady(readExpanded(call, reading, id, readMatch(call.request)), (expanded) =>
         answerText(200, expanded ?? absent()),
       )
     : whenReady(readDocument(call, reading, id), (found) => answerRead(call, found ?? absent()))

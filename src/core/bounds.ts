@@ -54,8 +54,6 @@ export interface Bounds {
   readonly sentCharacters: number
   /** The maximum number of characters of expanded documents that are held. A single document may be longer. */
   readonly expandedCharacters: number
-  /** The characters of upcoming output that are searched for ids which the next query can also read. */
-  readonly searchedCharacters: number
   /**
    * The maximum number of unsent bytes of a stream of changes. A stream with more is cut at its next event (CONTRACT.md
    * §9, "Bounds of streams").
@@ -100,7 +98,6 @@ export const SHIPPED: Bounds = Object.freeze({
   writtenCharacters: 256 * KIB,
   sentCharacters: 64 * KIB,
   expandedCharacters: 2 * MIB,
-  searchedCharacters: MIB,
   waitingBytes: MIB,
   fewWaitingBytes: 64 * KIB,
   batchBytes: MIB,

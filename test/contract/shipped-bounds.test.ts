@@ -41,7 +41,6 @@ test('all sizes are those of a release, and cannot be changed', () => {
     writtenCharacters: 262_144,
     sentCharacters: 65_536,
     expandedCharacters: 2_097_152,
-    searchedCharacters: 1_048_576,
     waitingBytes: 1_048_576,
     fewWaitingBytes: 65_536,
     batchBytes: 1_048_576,

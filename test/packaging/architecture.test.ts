@@ -219,7 +219,7 @@ const ASKED_FOR: { readonly [path: string]: string } = {
   'core/accounts/auth/threads.ts': 'process',
   'core/accounts/auth/token.ts': 'process',
   'core/create-service.ts': 'process',
-  'core/json/bytes.ts': 'Buffer',
+  'core/documents/read/print-documents.ts': 'Buffer',
   'core/slices.ts': 'setImmediate',
 }
 

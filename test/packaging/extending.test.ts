@@ -102,7 +102,7 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
   'an attribute of a field type': ['core/fields/types/timestamp.ts'],
   'an operator': [
     'client/query-types.ts',
-    'core/query/operators.ts',
+    'core/query/condition.ts',
     'tools/insight/text/signs.ts',
     'tools/openapi/parameters.ts',
   ],

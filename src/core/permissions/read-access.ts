@@ -107,8 +107,9 @@ export function compileAccess(
     views ??= compileViewOf(rules, findView)
     return views(document)
   }
+  const showAll = rules.every(({ rule }) => isWhole(rule.properties))
   const showing = (path: string): readonly BoundRule[] => {
-    const name = topOf(path)
+    const name = showAll ? '_id' : topOf(path)
     return name === '_id' ? rules : rules.filter(({ rule }) => includesProperty(rule.properties, name))
   }
   const names = createNames(collection.paths, (path) => showing(path).length > 0)
@@ -185,6 +186,9 @@ function compileViewOf(rules: readonly BoundRule[], findView: FindView): (docume
   const judged = rules.map(({ rule, where }) => ({ rule, holds: compileWhere(where) }))
   return (document) => findView(judged.filter(({ holds }) => holds(document)).map(({ rule }) => rule))
 }
+
+/** Whether a set includes every property. */
+const isWhole = ({ pick, omit }: PropertySet): boolean => pick === null && omit.size === 0
 
 const isSame = (a: PropertySet, b: PropertySet): boolean =>
   a === b || (isSameSet(a.pick, b.pick) && isSameSet(a.omit, b.omit))

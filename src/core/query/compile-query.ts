@@ -7,11 +7,18 @@ import { lowerUuid } from '../json/uuid.js'
 import type { SortKey } from '../storage.js'
 import type { JsonObject, Limits, OperatorName } from '../types.js'
 import { compileExpand, type Expansion, type Following } from './compile-expand.js'
-import { buildCondition, ConditionFault, isArrayText, readOperands } from './condition.js'
-import { OPTIONS, OR, operatorOf, takes } from './operators.js'
+import {
+  buildCondition,
+  ConditionFault,
+  isArrayText,
+  OPTIONS,
+  OR,
+  operatorOf,
+  readOperands,
+  takes,
+} from './condition.js'
 import { type Cursor, readCursor } from './paging/cursor.js'
-import { isTold, refuse, unknownField } from './query-string.js'
-import type { RawFilter, RawQuery } from './raw-query.js'
+import { isTold, type RawFilter, type RawQuery, refuse, unknownField } from './query-string.js'
 import type { QueryReading, Readable } from './reading.js'
 
 /** The page of a list that a query requests, and the sort order. */
@@ -116,23 +123,20 @@ type Projection = ReadonlyMap<string, Projection | true>
 
 /** Combines dotted paths in one projection. */
 function createProjection(paths: readonly string[]): Projection {
-  const root = new Map<string, Map<string, unknown> | true>()
-  for (const path of paths) {
-    let level: Map<string, unknown> = root
-    const names = path.split('.')
-    for (const [i, name] of names.entries()) {
-      const present = level.get(name)
-      if (present === true) break
-      if (i === names.length - 1) level.set(name, true)
-      else if (present instanceof Map) level = present
-      else {
-        const next = new Map<string, unknown>()
-        level.set(name, next)
-        level = next
-      }
-    }
+  const root = new Map<string, Projection | true>()
+  for (const path of paths) addPath(root, path.split('.'))
+  return root
+}
+
+function addPath(level: Map<string, Projection | true>, [name = '', ...rest]: readonly string[]): void {
+  const present = level.get(name)
+  if (present === true || rest.length === 0) {
+    level.set(name, true)
+    return
   }
-  return root as Projection
+  const inside = new Map(present)
+  level.set(name, inside)
+  addPath(inside, rest)
 }
 
 /**
@@ -186,9 +190,10 @@ export function compileQuery(
   const projection =
     raw.project === undefined
       ? null
-      : compileProjection(
-          attempt('project', [], () => readPaths(raw.project ?? [])),
-          (path) => find('project', path),
+      : createProjection(
+          attempt('project', [], () => readPaths(raw.project ?? [])).flatMap(
+            (path) => find('project', path)?.path ?? [],
+          ),
         )
   const expand =
     raw.expand === undefined
@@ -235,17 +240,25 @@ function createReading(readable: Readable, following: Following): QueryReading {
         faults.push(unknownField(parameter, path, isTold(faults) ? suggest(path, readable.paths()) : ''))
       return field
     },
-    attempt(parameter, fallback, compile) {
-      try {
-        return compile()
-      } catch (thrown) {
-        if (!(thrown instanceof ConditionFault)) throw thrown
-        faults.push({ path: parameter, code: thrown.code, message: thrown.message })
-        return fallback
-      }
-    },
+    attempt: attemptInto(faults),
   }
 }
+
+/**
+ * Returns a function that returns the result of `compile`. If `compile` throws a `ConditionFault`, the fault is added to
+ * `faults`, and the result is `fallback`.
+ */
+export const attemptInto =
+  (faults: Fault[]): QueryReading['attempt'] =>
+  (parameter, fallback, compile) => {
+    try {
+      return compile()
+    } catch (thrown) {
+      if (!(thrown instanceof ConditionFault)) throw thrown
+      faults.push({ path: parameter, code: thrown.code, message: thrown.message })
+      return fallback
+    }
+  }
 
 /**
  * Compiles the conditions: all must be true and, if there are groups, at least one group. `at` is the part of
@@ -359,10 +372,6 @@ function readPaths(texts: readonly string[]): readonly string[] {
     if (Array.isArray(paths) && paths.every((path) => typeof path === 'string')) return paths
   } catch {}
   throw new ConditionFault('malformed', 'must be a JSON array of field names, like ["title"]')
-}
-
-function compileProjection(paths: readonly string[], find: (path: string) => Field | undefined): Projection {
-  return createProjection(paths.flatMap((path) => find(path)?.path ?? []))
 }
 
 /** The number of conditions, values and patterns of a query. */

@@ -5,8 +5,7 @@ import { CACHES, type Cache } from '../kept/caches.js'
 import type { Limits } from '../types.js'
 import type { Following } from './compile-expand.js'
 import { compileQuery, type Query } from './compile-query.js'
-import { parseQueryString, type QueryForm } from './query-string.js'
-import type { ParameterName } from './raw-query.js'
+import { type ParameterName, parseQueryString, type QueryForm } from './query-string.js'
 import type { Readable } from './reading.js'
 
 /** The number of slots of the table in `createSightings`: a power of two. */

@@ -2,9 +2,42 @@ import qs from 'qs'
 import { type Fault, ServiceError } from '../errors.js'
 import type { BoundedMap } from '../kept/bounded-map.js'
 import type { Limits } from '../types.js'
-import { isArrayText, unknownOperator } from './condition.js'
-import { isOperator, OPTIONS, OR, operatorOf, takes } from './operators.js'
-import type { ParameterName, RawFilter, RawQuery } from './raw-query.js'
+import { isArrayText, isOperator, OPTIONS, OR, operatorOf, takes, unknownOperator } from './condition.js'
+
+/** The parameters of the query language. Each route accepts some of them. */
+export type ParameterName =
+  | 'q'
+  | 'sort'
+  | 'skip'
+  | 'after'
+  | 'lastEventId'
+  | 'limit'
+  | 'total'
+  | 'project'
+  | 'expand'
+
+/** A parsed filter. All its conditions must be true and, if there are groups, at least one group. */
+export interface RawFilter {
+  /** For each field path: its operators, each with its values in the order of the query string. */
+  readonly conditions: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
+  /** The groups of `$or` by their numbers. */
+  readonly groups: ReadonlyMap<string, RawFilter>
+}
+
+/** A parsed query string before compilation. Every value is a decoded string. */
+export interface RawQuery extends RawFilter {
+  /** The direction of each field path, in the order of the query string. */
+  readonly sort: ReadonlyMap<string, string>
+  readonly skip?: string
+  readonly after?: string
+  readonly lastEventId?: string
+  readonly limit?: string
+  readonly total?: string
+  /** Either one JSON array, or names. */
+  readonly project?: readonly string[]
+  /** Either one JSON array, or names. */
+  readonly expand?: readonly string[]
+}
 
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
 const BRACKET = /[[\]]/
@@ -298,28 +331,18 @@ function readTree(keys: readonly string[]): RawQuery {
   return query
 }
 
-/** Replaces each index with the value of the parameter at this index. */
-function fill({ conditions, groups, sort, project, expand, ...single }: RawQuery, values: readonly string[]) {
-  const put = (place: string): string => values[Number(place)] ?? ''
-  const query: { -readonly [name in keyof RawQuery]: RawQuery[name] } = {
-    ...fillFilter({ conditions, groups }, put),
-    sort: sort.size === 0 ? sort : mapValues(sort, put),
+/** Replaces each index in a part of a query with the value of the parameter at this index. */
+function fill<T>(part: T, values: readonly string[]): T {
+  if (typeof part === 'string') return (values[Number(part)] ?? '') as T & string
+  if (Array.isArray(part)) return part.map((place) => fill(place, values)) as T & unknown[]
+  if (part instanceof Map) {
+    const filled = new Map<unknown, unknown>()
+    for (const [name, inner] of part) filled.set(name, fill(inner, values))
+    return filled as T & Map<unknown, unknown>
   }
-  for (const name of Object.keys(single) as (keyof typeof single)[]) query[name] = put(single[name] ?? '')
-  if (project) query.project = project.map(put)
-  if (expand) query.expand = expand.map(put)
-  return query
-}
-
-const fillFilter = ({ conditions, groups }: RawFilter, put: (place: string) => string): RawFilter => ({
-  conditions: mapValues(conditions, (operators) => mapValues(operators, (places) => places.map(put))),
-  groups: groups.size === 0 ? groups : mapValues(groups, (group) => fillFilter(group, put)),
-})
-
-function mapValues<T, U>(map: ReadonlyMap<string, T>, change: (value: T) => U): ReadonlyMap<string, U> {
-  const changed = new Map<string, U>()
-  for (const [key, value] of map) changed.set(key, change(value))
-  return changed
+  const filled: { [name: string]: unknown } = {}
+  for (const name in part) filled[name] = fill(part[name], values)
+  return filled as T
 }
 
 function readFilter({ [OR]: groups = {}, ...conditions }: FilterTree): RawFilter {
@@ -338,16 +361,11 @@ function readFilter({ [OR]: groups = {}, ...conditions }: FilterTree): RawFilter
   }
 }
 
-function countValues({ conditions, groups, sort, ...others }: RawQuery): number {
-  const texts = Object.values(others)
-    .flat()
-    .filter((value) => typeof value === 'string')
-  return countConditions({ conditions, groups }) + sort.size + texts.length
-}
-
-function countConditions({ conditions, groups }: RawFilter): number {
+/** Counts the values in a part of a query. */
+function countValues(part: unknown): number {
+  if (typeof part === 'string') return 1
+  const inner = part instanceof Map ? part.values() : Object.values(part as object)
   let total = 0
-  for (const operators of conditions.values()) for (const values of operators.values()) total += values.length
-  for (const group of groups.values()) total += countConditions(group)
+  for (const one of inner) total += countValues(one)
   return total
 }

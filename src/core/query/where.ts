@@ -7,8 +7,16 @@ import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import { isObject } from '../json/own-properties.js'
 import type { ConfigReport } from '../json/report.js'
 import type { JsonObject, OperatorName } from '../types.js'
-import { buildCondition, ConditionFault, elementOf, unknownOperator } from './condition.js'
-import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
+import {
+  buildCondition,
+  ConditionFault,
+  elementOf,
+  isOperator,
+  OPTIONS,
+  operatorOf,
+  takes,
+  unknownOperator,
+} from './condition.js'
 import {
   type Binding,
   bindValue,

@@ -199,6 +199,9 @@ function spend(slices: Slices, steps: number): void {
   addSteps(steps)
 }
 
+/** Text, or a reference to replace. */
+type Part = string | Slot
+
 /**
  * Prints documents, separated by commas, and replaces the ids of references with their documents, as the caller may
  * read them (CONTRACT.md §2, "Expand").
@@ -211,37 +214,44 @@ export function printExpanded(
   call: Call,
   expand: readonly Expansion[],
   documents: readonly JsonObject[],
-  output: { readonly write: WriteText; readonly slices: Slices },
+  { write, slices }: { readonly write: WriteText; readonly slices: Slices },
 ): MaybePromise<void> {
   const levels = countLevels(expand)
+  const isDeep = levels > 1
   const shelves = new Map<string, Shelf>()
   const branches = compileBranches(expand, ({ path, target }) => {
-    const name = levels > 1 ? target : path
+    const name = isDeep ? target : path
     const shelf = shelves.get(name) ?? new Shelf(call, target)
     shelves.set(name, shelf)
     return shelf
   })
-  const { slices, write } = output
-  const printing = new Printing(slices, write, { levels, limit: call.service.plan.limits.expanded })
-  const learnLevel = (level: number): MaybePromise<void> => {
-    if (levels === 1 || level === levels) return undefined
+  const printing = new Printing(slices, write)
+  const { expanded: limit } = call.service.plan.limits
+  const grow = (root: Place, to: number) => growLevels({ slices, limit, isDeep }, [root], to)
+  const learnFrom = (level: number): MaybePromise<void> => {
+    if (level === levels) return undefined
     const noting = forEachSliced(slices, documents, (value) =>
-      whenReady(printing.grow([placeOf(value, branches)], level), (places) =>
+      whenReady(grow(placeOf(value, branches), level), (places) =>
         forEachSliced(slices, places, (place) => note(place, slices)),
       ),
     )
-    return whenReady(noting, () =>
-      whenReady(
-        forEachSliced(slices, shelves.values(), (shelf) => shelf.learn(slices)),
-        () => learnLevel(level + 1),
-      ),
-    )
+    const learning = (): MaybePromise<void> =>
+      forEachSliced(slices, shelves.values(), (shelf) => shelf.learn(slices))
+    return whenReady(noting, () => whenReady(learning(), () => learnFrom(level + 1)))
   }
-  return whenReady(learnLevel(0), () => {
-    const writing = forEachSliced(slices, documents, (value, i) =>
-      printing.printRoot(placeOf(value, branches), i === 0 ? '' : ','),
-    )
-    return whenReady(writing, () => printing.end())
+  return whenReady(isDeep ? learnFrom(0) : undefined, () => {
+    const all: Part[] = []
+    const writing = forEachSliced(slices, documents, (value, i) => {
+      const root = placeOf(value, branches)
+      return whenReady(grow(root, levels), () => {
+        // On one level, references of several documents are read together. On several, only those of one are held.
+        const parts = isDeep ? [] : all
+        addText(parts, i === 0 ? '' : ',')
+        addObject(parts, value, '', root)
+        return isDeep ? printing.print(parts) : undefined
+      })
+    })
+    return whenReady(writing, () => whenReady(printing.print(all), () => printing.send()))
   })
 }
 
@@ -258,163 +268,135 @@ function note({ value, branches, around }: Place, slices: Slices): void {
   }
 }
 
-/** Texts and references, in the order in which they are printed. */
-class Parts {
-  readonly list: (string | Slot)[] = []
-  characters = 0
-  #text = ''
-
-  addText(text: string): void {
-    this.#text += text
-  }
-
-  addSlot(slot: Slot): void {
-    this.endText()
-    this.characters += slot.id.length
-    this.list.push(slot)
-  }
-
-  endText(): void {
-    if (this.#text === '') return
-    this.list.push(this.#text)
-    this.characters += this.#text.length
-    this.#text = ''
-  }
-
-  addObject(value: JsonObject, at: string, place: Place): void {
-    let separator = '{'
-    for (const [name, inner] of Object.entries(value)) {
-      const path = at + name
-      this.addText(`${separator}${JSON.stringify(name)}:`)
-      separator = ','
-      const inside = place.inside.get(path)
-      if (inside) this.#addReferences(inner, inside)
-      else if (isObject(inner) && place.branches.some((branch) => branch.path.startsWith(`${path}.`)))
-        this.addObject(inner, `${path}.`, place)
-      else this.addText(JSON.stringify(inner))
-    }
-    this.addText(separator === '{' ? '{}' : '}')
-  }
-
-  #addReferences(value: unknown, slots: readonly (Slot | undefined)[]): void {
-    const isList = Array.isArray(value)
-    if (isList) this.addText('[')
-    for (const [i, id] of idsAt(value).entries()) {
-      if (i > 0) this.addText(',')
-      const slot = slots[i]
-      // If the document was read again, it may now have other references than those that were expanded.
-      if (slot?.id === id && slot) this.addSlot(slot)
-      else this.addText(JSON.stringify(id))
-    }
-    if (isList) this.addText(']')
-  }
+/** The context in which the references of documents are found. */
+interface Growth {
+  readonly slices: Slices
+  /** The maximum number of references that are expanded within one array of a document. */
+  readonly limit: number
+  readonly isDeep: boolean
 }
 
-/** The printing of some documents. */
+/** Finds the references of some levels. Returns the documents of the last level that contain references to expand. */
+function growLevels(
+  growth: Growth,
+  places: readonly Place[],
+  levels: number,
+): MaybePromise<readonly Place[]> {
+  if (levels === 0 || places.length === 0) return places
+  const next: Place[] = []
+  const growing = forEachSliced(growth.slices, places, (place) => {
+    for (const branch of place.branches) {
+      const slots = findSlots(growth, place, branch)
+      place.inside.set(branch.path, slots)
+      for (const slot of slots) if (slot?.place) next.push(slot.place)
+      spend(growth.slices, STEPS_AN_EXPANSION + slots.length * STEPS_AN_ID)
+    }
+  })
+  return whenReady(growing, () => growLevels(growth, next, levels - 1))
+}
+
+/** Returns the references to expand at one path; `undefined` for an id that stays. */
+function findSlots(
+  { limit, isDeep }: Growth,
+  { value, around }: Place,
+  { read, isList, shelf, onward }: Branch,
+): readonly (Slot | undefined)[] {
+  const named = read(value)
+  if (Array.isArray(named) !== isList) return []
+  const budget = around ?? { left: isList ? limit : 1 }
+  return idsAt(named).map((id) => {
+    if (typeof id !== 'string') return undefined
+    if (!isDeep) return isUuid(id) ? { id, shelf, budget, place: undefined } : undefined
+    const known = shelf.parts.get(id)
+    if (!known || budget.left <= 0) return undefined
+    budget.left -= 1
+    const inside = around || isList ? budget : undefined
+    const place = onward.length > 0 ? placeOf(known, onward, inside) : undefined
+    return { id, shelf, budget: undefined, place }
+  })
+}
+
+function addText(parts: Part[], text: string): void {
+  const last = parts.length - 1
+  const before = parts[last]
+  if (typeof before === 'string') parts[last] = before + text
+  else parts.push(text)
+}
+
+/** Adds the JSON of an object. `at` is its path in the document of `place`, with a dot at the end. */
+function addObject(parts: Part[], value: JsonObject, at: string, place: Place): void {
+  let text = '{'
+  let separator = ''
+  for (const [name, inner] of Object.entries(value)) {
+    const path = at + name
+    text += `${separator}${JSON.stringify(name)}:`
+    separator = ','
+    const slots = place.inside.get(path)
+    const isAround =
+      !slots && isObject(inner) && place.branches.some((one) => one.path.startsWith(`${path}.`))
+    if (!slots && !isAround) {
+      text += JSON.stringify(inner)
+      continue
+    }
+    addText(parts, text)
+    text = ''
+    if (slots) addReferences(parts, inner, slots)
+    else addObject(parts, inner as JsonObject, `${path}.`, place)
+  }
+  addText(parts, `${text}}`)
+}
+
+/** Adds a reference, or an array of references. */
+function addReferences(parts: Part[], value: unknown, slots: readonly (Slot | undefined)[]): void {
+  const isList = Array.isArray(value)
+  if (isList) addText(parts, '[')
+  for (const [i, id] of idsAt(value).entries()) {
+    if (i > 0) addText(parts, ',')
+    const slot = slots[i]
+    // If the document was read again, it may now have other references than those that were expanded.
+    if (slot && slot.id === id) parts.push(slot)
+    else addText(parts, JSON.stringify(id))
+  }
+  if (isList) addText(parts, ']')
+}
+
+/** Prints texts, and the documents of references between them. */
 class Printing {
   readonly #slices: Slices
   readonly #write: WriteText
-  readonly #levels: number
-  /** The maximum number of references that are expanded within one array of a document. */
-  readonly #limit: number
-  #parts = new Parts()
   #text = ''
 
-  constructor(
-    slices: Slices,
-    write: WriteText,
-    { levels, limit }: { readonly levels: number; readonly limit: number },
-  ) {
+  constructor(slices: Slices, write: WriteText) {
     this.#slices = slices
     this.#write = write
-    this.#levels = levels
-    this.#limit = limit
   }
 
-  /** Finds the references of some levels. Returns the documents of the last level that contain references to expand. */
-  grow(places: readonly Place[], levels: number): MaybePromise<readonly Place[]> {
-    if (levels === 0 || places.length === 0) return places
-    const next: Place[] = []
-    const growing = forEachSliced(this.#slices, places, (place) => {
-      for (const branch of place.branches) {
-        const slots = this.#findSlots(place, branch)
-        place.inside.set(branch.path, slots)
-        for (const slot of slots) if (slot?.place) next.push(slot.place)
-        spend(this.#slices, STEPS_AN_EXPANSION + slots.length * STEPS_AN_ID)
-      }
-    })
-    return whenReady(growing, () => this.grow(next, levels - 1))
-  }
-
-  /** Returns the references to expand at one path; `undefined` for an id that stays. */
-  #findSlots(
-    { value, around }: Place,
-    { read, isList, shelf, onward }: Branch,
-  ): readonly (Slot | undefined)[] {
-    const named = read(value)
-    if (Array.isArray(named) !== isList) return []
-    const budget = around ?? { left: isList ? this.#limit : 1 }
-    return idsAt(named).map((id) => {
-      if (typeof id !== 'string') return undefined
-      if (this.#levels === 1) return isUuid(id) ? { id, shelf, budget, place: undefined } : undefined
-      const known = shelf.parts.get(id)
-      if (!known || budget.left <= 0) return undefined
-      budget.left -= 1
-      const inside = around || isList ? budget : undefined
-      const place = onward.length > 0 ? placeOf(known, onward, inside) : undefined
-      return { id, shelf, budget: undefined, place }
-    })
-  }
-
-  /** Prints a document of the response. Without further levels, the references of several documents are read together. */
-  printRoot(root: Place, separator: string): MaybePromise<void> {
-    return whenReady(this.grow([root], this.#levels), () => {
-      this.#parts.addText(separator)
-      this.#parts.addObject(root.value, '', root)
-      this.#parts.endText()
-      if (this.#levels > 1 || this.#parts.characters > bounds.searchedCharacters) return this.#printParts()
-      return undefined
-    })
-  }
-
-  /** Prints the rest. */
-  end(): MaybePromise<void> {
-    return whenReady(this.#printParts(), () => this.#send())
-  }
-
-  #printParts(): MaybePromise<void> {
-    const { list } = this.#parts
-    this.#parts = new Parts()
-    return this.#print(list)
-  }
-
-  #print(parts: readonly (string | Slot)[]): MaybePromise<void> {
+  print(parts: readonly Part[]): MaybePromise<void> {
     return forEachSliced(this.#slices, parts, (part, i) => {
       if (typeof part === 'string') return this.#add(part)
       const { shelf, id, budget } = part
-      const isOver = budget !== undefined && budget.left <= 0
-      const reading = isOver || shelf.isKnown(id) ? undefined : shelf.find(findIds(part, parts, i + 1))
-      return whenReady(reading, () => this.#fill(part, isOver ? undefined : shelf.get(id)))
+      if (budget && budget.left <= 0) return this.#fill(part, undefined)
+      const reading = shelf.isKnown(id) ? undefined : shelf.find(findIds(part, parts, i + 1))
+      return whenReady(reading, () => this.#fill(part, shelf.get(id)))
     })
   }
 
-  /** Prints the referenced document, or its `_id` if the caller may not read it or the budget is used up. */
+  /** Prints the referenced document, or its `_id` if it is not expanded. */
   #fill({ id, budget, place }: Slot, held: HeldDocument | undefined): MaybePromise<void> {
     if (!held) return this.#add(JSON.stringify(id))
     if (budget) budget.left -= 1
     if (!place) return this.#add(held.text)
-    const parts = new Parts()
-    parts.addObject(held.access.show(held.document), '', place)
-    parts.endText()
-    return this.#print(parts.list)
+    const parts: Part[] = []
+    addObject(parts, held.access.show(held.document), '', place)
+    return this.print(parts)
   }
 
   #add(text: string): MaybePromise<void> {
     this.#text += text
-    return this.#text.length < bounds.writtenCharacters ? undefined : this.#send()
+    return this.#text.length < bounds.writtenCharacters ? undefined : this.send()
   }
 
-  #send(): MaybePromise<void> {
+  send(): MaybePromise<void> {
     const text = this.#text
     this.#text = ''
     spend(this.#slices, stepsToWrite(text.length))
@@ -423,17 +405,12 @@ class Printing {
 }
 
 /** Returns the ids to read with the next query, in the order in which they are needed. */
-function findIds(
-  { id, shelf, budget }: Slot,
-  parts: readonly (string | Slot)[],
-  from: number,
-): readonly string[] {
+function findIds({ id, shelf, budget }: Slot, parts: readonly Part[], from: number): readonly string[] {
   const ids = new Set([id])
   const wanted = new Map([[budget, 1]])
   for (let i = from; i < parts.length && ids.size < shelf.window; i++) {
     const part = parts[i]
-    if (part === undefined || typeof part === 'string' || part.shelf !== shelf || shelf.isKnown(part.id))
-      continue
+    if (typeof part !== 'object' || part.shelf !== shelf || shelf.isKnown(part.id)) continue
     const already = wanted.get(part.budget) ?? 0
     if (part.budget && already >= part.budget.left) continue
     wanted.set(part.budget, already + 1)

@@ -1,10 +1,8 @@
 import type { Fault } from '../../errors.js'
 import { parseTimestamp } from '../../fields/timestamp.js'
 import { decodeBase64url, encodeText } from '../../json/base64url.js'
-import { readLimit } from '../compile-query.js'
-import { ConditionFault } from '../condition.js'
-import { refuse } from '../query-string.js'
-import type { ParameterName, RawQuery } from '../raw-query.js'
+import { attemptInto, readLimit } from '../compile-query.js'
+import { type ParameterName, type RawQuery, refuse } from '../query-string.js'
 import { malformedCursor } from './cursor.js'
 
 /** The parameters of a list of sessions. */
@@ -38,15 +36,7 @@ export const START: SessionPlace = { began: '', passed: 0, name: '' }
 /** Reads `after` and `limit` (CONTRACT.md §4, "Sessions"). Throws `invalid_query` with every fault. */
 export function readSessionPage({ after, limit }: RawQuery): SessionPage {
   const faults: Fault[] = []
-  const attempt = <T>(path: string, otherwise: T, read: () => T): T => {
-    try {
-      return read()
-    } catch (thrown) {
-      if (!(thrown instanceof ConditionFault)) throw thrown
-      faults.push({ path, code: thrown.code, message: thrown.message })
-      return otherwise
-    }
-  }
+  const attempt = attemptInto(faults)
   const page = {
     limit: attempt(
       'limit',

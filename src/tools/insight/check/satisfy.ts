@@ -5,8 +5,7 @@ import { compare } from '../../../core/filter/compare.js'
 import type { Filter, Scalar } from '../../../core/filter/filter.js'
 import { compilePath } from '../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../core/json/pointer.js'
-import { buildCondition } from '../../../core/query/condition.js'
-import { isOperator } from '../../../core/query/operators.js'
+import { buildCondition, isOperator } from '../../../core/query/condition.js'
 import { findVariables } from '../../../core/query/variable.js'
 
 /** Facts about a document, in addition to the demands on it. */

@@ -15,7 +15,7 @@ import {
 } from '../../../core/permissions/grants.js'
 import { appliesTo } from '../../../core/permissions/read-gate.js'
 import { decidingSubjects } from '../../../core/permissions/write-rules.js'
-import { isOperator, OPTIONS } from '../../../core/query/operators.js'
+import { isOperator, OPTIONS } from '../../../core/query/condition.js'
 import { type Binding, bindValue, findVariables } from '../../../core/query/variable.js'
 import { bindWhere, parseWhere, type WhereScope } from '../../../core/query/where.js'
 import type { StoredDocument } from '../../../core/storage.js'

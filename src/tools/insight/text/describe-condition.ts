@@ -1,5 +1,5 @@
 import { isObject } from '../../../core/json/own-properties.js'
-import { isOperator, takes } from '../../../core/query/operators.js'
+import { isOperator, takes } from '../../../core/query/condition.js'
 import { isVariable } from '../../../core/query/variable.js'
 import { toPrintable } from '../../../core/start/printable.js'
 import type { JsonObject, WhereConfig } from '../../../core/types.js'

@@ -16,7 +16,7 @@ import {
   SIGNED_IN,
 } from './grants.js'
 import type { KeepTexts } from './kept-texts.js'
-import { type AccessibleCollection, type BoundRule, compileAccess, type ReadAccess } from './read-access.js'
+import { type AccessibleCollection, compileAccess, type ReadAccess } from './read-access.js'
 import { createViews, keyOf, type ShownCollection } from './views.js'
 
 /** Writes the values of variables as text. A variable without a value is written as `null`. */
@@ -143,7 +143,7 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
     key?: number,
   ): ReadAccess =>
     compileAccess(collection, {
-      rules: mine.map((rule) => bindRule(rule, asking)),
+      rules: mine.map((rule) => ({ rule, where: bindRuleWhere(rule, asking) })),
       findView,
       key,
       writeStanding,
@@ -218,8 +218,3 @@ function bindRuleWhere(rule: Rule, { caller, binding }: BoundCaller): Filter {
 }
 
 const createdBy = SYSTEM_FIELD_PLANS.find(({ name }) => name === 'createdBy')?.ref
-
-const bindRule = (rule: Rule, asking: BoundCaller): BoundRule => ({
-  rule,
-  where: bindRuleWhere(rule, asking),
-})

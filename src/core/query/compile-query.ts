@@ -316,32 +316,25 @@ interface Comparison {
   readonly hasOptions: boolean
 }
 
-function compileComparison(comparison: Comparison, reading: QueryReading): Filter {
-  const { operator, texts } = comparison
-  try {
-    return buildComparison(comparison, texts, reading)
-  } catch (thrown) {
-    throw thrown instanceof ConditionFault && !takes(operator, 'pattern')
-      ? explainSpaces(thrown, texts, (written) => buildComparison(comparison, written, reading))
-      : thrown
-  }
-}
-
-/** Combines the filters of a repeated operator. */
-const joinRepeated = (operator: OperatorName, filters: readonly Filter[]): Filter =>
-  operatorOf(operator).repeated === 'any' ? or(filters) : and(filters)
-
-function buildComparison(
-  { field, operator, hasOptions }: Comparison,
-  written: readonly string[],
+/** Combines the filters of all values of an operator. */
+function compileComparison(
+  { field, operator, texts, hasOptions }: Comparison,
   { readable, spellings }: QueryReading,
 ): Filter {
   const spell = takes(operator, 'scalar') || takes(operator, 'list') ? spellings(field) : asWritten
   const patterns = { ignoreCase: hasOptions, parse: readable.parsePattern }
-  const filters: Filter[] = []
-  for (const operand of readOperands(field, operator, written))
-    for (const spelled of spell(operand)) filters.push(buildCondition(field, operator, spelled, patterns))
-  return joinRepeated(operator, filters)
+  const build = (written: readonly string[]): Filter => {
+    const operands = readOperands(field, operator, written).flatMap(spell)
+    const filters = operands.map((operand) => buildCondition(field, operator, operand, patterns))
+    return operatorOf(operator).repeated === 'any' ? or(filters) : and(filters)
+  }
+  try {
+    return build(texts)
+  } catch (thrown) {
+    throw thrown instanceof ConditionFault && !takes(operator, 'pattern')
+      ? explainSpaces(thrown, texts, build)
+      : thrown
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { bounds } from '../../bounds.js'
 import { isId, or } from '../../filter/filter.js'
-import { compilePath, isObject } from '../../json/own-properties.js'
+import { compilePath, isObject, pickOwn } from '../../json/own-properties.js'
 import { isUuid } from '../../json/uuid.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { whenReady } from '../../promises.js'
@@ -74,8 +74,7 @@ class Shelf {
         if (listed.rest?.length) left.push(listed.rest)
         for (const document of listed) {
           const held = hold(access, document)
-          const needed = Object.entries(access.show(document)).filter(([name]) => this.needed.has(name))
-          this.parts.set(document._id, Object.fromEntries(needed))
+          this.parts.set(document._id, pickOwn(access.show(document), [...this.needed]))
           spend(slices, stepsToWrite(held.text.length))
           if (this.#characters + held.text.length <= bounds.expandedCharacters) this.#hold(held)
         }
@@ -225,34 +224,54 @@ export function printExpanded(
     shelves.set(name, shelf)
     return shelf
   })
-  const printing = new Printing(slices, write)
-  const { expanded: limit } = call.service.plan.limits
-  const grow = (root: Place, to: number) => growLevels({ slices, limit, isDeep }, [root], to)
-  const learnFrom = (level: number): MaybePromise<void> => {
-    if (level === levels) return undefined
-    const noting = forEachSliced(slices, documents, (value) =>
-      whenReady(grow(placeOf(value, branches), level), (places) =>
-        forEachSliced(slices, places, (place) => note(place, slices)),
-      ),
-    )
-    const learning = (): MaybePromise<void> =>
-      forEachSliced(slices, shelves.values(), (shelf) => shelf.learn(slices))
-    return whenReady(noting, () => whenReady(learning(), () => learnFrom(level + 1)))
+  const growth = { slices, limit: call.service.plan.limits.expanded, isDeep }
+  const expanding: Expanding = { growth, documents, branches, shelves: [...shelves.values()], levels }
+  const learning = isDeep ? learnLevels(expanding, 0) : undefined
+  return whenReady(learning, () => printRoots(expanding, new Printing(slices, write)))
+}
+
+/** Documents of a response whose references are expanded. */
+interface Expanding {
+  readonly growth: Growth
+  readonly documents: readonly JsonObject[]
+  readonly branches: readonly Branch[]
+  readonly shelves: readonly Shelf[]
+  readonly levels: number
+}
+
+/** Reads the documents of all levels from `level` on. */
+function learnLevels(expanding: Expanding, level: number): MaybePromise<void> {
+  const { growth, documents, branches, shelves, levels } = expanding
+  if (level === levels) return undefined
+  const { slices } = growth
+  const noteAll = (places: readonly Place[]) => forEachSliced(slices, places, (place) => note(place, slices))
+  const noting = forEachSliced(slices, documents, (value) =>
+    whenReady(growLevels(growth, [placeOf(value, branches)], level), noteAll),
+  )
+  const learn = () => forEachSliced(slices, shelves, (shelf) => shelf.learn(slices))
+  return whenReady(whenReady(noting, learn), () => learnLevels(expanding, level + 1))
+}
+
+function printRoots(
+  { growth, documents, branches, levels }: Expanding,
+  printing: Printing,
+): MaybePromise<void> {
+  const all: Part[] = []
+  const printRoot = (root: Place, separator: string): MaybePromise<void> => {
+    // On one level, references of several documents are read together. On several, only those of one are held.
+    const parts = growth.isDeep ? [] : all
+    addText(parts, separator)
+    addObject(parts, root.value, '', root)
+    return growth.isDeep ? printing.print(parts) : undefined
   }
-  return whenReady(isDeep ? learnFrom(0) : undefined, () => {
-    const all: Part[] = []
-    const writing = forEachSliced(slices, documents, (value, i) => {
-      const root = placeOf(value, branches)
-      return whenReady(grow(root, levels), () => {
-        // On one level, references of several documents are read together. On several, only those of one are held.
-        const parts = isDeep ? [] : all
-        addText(parts, i === 0 ? '' : ',')
-        addObject(parts, value, '', root)
-        return isDeep ? printing.print(parts) : undefined
-      })
-    })
-    return whenReady(writing, () => whenReady(printing.print(all), () => printing.send()))
+  const printingRoots = forEachSliced(growth.slices, documents, (value, i) => {
+    const root = placeOf(value, branches)
+    return whenReady(growLevels(growth, [root], levels), () => printRoot(root, i === 0 ? '' : ','))
   })
+  return whenReady(
+    whenReady(printingRoots, () => printing.print(all)),
+    () => printing.send(),
+  )
 }
 
 /** Notes the ids of the references in a document. */

@@ -15,6 +15,31 @@ export const whenReady = <T, U>(
   // A storage may return an object whose `then` returns nothing, so the object is first turned into a real promise.
   isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 
+/** Calls `work`. If it throws, or its promise rejects, continues with `recover`. */
+export function whenFailed<T>(
+  work: () => MaybePromise<T>,
+  recover: (thrown: unknown) => MaybePromise<T>,
+): MaybePromise<T> {
+  try {
+    const result = work()
+    return isPromise(result) ? result.catch(recover) : result
+  } catch (thrown) {
+    return recover(thrown)
+  }
+}
+
+/** Calls `work`, and then `end`, whether or not `work` fails. */
+export function andFinally<T>(work: () => MaybePromise<T>, end: () => void): MaybePromise<T> {
+  let isWaiting = false
+  try {
+    const result = work()
+    isWaiting = isPromise(result)
+    return isPromise(result) ? result.finally(end) : result
+  } finally {
+    if (!isWaiting) end()
+  }
+}
+
 /** Calls `work` for one item after another. Returns a promise only if a call of `work` returns a promise. */
 export function inTurn<T>(all: Iterable<T>, work: (one: T) => MaybePromise<void>): MaybePromise<void> {
   const left = all[Symbol.iterator]()

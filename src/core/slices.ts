@@ -109,6 +109,52 @@ export function mapSliced<T, U>(
   return mapping ? mapping.then(() => all) : all
 }
 
+/**
+ * Calls `run` in one slice after another, until it returns true. It returns false when the slice is used up. Returns a
+ * promise only if there is more than one call.
+ */
+export function untilDone(slices: Slices, run: () => boolean): MaybePromise<void> {
+  const runAgain = async (): Promise<void> => {
+    do await slices.next()
+    while (!run())
+  }
+  return run() ? undefined : runAgain()
+}
+
+/**
+ * Returns the items in order, by a merge sort that can pause between any two comparisons. `order` subtracts its steps
+ * from the slice.
+ */
+export function sortSliced<T>(
+  slices: Slices,
+  items: readonly T[],
+  order: (a: T, b: T, slice: Slice) => number,
+): MaybePromise<readonly T[]> {
+  const { length } = items
+  let [from, into]: [T[], T[]] = [[...items], new Array(length)]
+  let [width, place, left, right, middle, end] = [1, 0, 0, 0, 0, 0]
+  /** Merges neighbouring runs of `width` sorted items, then longer runs. */
+  const mergeRuns = (): boolean => {
+    for (; width < length; width *= 2) {
+      for (; place < length; place++) {
+        if (slices.left <= 0) return false
+        if (place === end) {
+          left = place
+          middle = Math.min(place + width, length)
+          right = middle
+          end = Math.min(middle + width, length)
+        }
+        const isLeft =
+          left < middle && (right >= end || order(from[left] as T, from[right] as T, slices) <= 0)
+        into[place] = from[isLeft ? left++ : right++] as T
+      }
+      ;[from, into, place, end] = [into, from, 0, 0]
+    }
+    return true
+  }
+  return whenReady(untilDone(slices, mergeRuns), () => from)
+}
+
 /** Work that may take long: a generator that yields when its slice is used up, and continues in a new slice. */
 export type Sliced<T> = Generator<void, T, void>
 

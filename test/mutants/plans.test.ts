@@ -65,15 +65,14 @@ const breakList =
   (break_: (list: SortedLists.SortedList<unknown>) => Partial<SortedLists.SortedList<unknown>>) =>
   async (original: () => Promise<unknown>) => {
     const real = (await original()) as typeof SortedLists
-    const createSortedList: typeof real.createSortedList = (others, last, spread) => {
-      const list = real.createSortedList(others, last, spread)
-      const broken = spread ? break_(list as SortedLists.SortedList<unknown>) : {}
-      return Object.defineProperties(
-        Object.create(list),
-        Object.getOwnPropertyDescriptors(broken),
-      ) as typeof list
+    class SortedList<T> extends real.SortedList<T> {
+      constructor(...args: ConstructorParameters<typeof real.SortedList<T>>) {
+        super(...args)
+        const [, , spread] = args
+        if (spread) Object.assign(this, break_(this as SortedLists.SortedList<unknown>))
+      }
     }
-    return { ...real, createSortedList }
+    return { ...real, SortedList }
   }
 
 /** Of a path that is chosen, something is another. */

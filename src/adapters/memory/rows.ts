@@ -4,7 +4,7 @@ import type { FieldRef, Scalar } from '../../core/filter/filter.js'
 import { compilePath, isObject, thaw } from '../../core/json/own-properties.js'
 import type { StoredDocument } from '../../core/storage.js'
 import type { DocumentRow } from './row.js'
-import { createSortedList, type SortedList } from './sorted-list.js'
+import { SortedList } from './sorted-list.js'
 
 /**
  * Documents sorted by some fields, then by `_id`. A value that does not have its field's type counts as missing. An
@@ -23,7 +23,7 @@ export interface SortedIndex {
 export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
   const column = fields.findIndex(({ each }) => each)
   const elements = fields[column]
-  const documents = createSortedList<StoredDocument>(
+  const documents = new SortedList<StoredDocument>(
     fields.map(compileField),
     ({ _id }) => _id,
     elements && { column, valuesOf: compileElements(elements) },
@@ -35,7 +35,7 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
     documents,
     copyDocuments() {
       const shared = copy?.version === documents.version ? copy.all.deref() : undefined
-      const all = shared ?? documents.map((document) => document)
+      const all = shared ?? documents.toArray()
       if (!shared) copy = { version: documents.version, all: new WeakRef(all) }
       return all
     },

@@ -154,36 +154,6 @@ export interface Range {
   readonly isBackwards: boolean
 }
 
-/**
- * A sorted list, stored in chunks, so that an insertion moves only the elements of one chunk. Insertions are not sorted
- * until the next read, so that insertions that arrive together are merged together.
- */
-export interface SortedList<T> {
-  readonly length: number
-  /** Increases with every change of the list. */
-  readonly version: number
-  insert(element: T): void
-  /**
-   * If there are many pending insertions, sorts them and returns true. The caller calls this after the last insertion
-   * of a batch, because a million insertions are sorted fastest in one go.
-   */
-  tidy(): boolean
-  remove(element: T): void
-  /** Replaces an element, and moves it if its values in the columns changed. */
-  exchange(before: T, after: T): void
-  /**
-   * Returns the number of elements whose first columns sort before the given values. With `isBehind`, elements with
-   * equal values are counted too.
-   */
-  rank(values: readonly Ordered[], isBehind: boolean): Rank
-  /** Passes the elements of a range to `visit` until `visit` returns false. */
-  walk(range: Range, visit: (element: T) => boolean): void
-  /** Returns a function that returns the next element of the range with each call, until the list changes. */
-  read(range: Range): () => T | undefined
-  /** Returns the results of `read` for all elements, in order. */
-  map<U>(read: (element: T) => U): U[]
-}
-
 /** A column in which an element has a set of values. The list contains the element once for each of these values. */
 export interface SpreadColumn<T> {
   /** The index of the column. */
@@ -209,194 +179,100 @@ interface RangeBound {
   readonly isBehind?: boolean
 }
 
+/** The values of an element of a list without such a column. */
+const ONE_VALUE: ReadonlySet<Ordered> = new Set([undefined])
+
 /**
- * Creates an empty list that is sorted by the columns `others`, then `last`. No two elements may be equal in all
- * columns. `last` reads a string that is usually greater than all earlier ones, as ids are. The column of `spread` is
- * read with `spread.valuesOf` instead of `others`.
+ * A sorted list, stored in chunks, so that an insertion moves only the elements of one chunk. Insertions are not sorted
+ * until the next read, so that insertions that arrive together are merged together.
  */
-export function createSortedList<T>(
-  others: readonly ((element: T) => Ordered)[],
-  last: (element: T) => string,
-  spread?: SpreadColumn<T>,
-): SortedList<T> {
-  const columns = [...others, last]
-  const readAll = (element: T, value: Ordered): readonly Ordered[] =>
-    columns.map((read, i) => (i === spread?.column ? value : read(element)))
-  const chunks: Chunk<T>[] = []
+export class SortedList<T> {
+  readonly #last: (element: T) => string
+  readonly #columns: readonly ((element: T) => Ordered)[]
+  readonly #spread: Partial<SpreadColumn<T>>
+  readonly #chunks: Chunk<T>[] = []
   /** The rank of the first element of each chunk, or `undefined` after a change. */
-  let starts: Rank[] | undefined
-  let length = 0
-  let version = 0
-  let fresh: T[] = []
-  /** For each element of `fresh`, its value in the column of `spread`. */
-  let freshValues: Ordered[] = []
+  #starts: Rank[] | undefined
+  #length = 0
+  #version = 0
+  #fresh: T[] = []
+  /** For each element of `#fresh`, its value in the column of `#spread`, if there is one. */
+  #freshValues: Ordered[] = []
   // Replaced with `compare` as soon as the list contains a string that is not plain (`isPlain`).
-  let compareValues = comparePlain
+  #compareValues = comparePlain
 
-  /** Whether the element at `place` is before a bound. */
-  const isBefore = (
-    { keys, elements }: Chunk<T>,
-    place: number,
-    { values, isBehind }: RangeBound,
-  ): boolean => {
-    for (let i = 0; i < values.length; i++) {
-      const column = keys[i]
-      const order = compareValues(column ? column[place] : last(elements[place] as T), values[i])
-      if (order !== 0) return order < 0
-    }
-    return isBehind === true
-  }
   /**
-   * Returns the index of the first chunk whose last element is not before the bound, or the number of chunks if there
-   * is none.
+   * Creates an empty list that is sorted by the columns `others`, then `last`. No two elements may be equal in all
+   * columns. `last` reads a string that is usually greater than all earlier ones, as ids are. The column of `spread` is
+   * read with `spread.valuesOf` instead of `others`.
    */
-  const findChunk = (bound: RangeBound, from = 0): number =>
-    search(from, chunks.length, (place) => {
-      const chunk = chunks[place] as Chunk<T>
-      return isBefore(chunk, chunk.elements.length - 1, bound)
-    })
-  const findInside = (chunk: Chunk<T>, bound: RangeBound, from = 0): number =>
-    search(from, chunk.elements.length, (place) => isBefore(chunk, place, bound))
-  /** Merges the pending insertions into the chunks. */
-  const settle = (): void => {
-    if (fresh.length === 0) return
-    starts = undefined
-    const [waiting, values] = [fresh, freshValues]
-    fresh = []
-    freshValues = []
-    // The values are stored by column, because adjacent numbers are compared much faster.
-    const table = columns.map((read, i) => (i === spread?.column ? values : readEach(waiting, read)))
-    if (!table.every((values) => values.every(isPlain))) compareValues = compare
-    const named = sortPlaces(table, compareValues)
-    // One object serves all insertions, because each bound is used before the next is requested.
-    const row: Ordered[] = []
-    const bound: RangeBound = { values: row }
-    const boundOf = (one: number): RangeBound => {
-      for (let i = 0; i < table.length; i++) row[i] = table[i]?.[one]
-      return bound
-    }
-    const rows = { elements: waiting, table }
-    const open = chunks.at(-1)
-    // Insertions that belong after all existing elements need no search.
-    if (!open || isBefore(open, open.elements.length - 1, boundOf(named[0] as number))) append(rows, named)
-    else insertAmid(rows, named, boundOf)
-  }
-  /** Merges sorted insertions into the chunks in which they belong. */
-  const insertAmid = (
-    rows: PendingInserts<T>,
-    named: readonly number[],
-    boundOf: (one: number) => RangeBound,
-  ): void => {
-    let index = 0
-    for (let begin = 0, end = 0; begin < named.length; begin = end) {
-      const final = chunks.length - 1
-      index = final === 0 ? 0 : Math.min(findChunk(boundOf(named[begin] as number), index), final)
-      const chunk = chunks[index] as Chunk<T>
-      const last = chunk.elements.length - 1
-      do end += 1
-      while (end < named.length && (index === final || !isBefore(chunk, last, boundOf(named[end] as number))))
-      const own = named.slice(begin, end)
-      let place = 0
-      // The search continues from the last position, because insertions of a batch often belong close to each other.
-      const places = own.map((one) => {
-        place = findInside(chunk, boundOf(one), place)
-        return place
-      })
-      merge(chunk, rows, own, places)
-      if (chunk.elements.length >= 2 * CHUNK) chunks.splice(index, 1, ...split(chunk))
-    }
-  }
-  /** Appends sorted insertions to the last chunk. */
-  const append = ({ elements: waiting, table }: PendingInserts<T>, named: readonly number[]): void => {
-    let open = chunks.at(-1)
-    for (const one of named) {
-      if (!open || open.elements.length >= 2 * CHUNK) {
-        const pieces = open ? split(open) : [{ keys: others.map(() => []), elements: [] }]
-        chunks.splice(-1, 1, ...pieces)
-        open = chunks.at(-1) as Chunk<T>
-      }
-      open.elements.push(waiting[one] as T)
-      for (let k = 0; k < open.keys.length; k++) open.keys[k]?.push(table[k]?.[one])
-    }
-  }
-  const findStarts = (): Rank[] => {
-    let rank = 0
-    return chunks.map(({ elements }) => {
-      const start = rank
-      rank += elements.length
-      return start
-    })
-  }
-  const change = (by: 1 | -1): void => {
-    length += by
-    version += 1
-    starts = undefined
+  constructor(
+    others: readonly ((element: T) => Ordered)[],
+    last: (element: T) => string,
+    spread: Partial<SpreadColumn<T>> = {},
+  ) {
+    this.#last = last
+    this.#columns = [...others, last]
+    this.#spread = spread
   }
 
-  /** Returns the chunk of an element and the element's index in it. Sorts pending insertions first. */
-  const find = (
-    element: T,
-    value?: Ordered,
-  ): { readonly chunk: Chunk<T>; readonly place: number } | undefined => {
-    settle()
-    const bound = { values: readAll(element, value) }
-    const chunk = chunks[findChunk(bound)]
-    if (!chunk) return undefined
-    // `indexOf` compares references in one array, whereas a search compares values that are spread over memory. With
-    // `spread` a search is needed, because the chunk may contain the element several times.
-    const place = spread ? findInside(chunk, bound) : chunk.elements.indexOf(element)
-    return chunk.elements[place] === element ? { chunk, place } : undefined
+  get length(): number {
+    return this.#length
   }
-  const insertOne = (element: T): void => {
-    change(1)
-    fresh.push(element)
+
+  /** Increases with every change of the list. */
+  get version(): number {
+    return this.#version
   }
-  const insertAt = (element: T, value: Ordered): void => {
-    insertOne(element)
-    freshValues.push(value)
+
+  insert(element: T): void {
+    for (const value of this.#valuesOf(element)) this.#insertAt(element, value)
   }
-  const removeOne = (element: T, value?: Ordered): void => {
-    const found = find(element, value)
-    if (!found) return
-    const { chunk, place } = found
-    chunk.elements.splice(place, 1)
-    for (const column of chunk.keys) column.splice(place, 1)
-    change(-1)
-    if (chunk.elements.length < MIN_CHUNK) joinNeighbours(chunk)
-  }
+
   /**
-   * Joins a chunk that has become short with an adjacent chunk, so that many removals do not leave many short chunks.
+   * If there are many pending insertions, sorts them and returns true. The caller calls this after the last insertion
+   * of a batch, because a million insertions are sorted fastest in one go.
    */
-  const joinNeighbours = (chunk: Chunk<T>): void => {
-    const index = chunks.indexOf(chunk)
-    const [first, second] = chunks.slice(Math.max(0, index - 1), Math.max(2, index + 1))
-    if (first && second) chunks.splice(Math.max(0, index - 1), 2, ...split(join(first, second)))
-    else if (chunk.elements.length === 0) chunks.length = 0
+  tidy(): boolean {
+    const isMuch = this.#fresh.length >= MAX_FRESH
+    if (isMuch) this.#settle()
+    return isMuch
   }
-  const exchangeOne = (before: T, after: T, value?: Ordered): void => {
-    const found = find(before, value)
-    if (!found) return
-    found.chunk.elements[found.place] = after
-    version += 1
+
+  remove(element: T): void {
+    for (const value of this.#valuesOf(element)) this.#removeAt(element, value)
   }
-  /** Whether two elements have the same values in all columns except that of `spread`. */
-  const isSame = (a: T, b: T): boolean =>
-    columns.every((read, i) => i === spread?.column || compareValues(read(a), read(b)) === 0)
-  /** Replaces an element that the list contains once for each of its values. */
-  const exchangeSpread = (before: T, after: T, { valuesOf }: SpreadColumn<T>): void => {
-    const [old, next] = [valuesOf(before), valuesOf(after)]
-    const stays = isSame(before, after)
+
+  /** Replaces an element, and moves it if its values in the columns changed. */
+  exchange(before: T, after: T): void {
+    const [old, next] = [this.#valuesOf(before), this.#valuesOf(after)]
+    const stays = this.#isSame(before, after)
     for (const value of old) {
-      if (stays && next.has(value)) exchangeOne(before, after, value)
-      else removeOne(before, value)
+      if (stays && next.has(value)) this.#exchangeAt(before, after, value)
+      else this.#removeAt(before, value)
     }
-    for (const value of next) if (!stays || !old.has(value)) insertAt(after, value)
+    for (const value of next) if (!stays || !old.has(value)) this.#insertAt(after, value)
   }
 
-  const readRange = ({ first, end, isBackwards }: Range): (() => T | undefined) => {
+  /**
+   * Returns the number of elements whose first columns sort before the given values. With `isBehind`, elements with
+   * equal values are counted too.
+   */
+  rank(values: readonly Ordered[], isBehind: boolean): Rank {
+    this.#settle()
+    const bound = { values, isBehind }
+    const index = this.#findChunk(bound)
+    const chunk = this.#chunks[index]
+    if (!chunk) return this.#length
+    return (this.#rankEach()[index] ?? 0) + this.#findInside(chunk, bound)
+  }
+
+  /** Returns a function that returns the next element of the range with each call, until the list changes. */
+  read({ first, end, isBackwards }: Range): () => T | undefined {
     if (first >= end) return () => undefined
-    settle()
-    starts ??= findStarts()
+    this.#settle()
+    const starts = this.#rankEach()
+    const chunks = this.#chunks
     const step = isBackwards ? -1 : 1
     const start = isBackwards ? end - 1 : first
     let left = end - first
@@ -416,54 +292,178 @@ export function createSortedList<T>(
     }
   }
 
-  return {
-    get length() {
-      return length
-    },
-    get version() {
-      return version
-    },
-    insert(element) {
-      if (!spread) insertOne(element)
-      else for (const value of spread.valuesOf(element)) insertAt(element, value)
-    },
-    tidy() {
-      const isMuch = fresh.length >= MAX_FRESH
-      if (isMuch) settle()
-      return isMuch
-    },
-    remove(element) {
-      if (!spread) removeOne(element)
-      else for (const value of spread.valuesOf(element)) removeOne(element, value)
-    },
-    exchange(before, after) {
-      if (spread) exchangeSpread(before, after, spread)
-      else if (isSame(before, after)) exchangeOne(before, after)
-      else {
-        removeOne(before)
-        insertOne(after)
+  /** Returns all elements in order. */
+  toArray(): T[] {
+    this.#settle()
+    const all: T[] = []
+    for (const { elements } of this.#chunks) for (const element of elements) all.push(element)
+    return all
+  }
+
+  /** Whether the element at `place` is before a bound. */
+  #isBefore({ keys, elements }: Chunk<T>, place: number, { values, isBehind }: RangeBound): boolean {
+    for (let i = 0; i < values.length; i++) {
+      const column = keys[i]
+      const value = column ? column[place] : this.#last(elements[place] as T)
+      const order = this.#compareValues(value, values[i])
+      if (order !== 0) return order < 0
+    }
+    return isBehind === true
+  }
+
+  /**
+   * Returns the index of the first chunk whose last element is not before the bound, or the number of chunks if there
+   * is none.
+   */
+  #findChunk(bound: RangeBound, from = 0): number {
+    return search(from, this.#chunks.length, (place) => {
+      const chunk = this.#chunks[place] as Chunk<T>
+      return this.#isBefore(chunk, chunk.elements.length - 1, bound)
+    })
+  }
+
+  #findInside(chunk: Chunk<T>, bound: RangeBound, from = 0): number {
+    return search(from, chunk.elements.length, (place) => this.#isBefore(chunk, place, bound))
+  }
+
+  /** Merges the pending insertions into the chunks. */
+  #settle(): void {
+    if (this.#fresh.length === 0) return
+    this.#starts = undefined
+    const [waiting, values] = [this.#fresh, this.#freshValues]
+    this.#fresh = []
+    this.#freshValues = []
+    // The values are stored by column, because adjacent numbers are compared much faster.
+    const table = this.#columns.map((read, i) =>
+      i === this.#spread.column ? values : readEach(waiting, read),
+    )
+    if (!table.every((values) => values.every(isPlain))) this.#compareValues = compare
+    const named = sortPlaces(table, this.#compareValues)
+    // One object serves all insertions, because each bound is used before the next is requested.
+    const row: Ordered[] = []
+    const bound: RangeBound = { values: row }
+    const boundOf = (one: number): RangeBound => {
+      for (let i = 0; i < table.length; i++) row[i] = table[i]?.[one]
+      return bound
+    }
+    const rows = { elements: waiting, table }
+    const open = this.#chunks.at(-1)
+    // Insertions that belong after all existing elements need no search.
+    if (!open || this.#isBefore(open, open.elements.length - 1, boundOf(named[0] as number)))
+      this.#append(rows, named)
+    else this.#insertAmid(rows, named, boundOf)
+  }
+
+  /** Merges sorted insertions into the chunks in which they belong. */
+  #insertAmid(rows: PendingInserts<T>, named: readonly number[], boundOf: (one: number) => RangeBound): void {
+    const chunks = this.#chunks
+    let index = 0
+    for (let begin = 0, end = 0; begin < named.length; begin = end) {
+      const final = chunks.length - 1
+      index = final === 0 ? 0 : Math.min(this.#findChunk(boundOf(named[begin] as number), index), final)
+      const chunk = chunks[index] as Chunk<T>
+      const last = chunk.elements.length - 1
+      const isIn = (one: number): boolean => index === final || !this.#isBefore(chunk, last, boundOf(one))
+      do end += 1
+      while (end < named.length && isIn(named[end] as number))
+      const own = named.slice(begin, end)
+      let place = 0
+      // The search continues from the last position, because insertions of a batch often belong close to each other.
+      const places = own.map((one) => {
+        place = this.#findInside(chunk, boundOf(one), place)
+        return place
+      })
+      merge(chunk, rows, own, places)
+      if (chunk.elements.length >= 2 * CHUNK) chunks.splice(index, 1, ...split(chunk))
+    }
+  }
+
+  /** Appends sorted insertions to the last chunk. */
+  #append({ elements: waiting, table }: PendingInserts<T>, named: readonly number[]): void {
+    let open = this.#chunks.at(-1)
+    for (const one of named) {
+      if (!open || open.elements.length >= 2 * CHUNK) {
+        const pieces = open ? split(open) : [{ keys: table.slice(0, -1).map(() => []), elements: [] }]
+        this.#chunks.splice(-1, 1, ...pieces)
+        open = this.#chunks.at(-1) as Chunk<T>
       }
-    },
-    rank(values, isBehind) {
-      settle()
-      const bound = { values, isBehind }
-      const index = findChunk(bound)
-      const chunk = chunks[index]
-      if (!chunk) return length
-      starts ??= findStarts()
-      return (starts[index] ?? 0) + findInside(chunk, bound)
-    },
-    walk(range, visit) {
-      const next = readRange(range)
-      for (let element = next(); element !== undefined && visit(element); ) element = next()
-    },
-    read: readRange,
-    map(read) {
-      settle()
-      const all: ReturnType<typeof read>[] = []
-      for (const { elements } of chunks) for (const element of elements) all.push(read(element))
-      return all
-    },
+      open.elements.push(waiting[one] as T)
+      for (let k = 0; k < open.keys.length; k++) open.keys[k]?.push(table[k]?.[one])
+    }
+  }
+
+  /** Returns the rank of the first element of each chunk. */
+  #rankEach(): readonly Rank[] {
+    let rank = 0
+    this.#starts ??= this.#chunks.map(({ elements }) => {
+      rank += elements.length
+      return rank - elements.length
+    })
+    return this.#starts
+  }
+
+  #valuesOf(element: T): ReadonlySet<Ordered> {
+    return this.#spread.valuesOf?.(element) ?? ONE_VALUE
+  }
+
+  #change(by: 1 | -1): void {
+    this.#length += by
+    this.#version += 1
+    this.#starts = undefined
+  }
+
+  /** Returns the place of an element. Sorts pending insertions first. */
+  #find(element: T, value: Ordered): { readonly chunk: Chunk<T>; readonly place: number } | undefined {
+    this.#settle()
+    const { column } = this.#spread
+    const bound = { values: this.#columns.map((read, i) => (i === column ? value : read(element))) }
+    const chunk = this.#chunks[this.#findChunk(bound)]
+    if (!chunk) return undefined
+    // `indexOf` compares references in one array, whereas a search compares values that are spread over memory. With
+    // several values a search is needed, because the chunk may contain the element several times.
+    const place = column !== undefined ? this.#findInside(chunk, bound) : chunk.elements.indexOf(element)
+    return chunk.elements[place] === element ? { chunk, place } : undefined
+  }
+
+  #insertAt(element: T, value: Ordered): void {
+    this.#change(1)
+    this.#fresh.push(element)
+    this.#freshValues.push(value)
+  }
+
+  #removeAt(element: T, value: Ordered): void {
+    const found = this.#find(element, value)
+    if (!found) return
+    const { chunk, place } = found
+    chunk.elements.splice(place, 1)
+    for (const column of chunk.keys) column.splice(place, 1)
+    this.#change(-1)
+    if (chunk.elements.length < MIN_CHUNK) this.#joinNeighbours(chunk)
+  }
+
+  /**
+   * Joins a chunk that has become short with an adjacent chunk, so that many removals do not leave many short chunks.
+   */
+  #joinNeighbours(chunk: Chunk<T>): void {
+    const chunks = this.#chunks
+    const index = chunks.indexOf(chunk)
+    const [first, second] = chunks.slice(Math.max(0, index - 1), Math.max(2, index + 1))
+    if (first && second) chunks.splice(Math.max(0, index - 1), 2, ...split(join(first, second)))
+    else if (chunk.elements.length === 0) chunks.length = 0
+  }
+
+  #exchangeAt(before: T, after: T, value: Ordered): void {
+    const found = this.#find(before, value)
+    if (!found) return
+    found.chunk.elements[found.place] = after
+    this.#version += 1
+  }
+
+  /** Whether two elements have the same values in all columns except that of `#spread`. */
+  #isSame(a: T, b: T): boolean {
+    return this.#columns.every(
+      (read, i) => i === this.#spread.column || this.#compareValues(read(a), read(b)) === 0,
+    )
   }
 }
 

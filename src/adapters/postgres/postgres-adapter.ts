@@ -2,7 +2,7 @@ import { ConfigError } from '../../core/errors.js'
 import { isObject } from '../../core/json/own-properties.js'
 import { BOOLEAN, type Expectations, judgeOptions } from '../../core/options.js'
 import type { CollectionPlan, IndexPlan, StorageAdapter } from '../../core/storage.js'
-import { createLogPlans } from '../log/log-plans.js'
+import { LogPlans } from '../log/log-plans.js'
 import { isOfElements, soughtIndexes } from '../sql/structures.js'
 import { createPool, splitHosts } from './connection/hosts.js'
 import { Connections } from './connection/lease.js'
@@ -118,7 +118,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     connections?.use(work, caller, manner) ??
     Promise.reject(unavailable(new Error('the adapter is not open')))
 
-  const logPlans = createLogPlans()
+  const logPlans = new LogPlans()
   const read = repeatReads(use)
   const log = createPostgresLog(dialect, logPlans, read)
   const write = createWrite(engine, use, logPlans)

@@ -13,7 +13,7 @@ import type {
   WriteResult,
   WriteStep,
 } from '../../core/storage.js'
-import { createLogPlans } from '../log/log-plans.js'
+import { LogPlans } from '../log/log-plans.js'
 import { createNotifier } from '../log/notifier.js'
 import { createStructures, explainRecorded } from '../sql/create-structures.js'
 import { quoteName, STRUCTURES } from '../sql/dialect.js'
@@ -379,7 +379,7 @@ class OpenDatabase implements Database {
   readonly #isAgain: boolean
   readonly #remove: () => void
   readonly #kept: KeptDocuments
-  readonly #logPlans = createLogPlans()
+  readonly #logPlans = new LogPlans()
   readonly #notifier = createNotifier(LOOK)
   readonly #states: States
   readonly #queue: WriteQueue

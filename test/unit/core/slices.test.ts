@@ -10,8 +10,11 @@ import {
   runSliced,
   type Slice,
   type Sliced,
+  Slices,
+  sortSliced,
   stepsTaken,
   takeFirstSlice,
+  untilDone,
 } from '../../../src/core/slices.js'
 
 const { slice: SLICE } = bounds
@@ -246,5 +249,56 @@ describe('a loop that counts the steps of other functions', () => {
     const loops = Array.from({ length: 4 }, () => forEachCounted(HUNDRED, async () => 10))
     await Promise.all(loops)
     expect(stepsTaken() - before).toBe(4 * 100 * 10)
+  })
+})
+
+describe('work that goes on slice by slice', () => {
+  test('returns no promise if it is done at once', () => {
+    expect(inSlices((slices) => untilDone(slices, () => true))).toBeUndefined()
+  })
+
+  test('gets a slice for each call', async () => {
+    const lefts: number[] = []
+    await inSlices((slices) =>
+      untilDone(slices, () => {
+        lefts.push(slices.left)
+        return lefts.length === 3
+      }),
+    )
+    expect(lefts.slice(1)).toEqual([SLICE, SLICE])
+  })
+})
+
+describe('sorting in slices', () => {
+  const items = Array.from({ length: 5000 }, (_, i) => ({ n: (i * 7919) % 613, place: i }))
+  const expected = items.toSorted((a, b) => a.n - b.n)
+  /** Compares by `n`, for so many steps. */
+  const compare = (steps: number) => (a: { n: number }, b: { n: number }, slice: Slice) => {
+    slice.left -= steps
+    return a.n - b.n
+  }
+
+  test.each([0, 1, 2, 3, 7, 64, 1000])(
+    '%d items are sorted at once, and equal ones keep their order',
+    (count) => {
+      const some = items.slice(0, count)
+      const sorted = inOneSlice((slices) => sortSliced(slices, some, compare(1)))
+      expect(sorted).toEqual(some.toSorted((a, b) => a.n - b.n))
+    },
+  )
+
+  test('pauses between comparisons, and leaves the items as they were', async () => {
+    const slices = new Slices(SLICE)
+    let pauses = 0
+    const next = slices.next.bind(slices)
+    slices.next = () => {
+      pauses += 1
+      return next()
+    }
+    const before = [...items]
+    expect(await sortSliced(slices, items, compare(100))).toEqual(expected)
+    expect(items).toEqual(before)
+    // About 55,000 comparisons, 2,000 in each slice.
+    expect(pauses).toBeGreaterThan(20)
   })
 })

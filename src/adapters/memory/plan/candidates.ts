@@ -96,10 +96,11 @@ export interface CandidateList {
   readonly length: number
   /** The number of steps, of a slice's budget, that finding one document costs. */
   readonly steps: number
-  /** Skips `skip` documents and passes the others to `visit` until `visit` returns false. */
-  walk(skip: number, visit: (document: StoredDocument, way: number) => boolean): void
-  /** Returns a cursor over the current documents, starting at index `place`. Later writes do not change its result. */
-  copyFrom(place: number): Cursor
+  /**
+   * Returns a cursor over the current documents, starting at index `place`. It is valid until the next write. With
+   * `isCopied`, it remains valid, and later writes do not change its result.
+   */
+  read(place: number, isCopied?: boolean): Cursor
 }
 
 /** A range of an index. `way` is the number of the filter alternative that the range serves. */
@@ -113,95 +114,76 @@ export interface IndexRange {
 
 const lengthOf = ({ first, end }: Range): number => Math.max(0, end - first)
 
+const countAll = (parts: readonly IndexRange[]): number =>
+  parts.reduce((total, { range }) => total + lengthOf(range), 0)
+
 /** Candidates that are given as a short array of rows. */
 export const candidatesOf = (rows: readonly DocumentRow[]): CandidateList => ({
   length: rows.length,
   steps: 1,
-  walk(skip, visit) {
-    for (const { document } of rows.slice(skip)) if (!visit(document, 0)) return
+  read(place) {
+    const documents = rows.map(({ document }) => document)
+    return { way: 0, next: readArray(documents, { first: place, end: documents.length, isBackwards: false }) }
   },
-  copyFrom(place) {
-    const documents = rows.slice(place).map(({ document }) => document)
-    return readCopy(documents, { first: 0, end: documents.length, isBackwards: false }, 0)
-  },
-})
-
-/** Candidates that are the documents of one range of an index. */
-export const candidatesIn = (index: SortedIndex, range: Range): CandidateList => ({
-  length: lengthOf(range),
-  steps: 1,
-  walk: (skip, visit) => index.documents.walk(behind(range, skip), (document) => visit(document, 0)),
-  copyFrom: (place) => readCopy(index.copyDocuments(), behind(range, place), 0),
 })
 
 /** Candidates from several ranges, one range after the other. */
 export const candidatesInAll = (parts: readonly IndexRange[]): CandidateList => ({
-  length: parts.reduce((total, { range }) => total + lengthOf(range), 0),
+  length: countAll(parts),
   steps: 1,
-  walk: (skip, visit) => visitAll(readInTurn(partsBehind(parts, skip).map(readPart)), visit),
-  copyFrom: (place) => readInTurn(partsBehind(parts, place).map(readPartCopy)),
+  read(place, isCopied = false) {
+    let left = place
+    const cursors = parts.flatMap((part) => {
+      const passed = Math.min(left, lengthOf(part.range))
+      left -= passed
+      const range = behind(part.range, passed)
+      return lengthOf(range) === 0 ? [] : readPart({ ...part, range }, isCopied)
+    })
+    return readInTurn(cursors)
+  },
 })
 
 /** Candidates from several ranges, merged lazily into one sorted order. */
-export const candidatesMerged = (parts: readonly IndexRange[], sort: readonly SortKey[]): CandidateList => {
-  const merge = (read: (part: IndexRange) => Cursor, skip: number): Cursor => {
-    const merged = mergeCursors(
-      parts.map((part) => (part.isOrdered ? read(part) : sortCursor(read(part), sort))),
-      sort,
-    )
-    for (let left = skip; left > 0 && merged.next(); ) left -= 1
+export const candidatesMerged = (parts: readonly IndexRange[], sort: readonly SortKey[]): CandidateList => ({
+  length: countAll(parts),
+  steps: 1 + Math.ceil(2 * Math.log2(1 + parts.length)),
+  read(place, isCopied = false) {
+    const cursors = parts.map((part) => {
+      const cursor = readPart(part, isCopied)
+      return part.isOrdered ? cursor : sortCursor(cursor, sort)
+    })
+    const merged = mergeCursors(cursors, sort)
+    for (let left = place; left > 0 && merged.next(); ) left -= 1
     return merged
-  }
-  return {
-    length: parts.reduce((total, { range }) => total + lengthOf(range), 0),
-    steps: 1 + Math.ceil(2 * Math.log2(1 + parts.length)),
-    walk: (skip, visit) => visitAll(merge(readPart, skip), visit),
-    copyFrom: (place) => merge(readPartCopy, place),
-  }
-}
-
-function visitAll(cursor: Cursor, visit: (document: StoredDocument, way: number) => boolean): void {
-  for (let document = cursor.next(); document && visit(document, cursor.way); ) document = cursor.next()
-}
+  },
+})
 
 /** Returns the range without the first `skip` documents that would be read from it. */
 const behind = ({ first, end, isBackwards }: Range, skip: number): Range =>
   isBackwards ? { first, end: end - skip, isBackwards } : { first: first + skip, end, isBackwards }
 
-function partsBehind(parts: readonly IndexRange[], skip: number): readonly IndexRange[] {
-  let left = skip
-  return parts.flatMap((part) => {
-    const length = lengthOf(part.range)
-    const passed = Math.min(left, length)
-    left -= passed
-    return passed === length ? [] : [{ ...part, range: behind(part.range, passed) }]
-  })
-}
+const readPart = ({ index, range, way }: IndexRange, isCopied: boolean): Cursor => ({
+  way,
+  next: isCopied ? readArray(index.copyDocuments(), range) : index.documents.read(range),
+})
 
-const readPart = ({ index, range, way }: IndexRange): Cursor => ({ way, next: index.documents.read(range) })
-
-const readPartCopy = ({ index, range, way }: IndexRange): Cursor =>
-  readCopy(index.copyDocuments(), range, way)
-
-function readCopy(
+function readArray(
   documents: readonly StoredDocument[],
   { first, end, isBackwards }: Range,
-  way: number,
-): Cursor {
+): () => StoredDocument | undefined {
   let place = isBackwards ? end - 1 : first
   const step = isBackwards ? -1 : 1
-  return {
-    way,
-    next() {
-      if (place < first || place >= end) return undefined
-      const document = documents[place]
-      place += step
-      return document
-    },
+  return () => {
+    if (place < first || place >= end) return undefined
+    const document = documents[place]
+    place += step
+    return document
   }
 }
 
 function readInTurn(cursors: readonly Cursor[]): Cursor {
+  const [only] = cursors
+  if (only && cursors.length === 1) return only
   let place = 0
   const all: Cursor = {
     way: 0,

@@ -27,13 +27,7 @@ import type { SortKey, StoredDocument } from '../../../core/storage.js'
 import type { DocumentRow } from '../row.js'
 import type { Rows, SortedIndex } from '../rows.js'
 import type { Range } from '../sorted-list.js'
-import {
-  type CandidateList,
-  candidatesIn,
-  candidatesInAll,
-  candidatesMerged,
-  candidatesOf,
-} from './candidates.js'
+import { type CandidateList, candidatesInAll, candidatesMerged, candidatesOf } from './candidates.js'
 
 /** How one index is used to answer one read. */
 interface IndexPlan {
@@ -412,26 +406,17 @@ function choose(plans: readonly IndexPlan[]): CostedPlan {
 }
 
 function scanWays(ways: readonly CostedPlan[], sort: readonly SortKey[]): Scan {
-  const [way] = ways
-  const [range] = way?.ranges ?? []
   const rests = ways.map(({ plan }) => plan.rest)
-  const repeats = ways.length > 1 || way?.plan.overlaps === true
-  const isExact = !repeats && way?.plan.isExact === true
-  if (way && range && ways.length === 1 && way.ranges.length === 1)
-    return {
-      candidates: candidatesIn(way.plan.index, range),
-      isSorted: way.plan.isOrdered,
-      rests,
-      repeats,
-      isExact,
-    }
+  const repeats = ways.length > 1 || ways.some(({ plan }) => plan.overlaps)
+  const isExact = !repeats && ways.every(({ plan }) => plan.isExact)
   const parts = ways.flatMap(({ plan: { index, isOrdered }, ranges }, way) =>
     ranges.map((range) => ({ index, range, way, isOrdered })),
   )
   const isSorted = ways.every(
     ({ plan, length }) => plan.isOrdered || (ways.length > 1 && length <= MAX_SORTED),
   )
-  const candidates = sort.length > 0 && isSorted ? candidatesMerged(parts, sort) : candidatesInAll(parts)
+  const isMerged = sort.length > 0 && isSorted && (ways.length > 1 || parts.length > 1)
+  const candidates = isMerged ? candidatesMerged(parts, sort) : candidatesInAll(parts)
   return { candidates, isSorted, rests, repeats, isExact }
 }
 

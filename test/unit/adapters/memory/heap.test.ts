@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { createSortedList, type SortedList } from '../../../../src/adapters/memory/sorted-list.js'
+import { SortedList } from '../../../../src/adapters/memory/sorted-list.js'
 
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
@@ -15,7 +15,7 @@ const WORD = 8
 const elements = Array.from({ length: COUNT }, (_, i): Element => [i, String(i).padStart(6, '0')])
 const shuffled = elements.map((_, i) => elements[(i * 7919) % COUNT] as Element)
 
-const createList = (): SortedList<Element> => createSortedList<Element>([([key]) => key], ([, id]) => id)
+const createList = (): SortedList<Element> => new SortedList<Element>([([key]) => key], ([, id]) => id)
 
 function readHeap(): number {
   collect()

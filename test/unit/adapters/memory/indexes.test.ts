@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createDatabase, createRows } from '../../../../src/adapters/memory/rows.js'
-import { createSortedList, type SortedList } from '../../../../src/adapters/memory/sorted-list.js'
+import { SortedList } from '../../../../src/adapters/memory/sorted-list.js'
 import { compare, type Ordered } from '../../../../src/core/filter/compare.js'
 import type { FieldRef, Filter, Scalar } from '../../../../src/core/filter/filter.js'
 import { matches } from '../../../../src/core/filter/matches.js'
@@ -9,8 +9,8 @@ import fc from '../../../support/fast-check.js'
 
 type Element = readonly [key: Ordered, id: string]
 
-const createList = () => createSortedList<Element>([([key]) => key], ([, id]) => id)
-const elementsOf = (list: SortedList<Element>): readonly Element[] => list.map((element) => element)
+const createList = () => new SortedList<Element>([([key]) => key], ([, id]) => id)
+const elementsOf = (list: SortedList<Element>): readonly Element[] => list.toArray()
 const compareRows = (a: readonly Ordered[], b: readonly Ordered[]): number =>
   a.map((one, i) => compare(one, b[i])).find((order) => order !== 0) ?? 0
 const compareElements = (a: Element, b: Element): number => compare(a[0], b[0]) || compare(a[1], b[1])
@@ -75,7 +75,8 @@ describe('a sorted list', () => {
             const part = array.slice(rank, rank + 700)
             const taken: Element[] = []
             const range = { first: rank, end: rank + part.length, isBackwards }
-            list.walk(range, (element) => taken.push(element) > 0)
+            const next = list.read(range)
+            for (let element = next(); element; element = next()) taken.push(element)
             expect(isBackwards ? taken.reverse() : taken).toEqual(part)
           },
         ),
@@ -86,7 +87,7 @@ describe('a sorted list', () => {
 
   test('reads each value once of what fills it, and takes what comes together later to its places', () => {
     let reads = 0
-    const list = createSortedList<Element>([], ([, id]) => {
+    const list = new SortedList<Element>([], ([, id]) => {
       reads += 1
       return id
     })
@@ -169,7 +170,7 @@ describe('a sorted list', () => {
     fc.assert(
       fc.property(written, place, values, fc.boolean(), (changes, column, bounds, isBehind) => {
         const readers = [({ n }: Spread) => n, ({ n }: Spread) => n]
-        const list = createSortedList<Spread>(readers, ({ id }) => id, {
+        const list = new SortedList<Spread>(readers, ({ id }) => id, {
           column,
           valuesOf: (element) => element.values,
         })
@@ -191,7 +192,7 @@ describe('a sorted list', () => {
           )
           .sort((a, b) => compareRows(a.keys, b.keys))
         expect(list.length).toBe(rows.length)
-        expect(list.map((element) => element)).toEqual(rows.map(({ element }) => element))
+        expect(list.toArray()).toEqual(rows.map(({ element }) => element))
         const bound = bounds.slice(0, 2)
         const isBefore = ({ keys }: (typeof rows)[number]): boolean =>
           compareRows(keys.slice(0, bound.length), bound) < (isBehind ? 1 : 0)
@@ -210,12 +211,11 @@ describe('a sorted list', () => {
     expect(elementsOf(list)).toEqual([[2, 'x']])
   })
 
-  test('ends a walk when it is told to', () => {
+  test('reads a range as far as it is asked to', () => {
     const list = createList()
     for (let i = 0; i < 3000; i++) list.insert([i, 'x'])
-    const seen: Ordered[] = []
-    list.walk({ first: 10, end: 2990, isBackwards: true }, ([key]) => seen.push(key) < 3)
-    expect(seen).toEqual([2989, 2988, 2987])
+    const next = list.read({ first: 10, end: 2990, isBackwards: true })
+    expect([next(), next(), next()].map((element) => element?.[0])).toEqual([2989, 2988, 2987])
   })
 })
 

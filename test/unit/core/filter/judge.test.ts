@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { createSorter } from '../../../../src/adapters/memory/memory-adapter.js'
+import { createSorter } from '../../../../src/adapters/memory/search.js'
 import { compileDocumentOrder } from '../../../../src/core/filter/compare.js'
 import type { FieldRef, Filter } from '../../../../src/core/filter/filter.js'
 import { compileFilter, compileJudge } from '../../../../src/core/filter/matches.js'
 import { parsePattern } from '../../../../src/core/filter/pattern/parse-pattern.js'
-import { endless, type Slice, type Sliced } from '../../../../src/core/slices.js'
+import { Slices } from '../../../../src/core/slices.js'
 
 // CONTRACT.md §3.4
 
@@ -117,19 +117,6 @@ describe('a filter that pauses gives the same answer', () => {
   })
 })
 
-/** Runs to the end; how often it paused. */
-function drive<T>(
-  work: Sliced<T>,
-  slice: Slice,
-  steps: number,
-): { readonly value: T; readonly pauses: number } {
-  for (let pauses = 0; ; pauses++) {
-    slice.left = steps
-    const { done, value } = work.next()
-    if (done) return { value, pauses }
-  }
-}
-
 describe('an order in slices', () => {
   const order = compileDocumentOrder([
     { field: N, descending: true },
@@ -143,20 +130,14 @@ describe('an order in slices', () => {
 
   test.each([0, 1, 20, 1000, 1001, 4999, 5000, Number.POSITIVE_INFINITY])(
     'the first %d are those of a plain sort',
-    (count) => {
-      const sorter = createSorter<(typeof items)[number]>(order, count)
-      const slice = endless()
-      for (const item of items) sorter.add(item, slice)
-      expect(drive(sorter.finish(slice), slice, 500).value).toEqual(expected.slice(0, count))
+    async (count) => {
+      const slices = new Slices(Number.POSITIVE_INFINITY)
+      const sorter = createSorter<(typeof items)[number]>(order, count, slices)
+      for (const item of items) sorter.add(item)
+      slices.left = 500
+      expect(await sorter.finish()).toEqual(expected.slice(0, count))
     },
   )
-
-  test('sorting much pauses between comparisons', () => {
-    const sorter = createSorter<(typeof items)[number]>(order, 5000)
-    const slice = endless()
-    for (const item of items) sorter.add(item, slice)
-    expect(drive(sorter.finish(slice), slice, 1000).pauses).toBeGreaterThan(50)
-  })
 
   test('long texts with one beginning cost what they have in common', () => {
     const slice = { left: 0 }

@@ -40,16 +40,27 @@ export function andFinally<T>(work: () => MaybePromise<T>, end: () => void): May
   }
 }
 
-/** Calls `work` for one item after another. Returns a promise only if a call of `work` returns a promise. */
-export function inTurn<T>(all: Iterable<T>, work: (one: T) => MaybePromise<void>): MaybePromise<void> {
+/**
+ * Calls `work` for one item after another, until it returns a result, which is not `undefined`. Returns a promise only
+ * if a call of `work` returns a promise.
+ */
+export function inTurn<T, U>(
+  all: Iterable<T>,
+  work: (one: T) => MaybePromise<U | undefined>,
+): MaybePromise<U | undefined> {
   const left = all[Symbol.iterator]()
-  const goOn = (): MaybePromise<void> => {
-    for (let next = left.next(); !next.done; next = left.next()) {
-      const working = work(next.value)
-      if (isPromise(working)) return working.then(goOn)
-    }
+  const workOn = async (working: Promise<U | undefined>): Promise<U | undefined> => {
+    let result = await working
+    for (let next = left.next(); result === undefined && !next.done; next = left.next())
+      result = await work(next.value)
+    return result
   }
-  return goOn()
+  for (let next = left.next(); !next.done; next = left.next()) {
+    const result = work(next.value)
+    if (isPromise(result)) return workOn(result)
+    if (result !== undefined) return result
+  }
+  return undefined
 }
 
 /** Ignores the rejection of a promise that a host's function returned: if unhandled, it would end the process. */

@@ -83,7 +83,7 @@ export function forEachSliced<T>(
   return undefined
 
   async function visitOthers(first: MaybePromise<unknown>): Promise<void> {
-    await first
+    if (isPromise(first)) await first
     if (slices.left <= 0) await slices.next()
     for (let item = left.next(); !item.done; item = left.next()) {
       const visiting = visit(item.value, index++)

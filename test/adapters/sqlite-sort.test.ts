@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  createFirstInOrder,
   createHeldKeys,
+  FirstInOrder,
   HELD,
   type MatchingDocument,
 } from '../../src/adapters/sqlite/read/read-list.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { compare } from '../../src/core/filter/compare.js'
 import { type FieldRef, ID } from '../../src/core/filter/filter.js'
-import { runAtOnce } from '../../src/core/slices.js'
+import { inOneSlice } from '../../src/core/slices.js'
 import type { SortKey, StorageAdapter, StoredDocument, WriteStep } from '../../src/core/storage.js'
 
 /** Texts that are ordered by more of them than is held in memory. */
@@ -102,13 +102,10 @@ describe.each([
       return byId.get(id) ?? { _id: id, _version: 0 }
     })
     const count = 100
-    const first = createFirstInOrder(keys, count)
-    const ids = runAtOnce(function* (slice) {
-      for (const document of many) {
-        first.add({ document, text: JSON.stringify(document) }, slice)
-        if (first.isFull()) yield* first.drop(slice)
-      }
-      return yield* first.finish(slice)
+    const ids = inOneSlice((slices) => {
+      const first = new FirstInOrder(keys, count, slices)
+      for (const document of many) first.add({ document, text: JSON.stringify(document) })
+      return first.finish()
     })
     expect(ids.map(idOf)).toEqual(sorted(many, descending).slice(0, count))
     expect(reads).toBeGreaterThan(0)
@@ -120,27 +117,26 @@ describe.each([
 
 test('texts that differ in their beginnings are not read again', () => {
   const keys = createHeldKeys(sortBy(false), () => expect.unreachable())
-  const first = createFirstInOrder(keys, Number.POSITIVE_INFINITY)
-  const ids = runAtOnce(function* (slice) {
+  const ids = inOneSlice((slices) => {
+    const first = new FirstInOrder(keys, Number.POSITIVE_INFINITY, slices)
     for (const i of [3, 1, 2, 0]) {
       const document = { _id: `${i}`, _version: 1, text: `${i}`.padEnd(LONG, 'x') }
-      first.add({ document, text: JSON.stringify(document) }, slice)
+      first.add({ document, text: JSON.stringify(document) })
     }
-    return yield* first.finish(slice)
+    return first.finish()
   })
   expect(ids.map(idOf)).toEqual(['0', '1', '2', '3'])
 })
 
 test('of documents that are large together, ids are held', () => {
   const keys = createHeldKeys([{ field: ID, descending: true }], () => expect.unreachable())
-  const first = createFirstInOrder(keys, 3)
-  const found = runAtOnce(function* (slice) {
+  const found = inOneSlice((slices) => {
+    const first = new FirstInOrder(keys, 3, slices)
     for (let i = 0; i < 2000; i++) {
       const document = { _id: `${10_000 + i}`, _version: 1 }
-      first.add({ document, text: 'x'.repeat(i === 0 ? 2 ** 20 : 2 ** 19) }, slice)
-      if (first.isFull()) yield* first.drop(slice)
+      first.add({ document, text: 'x'.repeat(i === 0 ? 2 ** 20 : 2 ** 19) })
     }
-    return yield* first.finish(slice)
+    return first.finish()
   })
   expect(found.map(idOf)).toEqual(['11999', '11998', '11997'])
   expect(found.map((one) => typeof one)).toContain('string')

@@ -1,9 +1,10 @@
 import { compare } from '../../core/filter/compare.js'
 import { and, type Filter, isId, isNothing, or } from '../../core/filter/filter.js'
 import { compileFilter } from '../../core/filter/matches.js'
-import type { StoredDocument, WriteResult, WriteStep } from '../../core/storage.js'
+import { inTurn, whenFailed, whenReady } from '../../core/promises.js'
+import type { MaybePromise, StoredDocument, WriteResult, WriteStep } from '../../core/storage.js'
 import { type LockUse, type SqlDialect, type Statement, USES } from './dialect.js'
-import type { DatabaseWork, SqlEngine } from './engine.js'
+import type { Ask, DatabaseWork, SqlEngine } from './engine.js'
 import type { Recorder } from './log/recorder.js'
 import { pinnedIds } from './pinned-ids.js'
 import type { NamedDocuments } from './statements.js'
@@ -91,17 +92,22 @@ interface HeldSteps {
  * Locks all documents that the steps name and evaluates the `require` steps, before any step is applied. Therefore even
  * ten thousand references need only a few queries. All writes lock in the same order, to avoid deadlocks.
  */
-function* holdNamed(engine: SqlEngine, steps: readonly WriteStep[]): DatabaseWork<HeldSteps> {
+function holdNamed(engine: SqlEngine, ask: Ask, steps: readonly WriteStep[]): MaybePromise<HeldSteps> {
   const { dialect, statements } = engine
   const versions = new Map<string, number | null>()
-  for (const statement of statements.hold(nameDocuments(steps, dialect.hold)))
-    for (const row of (yield statement).rows) {
-      const [collection, id, version] = JSON.parse(String(row)) as [string, string, number | null]
-      versions.set(keyOf(collection, id), version)
-    }
-  const { matching, ...held } = judgeRequired(steps, versions)
-  const unmatched = matching.length === 0 ? undefined : yield* findUnmatched(engine, matching)
-  return unmatched === undefined ? held : { ...held, refused: { step: unmatched, reason: 'changed' } }
+  const hold = (statement: Statement): MaybePromise<void> =>
+    whenReady(ask(statement), ({ rows }) => {
+      for (const row of rows) {
+        const [collection, id, version] = JSON.parse(String(row)) as [string, string, number | null]
+        versions.set(keyOf(collection, id), version)
+      }
+    })
+  return whenReady(inTurn(statements.hold(nameDocuments(steps, dialect.hold)), hold), () => {
+    const { matching, ...held } = judgeRequired(steps, versions)
+    return whenReady(findUnmatched(engine, ask, matching), (unmatched) =>
+      unmatched === undefined ? held : { ...held, refused: { step: unmatched, reason: 'changed' } },
+    )
+  })
 }
 
 const keyOf = (collection: string, id: string): string => `${collection} ${id}`
@@ -156,23 +162,22 @@ function judgeRequired(
  * Returns the index of the first step whose document does not match. The documents are locked, so they cannot change
  * afterwards.
  */
-function* findUnmatched(
+const findUnmatched = (
   { statements }: SqlEngine,
+  ask: Ask,
   matching: readonly Matching[],
-): DatabaseWork<number | undefined> {
-  for (const { collection, byId } of joinMatching(matching)) {
+): MaybePromise<number | undefined> =>
+  inTurn(joinMatching(matching), ({ collection, byId }) => {
     const filter = or(Array.from(byId.values(), ({ id, where }) => and([isId(id), where])))
     const query = { filter, sort: [], skip: 0, limit: null }
     const { text, values, isExact } = statements.ids(collection, query)
-    const { rows } = yield isExact
-      ? { text, values }
-      : { ...statements.list(collection, query), judged: filter }
-    for (const id of rows) byId.delete(String(id))
-    const [first] = byId.values()
-    if (first) return first.place
-  }
-  return undefined
-}
+    const asked = isExact ? { text, values } : { ...statements.list(collection, query), judged: filter }
+    return whenReady(ask(asked), ({ rows }) => {
+      for (const id of rows) byId.delete(String(id))
+      const [first] = byId.values()
+      return first?.place
+    })
+  })
 
 /** The maximum number of conditions that one query evaluates. */
 const MOST_MATCHING = 100
@@ -229,84 +234,94 @@ function mayVanish(steps: readonly WriteStep[]): boolean {
 }
 
 /** Applies steps one after another. The caller runs it in a transaction, and rolls back if the outcome is not ok. */
-export function* applySteps(
-  engine: SqlEngine,
-  steps: readonly WriteStep[],
-  suspects: Suspects = () => undefined,
-): DatabaseWork<StepsOutcome> {
-  const { takenBy, insertMany } = engine
-  const held = yield* holdNamed(engine, steps)
-  const isHeld = (place: number): boolean => held.places.has(place)
-  let removed = 0
-  let next = 0
-  for (const [i, step] of steps.entries()) {
-    if (i === held.refused?.step) return { ok: false, ...held.refused }
-    if (i < next || isHeld(i)) continue
-    if (insertMany && 'insert' in step) {
-      const inserts = insertMany(steps, i, isHeld)
-      next = inserts.next
-      yield inserts
-      continue
-    }
-    try {
-      const outcome = yield* applyStep(engine, step, suspects)
-      if (typeof outcome !== 'number') return { ok: false, step: i, ...outcome }
-      removed += outcome
-    } catch (thrown) {
-      const index = takenBy(thrown)
-      const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
-      if (index === undefined || !document) throw thrown
-      return { taken: { step: i, collection: step.in, document, isNew: 'insert' in step, index } }
-    }
-  }
-  if (engine.recording && mayVanish(steps)) yield engine.recording.forget
-  return { ok: true, removed }
+export const applySteps =
+  (
+    engine: SqlEngine,
+    steps: readonly WriteStep[],
+    suspects: Suspects = () => undefined,
+  ): DatabaseWork<StepsOutcome> =>
+  (ask) =>
+    whenReady(holdNamed(engine, ask, steps), (held) => {
+      const { insertMany, recording } = engine
+      const isHeld = (place: number): boolean => held.places.has(place)
+      let removed = 0
+      let next = 0
+      const failing = inTurn(steps.entries(), ([i, step]): MaybePromise<StepsOutcome | undefined> => {
+        if (i === held.refused?.step) return { ok: false, ...held.refused }
+        if (i < next || isHeld(i)) return undefined
+        if (insertMany && 'insert' in step) {
+          const inserts = insertMany(steps, i, isHeld)
+          next = inserts.next
+          return whenReady(ask(inserts), () => undefined)
+        }
+        const apply = (): MaybePromise<StepsOutcome | undefined> =>
+          whenReady(applyStep(engine, ask, step, suspects), (outcome) => {
+            if (typeof outcome !== 'number') return { ok: false, step: i, ...outcome }
+            removed += outcome
+            return undefined
+          })
+        return whenFailed(apply, (thrown) => takenAt(i, step, engine.takenBy(thrown), thrown))
+      })
+      const forget = recording && mayVanish(steps) ? [recording.forget] : []
+      return whenReady(
+        failing,
+        (failed) => failed ?? whenReady(askAll(ask, forget), () => ({ ok: true, removed })),
+      )
+    })
+
+/** Returns the outcome of a step that a unique index rejected. Throws any other error again. */
+function takenAt(place: number, step: WriteStep, index: string | undefined, thrown: unknown): StepsOutcome {
+  const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+  if (index === undefined || !document) throw thrown
+  return { taken: { step: place, collection: step.in, document, isNew: 'insert' in step, index } }
 }
 
 /** Applies one step. Returns the number of documents that it removed, or why it failed. */
-function* applyStep(
+function applyStep(
   engine: SqlEngine,
+  ask: Ask,
   step: WriteStep,
   suspects: Suspects,
-): DatabaseWork<number | FailureReason> {
+): MaybePromise<number | FailureReason> {
   const { statements } = engine
   const recorder = engine.recording?.of(step.in)
   if ('insert' in step) {
-    if (recorder) yield* askAll(recorder.insert(step.insert))
-    else yield statements.insert(step.in, step.insert)
-    return 0
+    const inserts = recorder?.insert(step.insert) ?? [statements.insert(step.in, step.insert)]
+    return whenReady(askAll(ask, inserts), () => 0)
   }
   if ('replace' in step) {
-    const changed = recorder
-      ? yield* askAll(recorder.replace(step.replace, step.version))
-      : (yield statements.replace(step.in, step.replace, step.version)).changed
-    return changed === 1 ? 0 : { reason: 'changed' }
+    const { in: collection, replace, version } = step
+    const replaces = recorder?.replace(replace, version) ?? [statements.replace(collection, replace, version)]
+    return whenReady(askAll(ask, replaces), (changed) => (changed === 1 ? 0 : { reason: 'changed' }))
   }
   if ('remove' in step) {
-    const removed = isNothing(step.remove) ? 0 : yield* remove(engine, recorder, step)
-    return step.expect === undefined || step.expect === removed ? removed : { reason: 'changed' }
+    return whenReady(isNothing(step.remove) ? 0 : remove(engine, ask, step), (removed) =>
+      step.expect === undefined || step.expect === removed ? removed : { reason: 'changed' },
+    )
   }
   if ('require' in step) {
-    const { refused } = yield* holdNamed(engine, [step])
-    return refused ? { reason: refused.reason } : 0
+    return whenReady(holdNamed(engine, ask, [step]), ({ refused }) =>
+      refused ? { reason: refused.reason } : 0,
+    )
   }
   if (isNothing(step.refuse)) return 0
   const known = suspects(step)
-  for (const filter of known ? narrow(step.refuse, known) : [step.refuse])
-    if (yield* exists(engine, step.in, filter)) return { reason: 'found' }
-  return 0
-}
-
-/** Yields one filter for each `_id`: the given filter, restricted to this document. */
-function* narrow(filter: Filter, ids: Iterable<string>): Iterable<Filter> {
-  for (const id of ids) yield and([isId(id), filter])
+  const finding = inTurn(known ?? [undefined], (id) => {
+    const filter = id === undefined ? step.refuse : and([isId(id), step.refuse])
+    return whenReady(exists(engine, step.in, filter)(ask), (isFound) => isFound || undefined)
+  })
+  return whenReady(finding, (isFound) => (isFound ? { reason: 'found' } : 0))
 }
 
 /** Runs statements. Returns the number of rows that the last one changed. */
-function* askAll(statements: readonly Statement[]): DatabaseWork<number> {
+export function askAll(ask: Ask, statements: readonly Statement[]): MaybePromise<number> {
   let last = 0
-  for (const statement of statements) last = (yield statement).changed
-  return last
+  const asking = inTurn(statements, (statement) =>
+    whenReady(ask(statement), ({ changed }) => {
+      last = changed
+    }),
+  )
+  return whenReady(asking, () => last)
 }
 
 type Removal = Extract<WriteStep, { readonly remove: Filter }>
@@ -315,54 +330,62 @@ type Removal = Extract<WriteStep, { readonly remove: Filter }>
  * Removes the documents that match. If the collection has tables of elements, and the documents that may match are
  * known, each document is removed by a separate statement.
  */
-function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Removal): DatabaseWork<number> {
-  const named = engine.isSpread?.(step.in) ? yield* nameMatches(engine, step) : undefined
-  if (!named) return yield* removeTogether(engine, recorder, step)
-  let removed = 0
-  for (const remove of named) removed += yield* removeTogether(engine, recorder, { ...step, remove })
-  return removed
+function remove(engine: SqlEngine, ask: Ask, step: Removal): MaybePromise<number> {
+  const recorder = engine.recording?.of(step.in)
+  const naming = engine.isSpread?.(step.in) ? nameMatches(engine, ask, step) : undefined
+  return whenReady(naming, (named = [step.remove]) => {
+    let removed = 0
+    const removing = inTurn(named, (filter) =>
+      whenReady(removeTogether(engine, ask, { ...step, remove: filter }, recorder), (count) => {
+        removed += count
+      }),
+    )
+    return whenReady(removing, () => removed)
+  })
 }
 
 /** Returns a filter for each document that may match, or `undefined` if these documents are unknown. */
-function* nameMatches(
+function nameMatches(
   { seek }: SqlEngine,
+  ask: Ask,
   { in: collection, remove }: Removal,
-): DatabaseWork<Iterable<Filter> | undefined> {
+): MaybePromise<readonly Filter[] | undefined> {
   const isNamed = remove.kind === 'or' && remove.filters.every((one) => one.kind === 'eq')
   const ids = isNamed ? pinnedIds(remove) : undefined
   if (ids) return Array.from(new Set(ids), isId)
   const sought = seek?.(collection, remove)
-  if (!sought) return undefined
-  const { rows } = yield sought.ids
-  return Array.from(new Set(rows.map(String)), (id) => and([isId(id), remove]))
+  return (
+    sought &&
+    whenReady(ask(sought.ids), ({ rows }) =>
+      Array.from(new Set(rows.map(String)), (id) => and([isId(id), remove])),
+    )
+  )
 }
 
-function* removeTogether(
+function removeTogether(
   { statements }: SqlEngine,
-  recorder: Recorder | undefined,
+  ask: Ask,
   { in: collection, remove }: Removal,
-): DatabaseWork<number> {
+  recorder: Recorder | undefined,
+): MaybePromise<number> {
+  const removeBy = (removal: Statement): MaybePromise<number> =>
+    askAll(ask, recorder?.remove(removal) ?? [removal])
   const { text, values, isExact } = statements.remove(collection, remove)
-  const removal = { text, values }
-  if (isExact) return recorder ? yield* askAll(recorder.remove(removal)) : (yield removal).changed
-  const { rows } = yield { ...removal, judged: remove }
-  const deletion = statements.remove(collection, or(rows.map((id) => isId(String(id)))))
-  return recorder ? yield* askAll(recorder.remove(deletion)) : (yield deletion).changed
+  if (isExact) return removeBy({ text, values })
+  return whenReady(ask({ text, values, judged: remove }), ({ rows }) =>
+    removeBy(statements.remove(collection, or(rows.map((id) => isId(String(id)))))),
+  )
 }
 
-/** Whether any document matches a filter. */
-export function* exists(
-  { statements, seek }: SqlEngine,
-  collection: string,
-  filter: Filter,
-): DatabaseWork<boolean> {
-  const sought = seek?.(collection, filter)
-  if (sought?.isAnswered) {
-    const { ids } = sought
-    return (yield { text: `${ids.text} LIMIT 1`, values: ids.values }).rows.length > 0
+/** Finds out whether any document matches a filter. */
+export const exists =
+  ({ statements, seek }: SqlEngine, collection: string, filter: Filter): DatabaseWork<boolean> =>
+  (ask) => {
+    const sought = seek?.(collection, filter)
+    const query = { filter, sort: [], skip: 0, limit: null }
+    const { text, values, isExact } = sought?.isAnswered
+      ? { ...sought.ids, isExact: true }
+      : statements.list(collection, query)
+    const asked = isExact ? { text: `${text} LIMIT 1`, values } : { text, values, judged: filter }
+    return whenReady(ask(asked), ({ rows }) => rows.length > 0)
   }
-  const query = { filter, sort: [], skip: 0, limit: null }
-  const { text, values, isExact } = statements.list(collection, query)
-  const { rows } = yield isExact ? { text: `${text} LIMIT 1`, values } : { text, values, judged: filter }
-  return rows.length > 0
-}

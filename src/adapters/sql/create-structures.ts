@@ -1,3 +1,5 @@
+import { inTurn, whenFailed, whenReady } from '../../core/promises.js'
+import { askAll } from './apply-steps.js'
 import { type Bind, quoteName, type SqlDialect } from './dialect.js'
 import type { DatabaseWork, SqlEngine } from './engine.js'
 import { UnusableStorage } from './faults.js'
@@ -5,18 +7,22 @@ import { writeStatement } from './statements.js'
 import { isIndex, type Structure } from './structures.js'
 
 /** Creates structures and records them. The caller runs it in a transaction. */
-export function* createStructures(engine: SqlEngine, structures: readonly Structure[]): DatabaseWork<void> {
-  const { dialect } = engine
-  for (const structure of structures) {
-    try {
-      for (const text of structure.sql) yield { text, values: [] }
-    } catch (thrown) {
-      if (engine.isExisting(thrown)) throw notOurs(dialect, structure, thrown)
-      throw explainStructure(engine, structure, thrown) ?? thrown
-    }
-    yield writeStatement(dialect, (bind) => noteStructure(dialect, structure, bind))
-  }
-}
+export const createStructures =
+  (engine: SqlEngine, structures: readonly Structure[]): DatabaseWork<void> =>
+  (ask) =>
+    inTurn(structures, (structure) => {
+      const { dialect } = engine
+      const statements = structure.sql.map((text) => ({ text, values: [] }))
+      const creating = whenFailed(
+        () => askAll(ask, statements),
+        (thrown) => {
+          if (engine.isExisting(thrown)) throw notOurs(dialect, structure, thrown)
+          throw explainStructure(engine, structure, thrown) ?? thrown
+        },
+      )
+      const note = writeStatement(dialect, (bind) => noteStructure(dialect, structure, bind))
+      return whenReady(creating, () => whenReady(ask(note), () => undefined))
+    })
 
 /**
  * Creates the error for an index that cannot be created because of existing documents. Returns `undefined` for any

@@ -1,5 +1,5 @@
 import type { Filter } from '../../core/filter/filter.js'
-import type { Listed, ListQuery, WriteStep } from '../../core/storage.js'
+import type { Listed, ListQuery, MaybePromise, WriteStep } from '../../core/storage.js'
 import type { SqlDialect, Statement } from './dialect.js'
 import type { Recording } from './log/recorder.js'
 import type { Statements } from './statements.js'
@@ -67,11 +67,11 @@ export interface DatabaseResult {
   readonly changed: number
 }
 
-/**
- * Work that yields one statement after another and receives the result of each. Engines run it synchronously or with
- * promises. If a statement fails, its error is thrown into the generator.
- */
-export type DatabaseWork<T> = Generator<DatabaseQuery, T, DatabaseResult>
+/** Runs a query. Engines run it synchronously or with a promise. */
+export type Ask = (query: DatabaseQuery) => MaybePromise<DatabaseResult>
+
+/** Work that runs one query after another. */
+export type DatabaseWork<T> = (ask: Ask) => MaybePromise<T>
 
 /** Reads the documents of an existing database, which may lack some of the collections. */
 export interface ExistingDocuments {

@@ -1,48 +1,56 @@
 import { compileField } from '../../core/filter/compare.js'
 import { and, type FieldRef, type Filter, ID, isId, not } from '../../core/filter/filter.js'
-import type { StoredDocument } from '../../core/storage.js'
+import { inTurn, whenReady } from '../../core/promises.js'
+import type { MaybePromise, StoredDocument } from '../../core/storage.js'
 import { exists, type TakenValue } from './apply-steps.js'
 import { nameWhileBuilt } from './create-structures.js'
 import type { SqlDialect } from './dialect.js'
-import type { DatabaseWork, SqlEngine } from './engine.js'
+import type { Ask, DatabaseWork, SqlEngine } from './engine.js'
 import { writeStatement } from './statements.js'
 
 /** Reads the fields of unique indexes, including those of other services, in the order of creation. */
-function* readUnique(
+function readUnique(
   dialect: SqlDialect,
+  ask: Ask,
   by: 'collection' | 'name',
   value: string,
-): DatabaseWork<readonly (readonly FieldRef[])[]> {
+): MaybePromise<readonly (readonly FieldRef[])[]> {
   const { table, order } = dialect.structures
   const sought = by === 'name' ? [value, nameWhileBuilt(value)] : [value]
-  const { rows } = yield writeStatement(
+  const statement = writeStatement(
     dialect,
     (bind) =>
       `SELECT bound FROM ${table} WHERE ${by} IN (${sought.map(bind).join(', ')}) AND bound <> 'null' ORDER BY ${order}`,
   )
-  return rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[])
+  return whenReady(ask(statement), ({ rows }) =>
+    rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[]),
+  )
 }
 
 /**
  * Returns the fields of the violated unique index. If several are violated, these are the fields of the index that was
  * created first, not of the index that the engine checked first.
  */
-export function* findTaken(
-  engine: SqlEngine,
-  { collection, document, isNew, index }: TakenValue,
-): DatabaseWork<readonly string[]> {
-  const { dialect } = engine
-  const unique = yield* readUnique(dialect, 'collection', collection)
-  const candidates = [
-    ...(isNew ? [{ fields: [ID], conflicting: isId(document._id) }] : []),
-    ...unique.map((fields) => ({ fields, conflicting: filterConflicting(fields, document) })),
-  ]
-  for (const { fields, conflicting } of candidates)
-    if (conflicting && (yield* exists(engine, collection, conflicting))) return pathsOf(fields)
-  // No stored document has the value: another step of this write has it, or it has become free since the rejection.
-  const [named] = yield* readUnique(dialect, 'name', index)
-  return pathsOf(named ?? [ID])
-}
+export const findTaken =
+  (engine: SqlEngine, { collection, document, isNew, index }: TakenValue): DatabaseWork<readonly string[]> =>
+  (ask) =>
+    whenReady(readUnique(engine.dialect, ask, 'collection', collection), (unique) => {
+      const candidates = [
+        ...(isNew ? [{ fields: [ID], conflicting: isId(document._id) }] : []),
+        ...unique.map((fields) => ({ fields, conflicting: filterConflicting(fields, document) })),
+      ]
+      const finding = inTurn(candidates, ({ fields, conflicting }) => {
+        const existing = conflicting && exists(engine, collection, conflicting)(ask)
+        return whenReady(existing, (isTaken) => (isTaken ? fields : undefined))
+      })
+      // Perhaps no stored document has the value: another step of this write has it, or it has become free since the
+      // rejection.
+      return whenReady(finding, (found) =>
+        found
+          ? pathsOf(found)
+          : whenReady(readUnique(engine.dialect, ask, 'name', index), ([named = [ID]]) => pathsOf(named)),
+      )
+    })
 
 const pathsOf = (fields: readonly FieldRef[]): readonly string[] => fields.map(({ path }) => path)
 

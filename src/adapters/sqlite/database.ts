@@ -1,8 +1,7 @@
 import { bounds } from '../../core/bounds.js'
-import { FairQueue } from '../../core/fair-queue.js'
 import { type Filter, isNothing } from '../../core/filter/filter.js'
 import { CACHES } from '../../core/kept/caches.js'
-import { runAtOnce, runSliced, type Slice, type Sliced } from '../../core/slices.js'
+import { inOneSlice } from '../../core/slices.js'
 import type {
   ChangePage,
   CollectionPlan,
@@ -21,14 +20,13 @@ import type { IdSearch } from '../sql/engine.js'
 import { pinnedIds } from '../sql/pinned-ids.js'
 import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
 import { namesOf, type Recorded, warnOfLeft } from '../sql/warn-of-left.js'
+import { askOn } from './connection/ask-on.js'
 import { type Connection, openReader, openWriter } from './connection/connection.js'
-import { readDataVersion } from './connection/data-version.js'
-import { drive } from './connection/drive.js'
 import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-files.js'
-import type { Seat } from './connection/snapshot.js'
+import { type Abortable, Readers, type SeatedRead } from './connection/readers.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
-import { displaced, unavailable } from './faults.js'
+import { displaced } from './faults.js'
 import { createLogWriter, type LogQuery, readChanges } from './log/sqlite-log.js'
 import { createKeptDocuments, type KeptDocuments } from './read/kept-documents.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
@@ -55,7 +53,7 @@ import { sqliteDialect } from './sqlite-dialect.js'
 import { sqliteEngine } from './sqlite-engine.js'
 import { formerNameOf, IS_TABLE, tableNameOf } from './table-names.js'
 import { createStates, type States } from './write/states.js'
-import { createWriteQueue, type Surveyor, type WriteQueue, writeSurveyed } from './write/write-queue.js'
+import { type Surveyor, WriteQueue, writeSurveyed } from './write/write-queue.js'
 
 const TABLE = sqliteDialect.structures.table
 
@@ -79,7 +77,7 @@ function createMissing(connection: Connection, plans: readonly CollectionPlan[])
     const present = namesOf(readRecorded(connection))
     for (const statement of lapseLogging(plans, present, sqliteDialect)) connection.execute(statement)
     const missing = lacking(wanted, present)
-    runAtOnce((slice) => drive(connection, createStructures(sqliteEngine, missing), slice))
+    inOneSlice((slices) => createStructures(sqliteEngine, missing)(askOn({ connection, slices })))
     connection.execute('COMMIT')
     return new Set([...present, ...missing.map(({ name }) => name)])
   } catch (thrown) {
@@ -107,148 +105,8 @@ function readRecorded(connection: Connection): readonly Recorded[] {
   }
 }
 
-/** A read on a connection, done in slices. */
-type SlicedRead<T> = (connection: Connection, slice: Slice) => Sliced<T>
-
-/** The options of a query that can be aborted. `signal` may be a getter that creates the signal on first use. */
-interface Abortable {
-  readonly signal?: AbortSignal
-  /** The caller, used as the key for fairness in queues. */
-  readonly caller?: string | undefined
-}
-
-/** A read that waits for a free connection. */
-interface QueuedRead {
-  start(connection: Connection): void
-  refuse(reason: unknown): void
-}
-
-/** A pool of connections for long reads. Each read sees a snapshot of the file. */
-interface Readers {
-  /**
-   * Starts the read as soon as a connection is free, fairly among callers. Rejects if too many reads wait, or, with the
-   * signal's reason, if the signal aborts.
-   */
-  read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T>
-  /** Closes all connections once they are free. If `reason` is given, aborts the current reads for this reason. */
-  close(reason?: unknown): Promise<void>
-}
-
 /** The maximum number of simultaneous long reads. */
 const CONNECTIONS = 4
-
-/** The maximum number of waiting reads. */
-const MAX_WAITING = 1000
-
-/** Opens a pool of connections for long reads. */
-async function openReaders(file: string, cache: number): Promise<Readers> {
-  const all: Connection[] = []
-  try {
-    for (let i = 0; i < CONNECTIONS; i++) all.push(await openReader(file, cache))
-  } catch (thrown) {
-    for (const connection of all) connection.close()
-    throw thrown
-  }
-  return new OpenReaders(all)
-}
-
-class OpenReaders implements Readers {
-  readonly #all: readonly Connection[]
-  readonly #free: Connection[]
-  readonly #waiting = new FairQueue<QueuedRead>(MAX_WAITING)
-  readonly #ending = new AbortController()
-  #onFree: (() => void) | undefined
-
-  constructor(all: readonly Connection[]) {
-    this.#all = all
-    this.#free = [...all]
-  }
-
-  read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
-    const connection = this.#free.pop()
-    if (connection) return this.#use(connection, reading, query)
-    return waitIn(this.#waiting, query).then((freed) => this.#use(freed, reading, query))
-  }
-
-  async close(reason?: unknown): Promise<void> {
-    if (reason !== undefined) this.#ending.abort(reason)
-    if (this.#free.length < this.#all.length) {
-      await new Promise<void>((resolve) => {
-        this.#onFree = resolve
-      })
-    }
-    for (const connection of this.#all) connection.close()
-  }
-
-  #use<T>(connection: Connection, reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
-    const ending = this.#ending.signal
-    let result: MaybePromise<T> | undefined
-    try {
-      result = runSliced(
-        (slice) => reading(connection, slice),
-        () => (query.signal ? AbortSignal.any([query.signal, ending]) : ending),
-      )
-    } finally {
-      if (!(result instanceof Promise)) this.#release(connection)
-    }
-    return result instanceof Promise ? result.finally(() => this.#release(connection)) : result
-  }
-
-  #release(connection: Connection): void {
-    const next = this.#waiting.take()
-    if (next) next.start(connection)
-    else this.#free.push(connection)
-    if (this.#free.length === this.#all.length) this.#onFree?.()
-  }
-}
-
-const waitIn = (waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): Promise<Connection> =>
-  new Promise((resolve, reject) => {
-    const entry: QueuedRead = {
-      start(connection) {
-        signal?.removeEventListener('abort', giveUp)
-        resolve(connection)
-      },
-      refuse(reason) {
-        signal?.removeEventListener('abort', giveUp)
-        reject(reason)
-      },
-    }
-    const giveUp = (): void => {
-      waiting.delete(entry)
-      entry.refuse(signal?.reason)
-    }
-    if (signal?.aborted) return reject(signal.reason)
-    signal?.addEventListener('abort', giveUp, { once: true })
-    waiting
-      .add(entry, caller)
-      ?.refuse(unavailable(new Error('too many reads are already waiting for a connection')))
-  })
-
-/** An open database file. One connection writes and serves short reads, and others serve long reads. */
-export interface Database {
-  create(plans: readonly CollectionPlan[]): Promise<void>
-  list(collection: string, query: ListQuery): MaybePromise<Listed>
-  /** Reads the next batch of the documents that a list did not include, but named in its `rest`. */
-  listNext(rest: ListRest, query: Abortable): MaybePromise<Batch>
-  count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
-  write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult>
-  /** See `StorageAdapter.state`. */
-  state(collections: readonly string[]): string | undefined
-  /** Reads a page of the log. If there are no changes yet, waits for them as long as the query allows. */
-  changes(query: Omit<LogQuery, 'files'>): Promise<ChangePage>
-  close(): Promise<void>
-  /** The path of the file. */
-  readonly file: string
-  /**
-   * Whether the file and its log were at their paths at the last check. If they were not, all other methods may fail.
-   */
-  isInPlace(): boolean
-  /** Whether any file is at the path now. */
-  isThere(): boolean
-  /** Closes the database without changing the files that are at its paths now. */
-  abandon(): Promise<void>
-}
 
 /** The steps that a read of unknown length may take without a pause, before it continues in slices: about 0.5 ms. */
 const ATTEMPT = 10_000
@@ -291,23 +149,19 @@ interface Opening {
 
 async function open(file: string, { cache, isAgain, isLasting, remove }: Opening): Promise<Database> {
   const writer = await openWriter(file, { isLasting, mustExist: isAgain, cache })
-  const opened: { close(): unknown }[] = [writer]
+  const opened = [writer]
   try {
     if (writer.file === '')
       throw new Error(`${file} is not the path of a file; use ${IN_MEMORY} for a temporary file`)
-    const reserve = await openReader(writer.file, cache)
-    opened.push(reserve)
-    const readers = await openReaders(writer.file, cache)
+    while (opened.length < 2 + CONNECTIONS) opened.push(await openReader(writer.file, cache))
+    const [, reserve = writer, ...others] = opened
     const files = isLasting ? noteOpenFiles(writer.file) : UNWATCHED
-    return new OpenDatabase({ writer, reserve, readers, files, isAgain, remove })
+    return new Database({ writer, reserve, others, files, isAgain, remove })
   } catch (thrown) {
     for (const one of opened) one.close()
     throw thrown
   }
 }
-
-/** A read that can be moved to another connection while it is paused. */
-type SeatedRead<T> = (seat: Seat, slice: Slice) => Sliced<T>
 
 const isBounded = ({ most, counted = most }: ReadPath): boolean => counted <= MAX_BOUNDED
 
@@ -315,66 +169,20 @@ interface DatabaseParts {
   readonly writer: Connection
   /** Serves short reads while a transaction of the writer is open. */
   readonly reserve: Connection
-  readonly readers: Awaited<ReturnType<typeof openReaders>>
+  /** The connections for long reads. */
+  readonly others: readonly Connection[]
   readonly files: OpenFiles
   readonly isAgain: boolean
   remove(): void
 }
 
-/** A read that has begun, and the slice from which it takes its steps. */
-interface BegunRead<T> {
-  readonly seat: Seat
-  readonly slice: Slice
-  readonly work: Sliced<T>
-  /** The data version of the file (`readDataVersion`) before the read began. */
-  readonly version: unknown
-}
-
-/**
- * Moves a paused read to another connection with the same snapshot. Returns false if the file has changed: the snapshot
- * is lost, and the read must start again.
- */
-function moveTo(connection: Connection, { seat, version }: BegunRead<unknown>): boolean {
-  const former = seat.connection
-  connection.run('BEGIN', [])
-  try {
-    // With this first read, the transaction takes its snapshot. Until then the former connection holds the old
-    // snapshot.
-    connection.first('SELECT 1 FROM sqlite_schema', [])
-  } catch (thrown) {
-    if (connection.isInTransaction) connection.run('ROLLBACK', [])
-    throw thrown
-  }
-  seat.leave?.()
-  former.run('ROLLBACK', [])
-  if (readDataVersion(former) !== version) {
-    connection.run('ROLLBACK', [])
-    return false
-  }
-  seat.connection = connection
-  return true
-}
-
-/** Continues a read that has begun, with the steps of another slice. */
-function* goOn<T>({ work, slice: own }: BegunRead<T>, slice: Slice): Sliced<T> {
-  try {
-    for (;;) {
-      own.left = slice.left
-      const { done, value } = work.next()
-      slice.left = own.left
-      if (done) return value
-      yield
-    }
-  } finally {
-    work.return(undefined as never)
-  }
-}
-
-class OpenDatabase implements Database {
+/** An open database file. One connection writes and serves short reads, and others serve long reads. */
+export class Database {
+  /** The path of the file. */
   readonly file: string
   readonly #writer: Connection
   readonly #reserve: Connection
-  readonly #readers: DatabaseParts['readers']
+  readonly #readers: Readers
   readonly #files: OpenFiles
   readonly #isAgain: boolean
   readonly #remove: () => void
@@ -389,17 +197,17 @@ class OpenDatabase implements Database {
   readonly #shortConnection = (): Connection => (this.#writer.isInTransaction ? this.#reserve : this.#writer)
   #givenUp: Promise<void> | undefined
 
-  constructor({ writer, reserve, readers, files, isAgain, remove }: DatabaseParts) {
+  constructor({ writer, reserve, others, files, isAgain, remove }: DatabaseParts) {
     this.file = writer.file
     this.#writer = writer
     this.#reserve = reserve
-    this.#readers = readers
+    this.#readers = new Readers(others)
     this.#files = files
     this.#isAgain = isAgain
     this.#remove = remove
     this.#kept = createKeptDocuments(writer)
     this.#states = createStates(writer)
-    this.#queue = createWriteQueue({
+    this.#queue = new WriteQueue({
       connection: writer,
       engine: {
         ...sqliteEngine,
@@ -417,10 +225,14 @@ class OpenDatabase implements Database {
     }
   }
 
+  /**
+   * Whether the file and its log were at their paths at the last check. If they were not, all other methods may fail.
+   */
   isInPlace(): boolean {
     return this.#files.areInPlace()
   }
 
+  /** Whether any file is at the path now. */
   isThere(): boolean {
     return this.#files.isThere()
   }
@@ -440,47 +252,46 @@ class OpenDatabase implements Database {
     if (isNothing(query.filter)) return []
     const writer = this.#writer
     const plan = { collection, query, path: this.#choose(collection, query) }
-    const reading: SeatedRead<Listed> = (seat, slice) => listInSlices(seat, plan, slice)
     // Reads must not see uncommitted writes, so the writer is not used for reading during a transaction.
     const found =
-      !CACHES.documents.isOn || writer.isInTransaction
-        ? undefined
-        : listKept({ connection: writer, kept: this.#kept }, plan)
+      !CACHES.documents.isOn || writer.isInTransaction ? undefined : listKept(writer, this.#kept, plan)
     return (
       found ??
       listDirectly(this.#shortConnection(), plan) ??
-      this.#search(isBounded(plan.path), reading, query)
+      this.#search((seat) => listInSlices(seat, plan), query, isBounded(plan.path))
     )
   }
 
+  /** Reads the next batch of the documents that a list did not include, but named in its `rest`. */
   listNext(rest: ListRest, query: Abortable): MaybePromise<Batch> {
-    return runSliced(
-      (slice) => readBatch(this.#shortConnection, rest, slice),
-      () => query.signal,
-    )
+    return readBatch(this.#shortConnection, rest, () => query.signal)
   }
 
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number> {
     if (isNothing(filter)) return 0
     const path = this.#choose(collection, { filter, sort: [], limit: null })
     const plan = { collection, path }
-    const reading: SeatedRead<number> = (seat, slice) => countInSlices(seat, plan, slice)
-    return countDirectly(this.#shortConnection(), plan) ?? this.#search(isBounded(path), reading, query)
+    return (
+      countDirectly(this.#shortConnection(), plan) ??
+      this.#search((seat) => countInSlices(seat, plan), query, isBounded(path))
+    )
   }
 
   write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult> {
     return writeSurveyed(this.#surveyor, steps, options)
   }
 
+  /** See `StorageAdapter.state`. */
   state(collections: readonly string[]): string | undefined {
     return this.#states.find(collections)
   }
 
+  /** Reads a page of the log. If there are no changes yet, waits for them as long as the query allows. */
   changes(query: Omit<LogQuery, 'files'>): Promise<ChangePage> {
     return this.#notifier.readWhenNotified(async () => {
       if (!this.#files.areInPlace()) throw displaced()
       const asked = { ...query, files: { name: this.#files.name, areOthers: this.#isAgain } }
-      return this.#read((connection, slice) => readChanges(connection, asked, slice), query)
+      return this.#search((seat) => readChanges(seat, asked), query)
     }, query)
   }
 
@@ -493,6 +304,7 @@ class OpenDatabase implements Database {
     this.#remove()
   }
 
+  /** Closes the database without changing the files that are at its paths now. */
   abandon(): Promise<void> {
     this.#givenUp ??= this.#giveUp().catch((thrown: unknown) => {
       this.#givenUp = undefined
@@ -547,43 +359,9 @@ class OpenDatabase implements Database {
     return [...found.map(({ _id }) => _id), ...(found.rest ?? [])]
   }
 
-  /** Reads immediately if the read is short. Otherwise the read starts again on another connection, in slices. */
-  #read<T>(reading: SlicedRead<T>, query: Abortable): MaybePromise<T> {
-    const work = reading(this.#shortConnection(), { left: ATTEMPT })
-    const { done, value } = work.next()
-    if (done) return value
-    work.return(undefined as never)
-    return this.#readers.read(reading, query)
-  }
-
-  /**
-   * Reads immediately if the read is short. Otherwise the read continues in slices on another connection, and starts
-   * again only if it has to wait for one.
-   */
-  #search<T>(isBounded: boolean, reading: SeatedRead<T>, query: Abortable): MaybePromise<T> {
-    const seat: Seat = { connection: this.#shortConnection() }
-    const slice = { left: isBounded ? bounds.slice : ATTEMPT }
-    const version = readDataVersion(seat.connection)
-    const begun: BegunRead<T> = { seat, slice, version, work: reading(seat, slice) }
-    const { done, value } = begun.work.next()
-    if (done) return value
-    let isPaused = true
-    const end = (): void => {
-      isPaused = false
-      begun.work.return(undefined as never)
-    }
-    try {
-      return this.#readers.read((connection, slice) => {
-        if (isPaused && moveTo(connection, begun)) {
-          isPaused = false
-          return goOn(begun, slice)
-        }
-        if (isPaused) end()
-        return reading({ connection }, slice)
-      }, query)
-    } finally {
-      if (isPaused) end()
-    }
+  #search<T>(reading: SeatedRead<T>, query: Abortable, isBounded = false): MaybePromise<T> {
+    const steps = isBounded ? bounds.slice : ATTEMPT
+    return this.#readers.read({ short: this.#shortConnection(), steps }, reading, query)
   }
 }
 

@@ -1,6 +1,6 @@
 import { compareText } from '../json/compare-text.js'
 import { compilePath } from '../json/own-properties.js'
-import type { Slice, Sliced } from '../slices.js'
+import type { Slice } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import type { ComparableType, FieldRef, Scalar, ValueType } from './filter.js'
 
@@ -44,30 +44,6 @@ export const compileDocumentOrder = (sort: readonly OrderKey[]): CompareItems<Js
 /** Returns the number of steps of a comparison. Two long strings may have to be read to the end. */
 const costOf = (a: Ordered, b: Ordered): number =>
   typeof a === 'string' && typeof b === 'string' ? 2 + (Math.min(a.length, b.length) >> 5) : 2
-
-// These functions are top-level because creating a generator function for each list takes as long as sorting
-// a short list: see CONTRIBUTING.md.
-
-/** A merge sort from the bottom up, which can pause between any two comparisons. */
-export function* mergeSort<T>(all: T[], order: CompareItems<T>, slice: Slice): Sliced<readonly T[]> {
-  let from = all
-  let into: T[] = new Array(all.length)
-  for (let width = 1; width < all.length; width *= 2) {
-    for (let start = 0; start < all.length; start += 2 * width) {
-      const middle = Math.min(start + width, all.length)
-      const end = Math.min(middle + width, all.length)
-      let left = start
-      let right = middle
-      for (let i = start; i < end; i++) {
-        if (slice.left <= 0) yield
-        const isLeft = left < middle && (right >= end || order(from[left] as T, from[right] as T, slice) <= 0)
-        into[i] = from[isLeft ? left++ : right++] as T
-      }
-    }
-    ;[from, into] = [into, from]
-  }
-  return from
-}
 
 /** A value that has an order; `undefined` represents a missing value. */
 export type Ordered = string | number | boolean | undefined

@@ -1,4 +1,4 @@
-import { runSliced } from '../../../core/slices.js'
+import { inSlices } from '../../../core/slices.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { DatabaseQuery, DatabaseResult, DatabaseWork } from '../../sql/engine.js'
 import { findMatching } from '../../sql/read/judge-texts.js'
@@ -12,25 +12,13 @@ type RunQuery = (
   readonly rowCount: number
 }>
 
-/** Runs the statements that a generator yields, on one connection. Returns the result of the generator. */
-export async function drive<T>(run: RunQuery, asking: DatabaseWork<T>): Promise<T> {
-  let next = asking.next()
-  while (!next.done) {
-    let answer: DatabaseResult
-    try {
-      answer = await ask(run, next.value)
-    } catch (thrown) {
-      next = asking.throw(thrown)
-      continue
-    }
-    next = asking.next(answer)
-  }
-  return next.value
-}
+/** Runs some work on one connection. */
+export const drive = async <T>(run: RunQuery, work: DatabaseWork<T>): Promise<T> =>
+  work((query) => ask(run, query))
 
 async function ask(run: RunQuery, { text, values, judged }: DatabaseQuery): Promise<DatabaseResult> {
   const { rows, rowCount } = await run(text, values)
   const first = rows.map((row) => Object.values(row)[0])
-  const found = judged ? await runSliced((slice) => findMatching(first, judged, slice)) : first
+  const found = judged ? await inSlices((slices) => findMatching(first, judged, slices)) : first
   return { rows: found, changed: rowCount }
 }

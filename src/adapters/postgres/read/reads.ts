@@ -55,8 +55,8 @@ const readInCore = (
       const judge = compileJudge(filter)
       for await (const texts of readTexts(run, table, page)) {
         caller.signal?.throwIfAborted()
-        const goesOn = await runSliced(
-          (slice) => judgeTexts(texts, judge, take, slice),
+        const goesOn = await inSlices(
+          (slices) => judgeTexts(texts, judge, take, slices),
           () => caller.signal,
         )
         if (!goesOn) return

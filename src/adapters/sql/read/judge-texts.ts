@@ -1,13 +1,14 @@
 import type { Filter } from '../../../core/filter/filter.js'
 import { compileJudge, type Judge } from '../../../core/filter/matches.js'
-import type { Slice, Sliced } from '../../../core/slices.js'
-import type { StoredDocument } from '../../../core/storage.js'
+import { whenReady } from '../../../core/promises.js'
+import { type Slices, untilDone } from '../../../core/slices.js'
+import type { MaybePromise, StoredDocument } from '../../../core/storage.js'
 
 /** The number of characters of JSON that are parsed in about one step of a slice. */
 export const CHARACTERS = 6
 
 /** Parses a document, and subtracts the steps of parsing from the slice. */
-export function parseDocument(text: string, slice: Slice): StoredDocument {
+export function parseDocument(text: string, slice: { left: number }): StoredDocument {
   slice.left -= text.length / CHARACTERS
   return JSON.parse(text) as StoredDocument
 }
@@ -19,32 +20,36 @@ export type ReceiveMatch = (document: StoredDocument, size: number) => boolean
  * Parses documents and passes those that match to `take`, until `take` returns false. Returns whether to continue
  * with further documents.
  */
-export function* judgeTexts(
+export function judgeTexts(
   texts: readonly string[],
   judge: Judge,
   take: ReceiveMatch,
-  slice: Slice,
-): Sliced<boolean> {
-  for (const text of texts) {
-    const document = parseDocument(text, slice)
-    if (slice.left <= 0) yield
-    let verdict = judge(document, slice)
-    while (verdict === undefined) {
-      yield
-      verdict = judge(document, slice)
+  slices: Slices,
+): MaybePromise<boolean> {
+  let place = 0
+  let document: StoredDocument | undefined
+  let goesOn = true
+  const judgeSome = (): boolean => {
+    for (; goesOn && place < texts.length; place++) {
+      const text = texts[place] ?? ''
+      document ??= parseDocument(text, slices)
+      const verdict = slices.left > 0 ? judge(document, slices) : undefined
+      if (verdict === undefined) return false
+      if (verdict) goesOn = take(document, Buffer.byteLength(text))
+      document = undefined
     }
-    if (verdict && !take(document, Buffer.byteLength(text))) return false
+    return true
   }
-  return true
+  return whenReady(untilDone(slices, judgeSome), () => goesOn)
 }
 
 /** Returns the `_id`s of the documents that match a filter. */
-export function* findMatching(
+export function findMatching(
   texts: readonly unknown[],
   filter: Filter,
-  slice: Slice,
-): Sliced<readonly string[]> {
+  slices: Slices,
+): MaybePromise<readonly string[]> {
   const ids: string[] = []
-  yield* judgeTexts(texts.map(String), compileJudge(filter), ({ _id }) => ids.push(_id) > 0, slice)
-  return ids
+  const take = ({ _id }: StoredDocument): boolean => ids.push(_id) > 0
+  return whenReady(judgeTexts(texts.map(String), compileJudge(filter), take, slices), () => ids)
 }

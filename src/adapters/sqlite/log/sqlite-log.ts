@@ -1,11 +1,13 @@
 import { everything } from '../../../core/filter/filter.js'
 import { compareText } from '../../../core/json/compare-text.js'
-import type { Slice, Sliced } from '../../../core/slices.js'
+import { whenReady } from '../../../core/promises.js'
+import { forEachSliced } from '../../../core/slices.js'
 import type {
   Change,
   ChangePage,
   ChangeQuery,
   LogPlan,
+  MaybePromise,
   StoredDocument,
   WriteStep,
 } from '../../../core/storage.js'
@@ -16,7 +18,8 @@ import { quoteName } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD, printBy, type Recorder, type Recording } from '../../sql/log/recorder.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
-import { inSnapshot } from '../connection/snapshot.js'
+import type { Seat } from '../connection/readers.js'
+import { readRows } from '../read/read-statements.js'
 import { sqliteEngine } from '../sqlite-engine.js'
 
 const TABLE = quoteName(LOG)
@@ -376,15 +379,12 @@ type ChangeRow = readonly [
   after: StoredDocument | null,
 ]
 
-/** Reads a page of the log from one snapshot. */
-export const readChanges = (connection: Connection, query: LogQuery, slice: Slice): Sliced<ChangePage> =>
-  inSnapshot({ connection }, readPage(connection, query, slice))
-
-function* readPage(
-  connection: Connection,
+/** Reads a page of the log. */
+export function readChanges(
+  seat: Seat,
   { after, limit, bytes = Number.POSITIVE_INFINITY, files: { name: files, areOthers } }: LogQuery,
-  slice: Slice,
-): Sliced<ChangePage> {
+): MaybePromise<ChangePage> {
+  const { connection, slices } = seat
   const { log, dropped, last } = readHead(connection)
   const end: Position<ChangeKey> = { log, place: last, time: Date.now(), files }
   const given = after === null ? end : parsePosition(after, isPlace)
@@ -394,24 +394,26 @@ function* readPage(
   const changes: Change[] = []
   let size = 0
   let more = false
-  for (const row of connection.iterate(`SELECT ${ROW} ${BEHIND} LIMIT ?`, [...start, limit + 1])) {
-    const text = String(row)
-    size += Buffer.byteLength(text)
-    more = changes.length === limit || (size > bytes && changes.length > 0)
-    if (more) break
-    slice.left -= text.length / CHARACTERS
-    if (slice.left <= 0) yield
-    const [write, id, collection, time, by, before, became] = JSON.parse(text) as ChangeRow
-    const position = printPosition({
-      log,
-      place: [write, id, collection] as ChangeKey,
-      time,
-      made: time,
-      files,
-    })
-    changes.push({ in: collection, id, before, after: became, write, time, by, position })
+  /** Reads the texts of the changes, up to the limits of the query. */
+  function* readTexts(): Generator<string, void> {
+    for (const row of readRows(seat, { text: `SELECT ${ROW} ${BEHIND}`, values: start })) {
+      const text = String(row)
+      size += Buffer.byteLength(text)
+      more = changes.length === limit || (size > bytes && changes.length > 0)
+      if (more) return
+      yield text
+    }
   }
-  const here = { log, place: start, time: Date.now(), made: isKnown ? made : null, files }
-  const position = changes.at(-1)?.position ?? printPosition(here)
-  return { changes, position, more, gap: !isKnown || (areOthers && given.files !== files) }
+  const reading = forEachSliced(slices, readTexts(), (text) => {
+    slices.left -= text.length / CHARACTERS
+    const [write, id, collection, time, by, before, became] = JSON.parse(text) as ChangeRow
+    const place: ChangeKey = [write, id, collection]
+    const position = printPosition({ log, place, time, made: time, files })
+    changes.push({ in: collection, id, before, after: became, write, time, by, position })
+  })
+  return whenReady(reading, () => {
+    const here = { log, place: start, time: Date.now(), made: isKnown ? made : null, files }
+    const position = changes.at(-1)?.position ?? printPosition(here)
+    return { changes, position, more, gap: !isKnown || (areOthers && given.files !== files) }
+  })
 }

@@ -4,20 +4,20 @@ import {
   compileDocumentOrder,
   compileField,
   compileOrder,
-  mergeSort,
   type Ordered,
 } from '../../../core/filter/compare.js'
 import { and, type Filter, hasPattern, ID } from '../../../core/filter/filter.js'
 import { isOn } from '../../../core/filter/index-order.js'
 import { compileJudge } from '../../../core/filter/matches.js'
 import { freezeDeep } from '../../../core/json/freeze-deep.js'
-import type { Slice, Sliced } from '../../../core/slices.js'
-import type { Listed, ListQuery, SortKey, StoredDocument } from '../../../core/storage.js'
+import { whenReady } from '../../../core/promises.js'
+import { forEachSliced, inSlices, sortSliced } from '../../../core/slices.js'
+import type { Listed, ListQuery, MaybePromise, SortKey, StoredDocument } from '../../../core/storage.js'
 import { quoteName } from '../../sql/dialect.js'
 import { type CachedDocument, measure } from '../../sql/read/cached-document.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
-import { inSnapshot, type Seat } from '../connection/snapshot.js'
+import type { Seat } from '../connection/readers.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
 import type { KeptDocuments } from './kept-documents.js'
 import { type CollectionPath, MAX_BOUNDED, type ReadPath } from './read-path.js'
@@ -86,9 +86,14 @@ export function countUpTo(
   return Number(connection.first(text, values))
 }
 
-/** Counts in slices, in one snapshot of the collection. */
-export const countInSlices = (seat: Seat, way: CollectionPath, slice: Slice): Sliced<number> =>
-  inSnapshot(seat, count(seat, way, slice))
+/** Counts in slices. */
+export function countInSlices(seat: Seat, way: CollectionPath): MaybePromise<number> {
+  let total = 0
+  const counting = forEachSliced(seat.slices, findMatches(seat, way, { isCounting: true }), (match) => {
+    total += typeof match === 'number' ? match : 1
+  })
+  return whenReady(counting, () => total)
+}
 
 /** A matching document, and its JSON text. */
 export interface MatchingDocument {
@@ -96,44 +101,38 @@ export interface MatchingDocument {
   readonly text: string
 }
 
-/** Returns matching documents one by one. */
-interface Matches {
-  /**
-   * Returns the next match. When the slice is used up, returns a number: how many matches were counted without reading
-   * them, often 0. Returns `undefined` at the end.
-   */
-  next(slice: Slice): MatchingDocument | number | undefined
-  close(): void
-}
-
-/** Finds the matching documents on a path. Conditions that the SQL statement cannot check are checked here. */
-function findMatches(seat: Seat, way: CollectionPath, options: { readonly isCounting: boolean }): Matches {
+/**
+ * Finds the first `most` matching documents on a path. Conditions that the SQL statement cannot check are checked here.
+ * When the slice is used up, yields a number: how many matches were counted without reading them, often 0.
+ */
+function* findMatches(
+  seat: Seat,
+  way: CollectionPath,
+  options: { readonly isCounting: boolean; readonly most?: number },
+): Generator<MatchingDocument | number, void> {
   const { path } = way
+  const { slices } = seat
   const ranges = path.ranges ?? [path]
   const isAsked = ranges.every(({ rest }) => divide(rest).judged.length === 0)
   // Counting without reading documents counts rows, so no document may have several rows.
   const isCounting = options.isCounting && isAsked && !path.isOverlapping
-  const candidates = findCandidates(seat, way, { isCounting })
   const judge = isAsked ? () => true : compileJudge(and(path.ranges ? path.rest : divide(path.rest).judged))
   const isNew = path.isOverlapping ? createIsNew(path) : () => true
-  let judged: MatchingDocument | undefined
-  return {
-    next(slice) {
-      while (slice.left > 0) {
-        if (!judged) {
-          const text = candidates.next(slice)
-          if (typeof text !== 'string') return text
-          judged = { text, document: parseDocument(text, slice) }
-        }
-        const match = judged
-        const verdict = judge(match.document, slice)
-        if (verdict === undefined) return 0
-        judged = undefined
-        if (verdict && isNew(match.document)) return match
-      }
-      return 0
-    },
-    close: () => candidates.close(),
+  let { most = Number.POSITIVE_INFINITY } = options
+  if (most === 0) return
+  for (const text of findCandidates(seat, way, { isCounting })) {
+    if (typeof text === 'number') {
+      yield text
+      continue
+    }
+    const document = parseDocument(text, slices)
+    let verdict = judge(document, slices)
+    for (; verdict === undefined; verdict = judge(document, slices)) yield 0
+    if (verdict && isNew(document)) {
+      yield { text, document }
+      most -= 1
+      if (most === 0) return
+    } else if (slices.left <= 0) yield 0
   }
 }
 
@@ -148,21 +147,6 @@ function createIsNew({ order }: ReadPath): (document: StoredDocument) => boolean
     if (order.length > 0) known.clear()
     known.add(_id)
     return true
-  }
-}
-
-function* count(seat: Seat, way: CollectionPath, slice: Slice): Sliced<number> {
-  const matches = findMatches(seat, way, { isCounting: true })
-  try {
-    let total = 0
-    for (;;) {
-      const match = matches.next(slice)
-      if (match === undefined) return total
-      total += typeof match === 'number' ? match : 1
-      if (slice.left <= 0) yield
-    }
-  } finally {
-    matches.close()
   }
 }
 
@@ -187,33 +171,31 @@ export interface ListRest {
  * Reads the next documents of the rest of a list, if they still exist and match the filter. `connect` is called for
  * each read, because another connection may be free after a pause.
  */
-export function* readBatch(
+export const readBatch = (
   connect: () => Connection,
   { collection, filter, ids }: ListRest,
-  slice: Slice,
-): Sliced<Batch> {
-  const judge = compileJudge(filter)
-  const documents: StoredDocument[] = []
-  let bytes = 0
-  for (const [i, id] of ids.entries()) {
-    if (documents.length === BATCH) return { documents, passed: i }
-    if (slice.left <= 0) yield
-    slice.left -= LOOK_UP
-    const text = connect().first(byId(collection), [id])
-    if (typeof text !== 'string') continue
-    bytes += Buffer.byteLength(text)
-    if (documents.length > 0 && bytes > bounds.batchBytes) return { documents, passed: i }
-    const document = parseDocument(text, slice)
-    let verdict = judge(document, slice)
-    while (verdict === undefined) {
-      yield
-      verdict = judge(document, slice)
+  signal: () => AbortSignal | undefined,
+): MaybePromise<Batch> =>
+  inSlices(async (slices) => {
+    const judge = compileJudge(filter)
+    const documents: StoredDocument[] = []
+    let bytes = 0
+    for (const [i, id] of ids.entries()) {
+      if (documents.length === BATCH) return { documents, passed: i }
+      if (slices.left <= 0) await slices.next()
+      slices.left -= LOOK_UP
+      const text = connect().first(byId(collection), [id])
+      if (typeof text !== 'string') continue
+      bytes += Buffer.byteLength(text)
+      if (documents.length > 0 && bytes > bounds.batchBytes) return { documents, passed: i }
+      const document = parseDocument(text, slices)
+      let verdict = judge(document, slices)
+      for (; verdict === undefined; verdict = judge(document, slices)) await slices.next()
+      if (verdict) documents.push(document)
+      else bytes -= Buffer.byteLength(text)
     }
-    if (verdict) documents.push(document)
-    else bytes -= Buffer.byteLength(text)
-  }
-  return { documents, passed: ids.length }
-}
+    return { documents, passed: ids.length }
+  }, signal)
 
 /** A list query, and the path to its documents. */
 interface ListPlan extends CollectionPath {
@@ -288,9 +270,9 @@ function readNamed(
   return texts.length < ids.length ? undefined : texts
 }
 
-/** Lists in slices, in one snapshot of the collection. */
-export const listInSlices = (seat: Seat, plan: ListPlan, slice: Slice): Sliced<Listed> =>
-  inSnapshot(seat, plan.path.isOrdered ? walkInOrder(seat, plan, slice) : sortFirst(seat, plan, slice))
+/** Lists in slices. */
+export const listInSlices = (seat: Seat, plan: ListPlan): MaybePromise<Listed> =>
+  plan.path.isOrdered ? walkInOrder(seat, plan) : sortFirst(seat, plan)
 
 /**
  * Collects the documents of a page until they exceed `bytes`, but at least one document. For all later documents,
@@ -306,34 +288,25 @@ function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
       if (rest.length === 0 && (documents.length === 0 || held <= bytes)) documents.push(document)
       else rest.push(document._id)
     },
-    /** Adds the ids of documents that are not read, because the page is full. */
-    addRest(ids: readonly string[]): void {
-      for (const id of ids) rest.push(id)
-    },
+    /** Adds the id of a document that is not read, because the page is full. */
+    addRest: (id: string): void => void rest.push(id),
     isFull: (): boolean => rest.length > 0,
     list: (): Listed => (rest.length > 0 ? Object.assign(documents, { rest }) : documents),
   }
 }
 
-function* walkInOrder(seat: Seat, { collection, query, path }: ListPlan, slice: Slice): Sliced<Listed> {
+function walkInOrder(seat: Seat, { collection, query, path }: ListPlan): MaybePromise<Listed> {
   const { skip, limit } = query
-  const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
+  const most = limit === null ? Number.POSITIVE_INFINITY : skip + limit
   const page = createPage(query)
-  const matches = findMatches(seat, { collection, path }, { isCounting: false })
-  try {
-    for (let passed = 0; passed < end; ) {
-      const match = matches.next(slice)
-      if (match === undefined) break
-      if (typeof match !== 'number') {
-        if (passed >= skip) page.add(match)
-        passed += 1
-      }
-      if (slice.left <= 0 && passed < end) yield
-    }
-  } finally {
-    matches.close()
-  }
-  return page.list()
+  let passed = 0
+  const matches = findMatches(seat, { collection, path }, { isCounting: false, most })
+  const walking = forEachSliced(seat.slices, matches, (match) => {
+    if (typeof match === 'number') return
+    if (passed >= skip) page.add(match)
+    passed += 1
+  })
+  return whenReady(walking, page.list)
 }
 
 /**
@@ -353,24 +326,21 @@ interface HeldKeys {
 }
 
 /** Creates empty sort keys. `read` reads a document again, in the same snapshot, and takes its steps from the slice. */
-export function createHeldKeys(
-  sort: readonly SortKey[],
-  read: (id: string, slice: Slice) => StoredDocument,
-): HeldKeys {
+export function createHeldKeys(sort: readonly SortKey[], read: (id: string) => StoredDocument): HeldKeys {
   const ids: string[] = []
   const keys = sort.map((key) => {
     const column: Ordered[] = []
     const held = compileOrder<number>([key], [(slot) => column[slot]])
     const whole = compileDocumentOrder([key])
     const order: CompareItems<number> = (a, b, slice) =>
-      held(a, b, slice) || (isLong(column[a]) ? whole(readAgain(a, slice), readAgain(b, slice), slice) : 0)
+      held(a, b, slice) || (isLong(column[a]) ? whole(readAgain(a), readAgain(b), slice) : 0)
     return { column, read: compileField(key.field), order }
   })
   // The last two documents are cached, because sorting compares one document with many others.
   let recent: readonly StoredDocument[] = []
-  const readAgain = (slot: number, slice: Slice): StoredDocument => {
+  const readAgain = (slot: number): StoredDocument => {
     const id = ids[slot] ?? ''
-    const document = recent.find(({ _id }) => _id === id) ?? read(id, slice)
+    const document = recent.find(({ _id }) => _id === id) ?? read(id)
     recent = [document, ...recent.filter((other) => other !== document).slice(0, 1)]
     return document
   }
@@ -399,114 +369,107 @@ const beginningOf = (value: Ordered): Ordered =>
     ? (JSON.parse(JSON.stringify(value.slice(0, HELD))) as string)
     : value
 
+/** The minimum number of documents for which `drop` of `FirstInOrder` is worthwhile. */
+const MIN_HELD = 1024
+
 /**
  * Collects the documents that come first in an order. Holds the sort keys of each candidate, and documents up to a
  * total of `bounds.firstCharacters`.
  */
-interface FirstInOrder {
-  add(match: MatchingDocument, slice: Slice): void
-  /** Whether there are enough surplus documents to make `drop` worthwhile. */
-  isFull(): boolean
-  /** Drops the documents that cannot be among the first. */
-  drop(slice: Slice): Sliced<void>
+export class FirstInOrder {
+  readonly #keys: HeldKeys
+  readonly #count: number
+  readonly #slices: Seat['slices']
+  #held: number[] = []
+  readonly #free: number[] = []
+  #slots = 0
+  /** The slot of the last of the first documents so far. Documents that sort after it are not among them. */
+  #last: number | undefined
+  readonly #matches = new Map<number, MatchingDocument>()
+  #characters = 0
+
+  /** `count` is the number of documents to find. */
+  constructor(keys: HeldKeys, count: number, slices: Seat['slices']) {
+    this.#keys = keys
+    this.#count = count
+    this.#slices = slices
+  }
+
+  /** Adds a document. If there are many surplus documents, drops those that cannot be among the first. */
+  add(match: MatchingDocument): MaybePromise<void> {
+    const { put, order } = this.#keys
+    const slot = this.#free.pop() ?? this.#slots++
+    put(slot, match.document)
+    if (this.#last !== undefined && order(slot, this.#last, this.#slices) >= 0) {
+      this.#free.push(slot)
+      return undefined
+    }
+    this.#held.push(slot)
+    const { length } = match.text
+    if (this.#characters + length <= bounds.firstCharacters) {
+      this.#matches.set(slot, match)
+      this.#characters += length
+    }
+    return this.#held.length >= Math.max(2 * this.#count, MIN_HELD) ? this.#drop() : undefined
+  }
+
   /** Returns the first matches in order: each as a document or, if the document is not in memory, as its id. */
-  finish(slice: Slice): Sliced<readonly (MatchingDocument | string)[]>
-}
-
-/** The minimum number of documents for which `drop` is worthwhile. */
-const MIN_HELD = 1024
-
-/** Creates a collector of the first `count` documents in an order. */
-export function createFirstInOrder({ ids, put, order }: HeldKeys, count: number): FirstInOrder {
-  let held: number[] = []
-  const free: number[] = []
-  let slots = 0
-  /** The slot of the `count`th document so far. Documents that sort after it are not among the first. */
-  let last: number | undefined
-  const matches = new Map<number, MatchingDocument>()
-  let characters = 0
-  const capacity = Math.max(2 * count, MIN_HELD)
-  const release = (slot: number): void => {
-    characters -= matches.get(slot)?.text.length ?? 0
-    matches.delete(slot)
-    free.push(slot)
+  finish(): MaybePromise<readonly (MatchingDocument | string)[]> {
+    return whenReady(sortSliced(this.#slices, this.#held, this.#keys.order), (sorted) =>
+      sorted.slice(0, this.#count).map((slot) => this.#matches.get(slot) ?? this.#keys.ids[slot] ?? ''),
+    )
   }
-  return {
-    add(match, slice) {
-      const slot = free.pop() ?? slots++
-      put(slot, match.document)
-      if (last !== undefined && order(slot, last, slice) >= 0) {
-        free.push(slot)
-        return
+
+  #drop(): MaybePromise<void> {
+    return whenReady(sortSliced(this.#slices, this.#held, this.#keys.order), (sorted) => {
+      for (const slot of sorted.slice(this.#count)) {
+        this.#characters -= this.#matches.get(slot)?.text.length ?? 0
+        this.#matches.delete(slot)
+        this.#free.push(slot)
       }
-      held.push(slot)
-      const { length } = match.text
-      if (characters + length > bounds.firstCharacters) return
-      matches.set(slot, match)
-      characters += length
-    },
-    isFull: () => held.length >= capacity,
-    *drop(slice) {
-      const sorted = yield* mergeSort(held, order, slice)
-      for (const slot of sorted.slice(count)) release(slot)
-      held = sorted.slice(0, count)
-      last = held[count - 1]
-    },
-    *finish(slice) {
-      const sorted = yield* mergeSort(held, order, slice)
-      return sorted.slice(0, count).map((slot) => matches.get(slot) ?? ids[slot] ?? '')
-    },
+      this.#held = sorted.slice(0, this.#count)
+      this.#last = this.#held[this.#count - 1]
+    })
   }
 }
 
-function* sortFirst(seat: Seat, { collection, query, path }: ListPlan, slice: Slice): Sliced<Listed> {
+function sortFirst(seat: Seat, { collection, query, path }: ListPlan): MaybePromise<Listed> {
   const { sort, skip, limit } = query
-  const textOf = (id: string, slice: Slice): string => {
+  const { slices } = seat
+  const textOf = (id: string): string => {
     const text = String(seat.connection.first(byId(collection), [id]))
-    slice.left -= LOOK_UP + costOf(text.length)
+    slices.left -= LOOK_UP + costOf(text.length)
     return text
   }
-  const keys = createHeldKeys(sort, (id, slice) => parseDocument(textOf(id, slice), slice))
-  const first = createFirstInOrder(keys, limit === null ? Number.POSITIVE_INFINITY : skip + limit)
+  const keys = createHeldKeys(sort, (id) => parseDocument(textOf(id), slices))
+  const first = new FirstInOrder(keys, limit === null ? Number.POSITIVE_INFINITY : skip + limit, slices)
   const matches = findMatches(seat, { collection, path }, { isCounting: false })
-  try {
-    for (;;) {
-      const match = matches.next(slice)
-      if (match === undefined) break
-      if (typeof match !== 'number') {
-        slice.left -= ENTRY
-        first.add(match, slice)
-      }
-      if (first.isFull()) yield* first.drop(slice)
-      if (slice.left <= 0) yield
-    }
-  } finally {
-    matches.close()
-  }
-  const found = (yield* first.finish(slice)).slice(skip)
+  const finding = forEachSliced(slices, matches, (match) => {
+    if (typeof match === 'number') return undefined
+    slices.left -= ENTRY
+    return first.add(match)
+  })
   const page = createPage(query)
-  const lost = found.filter((one) => typeof one === 'string')
-  let again = 0
-  let texts: readonly string[] | undefined
-  for (const [i, one] of found.entries()) {
-    if (typeof one !== 'string') page.add(one)
-    else {
+  /** Adds the found documents to the page, and reads those that are not in memory, some at a time. */
+  const readFound = (found: readonly (MatchingDocument | string)[]): MaybePromise<void> => {
+    const lost = found.filter((one) => typeof one === 'string')
+    let again = 0
+    let texts: readonly string[] | undefined
+    return forEachSliced(slices, found, (one) => {
+      if (page.isFull()) return page.addRest(typeof one === 'string' ? one : one.document._id)
+      if (typeof one !== 'string') return page.add(one)
       if (again % TOGETHER === 0) {
         const some = lost.slice(again, again + TOGETHER)
-        slice.left -= some.length * ENTRY
+        slices.left -= some.length * ENTRY
         texts = readNamed(seat.connection, collection, some, bounds.sortedBytes)
       }
-      const text = texts?.[again % TOGETHER] ?? textOf(one, slice)
+      const text = texts?.[again % TOGETHER] ?? textOf(one)
       again += 1
-      page.add({ text, document: parseDocument(text, slice) })
-    }
-    if (page.isFull()) {
-      page.addRest(found.slice(i + 1).map((one) => (typeof one === 'string' ? one : one.document._id)))
-      break
-    }
-    if (slice.left <= 0) yield
+      return page.add({ text, document: parseDocument(text, slices) })
+    })
   }
-  return page.list()
+  const reading = whenReady(finding, () => whenReady(first.finish(), (found) => readFound(found.slice(skip))))
+  return whenReady(reading, page.list)
 }
 
 /** The steps that reading one document by its id costs. */
@@ -516,10 +479,11 @@ export const LOOK_UP = 50
 export const byId = (collection: string): string =>
   `SELECT document FROM ${sqliteDialect.table(collection)} WHERE ${quoteName('_id')} = ?`
 
-/** A connection, and the cache of its documents. */
-export interface KeptSource {
+/** A connection, and the cache of its documents. `slice`: the steps that remain of `STEPS`. */
+interface KeptSource {
   readonly connection: Connection
   readonly kept: KeptDocuments
+  readonly slice: { left: number }
 }
 
 /** The steps that a list from the cache may take: about 0.5 ms. */
@@ -537,17 +501,17 @@ const MOST_BYTES = 4096
  * and caches the others. Returns `undefined` if there is no such index, if the matches are far apart or large, or if
  * another process has written.
  */
-export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined {
+export function listKept(connection: Connection, kept: KeptDocuments, plan: ListPlan): Listed | undefined {
   const { query, path } = plan
   const { skip, bytes = bounds.pageBytes } = query
   const limit = limitOf(query, path)
   if (path.index === null || !path.isOrdered || skip + limit > MAX_BOUNDED) return undefined
-  const slice = { left: STEPS }
+  const source = { connection, kept, slice: { left: STEPS } }
   const found =
     path.rest.length > 0
-      ? findFirst(source, plan, skip + limit, slice)?.slice(skip)
-      : readSome(source, plan, { skip, limit, bytes }, slice)
-  if (!source.kept.isCurrent() || !found) return undefined
+      ? findFirst(source, plan, skip + limit)?.slice(skip)
+      : readSome(source, plan, { skip, limit, bytes })
+  if (!kept.isCurrent() || !found) return undefined
   const size = found.reduce((sum, one) => sum + one.size, 0)
   return size > bytes && found.length > 1 ? undefined : found.map(({ document }) => freezeDeep(document))
 }
@@ -556,12 +520,8 @@ export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined
  * Finds the first matches, reading some documents at a time. Returns `undefined` if the first documents on the path
  * contain too few matches.
  */
-function findFirst(
-  source: KeptSource,
-  plan: ListPlan,
-  count: number,
-  slice: Slice,
-): readonly CachedDocument[] | undefined {
+function findFirst(source: KeptSource, plan: ListPlan, count: number): readonly CachedDocument[] | undefined {
+  const { slice } = source
   const judge = compileJudge(and(plan.path.rest))
   const found: CachedDocument[] = []
   if (count === 0) return found
@@ -574,7 +534,7 @@ function findFirst(
   let size = isSearch ? SOME : Math.min(count, SOME)
   // The later reads end at multiples of `SOME` documents.
   for (let skip = 0; skip < count + SOME; skip += size, size = 2 * SOME - (skip % SOME || SOME)) {
-    const some = read(source, plan, { skip, limit: size, bytes: size * MOST_BYTES }, slice)
+    const some = read(source, plan, { skip, limit: size, bytes: size * MOST_BYTES })
     if (!some) return undefined
     for (const one of some) {
       const verdict = slice.left > 0 ? judge(one.document, slice) : undefined
@@ -588,10 +548,9 @@ function findFirst(
 
 /** Returns a range of the documents on a path from the cache, or `undefined` if one of them is not cached. */
 function findSome(
-  { connection, kept }: KeptSource,
+  { connection, kept, slice }: KeptSource,
   { collection, path }: CollectionPath,
   page: PageBounds,
-  slice: Slice,
 ): readonly CachedDocument[] | undefined {
   const ids = readIds(connection, { collection, path }, page)
   slice.left -= ids.length * DOCUMENT
@@ -600,12 +559,10 @@ function findSome(
 
 /** Returns a range of the documents on a path. If one of them is not cached, reads and caches all of them. */
 function readSome(
-  source: KeptSource,
+  { connection, kept, slice }: KeptSource,
   { collection, path }: CollectionPath,
   page: PageBounds,
-  slice: Slice,
 ): readonly CachedDocument[] | undefined {
-  const { connection, kept } = source
   const ids = readIds(connection, { collection, path }, page)
   slice.left -= ids.length * DOCUMENT
   return (

@@ -3,11 +3,10 @@ import { and, type FieldRef, type Filter, ID } from '../../../core/filter/filter
 import { isOn } from '../../../core/filter/index-order.js'
 import { type Equalities, joinEqualities } from '../../../core/filter/join-equalities.js'
 import { CACHES } from '../../../core/kept/caches.js'
-import type { Slice } from '../../../core/slices.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import { type Bind, quoteName, type SqlDialect, type Statement, type Value } from '../../sql/dialect.js'
 import { writeStatement } from '../../sql/statements.js'
-import type { Seat } from '../connection/snapshot.js'
+import type { Seat } from '../connection/readers.js'
 import { columnOf } from '../elements.js'
 import { idOfLacking, sqliteDialect, writeColumns, writeIdAs } from '../sqlite-dialect.js'
 import type { CollectionPath, ReadPath } from './read-path.js'
@@ -371,15 +370,11 @@ export const scanStatement = (
     return `SELECT ${columns} FROM ${table} NOT INDEXED WHERE rowid > ? AND rowid <= ? AND ${where(asked)}`
   })
 
-/** Returns documents that may match, one by one. */
-export interface CandidateCursor {
-  /**
-   * Returns the JSON text of the next document. When the slice is used up or a piece of the collection ends, returns
-   * the number of documents that were only counted, perhaps 0. Returns `undefined` at the end.
-   */
-  next(slice: Slice): string | number | undefined
-  close(): void
-}
+/**
+ * Documents that may match: the JSON text of each or, when the slice is used up or a piece of the collection ends, the
+ * number of documents that were only counted, perhaps 0.
+ */
+type Candidates = Generator<string | number, void>
 
 /** The steps that a statement costs per row, per condition on a row, and per kilobyte. */
 const ROW = 25
@@ -453,7 +448,7 @@ export function findCandidates(
   seat: Seat,
   { collection, path }: CollectionPath,
   { isCounting }: { readonly isCounting: boolean },
-): CandidateCursor {
+): Candidates {
   const ranges = path.ranges ?? [path]
   const divisions = new Map(ranges.map((range) => [range, divide(range.rest)]))
   const column: SelectedColumn = isCounting ? 'match' : 'document'
@@ -465,7 +460,7 @@ export function findCandidates(
   }
   return path.index === null
     ? scan(seat, collection, scanStatement(collection, divide(path.rest).asked, column), cost)
-    : walk(seat, walkStatement(collection, path, askedOf, column), cost)
+    : readRows(seat, walkStatement(collection, path, askedOf, column), cost)
 }
 
 /** Returns a string that every match of a pattern must contain. The whole pattern is evaluated later, in JavaScript. */
@@ -483,39 +478,40 @@ function literalOf(filter: Filter | undefined): Literal | undefined {
 /** Returns the steps that reading this many bytes of documents costs. */
 export const costOf = (bytes: number): number => (bytes / 1024) * KILOBYTE
 
-/** Reads the rows of a statement one by one. */
-function walk(seat: Seat, { text, values }: Statement, cost: number): CandidateCursor {
+/**
+ * Reads the rows of a statement without a limit one by one. Each row costs `cost` steps, and further steps for its
+ * size.
+ */
+export function* readRows(seat: Seat, { text, values }: Statement, cost = ROW): Candidates {
   let passed = 0
   let rows: IterableIterator<unknown> | undefined
+  seat.leave = () => {
+    rows?.return?.()
+    rows = undefined
+  }
   // After a move to another connection with the same snapshot, the statement returns the same rows in the same order,
   // so the rows that were already read are skipped.
   const open = (): IterableIterator<unknown> =>
     passed === 0
       ? seat.connection.iterate(text, values)
       : seat.connection.iterate(`${text} LIMIT -1 OFFSET ? + 0`, [...values, passed])
-  const close = (): void => {
-    rows?.return?.()
-    rows = undefined
+  let counted = 0
+  for (;;) {
+    rows ??= open()
+    const { done, value } = rows.next()
+    if (done) break
+    passed += 1
+    const isText = typeof value === 'string'
+    const size = isText ? value.length : Number(value)
+    seat.slices.left -= cost + costOf(Math.abs(size))
+    if (!isText && size < 0) counted += 1
+    if (isText) yield value
+    else if (seat.slices.left <= 0) {
+      yield counted
+      counted = 0
+    }
   }
-  seat.leave = close
-  return {
-    next(slice) {
-      let counted = 0
-      while (slice.left > 0) {
-        rows ??= open()
-        const { done, value } = rows.next()
-        if (done) return counted > 0 ? counted : undefined
-        passed += 1
-        const isText = typeof value === 'string'
-        const size = isText ? value.length : Number(value)
-        slice.left -= cost + costOf(Math.abs(size))
-        if (isText) return value
-        if (size < 0) counted += 1
-      }
-      return counted
-    },
-    close,
-  }
+  if (counted > 0) yield counted
 }
 
 /**
@@ -526,42 +522,22 @@ const MIN_ROWS = 32
 const MAX_ROWS = 512
 
 /** Scans a collection in its stored order, in pieces that each take about the same time. */
-function scan(seat: Seat, collection: string, { text, values }: Statement, cost: number): CandidateCursor {
+function* scan(seat: Seat, collection: string, { text, values }: Statement, cost: number): Candidates {
   const range = rangeStatement(collection)
   let place = 0
   let size = MIN_ROWS
-  let found: readonly unknown[] = []
-  let given = 0
-
-  /** Returns the number of documents in the next piece, the last rowid in it, and its size in bytes. */
-  const measure = (): readonly [count: number, end: number, bytes: number] => {
-    for (;;) {
-      const [count, end, bytes] = seat.connection.row(range, [place, size]).map(Number) as [
-        number,
-        number,
-        number,
-      ]
-      if (count <= 1 || bytes <= bounds.scannedBytes) return [count, end, bytes]
+  for (;;) {
+    const [count = 0, end = 0, bytes = 0] = seat.connection.row(range, [place, size]).map(Number)
+    if (count === 0) return
+    if (count > 1 && bytes > bounds.scannedBytes) {
       size = Math.max(1, Math.min(count - 1, Math.floor((count * bounds.scannedBytes) / bytes)))
+      continue
     }
-  }
-  return {
-    next(slice) {
-      for (;;) {
-        if (given < found.length) {
-          const one = found[given++]
-          return typeof one === 'string' ? one : Number(one)
-        }
-        if (slice.left <= 0) return 0
-        const [count, end, bytes] = measure()
-        if (count === 0) return undefined
-        slice.left -= count * cost + costOf(bytes)
-        found = seat.connection.all(text, [place, end, ...values])
-        given = 0
-        place = end
-        size = Math.min(MAX_ROWS, size * 2)
-      }
-    },
-    close() {},
+    seat.slices.left -= count * cost + costOf(bytes)
+    const found = seat.connection.all(text, [place, end, ...values])
+    place = end
+    size = Math.min(MAX_ROWS, size * 2)
+    for (const one of found) yield typeof one === 'string' ? one : Number(one)
+    if (seat.slices.left <= 0) yield 0
   }
 }

@@ -2,99 +2,52 @@ import { bounds } from '../../../core/bounds.js'
 import { ServiceError } from '../../../core/errors.js'
 import { FairQueue } from '../../../core/fair-queue.js'
 import type { Filter } from '../../../core/filter/filter.js'
-import type { Slice, Sliced } from '../../../core/slices.js'
+import { whenFailed, whenReady } from '../../../core/promises.js'
+import { mapSliced, nextTurn, Slices } from '../../../core/slices.js'
 import type { ListQuery, MaybePromise, WriteOptions, WriteResult, WriteStep } from '../../../core/storage.js'
 import { applySteps, type Suspects } from '../../sql/apply-steps.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
+import { askOn } from '../connection/ask-on.js'
 import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
-import { drive } from '../connection/drive.js'
 import type { OpenFiles } from '../connection/open-files.js'
 import { displaced, explain, isBeforeCommit, isBusy, unavailable } from '../faults.js'
 import type { LogWriter } from '../log/sqlite-log.js'
-
-/** The steps of a write, and the engine that applies them. */
-interface WriteWork {
-  readonly steps: readonly WriteStep[]
-  readonly suspects: Suspects
-  /** Records the write if its collections are logged. */
-  readonly engine: SqlEngine
-}
-
-/** Applies the steps in order, inside a transaction. The caller rolls the transaction back if the result is not ok. */
-function* writeSteps(
-  connection: Connection,
-  { steps, suspects, engine }: WriteWork,
-  slice: Slice,
-): Sliced<WriteResult> {
-  const isSpread = steps.some((step) => engine.isSpread?.(step.in) === true)
-  const outcome = yield* drive(connection, applySteps(engine, steps, suspects), slice, isSpread)
-  if (!('taken' in outcome)) return outcome
-  const { taken } = outcome
-  const fields = yield* drive(connection, findTaken(engine, taken), slice)
-  return { ok: false, step: taken.step, reason: 'unique', fields }
-}
 
 /**
  * Records which documents this process writes from a certain moment on. Also detects that other processes have written,
  * but not which documents.
  */
-interface Watch {
-  /** Returns the ids of the documents that were written to a collection, or may have been. */
-  written(collection: string): Iterable<string>
-  /** Whether no other process has written since the watch began. Called inside a transaction. */
-  holds(): boolean
-  end(): void
-}
+class Watch {
+  readonly #connection: Connection
+  readonly #version: unknown
+  readonly #ids = new Map<string, Set<string>>()
 
-/** The watches that have begun and have not ended. */
-interface Watches {
-  /** Begins a watch. `running` contains the steps of the open transaction, whose documents count as written too. */
-  begin(running: Iterable<readonly WriteStep[]>): Watch
-  /** Notifies all watches of a write's steps before the first step is applied. */
-  tell(steps: readonly WriteStep[]): void
-}
-
-function createWatches(connection: Connection): Watches {
-  const all = new Set<(steps: readonly WriteStep[]) => void>()
-  return {
-    begin(running) {
-      const ids = new Map<string, Set<string>>()
-      const note = (steps: readonly WriteStep[]): void => {
-        for (const step of steps) {
-          const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
-          if (!document) continue
-          const known = ids.get(step.in) ?? new Set()
-          ids.set(step.in, known.add(document._id))
-        }
-      }
-      for (const steps of running) note(steps)
-      all.add(note)
-      const version = readDataVersion(connection)
-      return {
-        written: (collection) => ids.get(collection) ?? [],
-        holds: () => readDataVersion(connection) === version,
-        end: () => void all.delete(note),
-      }
-    },
-    tell(steps) {
-      for (const note of all) note(steps)
-    },
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#version = readDataVersion(connection)
   }
-}
 
-/**
- * A queue of writes. Writes that arrive together share a transaction, and so wait for the disk only once, but each can
- * fail without the others. If more writes wait than fit into one transaction, callers are served in turn. A transaction
- * may pause so that the event loop can run. During the pause no other connection can write.
- */
-export interface WriteQueue {
-  write(write: QueuedWrite): Promise<WriteResult>
-  /** Begins to record which documents are written (see `Watch`). */
-  watch(): Watch
-  /** Resolves as soon as no write is waiting or running. */
-  drain(): Promise<void>
+  /** Records the documents of a write, before its first step is applied. */
+  note(steps: readonly WriteStep[]): void {
+    for (const step of steps) {
+      const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+      if (!document) continue
+      const known = this.#ids.get(step.in) ?? new Set()
+      this.#ids.set(step.in, known.add(document._id))
+    }
+  }
+
+  /** Returns the ids of the documents that were written to a collection, or may have been. */
+  written(collection: string): Iterable<string> {
+    return this.#ids.get(collection) ?? []
+  }
+
+  /** Whether no other process has written since the watch began. Called inside a transaction. */
+  holds(): boolean {
+    return readDataVersion(this.#connection) === this.#version
+  }
 }
 
 interface QueuedWrite {
@@ -136,44 +89,116 @@ const MAX_WAIT = 5000
 /** The longest pause between two attempts, in milliseconds. */
 const PAUSE = 15
 
-export function createWriteQueue(target: WriterResources): WriteQueue {
-  const { connection, files } = target
-  // The queue has no limit of its own: a write leaves it when its signal aborts, or after `MAX_WAIT`.
-  const waiting = new FairQueue<WaitingWrite>()
-  let running: readonly WaitingWrite[] = []
-  let isScheduled = false
-  const onDrained: (() => void)[] = []
-  const watches = createWatches(connection)
+type WriteOutcome = readonly [write: WaitingWrite, result: WriteResult | { readonly thrown: unknown }]
 
-  const schedule = (milliseconds?: number): void => {
-    if (isScheduled) return
-    isScheduled = true
+/** The connection of a write queue, and the objects that its writes use. */
+interface WriterResources {
+  readonly connection: Connection
+  readonly engine: SqlEngine
+  readonly files: OpenFiles
+  readonly log: LogWriter
+  readonly listener: WriteListener
+}
+
+/**
+ * The slices of an open transaction: one in each turn of the event loop, whatever else waits, because no other
+ * connection can write before the transaction ends.
+ */
+class TransactionSlices extends Slices {
+  readonly #onPause: () => void
+
+  constructor(onPause: () => void) {
+    super(bounds.slice)
+    this.#onPause = onPause
+  }
+
+  override async next(): Promise<void> {
+    this.#onPause()
+    await nextTurn()
+    this.left = bounds.slice
+  }
+}
+
+/**
+ * A queue of writes. Writes that arrive together share a transaction, and so wait for the disk only once, but each can
+ * fail without the others. If more writes wait than fit into one transaction, callers are served in turn. A transaction
+ * may pause so that the event loop can run. During the pause no other connection can write.
+ */
+export class WriteQueue {
+  readonly #target: WriterResources
+  /** Has no limit of its own: a write leaves the queue when its signal aborts, or after `MAX_WAIT`. */
+  readonly #waiting = new FairQueue<WaitingWrite>()
+  readonly #watches = new Set<Watch>()
+  #running: readonly WaitingWrite[] = []
+  #isScheduled = false
+  #onDrained: (() => void)[] = []
+
+  constructor(target: WriterResources) {
+    this.#target = target
+  }
+
+  write(write: QueuedWrite): Promise<WriteResult> {
+    return new Promise((resolve, reject) => {
+      const own = { since: performance.now(), state: 'waiting' } as const
+      this.#waiting.add({ ...own, resolve, reject, ...write }, write.caller)
+      this.#schedule()
+    })
+  }
+
+  /** Begins to record which documents are written. Those of the open transaction count as written too. */
+  watch(): Watch {
+    const watch = new Watch(this.#target.connection)
+    for (const { steps } of this.#running) watch.note(steps)
+    this.#watches.add(watch)
+    return watch
+  }
+
+  unwatch(watch: Watch): void {
+    this.#watches.delete(watch)
+  }
+
+  /** Resolves as soon as no write is waiting or running. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrained.push(resolve)
+      this.#schedule()
+    })
+  }
+
+  #schedule(milliseconds?: number): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     const run = (): void => {
-      isScheduled = false
-      flush()
+      this.#isScheduled = false
+      this.#flush()
     }
     if (milliseconds === undefined) setImmediate(run)
     else setTimeout(run, milliseconds)
   }
 
-  const flush = (): void => {
-    if (running.length > 0) {
-      for (const write of waiting) hear(write)
+  #flush(): void {
+    if (this.#running.length > 0) {
+      for (const write of this.#waiting) hear(write)
       return
     }
-    dropHopeless()
-    if (waiting.length > 0) {
-      const pause = tryTransaction()
-      if (waiting.length > 0) schedule(pause)
+    this.#dropHopeless()
+    if (this.#waiting.length > 0) {
+      const pause = this.#tryTransaction()
+      if (this.#waiting.length > 0) this.#schedule(pause)
     }
-    if (waiting.length + running.length === 0) for (const resolve of onDrained.splice(0)) resolve()
+    if (this.#waiting.length + this.#running.length > 0) return
+    const onDrained = this.#onDrained
+    this.#onDrained = []
+    for (const resolve of onDrained) resolve()
   }
 
   /**
    * Tries to begin a transaction. Returns the milliseconds until waiting writes are retried, or `undefined` if they
    * need no pause.
    */
-  const tryTransaction = (): number | undefined => {
+  #tryTransaction(): number | undefined {
+    const { connection, files } = this.#target
+    const waiting = this.#waiting
     tryRollback(connection)
     try {
       requireInPlace(files)
@@ -190,32 +215,25 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
       }
       return undefined
     }
-    running = takeShared(waiting)
-    for (const { steps } of running) watches.tell(steps)
-    const slice: Slice = { left: bounds.slice }
-    goOn(commitShared(target, running, slice), slice)
+    const running = takeShared(waiting)
+    this.#running = running
+    for (const { steps } of running) for (const watch of this.#watches) watch.note(steps)
+    const slices = new TransactionSlices(() => {
+      for (const write of running) hear(write)
+    })
+    whenReady(this.#commitShared(running, slices), () => {
+      this.#running = []
+      this.#schedule()
+    })
     return undefined
   }
 
-  /** Continues the open transaction with one slice per turn of the event loop. */
-  const goOn = (work: Sliced<void>, slice: Slice): void => {
-    slice.left = bounds.slice
-    if (work.next().done) {
-      running = []
-      schedule()
-    } else {
-      for (const write of running) hear(write)
-      setImmediate(() => goOn(work, slice))
-    }
-  }
-
-  const dropHopeless = (): void => {
+  #dropHopeless(): void {
     const now = performance.now()
-    const isHopeless = ({ signal, since, state }: WaitingWrite): boolean =>
-      state === 'left' || signal?.aborted === true || now - since > MAX_WAIT
-    for (const write of waiting) {
-      if (!isHopeless(write)) continue
-      waiting.delete(write)
+    for (const write of this.#waiting) {
+      const { signal, since, state } = write
+      if (state !== 'left' && !signal?.aborted && now - since <= MAX_WAIT) continue
+      this.#waiting.delete(write)
       write.reject(
         unavailable(
           new Error(
@@ -226,19 +244,92 @@ export function createWriteQueue(target: WriterResources): WriteQueue {
     }
   }
 
-  return {
-    write: (write) =>
-      new Promise((resolve, reject) => {
-        const own = { since: performance.now(), state: 'waiting' } as const
-        waiting.add({ ...own, resolve, reject, ...write }, write.caller)
-        schedule()
-      }),
-    watch: () => watches.begin(running.map(({ steps }) => steps)),
-    drain: () =>
-      new Promise((resolve) => {
-        onDrained.push(resolve)
-        schedule()
-      }),
+  /** Runs writes in the open transaction and commits it. No result is reported before all writes are on disk. */
+  #commitShared(writes: readonly WaitingWrite[], slices: Slices): MaybePromise<void> {
+    const { connection, files, log, listener } = this.#target
+    const isOnly = writes.length === 1
+    let isCommitted = false
+    const runAll = (): MaybePromise<readonly WriteOutcome[]> => {
+      for (const { steps } of writes) listener.begins(steps)
+      return mapSliced(slices, writes, (write) =>
+        whenReady(this.#runAlone(write, isOnly, slices), (result): WriteOutcome => [write, result]),
+      )
+    }
+    const finish = (outcomes: readonly WriteOutcome[]): void => {
+      // If the only write was rejected, the transaction has already been rolled back.
+      const isOpen = connection.isInTransaction
+      if (isOpen) log.beforeCommit()
+      requireInPlace(files)
+      if (isOpen) commit(connection)
+      if (!files.checkNow()) throw unknown(displaced())
+      isCommitted = isOpen
+      for (const [{ resolve, reject }, result] of outcomes) {
+        if ('thrown' in result) reject(result.thrown)
+        else resolve(result)
+      }
+      listener.tookEffect(
+        outcomes.flatMap(([{ steps }, result]) => ('ok' in result && result.ok ? steps : [])),
+      )
+    }
+    const fail = (thrown: unknown): void => {
+      listener.failed()
+      for (const { reject } of writes) reject(explain(thrown))
+      tryRollback(connection)
+    }
+    const committing = whenFailed(() => whenReady(runAll(), finish), fail)
+    return whenReady(committing, () => log.end(isCommitted))
+  }
+
+  /**
+   * Runs a write so that it has no effect if it fails. If it is the only write of the transaction, the transaction is
+   * rolled back. Fails only if the whole transaction is lost.
+   */
+  #runAlone(write: WaitingWrite, isOnly: boolean, slices: Slices): MaybePromise<WriteOutcome[1]> {
+    const { connection, log } = this.#target
+    const { steps, by, verify, signal } = write
+    if (write.state === 'left') return { thrown: unavailable(signal?.reason) }
+    begin(write)
+    // Savepoints are avoided if possible, because SQLite copies every page that is written after a savepoint.
+    const isSaved = !isOnly && !isOneStatement(steps)
+    const recorded = log.begin(steps, by)
+    const end = (isOk: boolean): void => {
+      if (isOnly && !isOk) connection.execute('ROLLBACK')
+      else if (isSaved) connection.execute(isOk ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
+      else if (!isOk) recorded?.undo()
+    }
+    if (isSaved) connection.execute('SAVEPOINT one')
+    const run = (): MaybePromise<WriteOutcome[1]> => {
+      verify()
+      return whenReady(this.#apply(write, recorded?.recording, slices), (result) => {
+        end(result.ok)
+        return result
+      })
+    }
+    return whenFailed(run, (thrown) => {
+      if (!connection.isInTransaction) throw thrown
+      end(false)
+      return { thrown: explain(thrown) }
+    })
+  }
+
+  /** Applies the steps of a write in order. The caller undoes them if the result is not ok. */
+  #apply(
+    { steps, suspects }: QueuedWrite,
+    recording: SqlEngine['recording'],
+    slices: Slices,
+  ): MaybePromise<WriteResult> {
+    const { connection, engine: plain } = this.#target
+    const engine = recording ? { ...plain, recording } : plain
+    const isSpread = steps.some((step) => engine.isSpread?.(step.in) === true)
+    const applying = applySteps(engine, steps, suspects)(askOn({ connection, slices }, isSpread))
+    return whenReady(applying, (outcome) => {
+      if (!('taken' in outcome)) return outcome
+      const { taken } = outcome
+      return whenReady(
+        findTaken(engine, taken)(askOn({ connection, slices })),
+        (fields): WriteResult => ({ ok: false, step: taken.step, reason: 'unique', fields }),
+      )
+    })
   }
 }
 
@@ -271,46 +362,6 @@ function takeShared(waiting: FairQueue<WaitingWrite>): readonly WaitingWrite[] {
     taken.push(next)
   }
   return taken
-}
-
-type WriteOutcome = readonly [write: WaitingWrite, result: WriteResult | { readonly thrown: unknown }]
-
-/** The connection of a write queue, and the objects that its writes use. */
-interface WriterResources {
-  readonly connection: Connection
-  readonly engine: SqlEngine
-  readonly files: OpenFiles
-  readonly log: LogWriter
-  readonly listener: WriteListener
-}
-
-/** Runs writes in the open transaction and commits it. No result is reported before all writes are on disk. */
-function* commitShared(target: WriterResources, writes: readonly WaitingWrite[], slice: Slice): Sliced<void> {
-  const { connection, files, log, listener } = target
-  let isCommitted = false
-  try {
-    const outcomes: WriteOutcome[] = []
-    for (const { steps } of writes) listener.begins(steps)
-    const isOnly = writes.length === 1
-    for (const write of writes) outcomes.push([write, yield* runAlone(target, { write, isOnly }, slice)])
-    // If the only write was rejected, the transaction has already been rolled back.
-    const isOpen = connection.isInTransaction
-    if (isOpen) log.beforeCommit()
-    requireInPlace(files)
-    if (isOpen) commit(connection)
-    if (!files.checkNow()) throw unknown(displaced())
-    isCommitted = isOpen
-    for (const [{ resolve, reject }, result] of outcomes) {
-      if ('thrown' in result) reject(result.thrown)
-      else resolve(result)
-    }
-    listener.tookEffect(outcomes.flatMap(([{ steps }, result]) => ('ok' in result && result.ok ? steps : [])))
-  } catch (thrown) {
-    listener.failed()
-    for (const { reject } of writes) reject(explain(thrown))
-    tryRollback(connection)
-  }
-  log.end(isCommitted)
 }
 
 /** Throws if the database files were deleted or replaced, because a commit would be lost. */
@@ -354,41 +405,6 @@ const isOneStatement = (steps: readonly WriteStep[]): boolean =>
   steps.every(
     (step, i) => 'require' in step || 'refuse' in step || (i === steps.length - 1 && !('remove' in step)),
   )
-
-/**
- * Runs a write so that it has no effect if it fails. If it is the only write of the transaction, the transaction is
- * rolled back. Throws only if the whole transaction is lost.
- */
-function* runAlone(
-  { connection, engine, log }: WriterResources,
-  { write, isOnly }: { readonly write: WaitingWrite; readonly isOnly: boolean },
-  slice: Slice,
-): Sliced<WriteResult | { readonly thrown: unknown }> {
-  const { steps, by, suspects, verify, signal } = write
-  if (write.state === 'left') return { thrown: unavailable(signal?.reason) }
-  begin(write)
-  // Savepoints are avoided if possible, because SQLite copies every page that is written after a savepoint.
-  const isSaved = !isOnly && !isOneStatement(steps)
-  const recorded = log.begin(steps, by)
-  const end = (isOk: boolean): void => {
-    if (isOnly && !isOk) connection.execute('ROLLBACK')
-    else if (isSaved) connection.execute(isOk ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
-    else if (!isOk) recorded?.undo()
-  }
-  if (isSaved) connection.execute('SAVEPOINT one')
-  try {
-    verify()
-    const recording = recorded?.recording
-    const recordingEngine = recording ? { ...engine, recording } : engine
-    const result = yield* writeSteps(connection, { steps, suspects, engine: recordingEngine }, slice)
-    end(result.ok)
-    return result
-  } catch (thrown) {
-    if (!connection.isInTransaction) throw thrown
-    end(false)
-    return { thrown: explain(thrown) }
-  }
-}
 
 /** Performs the reads before a write that has a `refuse` step whose filter no index answers. */
 export interface Surveyor {
@@ -459,7 +475,7 @@ async function writeLong(
     } catch (thrown) {
       if (thrown !== OVERTAKEN) throw explain(thrown)
     } finally {
-      watch.end()
+      queue.unwatch(watch)
     }
   }
   return queue.write(plain)

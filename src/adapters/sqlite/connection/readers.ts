@@ -1,0 +1,194 @@
+import { FairQueue } from '../../../core/fair-queue.js'
+import { andFinally, whenFailed } from '../../../core/promises.js'
+import { inSlices, Slices } from '../../../core/slices.js'
+import type { MaybePromise } from '../../../core/storage.js'
+import { unavailable } from '../faults.js'
+import type { Connection } from './connection.js'
+import { readDataVersion } from './data-version.js'
+
+/** The connection and the slices of a read, which sees one snapshot of the file. */
+export class Seat {
+  /** While the read is paused, it can be replaced with another connection. */
+  connection: Connection
+  readonly slices: Slices
+  /** Closes the open iterator. The read continues at the same row with a new iterator. */
+  leave: (() => void) | undefined
+  #version: unknown
+  #isOpen = false
+
+  constructor(connection: Connection, slices: Slices) {
+    this.connection = connection
+    this.slices = slices
+  }
+
+  /** Runs a read in a transaction, so that it sees one snapshot. */
+  run<T>(reading: SeatedRead<T>): MaybePromise<T> {
+    this.#version = readDataVersion(this.connection)
+    this.connection.run('BEGIN', [])
+    this.#isOpen = true
+    return andFinally(
+      () => reading(this),
+      () => this.end(),
+    )
+  }
+
+  /**
+   * Moves a paused read to another connection with the same snapshot. Returns false if the file has changed: the
+   * snapshot is lost, and the read must start again.
+   */
+  moveTo(connection: Connection): boolean {
+    const former = this.connection
+    try {
+      connection.run('BEGIN', [])
+      // With this first read, the transaction takes its snapshot. Until then the former connection holds the old
+      // snapshot.
+      connection.first('SELECT 1 FROM sqlite_schema', [])
+    } finally {
+      this.end()
+      this.connection = connection
+      this.#isOpen = true
+    }
+    if (readDataVersion(former) === this.#version) return true
+    this.end()
+    return false
+  }
+
+  /** Ends the transaction, if it has not ended yet. */
+  end(): void {
+    this.leave?.()
+    // An error in SQLite may already have ended the transaction.
+    if (this.#isOpen && this.connection.isInTransaction) this.connection.run('ROLLBACK', [])
+    this.#isOpen = false
+  }
+}
+
+/** A read in slices. It must not wait for anything else than the next slice. */
+export type SeatedRead<T> = (seat: Seat) => MaybePromise<T>
+
+/** The options of a query that can be aborted. `signal` may be a getter that creates the signal on first use. */
+export interface Abortable {
+  readonly signal?: AbortSignal
+  /** The caller, used as the key for fairness in queues. */
+  readonly caller?: string | undefined
+}
+
+/** The slices of a read that leaves its connection at its first pause. */
+class FirstSlices extends Slices {
+  #leave: (() => Promise<void>) | undefined
+
+  constructor(left: number, signal: () => AbortSignal, leave: () => Promise<void>) {
+    super(left, signal)
+    this.#leave = leave
+  }
+
+  override async next(): Promise<void> {
+    const leave = this.#leave
+    this.#leave = undefined
+    await leave?.()
+    await super.next()
+  }
+}
+
+/** A read that waits for a free connection. */
+interface QueuedRead {
+  start(connection: Connection): void
+  refuse(reason: unknown): void
+}
+
+/** The maximum number of waiting reads. */
+const MAX_WAITING = 1000
+
+/** Thrown in a read that has lost its snapshot at its first pause. */
+const LOST = Symbol('lost')
+
+/** A pool of connections for long reads. */
+export class Readers {
+  readonly #all: readonly Connection[]
+  readonly #free: Connection[]
+  readonly #waiting = new FairQueue<QueuedRead>(MAX_WAITING)
+  readonly #ending = new AbortController()
+  #onFree: (() => void) | undefined
+
+  constructor(all: readonly Connection[]) {
+    this.#all = all
+    this.#free = [...all]
+  }
+
+  /**
+   * Reads immediately on the connection `short` if the read takes at most `steps`. Otherwise the read continues in
+   * slices on a connection of the pool. It starts again only if it has to wait for one, fairly among callers. Rejects
+   * if too many reads wait, or, with the signal's reason, if the signal aborts.
+   */
+  read<T>(
+    { short, steps }: { readonly short: Connection; readonly steps: number },
+    reading: SeatedRead<T>,
+    query: Abortable,
+  ): MaybePromise<T> {
+    let own: Connection | undefined
+    let ended: AbortSignal | undefined
+    const signal = (): AbortSignal => {
+      ended ??= AbortSignal.any([...(query.signal ? [query.signal] : []), this.#ending.signal])
+      return ended
+    }
+    // Until it waits, this function runs synchronously: nothing else may use the connection `short` before.
+    const leave = async (): Promise<void> => {
+      own = this.#free.pop()
+      if (own && seat.moveTo(own)) return
+      seat.end()
+      own ??= await waitIn(this.#waiting, query)
+      throw LOST
+    }
+    const seat = new Seat(short, new FirstSlices(steps, signal, leave))
+    const readAgain = (thrown: unknown): MaybePromise<T> => {
+      const connection = own
+      if (thrown !== LOST || !connection) throw thrown
+      return inSlices((slices) => new Seat(connection, slices).run(reading), signal)
+    }
+    return andFinally(
+      () => whenFailed(() => seat.run(reading), readAgain),
+      () => this.#release(own),
+    )
+  }
+
+  /** Closes all connections once they are free. If `reason` is given, aborts the current reads for this reason. */
+  async close(reason?: unknown): Promise<void> {
+    if (reason !== undefined) this.#ending.abort(reason)
+    if (this.#free.length < this.#all.length) {
+      await new Promise<void>((resolve) => {
+        this.#onFree = resolve
+      })
+    }
+    for (const connection of this.#all) connection.close()
+  }
+
+  #release(connection: Connection | undefined): void {
+    if (!connection) return
+    const next = this.#waiting.take()
+    if (next) next.start(connection)
+    else this.#free.push(connection)
+    if (this.#free.length === this.#all.length) this.#onFree?.()
+  }
+}
+
+const waitIn = (waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): Promise<Connection> =>
+  new Promise((resolve, reject) => {
+    const entry: QueuedRead = {
+      start(connection) {
+        signal?.removeEventListener('abort', giveUp)
+        resolve(connection)
+      },
+      refuse(reason) {
+        signal?.removeEventListener('abort', giveUp)
+        reject(reason)
+      },
+    }
+    const giveUp = (): void => {
+      waiting.delete(entry)
+      entry.refuse(signal?.reason)
+    }
+    if (signal?.aborted) return reject(signal.reason)
+    signal?.addEventListener('abort', giveUp, { once: true })
+    waiting
+      .add(entry, caller)
+      ?.refuse(unavailable(new Error('too many reads are already waiting for a connection')))
+  })

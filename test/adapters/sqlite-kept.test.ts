@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openWriter } from '../../src/adapters/sqlite/connection/connection.js'
-import { createKeptDocuments } from '../../src/adapters/sqlite/read/kept-documents.js'
+import { KeptDocuments } from '../../src/adapters/sqlite/read/kept-documents.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { START } from '../../src/core/documents/read/hold-or-stream.js'
 import { and, everything, type Filter, ID, isId } from '../../src/core/filter/filter.js'
@@ -173,7 +173,7 @@ test('two writers of one file never see what is past', async () => {
 
 test('what was not used for long is forgotten, and what is large at once', async () => {
   const connection = await openWriter(join(folder, 'empty.db'))
-  const kept = createKeptDocuments(connection)
+  const kept = new KeptDocuments(connection)
   const size = 2 ** 16
   const put = (i: number, bytes = size) =>
     void kept.put('things', { document: { _id: idOf(i), _version: 1 }, size: bytes, held: bytes })

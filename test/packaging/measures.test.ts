@@ -52,9 +52,7 @@ const findGreedy = (files: readonly File[]): readonly string[] =>
 /** Literals with getters that are made with a service, a connection, a collection or an index: few, and kept. */
 const MADE_ONCE: readonly string[] = [
   'src/adapters/memory/rows.ts',
-  'src/adapters/memory/sorted-list.ts',
   'src/adapters/postgres/connection/hosts.ts',
-  'src/adapters/sqlite/connection/connection.ts',
   'src/core/filter/pattern/pattern-store.ts',
   'src/core/changes/streams.ts',
   'src/core/start/seed-when-empty.ts',

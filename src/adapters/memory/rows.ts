@@ -3,7 +3,6 @@ import { compileField, holdsType, type Ordered } from '../../core/filter/compare
 import type { FieldRef, Scalar } from '../../core/filter/filter.js'
 import { compilePath, isObject, thaw } from '../../core/json/own-properties.js'
 import type { StoredDocument } from '../../core/storage.js'
-import type { DocumentRow } from './row.js'
 import { SortedList } from './sorted-list.js'
 
 /**
@@ -117,6 +116,18 @@ function createUniqueIndex(fields: readonly FieldRef[]): UniqueIndex {
       add(after)
     },
   }
+}
+
+/**
+ * A row in LokiJS. LokiJS writes its own id, `$loki`, into the row, but never changes the document, which is frozen.
+ */
+export interface DocumentRow {
+  readonly _id: string
+  document: StoredDocument
+  /**
+   * Set to `undefined` when the row is created, because V8 stores a property that is added later in a second object.
+   */
+  $loki?: number | undefined
 }
 
 /** The documents of one collection, with their indexes. */

@@ -27,8 +27,8 @@ import { type Abortable, Readers, type SeatedRead } from './connection/readers.j
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
 import { displaced } from './faults.js'
-import { createLogWriter, type LogQuery, readChanges } from './log/sqlite-log.js'
-import { createKeptDocuments, type KeptDocuments } from './read/kept-documents.js'
+import { type LogQuery, LogWriter, readChanges } from './log/sqlite-log.js'
+import { KeptDocuments } from './read/kept-documents.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
 import {
   type Batch,
@@ -52,7 +52,7 @@ import { soughtStatement } from './read/read-statements.js'
 import { sqliteDialect } from './sqlite-dialect.js'
 import { sqliteEngine } from './sqlite-engine.js'
 import { formerNameOf, IS_TABLE, tableNameOf } from './table-names.js'
-import { createStates, type States } from './write/states.js'
+import { States } from './write/states.js'
 import { type Surveyor, WriteQueue, writeSurveyed } from './write/write-queue.js'
 
 const TABLE = sqliteDialect.structures.table
@@ -125,32 +125,12 @@ export async function openDatabase(
   { cache, isAgain = false }: { readonly cache: number; readonly isAgain?: boolean },
 ): Promise<Database> {
   const temporary = file === IN_MEMORY ? createTemporaryFile() : undefined
+  const remove = (): void => temporary?.remove()
+  const opened: Connection[] = []
   try {
-    return await open(temporary?.file ?? file, {
-      cache,
-      isAgain,
-      isLasting: temporary === undefined,
-      remove: () => temporary?.remove(),
-    })
-  } catch (thrown) {
-    temporary?.remove()
-    throw thrown
-  }
-}
-
-interface Opening {
-  /** The size of each connection's page cache, in MiB. */
-  readonly cache: number
-  readonly isAgain: boolean
-  /** Whether the file remains after the process ends. */
-  readonly isLasting: boolean
-  remove(): void
-}
-
-async function open(file: string, { cache, isAgain, isLasting, remove }: Opening): Promise<Database> {
-  const writer = await openWriter(file, { isLasting, mustExist: isAgain, cache })
-  const opened = [writer]
-  try {
+    const isLasting = temporary === undefined
+    const writer = await openWriter(temporary?.file ?? file, { isLasting, mustExist: isAgain, cache })
+    opened.push(writer)
     if (writer.file === '')
       throw new Error(`${file} is not the path of a file; use ${IN_MEMORY} for a temporary file`)
     while (opened.length < 2 + CONNECTIONS) opened.push(await openReader(writer.file, cache))
@@ -159,6 +139,7 @@ async function open(file: string, { cache, isAgain, isLasting, remove }: Opening
     return new Database({ writer, reserve, others, files, isAgain, remove })
   } catch (thrown) {
     for (const one of opened) one.close()
+    remove()
     throw thrown
   }
 }
@@ -205,8 +186,8 @@ export class Database {
     this.#files = files
     this.#isAgain = isAgain
     this.#remove = remove
-    this.#kept = createKeptDocuments(writer)
-    this.#states = createStates(writer)
+    this.#kept = new KeptDocuments(writer)
+    this.#states = new States(writer)
     this.#queue = new WriteQueue({
       connection: writer,
       engine: {
@@ -215,8 +196,9 @@ export class Database {
         seek: (collection, filter) => this.#seek(collection, filter),
       },
       files,
-      log: createLogWriter(writer, this.#logPlans, this.#notifier.notify),
-      listener: { ...this.#states, begins: this.#kept.forget },
+      log: new LogWriter(writer, this.#logPlans, this.#notifier.notify),
+      kept: this.#kept,
+      states: this.#states,
     })
     this.#surveyor = {
       queue: this.#queue,

@@ -1,7 +1,6 @@
 import { compare, compileField, type Ordered } from '../../../core/filter/compare.js'
 import type { SortKey, StoredDocument } from '../../../core/storage.js'
-import type { DocumentRow } from '../row.js'
-import type { SortedIndex } from '../rows.js'
+import type { DocumentRow, SortedIndex } from '../rows.js'
 import type { Range } from '../sorted-list.js'
 
 /**

@@ -2,7 +2,7 @@ import { bounds } from '../../../core/bounds.js'
 import type { Filter, Scalar } from '../../../core/filter/filter.js'
 import { compileJudge, type Judge } from '../../../core/filter/matches.js'
 import { whenReady } from '../../../core/promises.js'
-import { inSlices, mapSliced, runSliced, type Slices } from '../../../core/slices.js'
+import { inSlices, mapSliced, type Slices } from '../../../core/slices.js'
 import type {
   IndexPlan,
   Listed,

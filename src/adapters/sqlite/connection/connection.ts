@@ -36,33 +36,6 @@ export function createVersionWarning(
 /** Emits the warning as a process warning. */
 const warnOfVersion = createVersionWarning((message, code) => process.emitWarning(message, { code }))
 
-/** A synchronous connection to a database file. */
-export interface Connection {
-  /** Returns the first column of every row. */
-  all(text: string, values: readonly Value[]): readonly unknown[]
-  /**
-   * Iterates over the first column of every row. Until the iteration ends, the connection can neither write nor
-   * execute.
-   */
-  iterate(text: string, values: readonly Value[]): IterableIterator<unknown>
-  /** Returns the first column of the first row. */
-  first(text: string, values: readonly Value[]): unknown
-  /** Returns all columns of every row. */
-  rows(text: string, values: readonly Value[]): readonly (readonly unknown[])[]
-  /** Returns all columns of the first row. */
-  row(text: string, values: readonly Value[]): readonly unknown[]
-  /** Returns the first column of every row, and the number of changed rows. */
-  ask(text: string, values: readonly Value[]): DatabaseResult
-  /** Returns the number of rows that the statement changed. */
-  run(text: string, values: readonly Value[]): number
-  /** Runs statements without values. */
-  execute(text: string): void
-  readonly isInTransaction: boolean
-  /** The path of the file, or an empty string if there is no file. */
-  readonly file: string
-  close(): void
-}
-
 /**
  * The maximum number of milliseconds for which a statement waits, and blocks this process, while another process
  * writes. Then the statement fails and is retried later.
@@ -134,52 +107,97 @@ async function open(
   const database = new Database(file, { ...options, timeout: PATIENCE })
   try {
     await prepare(database)
-    return createConnection(database)
+    return new Connection(database)
   } catch (thrown) {
     database.close()
     throw thrown
   }
 }
 
-function createConnection(database: BetterSqlite3.Database): Connection {
-  const prepared = createBoundedMap<string, BetterSqlite3.Statement<unknown[], unknown>>(
+/** A synchronous connection to a database file. */
+export class Connection {
+  readonly #database: BetterSqlite3.Database
+  readonly #prepared = createBoundedMap<string, BetterSqlite3.Statement<unknown[], unknown>>(
     CACHES.prepared,
     MAX_PREPARED,
   )
-  const prepare = (text: string): BetterSqlite3.Statement<unknown[], unknown> => {
-    const known = prepared.get(text)
+  /** The path of the file, or an empty string if there is no file. */
+  readonly file: string
+
+  constructor(database: BetterSqlite3.Database) {
+    this.#database = database
+    const [, , file] = database.prepare('PRAGMA database_list').raw().get() as readonly unknown[]
+    this.file = String(file ?? '')
+  }
+
+  get isInTransaction(): boolean {
+    return this.#database.inTransaction
+  }
+
+  /** Returns the first column of every row. */
+  all(text: string, values: readonly Value[]): readonly unknown[] {
+    return this.#prepare(text).all(...values.map(toStored))
+  }
+
+  /**
+   * Iterates over the first column of every row. Until the iteration ends, the connection can neither write nor
+   * execute.
+   */
+  iterate(text: string, values: readonly Value[]): IterableIterator<unknown> {
+    return this.#prepare(text).iterate(...values.map(toStored))
+  }
+
+  /** Returns the first column of the first row. */
+  first(text: string, values: readonly Value[]): unknown {
+    return this.#prepare(text).get(...values.map(toStored))
+  }
+
+  /** Returns all columns of every row. */
+  rows(text: string, values: readonly Value[]): readonly (readonly unknown[])[] {
+    const rows = this.#prepare(text).raw()
+    return rows.all(...values.map(toStored)) as readonly (readonly unknown[])[]
+  }
+
+  /** Returns all columns of the first row. */
+  row(text: string, values: readonly Value[]): readonly unknown[] {
+    const rows = this.#prepare(text).raw()
+    return rows.get(...values.map(toStored)) as readonly unknown[]
+  }
+
+  /** Returns the first column of every row, and the number of changed rows. */
+  ask(text: string, values: readonly Value[]): DatabaseResult {
+    return text.startsWith('SELECT')
+      ? { rows: this.all(text, values), changed: 0 }
+      : { rows: [], changed: this.run(text, values) }
+  }
+
+  /** Returns the number of rows that the statement changed. */
+  run(text: string, values: readonly Value[]): number {
+    return this.#prepare(text).run(...values.map(toStored)).changes
+  }
+
+  /** Runs statements without values. */
+  execute(text: string): void {
+    this.#database.exec(text)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #prepare(text: string): BetterSqlite3.Statement<unknown[], unknown> {
+    const known = this.#prepared.get(text)
     if (known) return known
-    const statement = database.prepare(text)
+    const statement = this.#database.prepare(text)
     if (statement.reader) statement.pluck()
-    prepared.set(text, statement)
+    this.#prepared.set(text, statement)
     return statement
   }
-  const [, , file] = database.prepare('PRAGMA database_list').raw().get() as readonly unknown[]
-  return {
-    all: (text, values) => prepare(text).all(...values.map(toStored)),
-    iterate: (text, values) => prepare(text).iterate(...values.map(toStored)),
-    first: (text, values) => prepare(text).get(...values.map(toStored)),
-    rows: (text, values) =>
-      prepare(text)
-        .raw()
-        .all(...values.map(toStored)) as readonly (readonly unknown[])[],
-    row: (text, values) =>
-      prepare(text)
-        .raw()
-        .get(...values.map(toStored)) as readonly unknown[],
-    ask: (text, values) =>
-      text.startsWith('SELECT')
-        ? { rows: prepare(text).all(...values.map(toStored)), changed: 0 }
-        : { rows: [], changed: prepare(text).run(...values.map(toStored)).changes },
-    run: (text, values) => prepare(text).run(...values.map(toStored)).changes,
-    execute: (text) => void database.exec(text),
-    get isInTransaction() {
-      return database.inTransaction
-    },
-    file: String(file ?? ''),
-    close: () => void database.close(),
-  }
 }
+
+/** Reads a number that changes with each commit of another connection to the file, but not with commits of this one. */
+export const readDataVersion = (connection: Connection): unknown =>
+  connection.first('PRAGMA data_version', [])
 
 /** Converts a value for SQLite, which has no booleans. */
 const toStored = (value: Value): unknown => (typeof value === 'boolean' ? Number(value) : value)

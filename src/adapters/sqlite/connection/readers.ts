@@ -3,8 +3,7 @@ import { andFinally, whenFailed } from '../../../core/promises.js'
 import { inSlices, Slices } from '../../../core/slices.js'
 import type { MaybePromise } from '../../../core/storage.js'
 import { unavailable } from '../faults.js'
-import type { Connection } from './connection.js'
-import { readDataVersion } from './data-version.js'
+import { type Connection, readDataVersion } from './connection.js'
 
 /** The connection and the slices of a read, which sees one snapshot of the file. */
 export class Seat {
@@ -91,8 +90,8 @@ class FirstSlices extends Slices {
 
 /** A read that waits for a free connection. */
 interface QueuedRead {
-  start(connection: Connection): void
-  refuse(reason: unknown): void
+  readonly start: (connection: Connection) => void
+  readonly refuse: (reason: unknown) => void
 }
 
 /** The maximum number of waiting reads. */
@@ -170,25 +169,19 @@ export class Readers {
   }
 }
 
-const waitIn = (waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): Promise<Connection> =>
-  new Promise((resolve, reject) => {
-    const entry: QueuedRead = {
-      start(connection) {
-        signal?.removeEventListener('abort', giveUp)
-        resolve(connection)
-      },
-      refuse(reason) {
-        signal?.removeEventListener('abort', giveUp)
-        reject(reason)
-      },
-    }
-    const giveUp = (): void => {
+function waitIn(waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): Promise<Connection> {
+  let giveUp = (): void => {}
+  const freed = new Promise<Connection>((start, refuse) => {
+    signal?.throwIfAborted()
+    const entry = { start, refuse }
+    giveUp = () => {
       waiting.delete(entry)
-      entry.refuse(signal?.reason)
+      refuse(signal?.reason)
     }
-    if (signal?.aborted) return reject(signal.reason)
     signal?.addEventListener('abort', giveUp, { once: true })
     waiting
       .add(entry, caller)
       ?.refuse(unavailable(new Error('too many reads are already waiting for a connection')))
   })
+  return freed.finally(() => signal?.removeEventListener('abort', giveUp))
+}

@@ -200,16 +200,6 @@ function dropUpTo(connection: Connection, place: ChangeKey): void {
   connection.run(`UPDATE ${HEAD} SET dropped = ?`, [JSON.stringify(place)])
 }
 
-/** Records the writes of a connection. */
-export interface LogWriter {
-  /** Begins to record a write in the open transaction. Returns `undefined` if none of its collections is logged. */
-  begin(steps: readonly WriteStep[], by: string | null): Recorded | undefined
-  /** Called before the open transaction is committed. */
-  beforeCommit(): void
-  /** Called when the transaction has ended. */
-  end(isCommitted: boolean): void
-}
-
 /** The record of one write. */
 interface Recorded {
   readonly recording: Recording
@@ -237,43 +227,81 @@ const LEAST_BYTES = 2 ** 16
 const LEAST_SIZE = 128
 const MOST_ROWS = 2 ** 15
 
-/**
- * Creates the log writer of a connection. It calls `onRecorded` after a transaction with recorded changes was
- * committed.
- */
-export function createLogWriter(connection: Connection, plans: LogPlans, onRecorded: () => void): LogWriter {
+/** Records the writes of a connection. */
+export class LogWriter {
+  readonly #connection: Connection
+  readonly #plans: LogPlans
+  readonly #onRecorded: () => void
+  readonly #warnOfHeld = createHeldWarning()
+  readonly #recordingOf: (numbered: NumberedWrite) => Recording
   /** The number of the last write. It is read once per transaction, because other processes write too. */
-  let last: number | undefined
+  #last: number | undefined
   /** The number of the last write before the current transaction. */
-  let before = 0
-  const warnOfHeld = createHeldWarning()
-  const recordingOf = createRecordings(plans)
+  #before = 0
   /** The number of changes that are due to be dropped as soon as they are old enough. */
-  let due = 0
+  #due = 0
+
+  /** `onRecorded` is called after a transaction with recorded changes was committed. */
+  constructor(connection: Connection, plans: LogPlans, onRecorded: () => void) {
+    this.#connection = connection
+    this.#plans = plans
+    this.#onRecorded = onRecorded
+    this.#recordingOf = createRecordings(plans)
+  }
+
+  /** Begins to record a write in the open transaction. Returns `undefined` if none of its collections is logged. */
+  begin(steps: readonly WriteStep[], by: string | null): Recorded | undefined {
+    if (!this.#plans.records(steps)) return undefined
+    const connection = this.#connection
+    if (this.#last === undefined) this.#before = readHead(connection).last[0]
+    const write = 1 + (this.#last ?? this.#before)
+    this.#last = write
+    this.#due += steps.length * DROPPED
+    const recording = this.#recordingOf({ write, time: Date.now(), by })
+    return { recording, undo: () => void connection.run(UNDO, [write]) }
+  }
+
+  /** Called before the open transaction is committed. */
+  beforeCommit(): void {
+    if (this.#last === undefined) return
+    const { all, added } = readBytes(this.#connection, this.#before)
+    const most = this.#plans.bytes()
+    let bytes = all
+    if (this.#due >= LEAST) {
+      const dropped = Math.min(this.#due, MOST)
+      this.#due = Math.min(this.#due - dropped, MOST)
+      bytes -= this.#drop(dropped)
+    }
+    if (bytes > most) bytes -= this.#dropBeyond(bytes - most, added)
+    else this.#warnOfHeld(false)
+    storeBytes(this.#connection, bytes)
+  }
+
+  /** Called when the transaction has ended. */
+  end(isCommitted: boolean): void {
+    if (this.#last !== undefined && isCommitted) this.#onRecorded()
+    this.#last = undefined
+  }
 
   /** Drops the oldest changes, at most `most`, if they are old enough. Returns the size of the dropped changes. */
-  const drop = (most: number): number => {
+  #drop(most: number): number {
+    const connection = this.#connection
     const { log, dropped } = readHead(connection)
-    const { unmarked, any } = plans.horizon(Date.now())
+    const { unmarked, any } = this.#plans.horizon(Date.now())
     // Usually no change is old enough. To see this, reading the time of the oldest change is enough.
     const oldest = connection.first(`SELECT time ${BEHIND} LIMIT 1`, dropped)
     if (oldest === undefined || Number(oldest) >= unmarked) return 0
-    const columns = `write, time, octet_length(coalesce(before, '')) + octet_length(coalesce(after, '')), id, collection`
-    let mark: ChangeKey | null | undefined
+    const mark = this.#findMark(log)
     let end: ChangeKey | undefined
     let bytes = 0
-    const rows = connection.all(`SELECT json_array(${columns}) ${BEHIND} LIMIT ?`, [...dropped, most])
+    const rows = connection.all(`SELECT json_array(${PLACE}, time, ${SIZE}) ${BEHIND} LIMIT ?`, [
+      ...dropped,
+      most,
+    ])
     for (const row of rows) {
-      const [write, time, size, id, collection] = JSON.parse(String(row)) as [
-        number,
-        number,
-        number,
-        string,
-        string,
-      ]
+      const [write, id, collection, time, size] = JSON.parse(String(row)) as [...ChangeKey, number, number]
       if (time >= unmarked || bytes > MOST_BYTES) break
       const place: ChangeKey = [write, id, collection]
-      mark ??= findMark(log)
       if (mark && comparePlaces(place, mark) > 0 && time >= any) break
       end = place
       bytes += size
@@ -281,71 +309,33 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     if (end) dropUpTo(connection, end)
     return bytes
   }
+
   /**
    * Drops the oldest changes because the log exceeds its byte limit by `beyond`. Drops more than was added, so that the
    * log shrinks to the limit. Returns the size of the dropped changes.
    */
-  const dropBeyond = (beyond: number, added: number): number => {
+  #dropBeyond(beyond: number, added: number): number {
+    const connection = this.#connection
     const head = readHead(connection)
     const bytes = Math.min(beyond, added * PACE + LEAST_BYTES)
     const found = findBytes(connection, head, bytes, Math.min(MOST_ROWS, Math.ceil(bytes / LEAST_SIZE)))
-    const mark = findMark(head.log)
-    const isHeld = mark !== null && found !== undefined && comparePlaces(found, mark) > 0
-    warnOfHeld(isHeld)
+    const mark = this.#findMark(head.log)
+    const isHeld = mark !== undefined && found !== undefined && comparePlaces(found, mark) > 0
+    this.#warnOfHeld(isHeld)
     const end = isHeld ? mark : found
     if (!end || comparePlaces(end, head.dropped) <= 0) return 0
     const freed = bytesUpTo(connection, head.dropped, end)
     dropUpTo(connection, end)
     return freed
   }
-  /**
-   * Returns the lowest key among the marks, or `null` if there is none. A mark is a log position that a document
-   * stores, so that later changes are not dropped.
-   */
-  const findMark = (log: string): ChangeKey | null => {
-    let first: ChangeKey | null = null
-    for (const [collection, property] of plans.marks) {
-      const { text, values } = sqliteEngine.statements.list(collection, {
-        filter: everything,
-        sort: [],
-        skip: 0,
-        limit: null,
-      })
-      for (const row of connection.all(text, values)) {
-        const { [property]: mark } = JSON.parse(String(row)) as { readonly [name: string]: unknown }
-        const position = typeof mark === 'string' ? parsePosition(mark, isPlace) : undefined
-        if (position?.log === log && (!first || comparePlaces(position.place, first) < 0))
-          first = position.place
-      }
+
+  #findMark(log: string): ChangeKey | undefined {
+    const documentsOf = (collection: string): readonly StoredDocument[] => {
+      const all = { filter: everything, sort: [], skip: 0, limit: null }
+      const { text, values } = sqliteEngine.statements.list(collection, all)
+      return this.#connection.all(text, values).map((row) => JSON.parse(String(row)) as StoredDocument)
     }
-    return first
-  }
-  return {
-    begin(steps, by) {
-      if (!plans.records(steps)) return undefined
-      if (last === undefined) before = readHead(connection).last[0]
-      last = 1 + (last ?? before)
-      due += steps.length * DROPPED
-      const numbered = { write: last, time: Date.now(), by }
-      return { recording: recordingOf(numbered), undo: () => void connection.run(UNDO, [numbered.write]) }
-    },
-    beforeCommit() {
-      if (last === undefined) return
-      const { all, added } = readBytes(connection, before)
-      let bytes = all
-      if (due >= LEAST) {
-        const most = Math.min(due, MOST)
-        due = Math.min(due - most, MOST)
-        bytes -= drop(most)
-      }
-      if (bytes > plans.bytes()) bytes -= dropBeyond(bytes - plans.bytes(), added)
-      else warnOfHeld(false)
-      storeBytes(connection, bytes)
-    },
-    end(isCommitted) {
-      if (last !== undefined && isCommitted) onRecorded()
-      last = undefined
-    },
+    return this.#plans.findMark(log, documentsOf, isPlace, comparePlaces)
   }
 }
 

@@ -1,24 +1,29 @@
-import type { WriteStep } from '../../../core/storage.js'
-import type { CachedDocument } from '../../sql/read/cached-document.js'
-import type { Connection } from '../connection/connection.js'
-import { readDataVersion } from '../connection/data-version.js'
+import type { StoredDocument, WriteStep } from '../../../core/storage.js'
+import { type Connection, readDataVersion } from '../connection/connection.js'
+
+/** A cached document. `size`: the bytes of its JSON text. `held`: the approximate bytes that it takes in memory. */
+export interface CachedDocument {
+  readonly document: StoredDocument
+  readonly size: number
+  readonly held: number
+}
 
 /**
- * A cache of documents that equal those in the file. Documents are evicted before this process writes them, and all are
- * evicted after another process has written.
+ * The approximate bytes of memory of an object or an array, of each value in it, and of a string in addition to its
+ * characters.
  */
-export interface KeptDocuments {
-  /** Returns the documents with these ids, or `undefined` if one of them is not cached. */
-  find(collection: string, ids: readonly unknown[]): readonly CachedDocument[] | undefined
-  /** Caches a document unless it is too large, and returns it. */
-  put(collection: string, kept: CachedDocument): CachedDocument
-  /** Evicts the documents that the steps are about to change. */
-  forget(steps: readonly WriteStep[]): void
-  /**
-   * Whether no other process has written since the last call. If one has, all documents are evicted, and the documents
-   * that the caller has found or read since that call may come from different snapshots.
-   */
-  isCurrent(): boolean
+const BYTES = { object: 64, value: 16, text: 16 }
+
+/**
+ * Estimates the bytes that a value takes in memory: up to twenty times the bytes of its JSON text if it has many
+ * small parts.
+ */
+export function measure(value: unknown): number {
+  if (typeof value === 'string') return BYTES.text + value.length
+  if (typeof value !== 'object' || value === null) return 0
+  let bytes = BYTES.object
+  for (const inner of Object.values(value)) bytes += BYTES.value + measure(inner)
+  return bytes
 }
 
 /** The maximum memory for all cached documents, and the maximum JSON text of one of them, in bytes. */
@@ -75,35 +80,55 @@ export class Generations<K extends CachedDocument> {
   }
 }
 
-export function createKeptDocuments(connection: Connection): KeptDocuments {
-  let version = readDataVersion(connection)
-  let documents = new Generations<CachedDocument>()
+/**
+ * A cache of documents that equal those in the file. Documents are evicted before this process writes them, and all are
+ * evicted after another process has written.
+ */
+export class KeptDocuments {
+  readonly #connection: Connection
+  #version: unknown
+  #documents = new Generations<CachedDocument>()
 
-  return {
-    find(collection, ids) {
-      const find = documents.finder(collection)
-      const found: CachedDocument[] = []
-      for (const id of ids) {
-        const kept = find(id)
-        if (!kept) return undefined
-        found.push(kept)
-      }
-      return found
-    },
-    put: (collection, kept) => documents.keep(collection, kept),
-    forget(steps) {
-      for (const step of steps) {
-        const written = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
-        if (written) documents.forget(step.in, written._id)
-        else if ('remove' in step) documents.forgetAll(step.in)
-      }
-    },
-    isCurrent() {
-      const before = version
-      version = readDataVersion(connection)
-      if (version === before) return true
-      documents = new Generations()
-      return false
-    },
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#version = readDataVersion(connection)
+  }
+
+  /** Returns the documents with these ids, or `undefined` if one of them is not cached. */
+  find(collection: string, ids: readonly unknown[]): readonly CachedDocument[] | undefined {
+    const find = this.#documents.finder(collection)
+    const found: CachedDocument[] = []
+    for (const id of ids) {
+      const kept = find(id)
+      if (!kept) return undefined
+      found.push(kept)
+    }
+    return found
+  }
+
+  /** Caches a document unless it is too large, and returns it. */
+  put(collection: string, kept: CachedDocument): CachedDocument {
+    return this.#documents.keep(collection, kept)
+  }
+
+  /** Evicts the documents that the steps are about to change. */
+  forget(steps: readonly WriteStep[]): void {
+    for (const step of steps) {
+      const written = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+      if (written) this.#documents.forget(step.in, written._id)
+      else if ('remove' in step) this.#documents.forgetAll(step.in)
+    }
+  }
+
+  /**
+   * Whether no other process has written since the last call. If one has, all documents are evicted, and the documents
+   * that the caller has found or read since that call may come from different snapshots.
+   */
+  isCurrent(): boolean {
+    const before = this.#version
+    this.#version = readDataVersion(this.#connection)
+    if (this.#version === before) return true
+    this.#documents = new Generations()
+    return false
   }
 }

@@ -14,12 +14,11 @@ import { whenReady } from '../../../core/promises.js'
 import { forEachSliced, inSlices, sortSliced } from '../../../core/slices.js'
 import type { Listed, ListQuery, MaybePromise, SortKey, StoredDocument } from '../../../core/storage.js'
 import { quoteName } from '../../sql/dialect.js'
-import { type CachedDocument, measure } from '../../sql/read/cached-document.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import type { Seat } from '../connection/readers.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
-import type { KeptDocuments } from './kept-documents.js'
+import { type CachedDocument, type KeptDocuments, measure } from './kept-documents.js'
 import { type CollectionPath, MAX_BOUNDED, type ReadPath } from './read-path.js'
 import {
   costOf,
@@ -528,13 +527,12 @@ function findFirst(source: KeptSource, plan: ListPlan, count: number): readonly 
   // For a pattern, only cached documents are used: a statement that looks for a literal of the pattern can skip
   // documents faster than they can be read here.
   const isSearch = hasPattern(and(plan.path.rest))
-  const read = isSearch ? findSome : readSome
   // The first read asks for no more documents than needed, because usually all of them match, as in `mine` of the bench
   // `real`, and reading a document that does not match costs as much as reading a match.
   let size = isSearch ? SOME : Math.min(count, SOME)
   // The later reads end at multiples of `SOME` documents.
   for (let skip = 0; skip < count + SOME; skip += size, size = 2 * SOME - (skip % SOME || SOME)) {
-    const some = read(source, plan, { skip, limit: size, bytes: size * MOST_BYTES })
+    const some = readSome(source, plan, { skip, limit: size, bytes: size * MOST_BYTES }, !isSearch)
     if (!some) return undefined
     for (const one of some) {
       const verdict = slice.left > 0 ? judge(one.document, slice) : undefined
@@ -546,46 +544,28 @@ function findFirst(source: KeptSource, plan: ListPlan, count: number): readonly 
   return undefined
 }
 
-/** Returns a range of the documents on a path from the cache, or `undefined` if one of them is not cached. */
-function findSome(
-  { connection, kept, slice }: KeptSource,
-  { collection, path }: CollectionPath,
-  page: PageBounds,
-): readonly CachedDocument[] | undefined {
-  const ids = readIds(connection, { collection, path }, page)
-  slice.left -= ids.length * DOCUMENT
-  return kept.find(collection, ids)
-}
-
-/** Returns a range of the documents on a path. If one of them is not cached, reads and caches all of them. */
+/**
+ * Returns a range of the documents on a path. If one of them is not cached, reads and caches all of them, or returns
+ * `undefined` if the file may not be read. A path with several ranges is read by the ids of the documents.
+ */
 function readSome(
   { connection, kept, slice }: KeptSource,
-  { collection, path }: CollectionPath,
-  page: PageBounds,
-): readonly CachedDocument[] | undefined {
-  const ids = readIds(connection, { collection, path }, page)
-  slice.left -= ids.length * DOCUMENT
-  return (
-    kept.find(collection, ids) ??
-    readTexts(connection, { collection, path }, page, ids)?.map((text) => {
-      const document = parseDocument(text, slice)
-      return kept.put(collection, { document, size: Buffer.byteLength(text), held: measure(document) })
-    })
-  )
-}
-
-/**
- * Reads the JSON texts of a range of the documents on a path. If the path has several ranges, reads the documents by
- * their ids.
- */
-function readTexts(
-  connection: Connection,
   way: CollectionPath,
   page: PageBounds,
-  ids: readonly unknown[],
-): readonly string[] | undefined {
-  if (!way.path.ranges) return readPage(connection, way, page)
-  return readNamed(connection, way.collection, ids, capOf(page))
+  mayRead = true,
+): readonly CachedDocument[] | undefined {
+  const { collection, path } = way
+  const ids = readIds(connection, way, page)
+  slice.left -= ids.length * DOCUMENT
+  const found = kept.find(collection, ids)
+  if (found || !mayRead) return found
+  const texts = path.ranges
+    ? readNamed(connection, collection, ids, capOf(page))
+    : readPage(connection, way, page)
+  return texts?.map((text) => {
+    const document = parseDocument(text, slice)
+    return kept.put(collection, { document, size: Buffer.byteLength(text), held: measure(document) })
+  })
 }
 
 /**

@@ -9,11 +9,12 @@ import { applySteps, type Suspects } from '../../sql/apply-steps.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
 import { askOn } from '../connection/ask-on.js'
-import type { Connection } from '../connection/connection.js'
-import { readDataVersion } from '../connection/data-version.js'
+import { type Connection, readDataVersion } from '../connection/connection.js'
 import type { OpenFiles } from '../connection/open-files.js'
 import { displaced, explain, isBeforeCommit, isBusy, unavailable } from '../faults.js'
 import type { LogWriter } from '../log/sqlite-log.js'
+import type { KeptDocuments } from '../read/kept-documents.js'
+import type { States } from './states.js'
 
 /**
  * Records which documents this process writes from a certain moment on. Also detects that other processes have written,
@@ -61,16 +62,6 @@ interface QueuedWrite {
   readonly verify: () => void
 }
 
-/** Receives the events of writes. */
-export interface WriteListener {
-  /** Called for each write, before its first step is applied. */
-  begins(steps: readonly WriteStep[]): void
-  /** Called with the steps of all writes that were committed together. */
-  tookEffect(steps: readonly WriteStep[]): void
-  /** Called when a transaction was not committed, or when it is unknown whether it was. */
-  failed(): void
-}
-
 interface WaitingWrite extends QueuedWrite {
   readonly since: number
   state: 'waiting' | 'begun' | 'left'
@@ -97,7 +88,8 @@ interface WriterResources {
   readonly engine: SqlEngine
   readonly files: OpenFiles
   readonly log: LogWriter
-  readonly listener: WriteListener
+  readonly kept: KeptDocuments
+  readonly states: States
 }
 
 /**
@@ -246,11 +238,11 @@ export class WriteQueue {
 
   /** Runs writes in the open transaction and commits it. No result is reported before all writes are on disk. */
   #commitShared(writes: readonly WaitingWrite[], slices: Slices): MaybePromise<void> {
-    const { connection, files, log, listener } = this.#target
+    const { connection, files, log, kept, states } = this.#target
     const isOnly = writes.length === 1
     let isCommitted = false
     const runAll = (): MaybePromise<readonly WriteOutcome[]> => {
-      for (const { steps } of writes) listener.begins(steps)
+      for (const { steps } of writes) kept.forget(steps)
       return mapSliced(slices, writes, (write) =>
         whenReady(this.#runAlone(write, isOnly, slices), (result): WriteOutcome => [write, result]),
       )
@@ -267,12 +259,10 @@ export class WriteQueue {
         if ('thrown' in result) reject(result.thrown)
         else resolve(result)
       }
-      listener.tookEffect(
-        outcomes.flatMap(([{ steps }, result]) => ('ok' in result && result.ok ? steps : [])),
-      )
+      states.tookEffect(outcomes.flatMap(([{ steps }, result]) => ('ok' in result && result.ok ? steps : [])))
     }
     const fail = (thrown: unknown): void => {
-      listener.failed()
+      states.failed()
       for (const { reject } of writes) reject(explain(thrown))
       tryRollback(connection)
     }

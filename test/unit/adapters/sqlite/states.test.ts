@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../../../src/adapters/sqlite/connection/connection.js'
-import { createStates } from '../../../../src/adapters/sqlite/write/states.js'
+import { States } from '../../../../src/adapters/sqlite/write/states.js'
 import { nothing } from '../../../../src/core/filter/filter.js'
 
 /** A connection that reads the number of commits of others. */
@@ -10,7 +10,7 @@ const stepIn = (name: string) => ({ in: name, remove: nothing })
 
 test('the state of collections changes with each of their writes, with each of others, and with a failure', () => {
   let commits = 1
-  const states = createStates(connectionOf(() => commits))
+  const states = new States(connectionOf(() => commits))
   const find = () => states.find(['a', 'b'])
   const seen = [find()]
   const did = (): void => {
@@ -31,7 +31,7 @@ test('the state of collections changes with each of their writes, with each of o
 })
 
 test('two files have different states, though nothing was written to either', () => {
-  const [one, other] = [createStates(connectionOf(() => 1)), createStates(connectionOf(() => 1))]
+  const [one, other] = [new States(connectionOf(() => 1)), new States(connectionOf(() => 1))]
   expect(one.find([])).not.toBe(other.find([]))
 })
 
@@ -39,5 +39,5 @@ test('a file that cannot be read has no state', () => {
   const broken = connectionOf(() => {
     throw new Error('disk I/O error')
   })
-  expect(createStates(broken).find(['a'])).toBeUndefined()
+  expect(new States(broken).find(['a'])).toBeUndefined()
 })

@@ -5,7 +5,6 @@ import { inTurn, whenFailed, whenReady } from '../../core/promises.js'
 import type { MaybePromise, StoredDocument, WriteResult, WriteStep } from '../../core/storage.js'
 import { type LockUse, type SqlDialect, type Statement, USES } from './dialect.js'
 import type { Ask, DatabaseWork, SqlEngine } from './engine.js'
-import type { Recorder } from './log/recorder.js'
 import { pinnedIds } from './pinned-ids.js'
 import type { NamedDocuments } from './statements.js'
 
@@ -241,33 +240,41 @@ export const applySteps =
     suspects: Suspects = () => undefined,
   ): DatabaseWork<StepsOutcome> =>
   (ask) =>
-    whenReady(holdNamed(engine, ask, steps), (held) => {
-      const { insertMany, recording } = engine
-      const isHeld = (place: number): boolean => held.places.has(place)
-      let removed = 0
-      let next = 0
-      const failing = inTurn(steps.entries(), ([i, step]): MaybePromise<StepsOutcome | undefined> => {
-        if (i === held.refused?.step) return { ok: false, ...held.refused }
-        if (i < next || isHeld(i)) return undefined
-        if (insertMany && 'insert' in step) {
-          const inserts = insertMany(steps, i, isHeld)
-          next = inserts.next
-          return whenReady(ask(inserts), () => undefined)
-        }
-        const apply = (): MaybePromise<StepsOutcome | undefined> =>
-          whenReady(applyStep(engine, ask, step, suspects), (outcome) => {
-            if (typeof outcome !== 'number') return { ok: false, step: i, ...outcome }
-            removed += outcome
-            return undefined
-          })
-        return whenFailed(apply, (thrown) => takenAt(i, step, engine.takenBy(thrown), thrown))
-      })
-      const forget = recording && mayVanish(steps) ? [recording.forget] : []
-      return whenReady(
-        failing,
-        (failed) => failed ?? whenReady(askAll(ask, forget), () => ({ ok: true, removed })),
-      )
-    })
+    whenReady(holdNamed(engine, ask, steps), (held) => applyHeld(engine, ask, held, { steps, suspects }))
+
+/** Applies steps after `holdNamed`. */
+function applyHeld(
+  engine: SqlEngine,
+  ask: Ask,
+  { places, refused }: HeldSteps,
+  { steps, suspects }: { readonly steps: readonly WriteStep[]; readonly suspects: Suspects },
+): MaybePromise<StepsOutcome> {
+  const { insertMany, recording } = engine
+  const isHeld = (place: number): boolean => places.has(place)
+  let removed = 0
+  let next = 0
+  const failing = inTurn(steps.entries(), ([i, step]): MaybePromise<StepsOutcome | undefined> => {
+    if (i === refused?.step) return { ok: false, ...refused }
+    if (i < next || isHeld(i)) return undefined
+    if (insertMany && 'insert' in step) {
+      const inserts = insertMany(steps, i, isHeld)
+      next = inserts.next
+      return whenReady(ask(inserts), () => undefined)
+    }
+    const toFailure = (outcome: number | FailureReason): StepsOutcome | undefined => {
+      if (typeof outcome !== 'number') return { ok: false, step: i, ...outcome }
+      removed += outcome
+      return undefined
+    }
+    return whenFailed(
+      () => whenReady(applyStep(engine, ask, step, suspects), toFailure),
+      (thrown) => takenAt(i, step, engine.takenBy(thrown), thrown),
+    )
+  })
+  const forget = recording && mayVanish(steps) ? [recording.forget] : []
+  const done = (): StepsOutcome => ({ ok: true, removed })
+  return whenReady(failing, (failed) => failed ?? whenReady(askAll(ask, forget), done))
+}
 
 /** Returns the outcome of a step that a unique index rejected. Throws any other error again. */
 function takenAt(place: number, step: WriteStep, index: string | undefined, thrown: unknown): StepsOutcome {
@@ -331,17 +338,24 @@ type Removal = Extract<WriteStep, { readonly remove: Filter }>
  * known, each document is removed by a separate statement.
  */
 function remove(engine: SqlEngine, ask: Ask, step: Removal): MaybePromise<number> {
-  const recorder = engine.recording?.of(step.in)
   const naming = engine.isSpread?.(step.in) ? nameMatches(engine, ask, step) : undefined
-  return whenReady(naming, (named = [step.remove]) => {
-    let removed = 0
-    const removing = inTurn(named, (filter) =>
-      whenReady(removeTogether(engine, ask, { ...step, remove: filter }, recorder), (count) => {
-        removed += count
-      }),
-    )
-    return whenReady(removing, () => removed)
-  })
+  return whenReady(naming, (named = [step.remove]) =>
+    removeEach(
+      engine,
+      ask,
+      named.map((filter) => ({ ...step, remove: filter })),
+    ),
+  )
+}
+
+function removeEach(engine: SqlEngine, ask: Ask, removals: readonly Removal[]): MaybePromise<number> {
+  let removed = 0
+  const removing = inTurn(removals, (removal) =>
+    whenReady(removeTogether(engine, ask, removal), (count) => {
+      removed += count
+    }),
+  )
+  return whenReady(removing, () => removed)
 }
 
 /** Returns a filter for each document that may match, or `undefined` if these documents are unknown. */
@@ -363,11 +377,11 @@ function nameMatches(
 }
 
 function removeTogether(
-  { statements }: SqlEngine,
+  { statements, recording }: SqlEngine,
   ask: Ask,
   { in: collection, remove }: Removal,
-  recorder: Recorder | undefined,
 ): MaybePromise<number> {
+  const recorder = recording?.of(collection)
   const removeBy = (removal: Statement): MaybePromise<number> =>
     askAll(ask, recorder?.remove(removal) ?? [removal])
   const { text, values, isExact } = statements.remove(collection, remove)

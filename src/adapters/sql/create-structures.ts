@@ -1,7 +1,8 @@
 import { inTurn, whenFailed, whenReady } from '../../core/promises.js'
+import type { MaybePromise } from '../../core/storage.js'
 import { askAll } from './apply-steps.js'
 import { type Bind, quoteName, type SqlDialect } from './dialect.js'
-import type { DatabaseWork, SqlEngine } from './engine.js'
+import type { Ask, DatabaseWork, SqlEngine } from './engine.js'
 import { UnusableStorage } from './faults.js'
 import { writeStatement } from './statements.js'
 import { isIndex, type Structure } from './structures.js'
@@ -10,19 +11,22 @@ import { isIndex, type Structure } from './structures.js'
 export const createStructures =
   (engine: SqlEngine, structures: readonly Structure[]): DatabaseWork<void> =>
   (ask) =>
-    inTurn(structures, (structure) => {
-      const { dialect } = engine
-      const statements = structure.sql.map((text) => ({ text, values: [] }))
-      const creating = whenFailed(
-        () => askAll(ask, statements),
-        (thrown) => {
-          if (engine.isExisting(thrown)) throw notOurs(dialect, structure, thrown)
-          throw explainStructure(engine, structure, thrown) ?? thrown
-        },
-      )
-      const note = writeStatement(dialect, (bind) => noteStructure(dialect, structure, bind))
-      return whenReady(creating, () => whenReady(ask(note), () => undefined))
-    })
+    inTurn(structures, (structure) => createStructure(engine, ask, structure))
+
+function createStructure(engine: SqlEngine, ask: Ask, structure: Structure): MaybePromise<undefined> {
+  const { dialect } = engine
+  const statements = structure.sql.map((text) => ({ text, values: [] }))
+  const explain = (thrown: unknown): never => {
+    if (engine.isExisting(thrown)) throw notOurs(dialect, structure, thrown)
+    throw explainStructure(engine, structure, thrown) ?? thrown
+  }
+  const note = writeStatement(dialect, (bind) => noteStructure(dialect, structure, bind))
+  const creating = whenReady(
+    whenFailed(() => askAll(ask, statements), explain),
+    () => ask(note),
+  )
+  return whenReady(creating, () => undefined)
+}
 
 /**
  * Creates the error for an index that cannot be created because of existing documents. Returns `undefined` for any

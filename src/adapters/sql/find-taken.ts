@@ -32,27 +32,31 @@ function readUnique(
  * created first, not of the index that the engine checked first.
  */
 export const findTaken =
-  (engine: SqlEngine, { collection, document, isNew, index }: TakenValue): DatabaseWork<readonly string[]> =>
+  (engine: SqlEngine, taken: TakenValue): DatabaseWork<readonly string[]> =>
   (ask) =>
-    whenReady(readUnique(engine.dialect, ask, 'collection', collection), (unique) => {
-      const candidates = [
-        ...(isNew ? [{ fields: [ID], conflicting: isId(document._id) }] : []),
-        ...unique.map((fields) => ({ fields, conflicting: filterConflicting(fields, document) })),
-      ]
-      const finding = inTurn(candidates, ({ fields, conflicting }) => {
-        const existing = conflicting && exists(engine, collection, conflicting)(ask)
-        return whenReady(existing, (isTaken) => (isTaken ? fields : undefined))
-      })
-      // Perhaps no stored document has the value: another step of this write has it, or it has become free since the
-      // rejection.
-      return whenReady(finding, (found) =>
-        found
-          ? pathsOf(found)
-          : whenReady(readUnique(engine.dialect, ask, 'name', index), ([named = [ID]]) => pathsOf(named)),
-      )
-    })
+    whenReady(readUnique(engine.dialect, ask, 'collection', taken.collection), (unique) =>
+      findConflict(engine, ask, taken, unique),
+    )
 
-const pathsOf = (fields: readonly FieldRef[]): readonly string[] => fields.map(({ path }) => path)
+function findConflict(
+  engine: SqlEngine,
+  ask: Ask,
+  { collection, document, isNew, index }: TakenValue,
+  unique: readonly (readonly FieldRef[])[],
+): MaybePromise<readonly string[]> {
+  const candidates = [
+    ...(isNew ? [{ fields: [ID], conflicting: isId(document._id) }] : []),
+    ...unique.map((fields) => ({ fields, conflicting: filterConflicting(fields, document) })),
+  ]
+  const finding = inTurn(candidates, ({ fields, conflicting }) => {
+    const existing = conflicting && exists(engine, collection, conflicting)(ask)
+    return whenReady(existing, (isTaken) => (isTaken ? [fields] : undefined))
+  })
+  // Perhaps no stored document has the value: another step of this write has it, or it has become free since the
+  // rejection.
+  const naming = whenReady(finding, (found) => found ?? readUnique(engine.dialect, ask, 'name', index))
+  return whenReady(naming, ([fields = [ID]]) => fields.map(({ path }) => path))
+}
 
 /**
  * Returns a filter for other documents with the same values in the fields of a unique index. Returns `null` if the

@@ -22,13 +22,9 @@ export function askOn({ connection, slices }: Pick<Seat, 'connection' | 'slices'
     const answer = connection.ask(text, values)
     slices.left -= STATEMENT * Math.max(1, answer.changed) + answer.rows.length * ROW
     slices.left -= STATEMENT * (countChanges() - before)
-    return whenReady(slices.left > 0 ? undefined : slices.next(), () =>
-      judged
-        ? whenReady(
-            findMatching(answer.rows, judged, slices),
-            (rows): DatabaseResult => ({ ...answer, rows }),
-          )
-        : answer,
+    const judging = whenReady(slices.left > 0 ? undefined : slices.next(), () =>
+      judged ? findMatching(answer.rows, judged, slices) : answer.rows,
     )
+    return whenReady(judging, (rows): DatabaseResult => ({ ...answer, rows }))
   }
 }

@@ -93,7 +93,7 @@ interface WriterResources {
 }
 
 /**
- * The slices of an open transaction: one in each turn of the event loop, whatever else waits, because no other
+ * The slices of an open transaction: one in each turn of the event loop, beside other work, because no other
  * connection can write before the transaction ends.
  */
 class TransactionSlices extends Slices {
@@ -243,9 +243,7 @@ export class WriteQueue {
     let isCommitted = false
     const runAll = (): MaybePromise<readonly WriteOutcome[]> => {
       for (const { steps } of writes) kept.forget(steps)
-      return mapSliced(slices, writes, (write) =>
-        whenReady(this.#runAlone(write, isOnly, slices), (result): WriteOutcome => [write, result]),
-      )
+      return mapSliced(slices, writes, (write) => this.#runNoted(write, isOnly, slices))
     }
     const finish = (outcomes: readonly WriteOutcome[]): void => {
       // If the only write was rejected, the transaction has already been rolled back.
@@ -268,6 +266,10 @@ export class WriteQueue {
     }
     const committing = whenFailed(() => whenReady(runAll(), finish), fail)
     return whenReady(committing, () => log.end(isCommitted))
+  }
+
+  #runNoted(write: WaitingWrite, isOnly: boolean, slices: Slices): MaybePromise<WriteOutcome> {
+    return whenReady(this.#runAlone(write, isOnly, slices), (result) => [write, result])
   }
 
   /**

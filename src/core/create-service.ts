@@ -12,9 +12,11 @@ import { readFills } from './config/options/fills.js'
 import { isSilencing, readSilences } from './config/silences.js'
 import { createConsumers } from './consumers/create-consumers.js'
 import type { Consumer } from './consumers/types.js'
+import { compileWrites } from './documents/write/compile-write.js'
 import { type Before, createHooks } from './hooks/create-hooks.js'
 import { createHookPort } from './hooks/routes/hook-port.js'
 import type { CollectionHooks, OptionsFor } from './hooks/types.js'
+import type { Hooks } from './hooks/where-hooked.js'
 import type { Answer } from './http/answer.js'
 import { runWithDeadline } from './http/deadline.js'
 import { type PlainEdge, RESPOND } from './http/edge.js'
@@ -24,7 +26,7 @@ import { internalProblem } from './http/problem.js'
 import { createRespond, type RespondOptions } from './http/respond.js'
 import type { DescribeService } from './http/routes/create-exchange.js'
 import { createRoutes } from './http/routes/find-route.js'
-import { compileRules, type Service } from './request/call.js'
+import { type Call, compileRules, type Service } from './request/call.js'
 import { createClock, readClock } from './request/clock.js'
 import { type Deadline, UNHURRIED } from './request/deadline.js'
 import { observeStorage } from './request/observe/observed-storage.js'
@@ -134,6 +136,11 @@ export function assembleService<C>(
       ),
   })
   const clock = createClock(now)
+  const attachments: Service['attachments'] = new Map(
+    accounts
+      ? [[accounts.users.name, attachSessions(accounts, { beside: store, background, clock, deliver })]]
+      : [],
+  )
   const plain = adjust({
     plan,
     accounts,
@@ -149,11 +156,8 @@ export function assembleService<C>(
     clock,
     createId: createIdSource(now),
     ...compileRules(plan, logger),
-    attachments: new Map(
-      accounts
-        ? [[accounts.users.name, attachSessions(accounts, { beside: store, background, clock, deliver })]]
-        : [],
-    ),
+    attachments,
+    writes: compileWrites({ plan, attachments }),
   })
   const log = createLog(adapter)
   const upkeep = accounts
@@ -204,7 +208,7 @@ export function assembleService<C>(
   }
   const hooks = readHooks(options.hooks ?? {})
   const service =
-    hooks.size > 0 ? { ...plain, hooks: createHooks(plain, hooks, createHookPort(shared, fail)) } : plain
+    hooks.size > 0 ? addHooks(plain, createHooks(plain, hooks, createHookPort(shared, fail))) : plain
   const createHandler = (
     identity: Pick<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'>,
   ): Handler<C> => {
@@ -227,6 +231,13 @@ export function assembleService<C>(
     hasAccountRoutes: accounts !== null,
   })
 }
+
+/** Returns a service with hooks, which its writes run. */
+const addHooks = (service: Service, hooks: Hooks<Call>): Service => ({
+  ...service,
+  hooks,
+  writes: compileWrites({ ...service, hooks }),
+})
 
 const DEFAULT_COST = 12
 

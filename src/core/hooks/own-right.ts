@@ -1,4 +1,5 @@
 import type { Collection, ServicePlan } from '../config/plan.js'
+import { compileWrites } from '../documents/write/compile-write.js'
 import { ALL_PROPERTIES, type CompiledPermissions, EVERYONE, type Rule } from '../permissions/grants.js'
 import { whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
@@ -46,7 +47,12 @@ export function createOwnRight(service: Service): InOwnRight {
   )
   const plan: ServicePlan = { ...service.plan, collections }
   const { hooks, trace, ...unhooked } = service
-  const right: Service = { ...unhooked, plan, ...compileRules(plan, service.logger) }
+  const right: Service = {
+    ...unhooked,
+    plan,
+    ...compileRules(plan, service.logger),
+    writes: compileWrites({ plan, attachments: service.attachments }),
+  }
   return (reportTo, blame) => {
     const { service, deadline, store, caller, shared, binding } = reportTo
     const { now, clock } = service

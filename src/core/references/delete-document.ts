@@ -1,7 +1,8 @@
 import type { Collection, Referrer, ServicePlan } from '../config/plan.js'
 import { findTarget, type WriteTarget } from '../documents/write/find-target.js'
+import { planWrite } from '../documents/write/plan-write.js'
+import { askUpdateHook } from '../documents/write/stages/hook.js'
 import { readFields, updateStoredDocument } from '../documents/write/stored-document.js'
-import { askUpdateHook, planReplace } from '../documents/write/update-document.js'
 import { ServiceError } from '../errors.js'
 import { and, type FieldRef, type Filter, isId, or } from '../filter/filter.js'
 import { askHook } from '../hooks/where-hooked.js'
@@ -266,7 +267,7 @@ const unsetAsked = (call: Call, collection: Collection, id: string, cascade: Cas
     const asked = await askUpdateHook(call, collection, before, { fields, now })
     const after = updateStoredDocument(before, asked?.fields ?? fields, now, { hashes: new Map() })
     return {
-      ...planReplace(call, collection, { before, after }),
+      ...planWrite(call, collection, { before, after }),
       done: undefined,
       behind: asked?.behind,
     }

@@ -1,30 +1,41 @@
 import type { Collection, Match, ServicePlan } from '../config/plan.js'
-import { type Asker, faultSeen, invalidFor, type Seen } from '../documents/write/rules/redact.js'
+import type { Referable, Stage, Versions } from '../documents/write/draft.js'
+import { type Asker, faultSeen, invalidFor, type Seen } from '../documents/write/redact.js'
+import type { Fault } from '../errors.js'
 import { collectReferences, type Reference } from '../fields/schema/references.js'
 import type { Ordered } from '../filter/compare.js'
 import { and, type FieldRef, type Filter, not, nothing } from '../filter/filter.js'
 import { brokenReference, disagreeing, unknownReference } from '../request/refusals.js'
 import type { Agreement } from '../request/store/attempt.js'
-import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
+import { toldOf } from './references.js'
 
-/** A write of one document. A new document has no `before`. */
-interface MatchedWrite {
-  readonly before?: StoredDocument
-  /**
-   * The properties that count as changed regardless of the stored value, with their new values; `undefined` for a
-   * removed property. Default: none.
-   */
-  readonly renewed?: ReadonlyMap<string, unknown>
-  /** Whether other documents may already refer to the `_id` of a new document, because the client has chosen it. */
-  readonly isNamed?: boolean
-  readonly after: StoredDocument
-  /** The path of the document in the body, if it is only a part of the body. */
-  readonly at?: string | undefined
+/** Requires that matching references agree with their targets (CONTRACT.md §2, "Match"). */
+export const match: Stage = {
+  name: 'match',
+  judge(draft) {
+    const { call, collection, before, fields, unseen, write } = draft
+    const change = before
+      ? { before: before.stored, after: { ...fields, _id: before.stored._id }, renewed: unseen }
+      : { after: fields }
+    // A batch checks this after all its operations.
+    const options = { findTarget: write.referable, isLater: call.isInBatch === true }
+    const wrong = judgeMatches(call.service.plan, collection, change, options)
+    const describe = (reference: Reference): Fault =>
+      before ? faultSeen(reference, draft) : unknownReference(reference)
+    draft.faults = [...draft.faults, ...toldOf(draft, wrong, describe)]
+    return undefined
+  },
+  plan(versions, { agreements }) {
+    const { call, collection } = versions
+    agreements.push(...planAgreements(call.service.plan, collection, { ...versions, asker: call }))
+  },
+}
+
+/** A write of one document. */
+interface MatchedWrite extends Omit<Versions, 'call' | 'collection'> {
   /** The caller who receives the errors. Default: an operator, who may see every name. */
   readonly asker?: Asker
-  /** The parts of the previous document that the caller knows. Default: none. */
-  readonly seen?: Seen
 }
 
 const UNSEEN: Seen = { given: {}, isShown: () => false }
@@ -35,9 +46,6 @@ interface Changed extends Pick<MatchedWrite, 'renewed'> {
   readonly after: JsonObject
 }
 
-/** Returns the values of the document that a reference points to; `undefined` if the reference is not allowed. */
-export type FindTarget = (reference: Reference) => JsonObject | undefined
-
 /**
  * Checks the references with a `match` that are new, or whose matched fields in this document have changed. Returns
  * those whose target the caller may not read, or whose target does not match (CONTRACT.md §2, "Match"). With
@@ -47,7 +55,7 @@ export const judgeMatches = (
   { matches }: ServicePlan,
   collection: Collection,
   { before = {}, after, renewed }: Changed,
-  { findTarget, isLater }: { readonly findTarget: FindTarget; readonly isLater: boolean },
+  { findTarget, isLater }: { readonly findTarget: Referable; readonly isLater: boolean },
 ): readonly Reference[] =>
   (matches.from.get(collection.name) ?? []).flatMap((match) =>
     findRenewed(match, collection, { before, after, renewed }).filter((reference) => {

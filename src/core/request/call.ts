@@ -81,6 +81,8 @@ export interface Service {
   readonly along: FindAlong
   /** State that belongs to documents in addition to their fields, by collection. */
   readonly attachments: ReadonlyMap<string, Attachment>
+  /** The stages of the writes of each collection. */
+  readonly writes: CompiledWrites
   /** The hooks of the host; absent if there are none. */
   readonly hooks?: Hooks<Call>
   /** Records how requests are decided. Only set for explanations. */
@@ -88,6 +90,15 @@ export interface Service {
   /** The admin UI that the host serves with the service, if any. */
   readonly page: Page | undefined
 }
+
+/**
+ * The stages of each operation that writes, by collection. `core/documents/write/compile-write.ts` creates and reads
+ * them; their whole type (`Stage`) uses calls, so it is not known here.
+ */
+export type CompiledWrites = ReadonlyMap<
+  string,
+  { readonly [operation in 'create' | 'patch' | 'put']: readonly { readonly name: string }[] }
+>
 
 /** Compiles the rules of a service before the first call. */
 export function compileRules(

@@ -4,10 +4,10 @@ import { SESSIONS_PLAN } from '../accounts/auth/sessions.js'
 import { plansOf } from '../changes/log/log-plans.js'
 import type { Collection } from '../config/plan.js'
 import { buildDocument, createSystemFields, isCreator } from '../documents/write/new-document.js'
-import { judgeBody } from '../documents/write/rules/apply-create.js'
 import type { Fault } from '../errors.js'
 import { suggest } from '../fields/schema/names.js'
 import { addNearNames } from '../fields/schema/near-names.js'
+import { applyDefaults, normaliseProperties } from '../fields/schema/normalise.js'
 import { collectReferences, type Reference } from '../fields/schema/references.js'
 import { MAX_FAULTS } from '../fields/schema/validator.js'
 import { parseTimestamp } from '../fields/timestamp.js'
@@ -138,12 +138,11 @@ function judge(
   }
   const given = readSystemFields(document, report)
   const own = createSystemFields(call, collection, given._id ?? call.service.createId())
-  const { fields, faults } = judgeBody(
-    collection,
-    keepProperties(document, () => true).body,
-    call.service.clock(),
-  )
-  for (const { path, code, message } of addNearNames(faults, collection.fields))
+  const declared = collection.fields
+  const body = normaliseProperties(declared, keepProperties(document, () => true).body)
+  const fields = applyDefaults(declared, body, call.service.clock())
+  const faults = collection.validate(fields)
+  for (const { path, code, message } of addNearNames(faults, declared))
     report.within(path).fault(code, message)
   if (faults.length > 0) return undefined
   const system = { ...own, ...given }

@@ -1,12 +1,13 @@
 import type { AuthPlan } from '../../config/plan.js'
-import { hashSecrets } from '../../documents/write/hash-secrets.js'
+import { planWrite } from '../../documents/write/plan-write.js'
+import { askUpdateHook } from '../../documents/write/stages/hook.js'
+import { hashSecrets } from '../../documents/write/stages/secrets.js'
 import {
   readFields,
   readHash,
   readStamp,
   updateStoredDocument,
 } from '../../documents/write/stored-document.js'
-import { askUpdateHook, planReplace } from '../../documents/write/update-document.js'
 import { ServiceError } from '../../errors.js'
 import { normalise } from '../../fields/schema/normalise.js'
 import { isId } from '../../filter/filter.js'
@@ -66,7 +67,7 @@ async function planReset(
   const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planWrite(call, users, { before: user, after: replace })
   const ending = await endSessions(service, { auth, deadline: call.deadline }, [user._id])
   return {
     steps: [...steps, ...useUp(delivered), ...ending.steps, step],
@@ -169,7 +170,7 @@ async function planVerification(
   const planned = { fields: verified, now }
   const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes: new Map() })
-  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planWrite(call, users, { before: user, after: replace })
   return {
     steps: [...steps, ...useUp(delivered)],
     agreements,

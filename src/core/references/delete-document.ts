@@ -1,3 +1,4 @@
+import { bounds } from '../bounds.js'
 import type { Collection, Referrer, ServicePlan } from '../config/plan.js'
 import { findTarget, type WriteTarget } from '../documents/write/find-target.js'
 import { planWrite } from '../documents/write/plan-write.js'
@@ -9,9 +10,9 @@ import { askHook } from '../hooks/where-hooked.js'
 import type { AttachedSteps } from '../request/attachment.js'
 import { attempt } from '../request/authorize.js'
 import type { Call, Service } from '../request/call.js'
-import { createPace } from '../request/pace.js'
 import { inUse } from '../request/refusals.js'
 import type { Attempt, WriteFailure } from '../request/store/attempt.js'
+import { inSlices } from '../slices.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { type Candidate, findGoing, keyOf, requireFound } from './find-cascade.js'
@@ -224,16 +225,21 @@ async function deleteAllBelow(
   const gone = new Set([keyOf(target)])
   const left = all.filter((one) => !gone.has(keyOf(one)))
   let going: ReadonlySet<string> = new Set(all.map(keyOf))
-  // All checks share one pace, because a single check may be too short to pause.
-  const pace = createPace(() => call.deadline.signal)
   let isStale = isLed
-  for (const [i, one] of left.entries()) {
-    if (isStale) going = await findGoing(call.store, gone, left.slice(i), pace)
-    isStale = false
-    if (!going.has(keyOf(one))) continue
-    isStale = await deleteBelow(call, one)
-    gone.add(keyOf(one))
-  }
+  // All checks share their slices, because a single check may be too short to pause.
+  await inSlices(
+    async (slices) => {
+      for (const [i, one] of left.entries()) {
+        if (isStale) going = await findGoing(call.store, gone, left.slice(i), slices)
+        isStale = false
+        if (!going.has(keyOf(one))) continue
+        isStale = await deleteBelow(call, one)
+        gone.add(keyOf(one))
+      }
+    },
+    () => call.deadline.signal,
+    bounds.longFirstSlice,
+  )
   return new Set(left.map(keyOf).filter((key) => !gone.has(key)))
 }
 

@@ -225,7 +225,6 @@ export const attachSessions = (
   auth: AuthPlan,
   by: Pick<Service, 'beside' | 'background' | 'clock' | 'deliver'>,
 ): Attachment => ({
-  createStamp,
   resume: (by, store, { id, user }) => findHeld({ by, store, auth, id, userId: user._id }),
   settle(before, fields, renewed) {
     const { identifier, verified } = auth

@@ -92,8 +92,8 @@ function askReferable(write: Write, bodies: readonly JsonObject[]): MaybePromise
   // A rule may drop a property, which then gets its default. So the references in all defaults are read, too.
   const all = referring.some(({ defaultAt }) => defaultAt(now) !== undefined) ? [NO_VALUES, ...given] : given
   const references = all.flatMap((one) => collectPossible(referring, one, now))
-  const matches = call.service.plan.matches.from.get(collection.name) ?? NO_MATCHES
-  const moved = before ? collectMoved(matches, write, given, before.stored) : NO_REFERENCES
+  const matches = call.service.plan.matches.from.get(collection.name) ?? []
+  const moved = before ? collectMoved(matches, write, given, before.stored) : []
   const named = groupIds(references)
   const asked = moved.length > 0 ? groupIds([...references, ...moved]) : named
   const found = new Map<string, ReadonlyMap<string, JsonObject>>()
@@ -134,16 +134,9 @@ const findTargets = (
     return whenReady(findReadable(call.store.read(access), counted, compared), (readable) => {
       if (others.size === 0) return readable
       const reading = findReadable(call.store.read(access, 'compare'), others, compared)
-      return whenReady(reading, (stored) => joinMaps(readable, stored))
+      return whenReady(reading, (stored) => new Map([...readable, ...stored]))
     })
   })
-
-const joinMaps = <K, V>(one: ReadonlyMap<K, V>, other: ReadonlyMap<K, V>): ReadonlyMap<K, V> =>
-  other.size > 0 ? new Map([...one, ...other]) : one
-
-const NO_MATCHES: readonly Match[] = []
-
-const NO_REFERENCES: readonly Reference[] = []
 
 const NO_IDS: ReadonlySet<string> = new Set()
 

@@ -23,8 +23,6 @@ interface Writer {
 
 /** State that belongs to the documents of a collection but is not in their fields, such as the sessions of accounts. */
 export interface Attachment {
-  /** Creates a stamp for a document. */
-  createStamp(): string
   /**
    * Returns the fields that a document has after an update. `renewed` are fields that count as changed even if the
    * stored value is the same. Default: none.

@@ -146,57 +146,37 @@ function judgeBodies(
   slices: Slices,
 ): MaybePromise<readonly Draft[]> {
   const drafts: Draft[] = []
-  const rejections = new Rejections()
-  const judging = forEachSliced(slices, bodies, (body, i) => {
-    if (rejections.areEnough) return
+  const faults: Fault[] = []
+  let named = 0
+  let forbidden: ServiceError | undefined
+  const collect = (thrown: unknown, at: string): void => {
+    if (!isServiceError(thrown)) throw thrown
+    if (thrown.code !== 'validation_failed') forbidden ??= thrown
+    else {
+      faults.push(...thrown.errors.map((fault) => ({ ...fault, path: at + fault.path })))
+      named += thrown.errors.filter(({ path }) => path !== '').length
+    }
+  }
+  const judgeOne = (body: JsonObject, at: string): MaybePromise<unknown> => {
     slices.left -= stepsOf(body)
     const system = createSystemFields(write.call, write.collection, write.call.service.createId())
-    const at = placeOf(i)
-    return rejections.collect(at, () =>
-      whenReady(chooseRule(write, { body, system, at }, slices), (draft) => void drafts.push(draft)),
-    )
-  })
+    try {
+      const judging = whenReady(chooseRule(write, { body, system, at }, slices), (draft) =>
+        drafts.push(draft),
+      )
+      return isPromise(judging) ? judging.catch((thrown: unknown) => collect(thrown, at)) : undefined
+    } catch (thrown) {
+      return collect(thrown, at)
+    }
+  }
+  const judging = forEachSliced(slices, bodies, (body, i) =>
+    named < MAX_FAULTS ? judgeOne(body, placeOf(i)) : undefined,
+  )
   return whenReady(judging, () => {
-    rejections.throwAny()
+    if (faults.length > 0) throw invalid(cutFaults(faults, named))
+    if (forbidden) throw forbidden
     return drafts
   })
-}
-
-/** Collects the errors of bodies. */
-class Rejections {
-  readonly #faults: Fault[] = []
-  /** The number of validation errors that name a property. */
-  #named = 0
-  #forbidden: ServiceError | undefined
-
-  get areEnough(): boolean {
-    return this.#named >= MAX_FAULTS
-  }
-
-  /** Evaluates the body at a path, and collects its rejection. */
-  collect(at: string, judge: () => MaybePromise<void>): MaybePromise<void> {
-    const add = (thrown: unknown): void => this.#add(at, thrown)
-    try {
-      const judging = judge()
-      return isPromise(judging) ? judging.catch(add) : undefined
-    } catch (thrown) {
-      return add(thrown)
-    }
-  }
-
-  #add(at: string, thrown: unknown): void {
-    if (!isServiceError(thrown)) throw thrown
-    if (thrown.code !== 'validation_failed') this.#forbidden ??= thrown
-    else {
-      this.#faults.push(...thrown.errors.map((fault) => ({ ...fault, path: at + fault.path })))
-      this.#named += thrown.errors.filter(({ path }) => path !== '').length
-    }
-  }
-
-  throwAny(): void {
-    if (this.#faults.length > 0) throw invalid(cutFaults(this.#faults, this.#named))
-    if (this.#forbidden) throw this.#forbidden
-  }
 }
 
 /**

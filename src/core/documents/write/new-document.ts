@@ -1,3 +1,4 @@
+import { createStamp } from '../../accounts/auth/token.js'
 import type { Collection } from '../../config/plan.js'
 import { MAX_INDEXED_BYTES } from '../../fields/object-schema.js'
 import { countBytes } from '../../fields/schema/json-schema.js'
@@ -29,7 +30,7 @@ export function buildDocument(
   collection: Collection,
   { system, fields }: { readonly system: SystemFields; readonly fields: JsonObject },
 ): MaybePromise<StoredDocument> {
-  const stamp = call.service.attachments.get(collection.name)?.createStamp()
+  const stamp = call.service.attachments.has(collection.name) ? createStamp() : undefined
   const hashing = hashFields(call, collection, fields)
   if (!hashing) return createStoredDocument(system, fields, { hashes: new Map(), stamp })
   return hashing.then((hashed) => createStoredDocument(system, hashed.fields, { ...hashed, stamp }))

@@ -1,5 +1,6 @@
+import { createStamp } from '../../../accounts/auth/token.js'
 import type { Attachment } from '../../../request/attachment.js'
-import type { Draft, Stage } from '../draft.js'
+import type { Stage } from '../draft.js'
 
 /** Creates the stage of accounts: their sessions end with a new secret, and a new identifier is not verified. */
 export const createAccountStage = (attachment: Attachment): Stage => ({
@@ -9,20 +10,9 @@ export const createAccountStage = (attachment: Attachment): Stage => ({
     if (before) draft.fields = attachment.settle(before.stored, fields, unseen)
     return undefined
   },
-  settle(draft) {
-    if (draft.before) return takeWithUpdate(attachment, draft, draft.before.stored)
-    draft.stamp = attachment.createStamp()
-    return undefined
+  async settle(draft) {
+    const { call, before, hashes } = draft
+    if (!before) draft.stamp = createStamp()
+    else Object.assign(draft, await attachment.takeWithUpdate(call, before.stored, hashes))
   },
 })
-
-async function takeWithUpdate(
-  attachment: Attachment,
-  draft: Draft,
-  stored: NonNullable<Draft['before']>['stored'],
-): Promise<void> {
-  const { stamp, steps, after } = await attachment.takeWithUpdate(draft.call, stored, draft.hashes)
-  draft.stamp = stamp
-  draft.steps = steps
-  draft.after = after
-}

@@ -1,8 +1,9 @@
 import type { Collection } from '../../../config/plan.js'
+import { isSystemField } from '../../../fields/schema/names.js'
 import { MAX_FAULTS } from '../../../fields/schema/validator.js'
 import { pickOwn } from '../../../json/own-properties.js'
 import type { Rule } from '../../../permissions/grants.js'
-import { acceptsProperty, type KeptProperties, keepProperties } from '../../../permissions/write-rules.js'
+import { acceptsProperty, type KeptProperties } from '../../../permissions/write-rules.js'
 import { whenReady } from '../../../promises.js'
 import type { JsonObject } from '../../../types.js'
 import type { Draft, Stage, Verdict, Write } from '../draft.js'
@@ -27,13 +28,23 @@ function dropNow(draft: Draft): Verdict | undefined {
 /** Returns the number of steps that it takes to check which properties of a body a rule accepts. */
 export const stepsToDrop = (body: JsonObject): number => 4 * Object.keys(body).length
 
-/** Returns the properties of a body that a rule keeps. */
+/**
+ * Drops system fields, the field with the time of verification, properties that the rule does not accept, and those
+ * that `set` replaces (CONTRACT.md §4 and §5).
+ */
 export function keepAccepted({ collection, required }: Write, rule: Rule, body: JsonObject): KeptProperties {
-  const accepts = (name: string): boolean => acceptsProperty(rule, name, collection)
-  // A client may not choose its role at registration, even if `pick` names the role field.
-  const isRegistered = (name: string): boolean =>
-    required?.includes(name) === true || (name !== collection.roleField && accepts(name))
-  return keepProperties(body, required ? isRegistered : accepts, rule.set, collection.verifiedField)
+  const names = Object.keys(body)
+  const kept: string[] = []
+  let isWhole = true
+  for (const name of names) {
+    if (isSystemField(name) || name === collection.verifiedField || rule.set.has(name)) continue
+    // A client may not choose its role at registration, even if `pick` names the role field.
+    const isBarred = required !== undefined && name === collection.roleField
+    const isAccepted = required?.includes(name) || (!isBarred && acceptsProperty(rule, name, collection))
+    if (isAccepted) kept.push(name)
+    else isWhole = false
+  }
+  return { body: kept.length === names.length ? body : pickOwn(body, kept), isWhole }
 }
 
 /**

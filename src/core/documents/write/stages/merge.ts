@@ -18,7 +18,8 @@ export const merge: Stage = {
   judge(draft) {
     const { collection, given, write, system } = draft
     const { fields } = collection
-    const { stored, shown } = targetOf(draft)
+    if (!draft.before) return undefined
+    const { stored, shown } = draft.before
     const mode = write.operation === 'put' ? 'put' : 'patch'
     const update: Update = {
       mode,
@@ -45,12 +46,6 @@ export const merge: Stage = {
       .map(({ name }) => required(name))
     return undefined
   },
-}
-
-/** Returns the document that an update changes. */
-export function targetOf({ before }: Pick<Draft, 'before'>): NonNullable<Draft['before']> {
-  if (!before) throw new Error('an update needs a document')
-  return before
 }
 
 const NONE: ReadonlySet<string> = new Set()

@@ -44,7 +44,7 @@ export const validateUpdate: Stage = {
     const nulls = write.operation === 'patch' ? findUnknownNulls(fields, open, additionalProperties) : []
     const told = [...faults, ...nulls].filter((fault) => draft.tells(fault))
     const validating = validate.inSlices(after, slices, {
-      known: firstOfEach(told).slice(0, MAX_FAULTS),
+      known: told.length > 1 ? firstOfEach(told).slice(0, MAX_FAULTS) : told,
       isRelevant: (fault) => isChange(fault, open, before, after) && draft.tells(fault),
     })
     return whenReady(runIn(slices, validating), (found) => {

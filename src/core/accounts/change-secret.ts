@@ -70,7 +70,7 @@ async function planChange(
   const stamp = createStamp()
   const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-  const { steps, agreements, refuse } = planWrite(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planWrite({ call, collection: users, before: user, after: replace })
   const ending = await endSessions(service, { auth, deadline }, [user._id])
   return {
     steps: [{ in: SESSIONS, require: session.id }, ...steps, ...ending.steps, step],

@@ -132,14 +132,14 @@ async function planRegistration(
   checkDocumentSize(call, { text: JSON.stringify(shown), unread: Object.fromEntries(unread) })
   if (auth.requiresVerified)
     return {
-      ...planWrite(call, users, { after: user }),
+      ...planWrite({ call, collection: users, after: user }),
       behind,
       done: { user, registered: { account: null, ignored } },
     }
   const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
   const account = { user: shown, ...session.issued }
   return {
-    ...planWrite(call, users, { after: user }, [session.step]),
+    ...planWrite({ call, collection: users, after: user }, [session.step]),
     behind,
     done: { user, registered: { account, ignored } },
   }

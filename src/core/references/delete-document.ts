@@ -273,7 +273,7 @@ const unsetAsked = (call: Call, collection: Collection, id: string, cascade: Cas
     const asked = await askUpdateHook(call, collection, before, { fields, now })
     const after = updateStoredDocument(before, asked?.fields ?? fields, now, { hashes: new Map() })
     return {
-      ...planWrite(call, collection, { before, after }),
+      ...planWrite({ call, collection, before, after }),
       done: undefined,
       behind: asked?.behind,
     }

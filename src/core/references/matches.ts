@@ -29,7 +29,7 @@ export const match: Stage = {
       findRenewed(one, collection, change).filter((reference) => isWrong(one, reference)),
     )
     const describe = before ? (one: Reference) => faultSeen(one, draft) : unknownReference
-    draft.faults = [...draft.faults, ...toldOf(draft, wrong, describe)]
+    draft.addFaults(toldOf(draft, wrong, describe))
     return undefined
   },
   plan(versions, { agreements }) {

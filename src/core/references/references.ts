@@ -29,7 +29,7 @@ export const references: Stage = {
     const [old, present] = before ? [seen.before, seen.after] : [NO_VALUES, fields]
     const found = findNewReferences(collection.referring, old, present)
     const broken = found.filter((one) => !write.referable(one))
-    draft.faults = [...draft.faults, ...toldOf(draft, broken, unknownReference)]
+    draft.addFaults(toldOf(draft, broken, unknownReference))
     return undefined
   },
   plan({ collection: { referring }, before = NO_VALUES, after, renewed = NOTHING }, { steps }) {

@@ -93,11 +93,11 @@ export interface Service {
 
 /**
  * The stages of each operation that writes, by collection. `core/documents/write/compile-write.ts` creates and reads
- * them; their whole type (`Stage`) uses calls, so it is not known here.
+ * them; their whole type (`Moments`) uses calls, so it is not known here.
  */
 export type CompiledWrites = ReadonlyMap<
   string,
-  { readonly [operation in 'create' | 'patch' | 'put']: readonly { readonly name: string }[] }
+  { readonly [operation in 'create' | 'patch' | 'put']: { readonly [moment: string]: readonly unknown[] } }
 >
 
 /** Compiles the rules of a service before the first call. */

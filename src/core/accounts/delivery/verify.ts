@@ -67,7 +67,7 @@ async function planReset(
   const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-  const { steps, agreements, refuse } = planWrite(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planWrite({ call, collection: users, before: user, after: replace })
   const ending = await endSessions(service, { auth, deadline: call.deadline }, [user._id])
   return {
     steps: [...steps, ...useUp(delivered), ...ending.steps, step],
@@ -170,7 +170,7 @@ async function planVerification(
   const planned = { fields: verified, now }
   const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes: new Map() })
-  const { steps, agreements, refuse } = planWrite(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planWrite({ call, collection: users, before: user, after: replace })
   return {
     steps: [...steps, ...useUp(delivered)],
     agreements,

@@ -5,7 +5,7 @@ import { isAnywhere } from '../../query/where.js'
 import { match } from '../../references/matches.js'
 import { references } from '../../references/references.js'
 import type { CompiledWrites, Service } from '../../request/call.js'
-import type { Stage, WriteOperation } from './draft.js'
+import type { Moments, Stage, WriteOperation } from './draft.js'
 import { createAccountStage } from './stages/account.js'
 import { check } from './stages/check.js'
 import { drop } from './stages/drop.js'
@@ -64,11 +64,19 @@ export function compileWrite(
 
 const hasDefault = ({ fillsInside, definition }: Field): boolean => fillsInside || 'default' in definition
 
+/** Groups the functions of stages by moment, so that a request calls only those that exist. */
+const toMoments = (stages: readonly Stage[]): Moments => ({
+  read: stages.flatMap(({ read }) => read ?? []),
+  judge: stages.flatMap(({ judge }) => judge ?? []),
+  settle: stages.flatMap(({ settle }) => settle ?? []),
+  plan: stages.flatMap(({ plan }) => plan ?? []),
+})
+
 /** Compiles the writes of all collections of a service. */
 export const compileWrites = (parts: Parts): CompiledWrites =>
   new Map(
     Array.from(parts.plan.collections.values(), (collection) => {
-      const compile = (operation: WriteOperation) => compileWrite(parts, collection, operation)
+      const compile = (operation: WriteOperation) => toMoments(compileWrite(parts, collection, operation))
       return [
         collection.name,
         { create: compile('create'), patch: compile('patch'), put: compile('put') },

@@ -30,14 +30,14 @@ export interface Write {
   readonly collection: Collection
   readonly operation: WriteOperation
   /** The stages that this operation needs in this collection. */
-  readonly stages: readonly Stage[]
+  readonly stages: Moments
   readonly rules: readonly Rule[]
   /** The document that an update changes; `undefined` for a create. */
   readonly before: FoundTarget | undefined
   /** The properties that a registration requires. It accepts them regardless of its rule. */
-  readonly required?: readonly string[]
+  readonly required: readonly string[] | undefined
   /** The hashes of secrets in earlier attempts. */
-  readonly hashed?: Map<string, string>
+  readonly hashed: Map<string, string> | undefined
   /** Finds the documents that the bodies may refer to. Set by the stage of references. */
   referable: Referable
 }
@@ -98,15 +98,20 @@ export interface Stage {
   readonly plan?: (versions: Versions, conditions: WriteConditions) => void
 }
 
+/** The functions of all stages of an operation, by moment. */
+export type Moments = {
+  readonly [moment in Exclude<keyof Stage, 'name'>]: readonly NonNullable<Stage[moment]>[]
+}
+
 /** Returns the stages of an operation in a collection. */
 export function stagesOf(
   { service }: Call,
   { name }: Pick<Collection, 'name'>,
   operation: WriteOperation,
-): readonly Stage[] {
+): Moments {
   const stages = service.writes.get(name)?.[operation]
   if (!stages) throw new Error(`the writes to ${name} are not compiled`)
-  return stages as readonly Stage[]
+  return stages as Moments
 }
 
 /** An update of the document as its caller may read it: hidden properties count as missing. */
@@ -188,6 +193,11 @@ export class Draft implements Seen {
   /** Returns whether a validation error may be shown to the caller, and records it if it is hidden. */
   tells(fault: Fault): boolean {
     return this.#faultsOfRule.tells(fault)
+  }
+
+  /** Adds validation errors after those that were found before. */
+  addFaults(faults: readonly Fault[]): void {
+    if (faults.length > 0) this.faults = [...this.faults, ...faults]
   }
 
   /** Returns the rejection of a draft with validation errors; `undefined` if it has none, and no hidden ones. */

@@ -1,5 +1,3 @@
-import type { Collection } from '../../config/plan.js'
-import type { Call } from '../../request/call.js'
 import type { Attempt } from '../../request/store/attempt.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import { type Draft, stagesOf, type Versions, type WriteConditions } from './draft.js'
@@ -20,8 +18,11 @@ export function planDraft(draft: Draft): Attempt<WrittenDocument> {
   const { call, collection, before, unseen, isNamed, at, steps: others, behind, after } = draft
   const document = assemble(draft)
   const done = prepareWritten(draft, document)
-  const versions = { before: before?.stored, after: document, renewed: unseen, seen: draft, isNamed, at }
-  return { ...planWrite(call, collection, versions, others), done, behind, after }
+  const { steps, agreements, refuse } = planWrite(
+    { call, collection, before: before?.stored, after: document, renewed: unseen, seen: draft, isNamed, at },
+    others,
+  )
+  return { steps, agreements, refuse, done, behind, after }
 }
 
 /** The plan of the write of a document. */
@@ -32,15 +33,10 @@ type PlannedWrite = Required<Pick<Attempt<unknown>, 'steps' | 'agreements' | 're
  * `document_too_large`. The write is retried if the `_id` of a new document is taken, or if a referenced document was
  * deleted: the next attempt reports the invalid reference. It may throw `unique_violation`.
  */
-export function planWrite(
-  call: Call,
-  collection: Collection,
-  versions: Omit<Versions, 'call' | 'collection'>,
-  others: readonly WriteStep[] = NONE,
-): PlannedWrite {
-  const { before, after, at } = versions
+export function planWrite(versions: Versions, others: readonly WriteStep[] = NONE): PlannedWrite {
+  const { call, collection, before, after, at } = versions
   checkStoredSize([after])
-  const { steps, agreements } = planConditions({ call, collection, ...versions })
+  const { steps, agreements } = planConditions(versions)
   steps.push(
     before
       ? { in: collection.name, replace: after, version: before._version }
@@ -63,7 +59,7 @@ const NONE: readonly WriteStep[] = []
 export function planConditions(versions: Versions): WriteConditions {
   const conditions: WriteConditions = { steps: [], agreements: [] }
   const operation = versions.before ? 'patch' : 'create'
-  for (const { plan } of stagesOf(versions.call, versions.collection, operation)) plan?.(versions, conditions)
+  for (const plan of stagesOf(versions.call, versions.collection, operation).plan) plan(versions, conditions)
   return conditions
 }
 

@@ -9,16 +9,7 @@ import type { Call } from '../../request/call.js'
 import { ignoredNames, refused } from '../../request/refusals.js'
 import { forEachSliced, inSlices, type Slices } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import {
-  Draft,
-  type Stage,
-  stagesOf,
-  type Verdict,
-  type Write,
-  type WriteBody,
-  type WriteOperation,
-} from './draft.js'
-import type { FoundTarget } from './find-target.js'
+import { Draft, stagesOf, type Verdict, type Write, type WriteBody, type WriteOperation } from './draft.js'
 import { invalidFor } from './redact.js'
 import { keepAccepted, stepsToDrop } from './stages/drop.js'
 import { tellOneAgain, type WrittenDocument } from './written.js'
@@ -36,19 +27,23 @@ export const beginWrite = (
   call: Call,
   { collection, rules }: Permit,
   operation: WriteOperation,
-  more: Pick<Write, 'hashed' | 'required'> & { readonly before?: FoundTarget } = {},
+  { before, hashed, required }: Partial<Pick<Write, 'before' | 'hashed' | 'required'>> = NO_DETAILS,
 ): Write => ({
   call,
   collection,
   operation,
   stages: stagesOf(call, collection, operation),
   rules,
-  before: undefined,
-  referable: () => NO_VALUES,
-  ...more,
+  before,
+  hashed,
+  required,
+  referable: unreferable,
 })
 
-const NO_VALUES: JsonObject = Object.freeze({})
+const NO_DETAILS = {}
+
+/** Rejects every reference. Collections with references have a stage that replaces it. */
+const unreferable = (): undefined => undefined
 
 /**
  * Runs the stages of a write: evaluates its body under the first rule that accepts it, and completes the accepted
@@ -67,27 +62,27 @@ export const runWrite = (write: Write, body: WriteBody): MaybePromise<Draft> =>
 
 /** Reads what the evaluation of bodies needs. */
 export const readFor = (write: Write, bodies: readonly JsonObject[]): MaybePromise<unknown> =>
-  runStages(write.stages, ({ read }) => read?.(write, bodies))
+  inOrder(write.stages.read, (read) => read(write, bodies))
 
 /** Completes a draft that its rule accepts. */
 export const settleDraft = (draft: Draft): MaybePromise<Draft> =>
-  draft.writes
+  draft.writes && draft.write.stages.settle.length > 0
     ? whenReady(
-        runStages(draft.write.stages, ({ settle }) => settle?.(draft)),
+        inOrder(draft.write.stages.settle, (settle) => settle(draft)),
         () => draft,
       )
     : draft
 
-/** Runs one moment of the stages, one after another, up to the first result. */
-function runStages<T>(
-  stages: readonly Stage[],
-  run: (stage: Stage) => MaybePromise<T | undefined>,
+/** Runs the functions of a moment, one after another, up to the first result. */
+function inOrder<F extends object, T>(
+  moment: readonly F[],
+  run: (stage: F) => MaybePromise<T | undefined>,
   from = 0,
 ): MaybePromise<T | undefined> {
-  for (let i = from; i < stages.length; i++) {
-    const stage = stages[i]
+  for (let i = from; i < moment.length; i++) {
+    const stage = moment[i]
     const result = stage && run(stage)
-    if (isPromise(result)) return result.then((last) => last ?? runStages(stages, run, i + 1))
+    if (isPromise(result)) return result.then((last) => last ?? inOrder(moment, run, i + 1))
     if (result) return result
   }
   return undefined
@@ -117,7 +112,7 @@ function tryRules(order: readonly Rule[], begin: (rule: Rule) => Draft, at = 0):
   if (!rule) throw refused()
   const draft = begin(rule)
   return whenReady(
-    runStages(draft.write.stages, ({ judge }) => judge?.(draft)),
+    inOrder(draft.write.stages.judge, (judge) => judge(draft)),
     (verdict = FITS) => {
       const { call, body } = draft
       call.service.trace?.tried(

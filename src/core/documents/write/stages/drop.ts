@@ -4,7 +4,6 @@ import { MAX_FAULTS } from '../../../fields/schema/validator.js'
 import { pickOwn } from '../../../json/own-properties.js'
 import type { Rule } from '../../../permissions/grants.js'
 import { acceptsProperty, type KeptProperties } from '../../../permissions/write-rules.js'
-import { whenReady } from '../../../promises.js'
 import type { JsonObject } from '../../../types.js'
 import type { Draft, Stage, Verdict, Write } from '../draft.js'
 
@@ -13,7 +12,7 @@ export const drop: Stage = {
   name: 'drop',
   judge(draft) {
     draft.slices.left -= stepsToDrop(draft.body)
-    return whenReady(draft.slices.left > 0 ? undefined : draft.slices.next(), () => dropNow(draft))
+    return draft.slices.left > 0 ? dropNow(draft) : draft.slices.next().then(() => dropNow(draft))
   },
 }
 

@@ -22,7 +22,7 @@ export const validateNew: Stage = {
     // Missing fields that a hook may still fill are not reported.
     const isRelevant = (fault: Fault): boolean => !isFilledLater(collection, fault) && draft.tells(fault)
     return whenReady(runIn(slices, validate.inSlices(fields, slices, { isRelevant })), (found) => {
-      draft.faults = [...draft.faults, ...found]
+      draft.addFaults(found)
       return undefined
     })
   },

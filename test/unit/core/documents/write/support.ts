@@ -90,9 +90,11 @@ export function draftOf(world: World, { body = {}, operation, stored, shows, ste
     call,
     collection: things,
     operation: named,
-    stages: [],
+    stages: { read: [], judge: [], settle: [], plan: [] },
     rules: [rule],
     before,
+    hashed: undefined,
+    required: undefined,
     referable: () => undefined,
   }
   const system = { _id: ID, createdAt: NOW, updatedAt: NOW, createdBy: null }

@@ -1,6 +1,6 @@
 import { bounds } from '../bounds.js'
 import type { Match } from '../config/plan.js'
-import type { Draft, Referable, Stage, Write } from '../documents/write/draft.js'
+import type { BodyWrite, Draft, Referable, Stage } from '../documents/write/draft.js'
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import { applyDefaults, normaliseProperties } from '../fields/schema/normalise.js'
@@ -80,7 +80,7 @@ export function toldOf(
  * Reads the documents that a caller may refer to, before the bodies are evaluated, with one query per collection: those
  * of all ids in the bodies and the rules, and of the stored references that a `match` may check again.
  */
-function askReferable(write: Write, bodies: readonly JsonObject[]): MaybePromise<Referable> {
+function askReferable(write: BodyWrite, bodies: readonly JsonObject[]): MaybePromise<Referable> {
   const { call, collection, rules, before } = write
   const { referring } = collection
   const { now } = call.binding
@@ -153,7 +153,7 @@ function collectPossible(referring: readonly Field[], body: JsonObject, now: str
  */
 function collectMoved(
   matches: readonly Match[],
-  { collection, operation }: Write,
+  { collection, operation }: BodyWrite,
   given: readonly JsonObject[],
   stored: JsonObject,
 ): readonly Reference[] {

@@ -11,7 +11,7 @@ import type { Agreement, Attempt } from '../../request/store/attempt.js'
 import { forEachSliced, inSlices, mapSliced, type Slices, takeFirstSlice } from '../../slices.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import type { Draft, Write } from './draft.js'
+import type { BodyWrite, Draft } from './draft.js'
 import { createSystemFields } from './new-document.js'
 import { assemble, isIdTaken, planConditions, planDraft } from './plan-write.js'
 import { conflictFor } from './redact.js'
@@ -141,7 +141,7 @@ async function judgeAll(
 
 /** Evaluates every body. Validation errors of one body take precedence over `forbidden` for another body. */
 function judgeBodies(
-  write: Write,
+  write: BodyWrite,
   bodies: readonly JsonObject[],
   slices: Slices,
 ): MaybePromise<readonly Draft[]> {

@@ -25,7 +25,7 @@ export type WriteOperation = 'create' | 'patch' | 'put'
 export type Referable = (reference: Reference) => JsonObject | undefined
 
 /** A write of one body, or of the bodies of a bulk create. */
-export interface Write {
+export interface BodyWrite {
   readonly call: Call
   readonly collection: Collection
   readonly operation: WriteOperation
@@ -89,7 +89,7 @@ export interface WriteConditions {
 export interface Stage {
   readonly name: string
   /** Reads what the evaluation needs, before the rules are tried. */
-  readonly read?: (write: Write, bodies: readonly JsonObject[]) => MaybePromise<void>
+  readonly read?: (write: BodyWrite, bodies: readonly JsonObject[]) => MaybePromise<void>
   /** Evaluates a draft under its rule. The first verdict ends the evaluation; without any, the draft fits. */
   readonly judge?: (draft: Draft) => MaybePromise<Verdict | undefined>
   /** Completes a draft that its rule accepts, before the document is assembled. */
@@ -129,7 +129,7 @@ const UNCHANGED: SeenUpdate = { before: NO_PROPERTIES, after: NO_PROPERTIES, clo
 
 /** A body under one rule: the value that the stages of a write work on, one after another. */
 export class Draft implements Seen {
-  readonly write: Write
+  readonly write: BodyWrite
   readonly call: Call
   readonly collection: Collection
   readonly slices: Slices
@@ -171,7 +171,7 @@ export class Draft implements Seen {
   behind: SettledWrite['behind']
   #collector: FaultCollector | undefined
 
-  constructor(write: Write, { body, system, isNamed, at }: WriteBody, slices: Slices, rule: Rule) {
+  constructor(write: BodyWrite, { body, system, isNamed, at }: WriteBody, slices: Slices, rule: Rule) {
     this.write = write
     this.call = write.call
     this.collection = write.collection

@@ -9,7 +9,14 @@ import type { Call } from '../../request/call.js'
 import { ignoredNames, refused } from '../../request/refusals.js'
 import { forEachSliced, inSlices, type Slices } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import { Draft, stagesOf, type Verdict, type Write, type WriteBody, type WriteOperation } from './draft.js'
+import {
+  type BodyWrite,
+  Draft,
+  stagesOf,
+  type Verdict,
+  type WriteBody,
+  type WriteOperation,
+} from './draft.js'
 import { invalidFor } from './redact.js'
 import { keepAccepted, stepsToDrop } from './stages/drop.js'
 import { tellOneAgain, type WrittenDocument } from './written.js'
@@ -27,8 +34,8 @@ export const beginWrite = (
   call: Call,
   { collection, rules }: Permit,
   operation: WriteOperation,
-  { before, hashed, required }: Partial<Pick<Write, 'before' | 'hashed' | 'required'>> = NO_DETAILS,
-): Write => ({
+  { before, hashed, required }: Partial<Pick<BodyWrite, 'before' | 'hashed' | 'required'>> = NO_DETAILS,
+): BodyWrite => ({
   call,
   collection,
   operation,
@@ -49,7 +56,7 @@ const unreferable = (): undefined => undefined
  * Runs the stages of a write: evaluates its body under the first rule that accepts it, and completes the accepted
  * draft. Throws the errors of `chooseRule` and of the stages.
  */
-export const runWrite = (write: Write, body: WriteBody): MaybePromise<Draft> =>
+export const runWrite = (write: BodyWrite, body: WriteBody): MaybePromise<Draft> =>
   whenReady(readFor(write, [body.body]), () =>
     whenReady(
       inSlices(
@@ -61,7 +68,7 @@ export const runWrite = (write: Write, body: WriteBody): MaybePromise<Draft> =>
   )
 
 /** Reads what the evaluation of bodies needs. */
-export const readFor = (write: Write, bodies: readonly JsonObject[]): MaybePromise<unknown> =>
+export const readFor = (write: BodyWrite, bodies: readonly JsonObject[]): MaybePromise<unknown> =>
   inOrder(write.stages.read, (read) => read(write, bodies))
 
 /** Completes a draft that its rule accepts. */
@@ -96,7 +103,7 @@ const FITS: Verdict = { kind: 'fits' }
  * `validation_failed`, also if the accepting rule drops properties of a strict request. Throws `forbidden` if no rule
  * accepts the body.
  */
-export const chooseRule = (write: Write, body: WriteBody, slices: Slices): MaybePromise<Draft> =>
+export const chooseRule = (write: BodyWrite, body: WriteBody, slices: Slices): MaybePromise<Draft> =>
   whenReady(putWholeFirst(write, body.body, slices), (order) => {
     const { call } = write
     call.service.trace?.tries(
@@ -131,7 +138,7 @@ function tryRules(order: readonly Rule[], begin: (rule: Rule) => Draft, at = 0):
 }
 
 /** Returns the rules that drop nothing of a body, followed by the other rules. */
-function putWholeFirst(write: Write, body: JsonObject, slices: Slices): MaybePromise<readonly Rule[]> {
+function putWholeFirst(write: BodyWrite, body: JsonObject, slices: Slices): MaybePromise<readonly Rule[]> {
   if (write.rules.length === 1) return write.rules
   // The kept part of a body may be as large as the body, so only one part at a time is in memory.
   const [whole, others]: readonly [Rule[], Rule[]] = [[], []]

@@ -5,7 +5,7 @@ import { pickOwn } from '../../../json/own-properties.js'
 import type { Rule } from '../../../permissions/grants.js'
 import { acceptsProperty, type KeptProperties } from '../../../permissions/write-rules.js'
 import type { JsonObject } from '../../../types.js'
-import type { Draft, Stage, Verdict, Write } from '../draft.js'
+import type { BodyWrite, Draft, Stage, Verdict } from '../draft.js'
 
 /** Drops the properties of a body that the rule does not accept. A PATCH of which nothing is left writes nothing. */
 export const drop: Stage = {
@@ -31,7 +31,11 @@ export const stepsToDrop = (body: JsonObject): number => 4 * Object.keys(body).l
  * Drops system fields, the field with the time of verification, properties that the rule does not accept, and those
  * that `set` replaces (CONTRACT.md §4 and §5).
  */
-export function keepAccepted({ collection, required }: Write, rule: Rule, body: JsonObject): KeptProperties {
+export function keepAccepted(
+  { collection, required }: BodyWrite,
+  rule: Rule,
+  body: JsonObject,
+): KeptProperties {
   const names = Object.keys(body)
   const kept: string[] = []
   let isWhole = true

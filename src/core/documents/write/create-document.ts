@@ -5,7 +5,7 @@ import type { Call } from '../../request/call.js'
 import { notFound, unexpected } from '../../request/refusals.js'
 import type { Attempt } from '../../request/store/attempt.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import type { WriteBody } from './draft.js'
+import type { GivenBody } from './draft.js'
 import { createSystemFields } from './new-document.js'
 import { isIdTaken, planDraft } from './plan-write.js'
 import { beginWrite, runWrite, withHook } from './run-write.js'
@@ -81,5 +81,5 @@ function createUnder(
 }
 
 /** Applies the rules to a body and plans its insert. */
-const planCreate = (call: Call, permit: Permit, body: WriteBody): MaybePromise<Attempt<WrittenDocument>> =>
+const planCreate = (call: Call, permit: Permit, body: GivenBody): MaybePromise<Attempt<WrittenDocument>> =>
   whenReady(runWrite(beginWrite(call, permit, 'create'), body), planDraft)

@@ -43,7 +43,7 @@ export interface BodyWrite {
 }
 
 /** A body, and the details of its write. */
-export interface WriteBody {
+export interface GivenBody {
   readonly body: JsonObject
   /** The system fields of the document as it would be stored. */
   readonly system: SystemFields
@@ -171,7 +171,7 @@ export class Draft implements Seen {
   behind: SettledWrite['behind']
   #collector: FaultCollector | undefined
 
-  constructor(write: BodyWrite, { body, system, isNamed, at }: WriteBody, slices: Slices, rule: Rule) {
+  constructor(write: BodyWrite, { body, system, isNamed, at }: GivenBody, slices: Slices, rule: Rule) {
     this.write = write
     this.call = write.call
     this.collection = write.collection

@@ -12,9 +12,9 @@ import type { JsonObject, MaybePromise } from '../../types.js'
 import {
   type BodyWrite,
   Draft,
+  type GivenBody,
   stagesOf,
   type Verdict,
-  type WriteBody,
   type WriteOperation,
 } from './draft.js'
 import { invalidFor } from './redact.js'
@@ -56,7 +56,7 @@ const unreferable = (): undefined => undefined
  * Runs the stages of a write: evaluates its body under the first rule that accepts it, and completes the accepted
  * draft. Throws the errors of `chooseRule` and of the stages.
  */
-export const runWrite = (write: BodyWrite, body: WriteBody): MaybePromise<Draft> =>
+export const runWrite = (write: BodyWrite, body: GivenBody): MaybePromise<Draft> =>
   whenReady(readFor(write, [body.body]), () =>
     whenReady(
       inSlices(
@@ -103,7 +103,7 @@ const FITS: Verdict = { kind: 'fits' }
  * `validation_failed`, also if the accepting rule drops properties of a strict request. Throws `forbidden` if no rule
  * accepts the body.
  */
-export const chooseRule = (write: BodyWrite, body: WriteBody, slices: Slices): MaybePromise<Draft> =>
+export const chooseRule = (write: BodyWrite, body: GivenBody, slices: Slices): MaybePromise<Draft> =>
   whenReady(putWholeFirst(write, body.body, slices), (order) => {
     const { call } = write
     call.service.trace?.tries(

@@ -11,9 +11,11 @@ import { readFills } from './config/options/fills.js'
 import { isSilencing, readSilences } from './config/silences.js'
 import { createConsumers } from './consumers/create-consumers.js'
 import type { Consumer } from './consumers/types.js'
+import { compileWrites } from './documents/write/compile-write.js'
 import { type Before, createHooks } from './hooks/create-hooks.js'
 import { createHookPort } from './hooks/routes/hook-port.js'
 import type { CollectionHooks, OptionsFor } from './hooks/types.js'
+import type { Hooks } from './hooks/where-hooked.js'
 import { type Answer, type PlainEdge, RESPOND } from './http/answer.js'
 import { createFetchHandler } from './http/fetch-edge.js'
 import { createAskHost, createIdentify, identifyAs } from './http/identify.js'
@@ -22,7 +24,7 @@ import { createRespond, type RespondOptions } from './http/respond.js'
 import { createRoutes } from './http/routes/find-route.js'
 import type { DescribeService } from './http/routes/route.js'
 import { ROUTES } from './http/routes/table.js'
-import { compileRules, type Service } from './request/call.js'
+import { type Call, compileRules, type Service } from './request/call.js'
 import { createClock, readClock } from './request/clock.js'
 import { UNHURRIED } from './request/deadline.js'
 import { createLog, createStores } from './request/store.js'
@@ -112,6 +114,7 @@ export function assembleService<C>(
     clock,
     createId: createIdSource(now),
     ...compileRules(plan, logger),
+    writes: compileWrites({ plan, accounts }),
   })
   const log = createLog(adapter)
   const consumers = readConsumers(options.consumers ?? {})
@@ -188,7 +191,7 @@ function createHandlers<C>(
   }
   const hooks = readHooks(host.hooks ?? {})
   const service =
-    hooks.size > 0 ? { ...plain, hooks: createHooks(plain, hooks, createHookPort(common, fail)) } : plain
+    hooks.size > 0 ? addHooks(plain, createHooks(plain, hooks, createHookPort(common, fail))) : plain
   const createHandler = (
     identity: Pick<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'>,
   ): Handler<C> => {
@@ -211,6 +214,13 @@ function createHandlers<C>(
     hasAccountRoutes: service.accounts !== null,
   })
 }
+
+/** Returns a service with hooks, which its writes run. */
+const addHooks = (service: Service, hooks: Hooks<Call>): Service => ({
+  ...service,
+  hooks,
+  writes: compileWrites({ ...service, hooks }),
+})
 
 const DEFAULT_COST = 12
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type * as ChooseRule from '../../src/core/documents/write/rules/choose-rule.js'
-import type * as Redact from '../../src/core/documents/write/rules/redact.js'
+import type * as CollectFaults from '../../src/core/documents/write/collect-faults.js'
+import type * as Redact from '../../src/core/documents/write/redact.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { checkHiddenFaults, hiddenFaults } from '../support/hidden-faults.js'
 import { choose } from './choose.js'
@@ -8,15 +8,15 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Faults that tell of others which are hidden: what guards the real ones has to notice. */
 
-const CHOOSE_RULE = '../../src/core/documents/write/rules/choose-rule.js'
-const REDACT = '../../src/core/documents/write/rules/redact.js'
+const COLLECT_FAULTS = '../../src/core/documents/write/collect-faults.js'
+const REDACT = '../../src/core/documents/write/redact.js'
 
-type FaultCollector = InstanceType<typeof ChooseRule.FaultCollector>
+type FaultCollector = InstanceType<typeof CollectFaults.FaultCollector>
 
 const breakCollector =
   (break_: (collector: FaultCollector) => Partial<FaultCollector>) =>
   async (original: () => Promise<unknown>): Promise<object> => {
-    const real = (await original()) as typeof ChooseRule
+    const real = (await original()) as typeof CollectFaults
     return {
       ...real,
       FaultCollector: class extends real.FaultCollector {
@@ -29,10 +29,10 @@ const breakCollector =
   }
 
 const mutants: readonly Mutant[] = [
-  ['hidden faults are counted', CHOOSE_RULE, breakCollector(() => ({ tells: () => true }))],
+  ['hidden faults are counted', COLLECT_FAULTS, breakCollector(() => ({ tells: () => true }))],
   [
     'where a hidden fault is, others are left out',
-    CHOOSE_RULE,
+    COLLECT_FAULTS,
     breakCollector(({ judge }) => ({
       judge(told) {
         const judged = judge.call(this, told)
@@ -61,7 +61,7 @@ const checkAll = async (mutant: Mutant): Promise<void> => {
 }
 
 test('the real faults, taken through the same hands, pass', () =>
-  checkAll(['nothing is broken', CHOOSE_RULE, breakCollector(() => ({}))]))
+  checkAll(['nothing is broken', COLLECT_FAULTS, breakCollector(() => ({}))]))
 
 test.each(choose(mutants))('%s: noticed', async (...mutant) => {
   expect(await fails(checkAll(mutant))).toBe(true)

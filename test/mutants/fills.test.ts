@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type * as Fills from '../../src/core/config/options/fills.js'
 import type { Collection } from '../../src/core/config/plan.js'
-import type * as ApplyCreate from '../../src/core/documents/write/rules/apply-create.js'
-import type * as ApplyUpdate from '../../src/core/documents/write/rules/apply-update.js'
+import type * as Drop from '../../src/core/documents/write/stages/drop.js'
+import type * as Validate from '../../src/core/documents/write/stages/validate.js'
 import { ServiceError } from '../../src/core/errors.js'
 import type { BodyValidator } from '../../src/core/fields/schema/validator.js'
 import type * as ApplySet from '../../src/core/hooks/apply-set.js'
@@ -117,38 +117,45 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'nobody may give what a hook fills',
-    '../../src/core/documents/write/rules/apply-create.js',
-    replacing<typeof ApplyCreate>((real) => ({
-      applyCreate(call, trial, draft) {
-        const { fills } = trial.collection
-        const body = Object.fromEntries(Object.entries(trial.kept.body).filter(([name]) => !fills.has(name)))
-        return real.applyCreate(call, { ...trial, kept: { ...trial.kept, body } }, draft)
+    '../../src/core/documents/write/stages/drop.js',
+    replacing<typeof Drop>((real) => ({
+      drop: {
+        ...real.drop,
+        judge(draft) {
+          const verdict = real.drop.judge?.(draft)
+          const given = Object.entries(draft.given).filter(([name]) => !draft.collection.fills.has(name))
+          if (!draft.before) draft.given = Object.fromEntries(given)
+          return verdict
+        },
       },
     })),
   ],
   [
     'what a writer gives of it is not judged',
-    '../../src/core/documents/write/rules/apply-create.js',
-    replacing<typeof ApplyCreate>((real) => ({
-      *applyCreate(call, trial, draft) {
-        const applied = yield* real.applyCreate(call, trial, draft)
-        const { fills } = trial.collection
-        return applied.kind === 'invalid' && applied.faults.every(({ path }) => fills.has(path.slice(1)))
-          ? { kind: 'fits', fields: trial.kept.body, given: trial.kept.body }
-          : applied
+    '../../src/core/documents/write/stages/validate.js',
+    replacing<typeof Validate>((real) => ({
+      faults: {
+        ...real.faults,
+        judge(draft) {
+          const { fills } = draft.collection
+          const isJudged = draft.before || draft.faults.some(({ path }) => !fills.has(path.slice(1)))
+          return isJudged ? real.faults.judge?.(draft) : undefined
+        },
       },
     })),
   ],
   [
     'an update may remove what a hook fills',
-    '../../src/core/documents/write/rules/apply-update.js',
-    replacing<typeof ApplyUpdate>((real) => ({
-      applyUpdate: (call, trial, draft) =>
-        real.applyUpdate(
-          call,
-          { ...trial, collection: { ...trial.collection, validate: forgiving(trial.collection) } },
-          draft,
-        ),
+    '../../src/core/documents/write/stages/validate.js',
+    replacing<typeof Validate>((real) => ({
+      validateUpdate: {
+        ...real.validateUpdate,
+        judge(draft) {
+          const { collection } = draft
+          Object.assign(draft, { collection: { ...collection, validate: forgiving(collection) } })
+          return real.validateUpdate.judge?.(draft)
+        },
+      },
     })),
   ],
   [

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type * as PendingWrites from '../../src/core/batch/pending-writes.js'
 import type * as Claims from '../../src/core/claims/claims.js'
-import type * as CreateBulk from '../../src/core/documents/write/create-document.js'
+import type * as CreateBulk from '../../src/core/documents/write/create-bulk.js'
+import type * as Drop from '../../src/core/documents/write/stages/drop.js'
 import type * as Written from '../../src/core/documents/write/written.js'
 import { isServiceError, ServiceError } from '../../src/core/errors.js'
 import { everything } from '../../src/core/filter/filter.js'
@@ -14,7 +15,6 @@ import type * as ShowChange from '../../src/core/hooks/show-change.js'
 import type * as AskHook from '../../src/core/hooks/where-hooked.js'
 import type { PlannedWrite } from '../../src/core/hooks/where-hooked.js'
 import type * as FindCascade from '../../src/core/references/find-cascade.js'
-import type * as References from '../../src/core/references/references.js'
 import { type Call, createCall } from '../../src/core/request/call.js'
 import type { Store } from '../../src/core/request/store.js'
 import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
@@ -101,7 +101,7 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook is not asked about a bulk',
-    '../../src/core/documents/write/create-document.js',
+    '../../src/core/documents/write/create-bulk.js',
     replacing<typeof CreateBulk>((real) => ({
       createBulk: ({ service: { hooks, ...service }, ...call }, ...more) =>
         real.createBulk(createCall(service, call), ...more),
@@ -150,14 +150,17 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'a hook is asked before the write is judged',
-    '../../src/core/references/references.js',
-    replacing<typeof References>((real) => ({
-      async findReferable(call, permit, bodies) {
-        const [fields = {}] = bodies
-        const system = { _id: idOf(99), createdAt: '', updatedAt: '', createdBy: null }
-        const write = { collection: permit.collection, before: null, after: { fields, system } }
-        if (call.service.hooks?.has(permit.collection.name)) await call.service.hooks.ask(call, write)
-        return real.findReferable(call, permit, bodies)
+    '../../src/core/documents/write/stages/drop.js',
+    replacing<typeof Drop>((real) => ({
+      drop: {
+        ...real.drop,
+        async judge(draft) {
+          const { call, collection, body: fields } = draft
+          const system = { _id: idOf(99), createdAt: '', updatedAt: '', createdBy: null }
+          const write = { collection, before: null, after: { fields, system } }
+          if (call.service.hooks?.has(collection.name)) await call.service.hooks.ask(call, write)
+          return real.drop.judge?.(draft)
+        },
       },
     })),
   ],

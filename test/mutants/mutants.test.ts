@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type * as ListDocuments from '../../src/core/documents/read/list-documents.js'
-import type * as ApplyUpdate from '../../src/core/documents/write/rules/apply-update.js'
+import type { Draft } from '../../src/core/documents/write/draft.js'
+import type * as Merge from '../../src/core/documents/write/stages/merge.js'
 import { readFields } from '../../src/core/documents/write/stored-document.js'
 import type * as Written from '../../src/core/documents/write/written.js'
 import { holdsImmutable } from '../../src/core/fields/schema/changes.js'
@@ -17,6 +18,7 @@ import type * as Condition from '../../src/core/query/condition.js'
 import type * as Cursors from '../../src/core/query/paging/cursor.js'
 import type * as QueryReader from '../../src/core/query/query-reader.js'
 import type { LinkedQuery } from '../../src/core/query/query-reader.js'
+import type * as References from '../../src/core/references/references.js'
 import type * as KeptPages from '../../src/core/request/kept-pages.js'
 import type * as Refusals from '../../src/core/request/refusals.js'
 import { ignoredNames } from '../../src/core/request/refusals.js'
@@ -40,7 +42,8 @@ const UUID = '../../src/core/json/uuid.js'
 const GRANTS = '../../src/core/permissions/grants.js'
 const WRITE_RULES = '../../src/core/permissions/write-rules.js'
 const LIST_DOCUMENTS = '../../src/core/documents/read/list-documents.js'
-const APPLY_UPDATE = '../../src/core/documents/write/rules/apply-update.js'
+const MERGE = '../../src/core/documents/write/stages/merge.js'
+const REFERENCES = '../../src/core/references/references.js'
 const REFUSALS = '../../src/core/request/refusals.js'
 const PREFER = '../../src/core/http/prefer.js'
 const WRITTEN = '../../src/core/documents/write/written.js'
@@ -382,34 +385,37 @@ const writeMutants: readonly Mutant[] = [
   ],
 ]
 
-type Draft = ApplyUpdate.UpdateDraft
-type Update = Parameters<typeof ApplyUpdate.applyUpdate>
+type Before = NonNullable<Draft['before']>
 
-/** An update whose draft is broken in one way. */
+/** An update whose draft is broken in one way before it is merged. */
 const breakDraft =
-  (break_: (trial: Update[1], draft: Draft) => Partial<Draft>) =>
+  (break_: (draft: Draft, before: Before) => Partial<Draft>) =>
   async (original: () => Promise<unknown>): Promise<object> => {
-    const real = (await original()) as typeof ApplyUpdate
-    return {
-      ...real,
-      applyUpdate: (...[call, trial, draft]: Update) =>
-        real.applyUpdate(call, trial, { ...draft, ...break_(trial, draft) }),
+    const real = (await original()) as typeof Merge
+    const judge: typeof real.merge.judge = (draft) => {
+      if (draft.before) Object.assign(draft, break_(draft, draft.before))
+      return real.merge.judge?.(draft)
     }
+    return { ...real, merge: { ...real.merge, judge } }
   }
 
 /** Something that a body or a rule gives to a field that its caller may not read. */
 interface Given {
-  readonly field: Update[1]['collection']['fields'][number]
+  readonly field: Draft['collection']['fields'][number]
   readonly value: unknown
   readonly stored: unknown
-  readonly mode: Draft['mode']
+  readonly mode: Draft['write']['operation']
   /** By the rule, not by the body. */
   readonly isSet: boolean
 }
 
 /** An update that is judged on some of what its caller may not read. */
 const judgeHidden = (isJudged: (given: Given) => boolean) =>
-  breakDraft(({ collection, rule, kept }, { stored, shown, isShown, mode }) => {
+  breakDraft((draft, before) => {
+    const { collection, rule, kept, write } = draft
+    const { stored, shown } = before
+    const { operation: mode } = write
+    const isShown = draft.isShown.bind(draft)
     const given: { readonly [name: string]: unknown } = { ...kept.body, ...Object.fromEntries(rule.set) }
     const seen = collection.fields
       .filter(({ name }) => Object.hasOwn(given, name) && !isShown(name))
@@ -421,7 +427,10 @@ const judgeHidden = (isJudged: (given: Given) => boolean) =>
     const there = seen.filter((name) => Object.hasOwn(stored, name))
     return {
       isShown: (name) => seen.includes(name) || isShown(name),
-      shown: { ...shown, ...Object.fromEntries(there.map((name) => [name, stored[name]])) },
+      before: {
+        ...before,
+        shown: { ...shown, ...Object.fromEntries(there.map((name) => [name, stored[name]])) },
+      },
     }
   })
 
@@ -433,51 +442,56 @@ const TELLING: readonly string[] = ['24', '82', '83']
 const updateMutants: readonly Mutant[] = [
   [
     'a PATCH compares what is set once inside a hidden object',
-    APPLY_UPDATE,
+    MERGE,
     judgeHidden((given) => given.mode === 'patch' && isObject(given) && holdsImmutable(given.field)),
   ],
   [
     'a PUT compares what is set once inside a hidden object',
-    APPLY_UPDATE,
+    MERGE,
     judgeHidden((given) => given.mode === 'put' && isObject(given) && holdsImmutable(given.field)),
   ],
   [
     'what a hidden object requires may be there already',
-    APPLY_UPDATE,
+    MERGE,
     judgeHidden((given) => given.mode === 'patch' && isObject(given) && !holdsImmutable(given.field)),
   ],
   [
     'the hidden value itself is not judged, though others like it are refused',
-    APPLY_UPDATE,
+    MERGE,
     judgeHidden(({ field, value, stored }) => !holdsImmutable(field) && isEqualJson(value, stored)),
   ],
   [
     'what is required and hidden may be removed where it is not there',
-    APPLY_UPDATE,
+    MERGE,
     judgeHidden(({ value, field }) => value === null && field.definition.required === true),
   ],
   [
     'a set compares what is set once and hidden',
-    APPLY_UPDATE,
+    MERGE,
     judgeHidden(({ isSet, field }) => isSet && holdsImmutable(field)),
   ],
   [
     'a hidden reference that is there already is not judged',
-    APPLY_UPDATE,
-    breakDraft((_trial, { stored, judgeReferences }) => ({
-      judgeReferences: (_before, after, tells) => judgeReferences(readFields(stored), after, tells),
-    })),
+    REFERENCES,
+    async (original) => {
+      const real = (await original()) as typeof References
+      const judge: typeof real.references.judge = (draft) => {
+        const { before, seen } = draft
+        if (before) draft.seen = { ...seen, before: readFields(before.stored) }
+        const verdict = real.references.judge?.(draft)
+        draft.seen = seen
+        return verdict
+      }
+      return { ...real, references: { ...real.references, judge } }
+    },
   ],
   [
     'what is no longer declared makes a value another one',
-    APPLY_UPDATE,
-    breakDraft((_trial, { stored, shown }) => ({
-      shown: {
-        ...shown,
-        ...Object.fromEntries(Object.keys(shown).map((name) => [name, stored[name]])),
-        _id: stored._id,
-      },
-    })),
+    MERGE,
+    breakDraft((_draft, { stored, shown, ...before }) => {
+      const values = Object.fromEntries(Object.keys(shown).map((name) => [name, stored[name]]))
+      return { before: { ...before, stored, shown: { ...shown, ...values, _id: stored._id } } }
+    }),
   ],
   [
     'what is hidden is named as ignored',
@@ -486,9 +500,9 @@ const updateMutants: readonly Mutant[] = [
       const real = (await original()) as typeof Written
       return {
         ...real,
-        prepareWritten: (...[call, writing]: Parameters<typeof real.prepareWritten>) => {
-          const written = real.prepareWritten(call, writing)
-          const hidden = Object.keys(readFields(writing.document)).filter(
+        prepareWritten: (...[draft, document]: Parameters<typeof real.prepareWritten>) => {
+          const written = real.prepareWritten(draft, document)
+          const hidden = Object.keys(readFields(document)).filter(
             (name) => !written.text.includes(`"${name}":`),
           )
           return { ...written, ignored: [...written.ignored, ...hidden] }
@@ -498,18 +512,12 @@ const updateMutants: readonly Mutant[] = [
   ],
   [
     'a strict request is told that something hidden is there',
-    APPLY_UPDATE,
-    async (original) => {
-      const real = (await original()) as typeof ApplyUpdate
-      return {
-        ...real,
-        *applyUpdate(...[call, trial, draft]: Parameters<typeof real.applyUpdate>) {
-          const hidden = Object.keys(readFields(draft.stored)).filter((name) => !draft.isShown(name))
-          if (call.isStrict && hidden.length > 0) throw ignoredNames(['hidden'])
-          return yield* real.applyUpdate(call, trial, draft)
-        },
-      }
-    },
+    MERGE,
+    breakDraft((draft, { stored }) => {
+      const hidden = Object.keys(readFields(stored)).filter((name) => !draft.isShown(name))
+      if (draft.call.isStrict && hidden.length > 0) throw ignoredNames(['hidden'])
+      return {}
+    }),
   ],
   [
     'a strict request is told of the first name alone',
@@ -531,9 +539,9 @@ const updateMutants: readonly Mutant[] = [
       const real = (await original()) as typeof Written
       return {
         ...real,
-        prepareWritten: (...[call, writing]: Parameters<typeof real.prepareWritten>) => {
-          const given = { ...readFields(writing.document), ...writing.given }
-          return real.prepareWritten(call, { ...writing, given })
+        prepareWritten: (...[draft, document]: Parameters<typeof real.prepareWritten>) => {
+          draft.given = { ...readFields(document), ...draft.given }
+          return real.prepareWritten(draft, document)
         },
       }
     },
@@ -548,7 +556,7 @@ test('the real gates, taken through the same hands, pass', async () => {
   await checkNonInterference(20, create)
   await checkKept({ create, rounds: 1 })
   for (const broken of [breakDraft(() => ({})), judgeHidden(() => false)]) {
-    const unbroken = await createMutant(['nothing is broken', APPLY_UPDATE, broken])
+    const unbroken = await createMutant(['nothing is broken', MERGE, broken])
     for (const world of TELLING) await checkWrites(world, { create: unbroken })
   }
   for (const writeCase of writeCases) await checkWrite(writeCase, create)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type * as ExpandDocuments from '../../src/core/documents/expand/expand-documents.js'
-import type * as ApplyUpdate from '../../src/core/documents/write/rules/apply-update.js'
+import type { Draft } from '../../src/core/documents/write/draft.js'
 import type { ReadAccess } from '../../src/core/permissions/read-gate.js'
 import type * as CompileExpand from '../../src/core/query/compile-expand.js'
 import type * as Matches from '../../src/core/references/matches.js'
@@ -107,8 +107,6 @@ const replacing =
     return { ...real, ...break_(real) }
   }
 
-type Draft = ApplyUpdate.UpdateDraft
-
 /** What takes references away, with other steps. */
 const breakUnset = (
   change: (steps: readonly WriteStep[], call: Call) => readonly WriteStep[] | Promise<readonly WriteStep[]>,
@@ -123,79 +121,94 @@ const breakUnset = (
 const isReplace = (step: WriteStep): step is Extract<WriteStep, { readonly replace: unknown }> =>
   'replace' in step
 
-/** The properties of a change that count as new, with what is stored in them. */
-const merged = ({ after, renewed = new Map() }: Parameters<typeof Matches.judgeMatches>[2]) =>
-  new Map([...renewed.keys()].map((name) => [name, (after as { readonly [name: string]: unknown })[name]]))
+/** The stage of matches, which judges in another way. */
+const judging = (judge: (draft: Draft, real: () => void) => void) =>
+  replacing<typeof Matches>(({ match }) => ({
+    match: { ...match, judge: (draft) => void judge(draft, () => match.judge?.(draft)) },
+  }))
 
 const writeMutants: readonly Mutant[] = [
   [
     'a match is left out of updates',
     '../../src/core/references/matches.js',
-    replacing<typeof Matches>((real) => ({
-      judgeMatches: (plan, collection, change, options) =>
-        change.before ? [] : real.judgeMatches(plan, collection, change, options),
-      planAgreements: (plan, collection, written) =>
-        written.before ? [] : real.planAgreements(plan, collection, written),
+    replacing<typeof Matches>(({ match }) => ({
+      match: {
+        ...match,
+        judge: (draft) => (draft.before ? undefined : match.judge?.(draft)),
+        plan: (versions, conditions) => versions.before || match.plan?.(versions, conditions),
+      },
     })),
   ],
   [
     'what is stored beside what is named counts as new',
     '../../src/core/references/matches.js',
-    replacing<typeof Matches>((real) => ({
-      judgeMatches: (plan, collection, change, options) =>
-        real.judgeMatches(plan, collection, { ...change, renewed: merged(change) }, options),
-    })),
+    judging((draft, judge) => {
+      const { unseen, fields } = draft
+      draft.unseen = new Map(Array.from(unseen.keys(), (name) => [name, fields[name]]))
+      judge()
+      draft.unseen = unseen
+    }),
   ],
   [
     'a match is judged on the document as its caller sees it',
-    '../../src/core/documents/write/rules/apply-update.js',
-    replacing<typeof ApplyUpdate>((real) => ({
-      applyUpdate: (call, trial, draft) => {
-        const judgeMatches: Draft['judgeMatches'] = ({ after, unseen }, ...rest) => {
-          const shown = Object.entries(after).filter(([name]) => draft.isShown(name))
-          return draft.judgeMatches({ after: Object.fromEntries(shown), unseen }, ...rest)
-        }
-        return real.applyUpdate(call, trial, { ...draft, judgeMatches })
-      },
-    })),
+    '../../src/core/references/matches.js',
+    judging((draft, judge) => {
+      const { before, fields } = draft
+      const shown = Object.entries(fields).filter(([name]) => !before || draft.isShown(name))
+      draft.fields = Object.fromEntries(shown)
+      judge()
+      draft.fields = fields
+    }),
   ],
   [
     'a match is judged on the target as its caller sees it',
     '../../src/core/references/references.js',
-    replacing<typeof References>((real) => ({
-      async findReferable(call, permit, bodies, updating) {
-        const find = await real.findReferable(call, permit, bodies, updating)
-        return (reference) => {
-          const access = call.access({ name: reference.collection })
-          const values = Object.entries(find(reference) ?? {}).filter(([name]) => access?.find(name))
-          return find(reference) && Object.fromEntries(values)
-        }
+    replacing<typeof References>(({ references }) => ({
+      references: {
+        ...references,
+        async read(write, bodies) {
+          await references.read?.(write, bodies)
+          const { referable, call } = write
+          write.referable = (reference) => {
+            const access = call.access({ name: reference.collection })
+            const values = Object.entries(referable(reference) ?? {}).filter(([name]) => access?.find(name))
+            return referable(reference) && Object.fromEntries(values)
+          }
+        },
       },
     })),
   ],
   [
     'a mismatch says what the target holds',
     '../../src/core/references/matches.js',
-    replacing<typeof Matches>((real) => ({
-      judgeMatches(plan, collection, change, { findTarget, isLater }) {
-        let held: unknown
-        const find: typeof findTarget = (reference) => {
-          const target = findTarget(reference)
-          held = target
-          return target
-        }
-        const wrong = real.judgeMatches(plan, collection, change, { findTarget: find, isLater })
-        // The message names the collection.
-        return wrong.map((one) => ({ ...one, collection: `${one.collection} ${JSON.stringify(held)}` }))
-      },
-    })),
+    judging((draft, judge) => {
+      const { faults, write } = draft
+      const { referable } = write
+      let held: unknown
+      write.referable = (reference) => {
+        const target = referable(reference)
+        held = target
+        return target
+      }
+      judge()
+      write.referable = referable
+      draft.faults = draft.faults.map((fault) =>
+        faults.includes(fault) ? fault : { ...fault, message: `${fault.message} ${JSON.stringify(held)}` },
+      )
+    }),
   ],
   [
     'a change of a target forgets who refers to it',
     '../../src/core/references/matches.js',
-    replacing<typeof Matches>((real) => ({
-      planAgreements: (plan, collection, written) =>
-        real.planAgreements(plan, collection, written).filter(({ key }) => !key.includes('"<"')),
+    replacing<typeof Matches>(({ match }) => ({
+      match: {
+        ...match,
+        plan(versions, conditions) {
+          const planned: typeof conditions = { steps: [], agreements: [] }
+          match.plan?.(versions, planned)
+          conditions.agreements.push(...planned.agreements.filter(({ key }) => !key.includes('"<"')))
+        },
+      },
     })),
   ],
   [

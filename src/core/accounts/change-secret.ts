@@ -1,7 +1,8 @@
 import type { AuthPlan } from '../config/plan.js'
-import { hashSecrets } from '../documents/write/hash-secrets.js'
+import { planWrite } from '../documents/write/plan-write.js'
+import { askUpdateHook } from '../documents/write/stages/hook.js'
+import { hashSecrets } from '../documents/write/stages/secrets.js'
 import { readFields, readStamp, updateStoredDocument } from '../documents/write/stored-document.js'
-import { askUpdateHook, planReplace } from '../documents/write/update-document.js'
 import type { Fault } from '../errors.js'
 import { normalise } from '../fields/schema/normalise.js'
 import { type SettledWrite, whereHooked } from '../hooks/where-hooked.js'
@@ -81,7 +82,7 @@ export async function planNewSecret(
   const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planWrite({ call, collection: users, before: user, after: replace })
   const ending = await endSessions(service, { auth, deadline }, [user._id])
   return {
     steps: [...steps, ...others, ...ending.steps, step],

@@ -1,5 +1,5 @@
 import type { AuthPlan } from '../config/plan.js'
-import { hashSecrets } from '../documents/write/hash-secrets.js'
+import { hashSecrets } from '../documents/write/stages/secrets.js'
 import { readHash, readStamp, replaceHash } from '../documents/write/stored-document.js'
 import { isServiceError, ServiceError } from '../errors.js'
 import { textOf } from '../fair-queue.js'

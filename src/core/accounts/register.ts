@@ -1,20 +1,16 @@
 import type { AuthPlan } from '../config/plan.js'
-import { buildDocument, createSystemFields, planInsert } from '../documents/write/new-document.js'
-import { applyCreate } from '../documents/write/rules/apply-create.js'
-import { explain, type Ignoring, type Tells, takeIgnored } from '../documents/write/rules/choose-rule.js'
-import { invalidFor } from '../documents/write/rules/redact.js'
+import { createSystemFields } from '../documents/write/new-document.js'
+import { assemble, planWrite } from '../documents/write/plan-write.js'
+import { beginWrite, runWrite } from '../documents/write/run-write.js'
 import { readStamp } from '../documents/write/stored-document.js'
-import { checkDocumentSize, findAgain } from '../documents/write/written.js'
-import { askHook, whereHooked } from '../hooks/where-hooked.js'
+import { checkDocumentSize, findAgain, type Ignoring } from '../documents/write/written.js'
+import { whereHooked } from '../hooks/where-hooked.js'
 import { readOwn } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
-import { acceptsProperty, keepProperties } from '../permissions/write-rules.js'
-import { findReferable, judgeAll } from '../references/references.js'
-import { attempt, ruleToRegister } from '../request/authorize.js'
+import { attempt, type Permit, ruleToRegister } from '../request/authorize.js'
 import { type Call, createCall, behind as doBehind, lineOf } from '../request/call.js'
-import { isBeside, isRefusal, refused } from '../request/refusals.js'
+import { isBeside, isRefusal } from '../request/refusals.js'
 import type { Attempt } from '../request/store/attempt.js'
-import { runWithin } from '../slices.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 import { issueSession } from './auth/sessions.js'
@@ -109,54 +105,40 @@ interface Planned {
   readonly registered: Registered
 }
 
-/** Plans a registration for one attempt at its write. */
-function planAnew(stranger: Call, auth: AuthPlan, body: JsonObject): MaybePromise<PlannedAttempt> {
-  const rules = [ruleToRegister(auth)]
-  return attempt(stranger, { collection: auth.users, rules }, (own) => planRegistration(own, auth, body))
-}
-
 type PlannedAttempt = Attempt<Planned>
 
-async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): Promise<PlannedAttempt> {
+/** Plans a registration for one attempt at its write. */
+const planAnew = (stranger: Call, auth: AuthPlan, body: JsonObject): MaybePromise<PlannedAttempt> =>
+  attempt(stranger, { collection: auth.users, rules: [ruleToRegister(auth)] }, (own, permit) =>
+    planRegistration(own, auth, permit, body),
+  )
+
+async function planRegistration(
+  call: Call,
+  auth: AuthPlan,
+  permit: Permit,
+  body: JsonObject,
+): Promise<PlannedAttempt> {
   const { service } = call
   const { users } = auth
   const required = [auth.identifier.name, auth.secret.name]
-  const rule = ruleToRegister(auth)
-  // A client may not choose its role at registration, even if `pick` names the role field.
-  const accepts = (name: string): boolean =>
-    required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users))
-  const kept = keepProperties(body, accepts, rule.set, users.verifiedField)
   const system = createSystemFields(call, users, service.createId())
-  const referable = await findReferable(call, { collection: users, rules: [rule] }, [body])
-  const draft = {
-    system,
-    required,
-    judgeReferences: (fields: JsonObject, tells: Tells) =>
-      judgeAll(call, users, fields, { referable, tells }),
-  }
-  const trial = { collection: users, rule, kept }
-  const applied = await runWithin(call, (slice) => applyCreate(call, trial, { ...draft, slice }))
-  if (applied.kind === 'invalid') throw invalidFor(call, users, explain(trial, applied.faults))
-  if (applied.kind === 'refused') throw refused()
-  const ignored = takeIgnored(call, body, kept)
-  const asking = askHook(call, { collection: users, before: null, after: { fields: applied.fields, system } })
-  const settled = asking && (await asking)
-  const fields = settled?.fields ?? applied.fields
-  const user = await buildDocument(call, users, { system, fields })
+  const draft = await runWrite(beginWrite(call, permit, 'create', { required }), { body, system })
+  const { ignored, given, behind } = draft
+  const user = assemble(draft)
   const shown = await showAccount(call, auth, user)
-  const unread = Object.entries(applied.given).filter(([name]) => !Object.hasOwn(shown, name))
+  const unread = Object.entries(given).filter(([name]) => !Object.hasOwn(shown, name))
   checkDocumentSize(call, { text: JSON.stringify(shown), unread: Object.fromEntries(unread) })
-  const behind = settled?.behind
   if (auth.requiresVerified)
     return {
-      ...planInsert(call, users, user),
+      ...planWrite({ call, collection: users, after: user }),
       behind,
       done: { user, registered: { account: null, ignored } },
     }
   const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
   const account = { user: shown, ...session.issued }
   return {
-    ...planInsert(call, users, user, { others: [session.step] }),
+    ...planWrite({ call, collection: users, after: user }, [session.step]),
     behind,
     done: { user, registered: { account, ignored } },
   }

@@ -17,23 +17,17 @@ import { Conditions } from './conditions.js'
 import { type FindStored, idsIn, PendingWrites } from './pending-writes.js'
 
 /**
- * Keeps the documents of a list in memory up to a number of bytes, counted roughly, and only the ids and the sort
- * fields of the remaining documents.
+ * Creates a hold, which keeps the documents of a list in memory up to a number of bytes, counted roughly, and only the
+ * ids and the sort fields of the remaining documents. It keeps the first document regardless of its size. Default of
+ * `bytes`: no limit.
  */
-interface Hold {
-  take(document: StoredDocument): StoredDocument
-  /** Returns the documents of a sorted list up to the first one that was cut, and the ids of the rest. */
-  page(listed: readonly StoredDocument[]): Listed
-}
-
-/** Creates a hold, which keeps the first document regardless of its size. Default of `bytes`: no limit. */
-function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY): Hold {
+function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY) {
   const ordering = sort.map(({ field: { path } }) => path.split('.')[0] ?? path)
   const cut = new Set<StoredDocument>()
   let left = bytes
   let isFirst = true
   return {
-    take(document) {
+    take(document: StoredDocument): StoredDocument {
       if (left < Number.POSITIVE_INFINITY) left -= boundBytes(document)
       if (left >= 0 || isFirst) {
         isFirst = false
@@ -44,7 +38,8 @@ function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_INFINITY)
       cut.add(stub)
       return stub
     },
-    page(listed) {
+    /** Returns the documents of a sorted list up to the first one that was cut, and the ids of the rest. */
+    page(listed: readonly StoredDocument[]): Listed {
       const end = listed.findIndex((document) => cut.has(document))
       if (end < 0) return listed
       return Object.assign(listed.slice(0, end), { rest: listed.slice(end).map(({ _id }) => _id) })
@@ -89,16 +84,6 @@ type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAc
 /** A query whose only condition is its filter. */
 type BatchQuery = Pick<StoreQuery, 'sort' | 'skip' | 'limit' | 'bytes'> & { readonly filter: Filter }
 
-/** The storage as it will be after the pending writes. */
-interface Stage {
-  /** Returns the readable documents with some ids, in the order of `ids`. */
-  find(collection: string, ids: readonly string[], allowed: Allowed): MaybePromise<readonly StoredDocument[]>
-  /** Returns the documents that match, in order. */
-  list(collection: string, asked: BatchQuery): MaybePromise<Listed>
-  /** Whether lists of a collection can be read directly from the storage, because no pending write affects them. */
-  isAside(collection: string): boolean
-}
-
 /** A read access, and the name of its collection. */
 type AllowedIn = Allowed & { readonly storage: Pick<ReadAccess['storage'], 'name'> }
 
@@ -109,11 +94,11 @@ const UNRESTRICTED: Allowed = { restrict: (filter) => filter, isReadable: () => 
 
 /** Reads documents for one operation of a batch. */
 class BatchReader implements Reader {
-  readonly #store: Stage
+  readonly #store: BatchStore
   readonly #allowed: AllowedIn
   readonly #readBase: () => Reader
 
-  constructor(store: Stage, allowed: AllowedIn, readBase: () => Reader) {
+  constructor(store: BatchStore, allowed: AllowedIn, readBase: () => Reader) {
     this.#store = store
     this.#allowed = allowed
     this.#readBase = readBase
@@ -204,7 +189,7 @@ interface BatchReadOptions {
  * Documents that were read by `_id` are cached. If one of them has changed since then, the write that relies on it
  * fails.
  */
-export class BatchStore implements Store, Stage {
+export class BatchStore implements Store {
   readonly pending = new PendingWrites()
   /** The conditions of the write: everything that was read is unchanged. */
   readonly conditions: Conditions
@@ -283,6 +268,7 @@ export class BatchStore implements Store, Stage {
     return undefined
   }
 
+  /** Whether lists of a collection can be read directly from the storage, because no pending write affects them. */
   isAside(collection: string): boolean {
     return !this.#isWatchful && !this.pending.hasTouched(collection)
   }
@@ -316,6 +302,7 @@ export class BatchStore implements Store, Stage {
     return this
   }
 
+  /** Returns the readable documents with some ids, in the order of `ids`. */
   find(
     collection: string,
     ids: readonly string[],
@@ -356,6 +343,7 @@ export class BatchStore implements Store, Stage {
     return stored
   }
 
+  /** Returns the documents that match, in order. */
   list(
     collection: string,
     { filter, sort = [], skip = 0, limit = null, bytes }: BatchQuery,

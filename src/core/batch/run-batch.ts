@@ -5,14 +5,13 @@ import type { ServiceError } from '../errors.js'
 import { USERS } from '../fields/schema/names.js'
 import { nothing } from '../filter/filter.js'
 import type { Shared } from '../hooks/where-hooked.js'
-import { isPromise, whenReady } from '../promises.js'
+import { whenReady } from '../promises.js'
 import { createByteBudget } from '../request/byte-budget.js'
 import { type Call, createCall, type Service } from '../request/call.js'
 import { createClock } from '../request/clock.js'
-import { createPace } from '../request/pace.js'
 import { isRefusal, relocate } from '../request/refusals.js'
 import type { Attempt } from '../request/store/attempt.js'
-import { stepsTaken, takeFirstSlice } from '../slices.js'
+import { inSlices, type Slices, stepsTaken, takeFirstSlice } from '../slices.js'
 import type { WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { BatchStore } from './batch-store.js'
@@ -35,13 +34,20 @@ const BYTES_A_STEP = 24
 export function runBatch(call: Call, operations: readonly RunOperation[]): MaybePromise<readonly string[]> {
   const now = call.service.now()
   const service: Service = { ...call.service, now: () => now, clock: createClock(() => now) }
-  return call.store.write(() => judgeAll(call, service, operations))
+  return call.store.write(() =>
+    inSlices(
+      (slices) => judgeAll(call, service, operations, slices),
+      () => call.deadline.signal,
+      takeFirstSlice(operations.length),
+    ),
+  )
 }
 
 async function judgeAll(
   call: Call,
   service: Service,
   operations: readonly RunOperation[],
+  slices: Slices,
 ): Promise<Attempt<readonly string[]>> {
   const budget = createByteBudget(
     bounds.writtenBytes,
@@ -51,7 +57,6 @@ async function judgeAll(
     isWatchful: true,
     turnsIn: service.plan.claimed,
   })
-  const pace = createPace(() => call.deadline.signal, takeFirstSlice(operations.length))
   const shared: Shared = { cascaded: 0, asked: operations.length, added: 0, chosen: new Set() }
   const telling = [SESSIONS, USERS, ...service.plan.claimed]
   const answers: string[] = []
@@ -61,10 +66,8 @@ async function judgeAll(
     store.operation = i
     const before = stepsTaken()
     try {
-      const present = callNow(own, { service, store, shared, telling })
-      own = isPromise(present) ? await present : present
-      const answering = operation(own)
-      const answer = isPromise(answering) ? await answering : answering
+      own = await callNow(own, { service, store, shared, telling })
+      const answer = await operation(own)
       budget.take(answer)
       answers.push(answer)
     } catch (thrown) {
@@ -75,8 +78,9 @@ async function judgeAll(
       store.rewind(i)
       return planRefusal(store, call, at(i, thrown))
     }
-    const pause = pace(STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP, stepsTaken() - before)
-    if (pause) await pause
+    // The evaluation of a body has slices of its own, whose steps also use up a slice of the batch.
+    slices.left -= STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP + stepsTaken() - before
+    if (slices.left <= 0) await slices.next()
   }
   return plan(store, answers, {
     absences: store.conditions.absences,

@@ -1,12 +1,11 @@
 import type { Collection, ServicePlan } from '../config/plan.js'
+import { compileWrites } from '../documents/write/compile-write.js'
 import { ALL_PROPERTIES, type CompiledPermissions, EVERYONE, type Rule } from '../permissions/grants.js'
 import { whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
 import { type Call, compileRules, createCall, type Service } from '../request/call.js'
 import type { Attempt } from '../request/store/attempt.js'
-import { type Reader, refuseTaken, type Store } from '../request/store.js'
-import type { Linked, LinkedFound } from '../storage.js'
-import type { MaybePromise } from '../types.js'
+import { refuseTaken, type Store } from '../request/store.js'
 
 /** The rule for operations with the rights of the service itself: it allows everything. */
 const EVERYTHING: Rule = {
@@ -46,7 +45,12 @@ export function createOwnRight(service: Service): InOwnRight {
   )
   const plan: ServicePlan = { ...service.plan, collections }
   const { hooks, trace, ...unhooked } = service
-  const right: Service = { ...unhooked, plan, ...compileRules(plan, service.logger) }
+  const right: Service = {
+    ...unhooked,
+    plan,
+    ...compileRules(plan, service.logger),
+    writes: compileWrites({ plan, accounts: service.accounts }),
+  }
   return (reportTo, blame) => {
     const { service, deadline, store, caller, shared, binding } = reportTo
     const { now, clock } = service
@@ -60,66 +64,36 @@ export function createOwnRight(service: Service): InOwnRight {
         isInBatch: true,
         now: binding.now,
         reportTo,
-        store: new BlamingStore(store, blame),
+        store: createBlamingStore(store, blame),
       },
     )
   }
 }
 
-/** A store that converts the errors of its writes. */
-class BlamingStore implements Store {
-  readonly #store: Store
-  readonly #blame: BlameHook
-
-  constructor(store: Store, blame: BlameHook) {
-    this.#store = store
-    this.#blame = blame
+/** Creates a store that converts the errors of its writes. */
+function createBlamingStore(store: Store, blame: BlameHook): Store {
+  const blaming = <T>(planned: Attempt<T>): Attempt<T> => ({
+    ...planned,
+    agreements: (planned.agreements ?? []).map(({ refuse, ...agreement }) => ({
+      ...agreement,
+      ...(refuse ? { refuse: () => blame(refuse()) } : {}),
+    })),
+    refuse: async (failure) => {
+      try {
+        await (planned.refuse ?? refuseTaken)(failure)
+      } catch (thrown) {
+        throw blame(thrown)
+      }
+    },
+  })
+  const own: Store = {
+    read: (...asked) => store.read(...asked),
+    own: (collection) => store.own(collection),
+    state: (collections) => store.state(collections),
+    linked: (asked) => store.linked(asked),
+    write: (attempt) => store.write(() => whenReady(attempt(), blaming)),
+    within: () => own,
+    by: () => own,
   }
-
-  read(...asked: Parameters<Store['read']>): Reader {
-    return this.#store.read(...asked)
-  }
-
-  own(collection: string): Reader {
-    return this.#store.own(collection)
-  }
-
-  state(collections: readonly string[]): string | undefined {
-    return this.#store.state(collections)
-  }
-
-  linked(asked: Linked): MaybePromise<LinkedFound> | undefined {
-    return this.#store.linked(asked)
-  }
-
-  write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
-    return this.#store.write(() => whenReady(attempt(), (planned) => this.#blaming(planned)))
-  }
-
-  within(): Store {
-    return this
-  }
-
-  by(): Store {
-    return this
-  }
-
-  readonly #blamed = (refuse: () => unknown) => (): unknown => this.#blame(refuse())
-
-  #blaming<T>(planned: Attempt<T>): Attempt<T> {
-    return {
-      ...planned,
-      agreements: (planned.agreements ?? []).map((agreement) => ({
-        ...agreement,
-        ...(agreement.refuse ? { refuse: this.#blamed(agreement.refuse) } : {}),
-      })),
-      refuse: async (failure) => {
-        try {
-          await (planned.refuse ?? refuseTaken)(failure)
-        } catch (thrown) {
-          throw this.#blame(thrown)
-        }
-      },
-    }
-  }
+  return own
 }

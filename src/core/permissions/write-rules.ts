@@ -1,6 +1,6 @@
 import { isFieldName, isSystemField } from '../fields/schema/names.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
-import { pickOwn, readOwn } from '../json/own-properties.js'
+import { readOwn } from '../json/own-properties.js'
 import { bindValue } from '../query/variable.js'
 import { bindWhere, isAnywhere, type Where } from '../query/where.js'
 import type { StoredDocument } from '../storage.js'
@@ -117,27 +117,6 @@ export const acceptsProperty = (
   includesProperty(rule.properties, name) &&
   name !== verifiedField &&
   (name !== roleField || rule.acceptsRole)
-
-/**
- * Drops system fields, the field with the time of verification, properties that `accepts` rejects, and those that `set`
- * replaces (CONTRACT.md §4 and §5).
- */
-export function keepProperties(
-  body: JsonObject,
-  accepts: (name: string) => boolean,
-  set: ReadonlyMap<string, unknown> = new Map(),
-  verifiedField: string | null = null,
-): KeptProperties {
-  const names = Object.keys(body)
-  let isWhole = true
-  const isKept = (name: string): boolean => {
-    if (isSystemField(name) || name === verifiedField || set.has(name)) return false
-    const isAccepted = accepts(name)
-    isWhole &&= isAccepted
-    return isAccepted
-  }
-  return names.every(isKept) ? { body, isWhole } : { body: pickOwn(body, names.filter(isKept)), isWhole }
-}
 
 /** Returns the values of `set` of a rule for a caller; `undefined` if the caller lacks one of its variables. */
 export function bindSet({ set }: Rule, asking: BoundCaller): JsonObject | undefined {

@@ -1,16 +1,18 @@
 import { endByDelete } from '../accounts/end-sessions.js'
+import { bounds } from '../bounds.js'
 import type { Collection, Referrer, ServicePlan } from '../config/plan.js'
 import { findTarget, type WriteTarget } from '../documents/write/find-target.js'
+import { planWrite } from '../documents/write/plan-write.js'
+import { askUpdateHook } from '../documents/write/stages/hook.js'
 import { readFields, updateStoredDocument } from '../documents/write/stored-document.js'
-import { askUpdateHook, planReplace } from '../documents/write/update-document.js'
 import { ServiceError } from '../errors.js'
 import { and, type FieldRef, type Filter, isId, or } from '../filter/filter.js'
 import { askHook } from '../hooks/where-hooked.js'
 import { attempt } from '../request/authorize.js'
 import type { Call, Service } from '../request/call.js'
-import { createPace } from '../request/pace.js'
 import { inUse } from '../request/refusals.js'
 import type { Attempt, WriteFailure } from '../request/store/attempt.js'
+import { inSlices } from '../slices.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { type Candidate, findGoing, keyOf, requireFound } from './find-cascade.js'
@@ -214,16 +216,21 @@ async function deleteAllBelow(
   const gone = new Set([keyOf(target)])
   const left = all.filter((one) => !gone.has(keyOf(one)))
   let going: ReadonlySet<string> = new Set(all.map(keyOf))
-  // All checks share one pace, because a single check may be too short to pause.
-  const pace = createPace(() => call.deadline.signal)
   let isStale = isLed
-  for (const [i, one] of left.entries()) {
-    if (isStale) going = await findGoing(call.store, gone, left.slice(i), pace)
-    isStale = false
-    if (!going.has(keyOf(one))) continue
-    isStale = await deleteBelow(call, one)
-    gone.add(keyOf(one))
-  }
+  // All checks share their slices, because a single check may be too short to pause.
+  await inSlices(
+    async (slices) => {
+      for (const [i, one] of left.entries()) {
+        if (isStale) going = await findGoing(call.store, gone, left.slice(i), slices)
+        isStale = false
+        if (!going.has(keyOf(one))) continue
+        isStale = await deleteBelow(call, one)
+        gone.add(keyOf(one))
+      }
+    },
+    () => call.deadline.signal,
+    bounds.longFirstSlice,
+  )
   return new Set(left.map(keyOf).filter((key) => !gone.has(key)))
 }
 
@@ -257,7 +264,7 @@ const unsetAsked = (call: Call, collection: Collection, id: string, cascade: Cas
     const asked = await askUpdateHook(call, collection, before, { fields, now })
     const after = updateStoredDocument(before, asked?.fields ?? fields, now, { hashes: new Map() })
     return {
-      ...planReplace(call, collection, { before, after }),
+      ...planWrite({ call, collection, before, after }),
       done: undefined,
       behind: asked?.behind,
     }

@@ -1,7 +1,7 @@
 import type { Collection } from '../config/plan.js'
 import { collectReferences } from '../fields/schema/references.js'
-import type { Pace } from '../request/pace.js'
 import type { Store } from '../request/store.js'
+import { forEachSliced, type Slices } from '../slices.js'
 import type { WriteStep } from '../storage.js'
 import type { Cascade } from './unset-references.js'
 
@@ -24,12 +24,12 @@ export async function findGoing(
   store: Store,
   gone: ReadonlySet<string>,
   left: readonly Candidate[],
-  pace: Pace,
+  slices: Slices,
 ): Promise<ReadonlySet<string>> {
   const referrers = new Map<string, string[]>()
   const going = new Set<string>()
   const reached = [...gone]
-  for (const candidate of left) {
+  await forEachSliced(slices, left, async (candidate) => {
     const key = keyOf(candidate)
     const { name, fields } = candidate.collection
     const stored = await store.own(name).find(candidate.id)
@@ -41,9 +41,8 @@ export async function findGoing(
       if (known) known.push(key)
       else referrers.set(target, [key])
     }
-    const pause = pace(STEPS_A_LOOK)
-    if (pause) await pause
-  }
+    slices.left -= STEPS_A_LOOK
+  })
   for (let key = reached.pop(); key !== undefined; key = reached.pop()) {
     if (going.has(key)) continue
     going.add(key)

@@ -1,64 +1,58 @@
 import type { Collection, Match, ServicePlan } from '../config/plan.js'
-import { type Asker, faultSeen, invalidFor, type Seen } from '../documents/write/rules/redact.js'
+import type { Stage, Versions } from '../documents/write/draft.js'
+import { type Asker, faultSeen, invalidFor, type Seen } from '../documents/write/redact.js'
 import { collectReferences, type Reference } from '../fields/schema/references.js'
 import type { Ordered } from '../filter/compare.js'
 import { and, type FieldRef, type Filter, not, nothing } from '../filter/filter.js'
 import { brokenReference, disagreeing, unknownReference } from '../request/refusals.js'
 import type { Agreement } from '../request/store/attempt.js'
-import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
+import { toldOf } from './references.js'
 
-/** A write of one document. A new document has no `before`. */
-interface MatchedWrite {
-  readonly before?: StoredDocument
-  /**
-   * The properties that count as changed regardless of the stored value, with their new values; `undefined` for a
-   * removed property. Default: none.
-   */
-  readonly renewed?: ReadonlyMap<string, unknown>
-  /** Whether other documents may already refer to the `_id` of a new document, because the client has chosen it. */
-  readonly isNamed?: boolean
-  readonly after: StoredDocument
-  /** The path of the document in the body, if it is only a part of the body. */
-  readonly at?: string | undefined
+/**
+ * Requires that references with a `match` agree with their targets (CONTRACT.md §2, "Match"), if they are new, or if
+ * their matched fields in this document change.
+ */
+export const match: Stage = {
+  name: 'match',
+  judge(draft) {
+    const { call, collection, before, fields, unseen, write } = draft
+    const after = before ? { ...fields, _id: before.stored._id } : fields
+    const change = { before: before?.stored ?? NO_FIELDS, after, renewed: unseen }
+    const isWrong = ({ target: name, pairs }: Match, reference: Reference): boolean => {
+      const isItself = name === collection.name && reference.id === after._id
+      const target = isItself ? after : write.referable(reference)
+      // In a batch, whether the target matches is checked after all operations.
+      return !target || (!call.isInBatch && !agrees(pairs, after, target))
+    }
+    const wrong = matchesFrom(call.service.plan, collection).flatMap((one) =>
+      findRenewed(one, collection, change).filter((reference) => isWrong(one, reference)),
+    )
+    const describe = before ? (one: Reference) => faultSeen(one, draft) : unknownReference
+    draft.addFaults(toldOf(draft, wrong, describe))
+    return undefined
+  },
+  plan(versions, { agreements }) {
+    const { call, collection } = versions
+    agreements.push(...planAgreements(call.service.plan, collection, { ...versions, asker: call }))
+  },
+}
+
+const matchesFrom = ({ matches }: ServicePlan, { name }: Collection): readonly Match[] =>
+  matches.from.get(name) ?? []
+
+const NO_FIELDS: JsonObject = {}
+
+/** A write of one document. */
+interface MatchedWrite extends Omit<Versions, 'call' | 'collection'> {
   /** The caller who receives the errors. Default: an operator, who may see every name. */
   readonly asker?: Asker
-  /** The parts of the previous document that the caller knows. Default: none. */
-  readonly seen?: Seen
 }
 
 const UNSEEN: Seen = { given: {}, isShown: () => false }
 
-/** A document before and after a write, for the checks before the write is planned. */
-interface Changed extends Pick<MatchedWrite, 'renewed'> {
-  readonly before?: JsonObject
-  readonly after: JsonObject
-}
-
-/** Returns the values of the document that a reference points to; `undefined` if the reference is not allowed. */
-export type FindTarget = (reference: Reference) => JsonObject | undefined
-
-/**
- * Checks the references with a `match` that are new, or whose matched fields in this document have changed. Returns
- * those whose target the caller may not read, or whose target does not match (CONTRACT.md §2, "Match"). With
- * `isLater`, whether the target matches is checked later.
- */
-export const judgeMatches = (
-  { matches }: ServicePlan,
-  collection: Collection,
-  { before = {}, after, renewed }: Changed,
-  { findTarget, isLater }: { readonly findTarget: FindTarget; readonly isLater: boolean },
-): readonly Reference[] =>
-  (matches.from.get(collection.name) ?? []).flatMap((match) =>
-    findRenewed(match, collection, { before, after, renewed }).filter((reference) => {
-      const isItself = match.target === collection.name && reference.id === after._id
-      const target = isItself ? after : findTarget(reference)
-      return !target || (!isLater && !agrees(match, after, target))
-    }),
-  )
-
 /** Whether all pairs of values exist and are equal. */
-const agrees = ({ pairs }: Match, holder: JsonObject, target: JsonObject): boolean =>
+const agrees = (pairs: Match['pairs'], holder: JsonObject, target: JsonObject): boolean =>
   pairs.every(({ readHere, readThere }) => {
     const value = readHere(holder)
     return value !== undefined && value === readThere(target)
@@ -105,16 +99,13 @@ const collectMatched = (
  * those that refer to it.
  */
 export function planAgreements(
-  { matches }: ServicePlan,
+  plan: ServicePlan,
   collection: Collection,
   written: MatchedWrite,
 ): readonly Agreement[] {
-  const from = matches.from.get(collection.name)
-  const to = matches.to.get(collection.name)
-  if (!from && !to) return NONE
   return [
-    ...(from ?? []).flatMap((match) => planReferring(match, collection, written)),
-    ...(to ?? []).flatMap((match) => planReferred(match, written)),
+    ...matchesFrom(plan, collection).flatMap((one) => planReferring(one, collection, written)),
+    ...(plan.matches.to.get(collection.name) ?? []).flatMap((one) => planReferred(one, written)),
   ]
 }
 

@@ -1,6 +1,6 @@
 import { bounds } from '../bounds.js'
-import type { Collection, Match } from '../config/plan.js'
-import type { Tells } from '../documents/write/rules/choose-rule.js'
+import type { Match } from '../config/plan.js'
+import type { BodyWrite, Draft, Referable, Stage } from '../documents/write/draft.js'
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import { applyDefaults, normaliseProperties } from '../fields/schema/normalise.js'
@@ -11,49 +11,77 @@ import { pickOwn } from '../json/own-properties.js'
 import { isUuid } from '../json/uuid.js'
 import { bindSet } from '../permissions/write-rules.js'
 import { inTurn, whenReady } from '../promises.js'
-import type { Permit } from '../request/authorize.js'
 import type { Call } from '../request/call.js'
 import { unknownReference } from '../request/refusals.js'
 import type { Reader } from '../request/store.js'
 import type { WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
-import { type FindTarget, judgeMatches } from './matches.js'
 
-/**
- * Finds a document that a caller may refer to, because it exists and the caller may read it. Returns the values that a
- * `match` compares.
- */
-export type Referable = FindTarget
-
-/** Accepts every reference. For collections without reference fields. */
-export const anyReferable: Referable = () => NO_VALUES
+/** Requires that the references of a document name documents that exist, and that its writer may read. */
+export const references: Stage = {
+  name: 'references',
+  read: (write, bodies) =>
+    whenReady(askReferable(write, bodies), (referable) => {
+      write.referable = referable
+    }),
+  judge(draft) {
+    const { collection, before, seen, fields, write } = draft
+    const [old, present] = before ? [seen.before, seen.after] : [NO_VALUES, fields]
+    const found = findNewReferences(collection.referring, old, present)
+    const broken = found.filter((one) => !write.referable(one))
+    draft.addFaults(toldOf(draft, broken, unknownReference))
+    return undefined
+  },
+  plan({ collection: { referring }, before = NO_VALUES, after, renewed = NOTHING }, { steps }) {
+    // All references in `renewed` count as changed, so that the number of steps does not reveal stored values.
+    const held = [
+      ...findNewReferences(referring, before, after),
+      ...collectReferences(referring, Object.fromEntries(renewed)),
+    ]
+    // If a referenced document was deleted, these steps fail, and the next attempt reports the invalid reference.
+    steps.push(...eachOnce(held).map(requireReference))
+  },
+}
 
 const NO_VALUES: JsonObject = Object.freeze({})
 
-/** The stored document of an update, and its mode. */
-export interface Updating {
-  readonly stored: JsonObject
-  readonly mode: 'patch' | 'put'
+const NOTHING: ReadonlyMap<string, unknown> = new Map()
+
+/** Returns one reference per referenced document. */
+const eachOnce = (references: readonly Reference[]): readonly Reference[] => [
+  ...new Map(references.map((reference) => [`${reference.collection} ${reference.id}`, reference])).values(),
+]
+
+/** Returns the step that requires that the referenced document exists. */
+export const requireReference = ({ collection, id }: Reference): WriteStep => ({
+  in: collection,
+  require: id,
+})
+
+/**
+ * Returns the validation errors of some references, as far as they may be shown: one per path, up to the limit of a
+ * response.
+ */
+export function toldOf(
+  draft: Draft,
+  references: readonly Reference[],
+  describe: (reference: Reference) => Fault,
+): readonly Fault[] {
+  const told = new Map<string, Fault>()
+  for (const reference of references) {
+    const fault = describe(reference)
+    if (!told.has(fault.path) && draft.tells(fault)) told.set(fault.path, fault)
+    if (told.size === MAX_FAULTS) break
+  }
+  return [...told.values()]
 }
 
 /**
  * Reads the documents that a caller may refer to, before the bodies are evaluated, with one query per collection: those
  * of all ids in the bodies and the rules, and of the stored references that a `match` may check again.
  */
-export const findReferable = (
-  call: Call,
-  permit: Permit,
-  bodies: readonly JsonObject[],
-  updating?: Updating,
-): MaybePromise<Referable> =>
-  permit.collection.referring.length > 0 ? askReferable(call, permit, bodies, updating) : anyReferable
-
-function askReferable(
-  call: Call,
-  { collection, rules }: Permit,
-  bodies: readonly JsonObject[],
-  updating: Updating | undefined,
-): MaybePromise<Referable> {
+function askReferable(write: BodyWrite, bodies: readonly JsonObject[]): MaybePromise<Referable> {
+  const { call, collection, rules, before } = write
   const { referring } = collection
   const { now } = call.binding
   const sets = rules.flatMap((rule): readonly JsonObject[] => {
@@ -64,8 +92,8 @@ function askReferable(
   // A rule may drop a property, which then gets its default. So the references in all defaults are read, too.
   const all = referring.some(({ defaultAt }) => defaultAt(now) !== undefined) ? [NO_VALUES, ...given] : given
   const references = all.flatMap((one) => collectPossible(referring, one, now))
-  const matches = call.service.plan.matches.from.get(collection.name) ?? NO_MATCHES
-  const moved = updating ? collectMoved(matches, referring, given, updating) : NO_REFERENCES
+  const matches = call.service.plan.matches.from.get(collection.name) ?? []
+  const moved = before ? collectMoved(matches, write, given, before.stored) : []
   const named = groupIds(references)
   const asked = moved.length > 0 ? groupIds([...references, ...moved]) : named
   const found = new Map<string, ReadonlyMap<string, JsonObject>>()
@@ -106,16 +134,9 @@ const findTargets = (
     return whenReady(findReadable(call.store.read(access), counted, compared), (readable) => {
       if (others.size === 0) return readable
       const reading = findReadable(call.store.read(access, 'compare'), others, compared)
-      return whenReady(reading, (stored) => joinMaps(readable, stored))
+      return whenReady(reading, (stored) => new Map([...readable, ...stored]))
     })
   })
-
-const joinMaps = <K, V>(one: ReadonlyMap<K, V>, other: ReadonlyMap<K, V>): ReadonlyMap<K, V> =>
-  other.size > 0 ? new Map([...one, ...other]) : one
-
-const NO_MATCHES: readonly Match[] = []
-
-const NO_REFERENCES: readonly Reference[] = []
 
 const NO_IDS: ReadonlySet<string> = new Set()
 
@@ -132,15 +153,15 @@ function collectPossible(referring: readonly Field[], body: JsonObject, now: str
  */
 function collectMoved(
   matches: readonly Match[],
-  fields: readonly Field[],
+  { collection, operation }: BodyWrite,
   given: readonly JsonObject[],
-  { stored, mode }: Updating,
+  stored: JsonObject,
 ): readonly Reference[] {
   const moved = matches
-    .filter((match) => mode === 'put' || given.some((one) => namesOwn(match, one)))
+    .filter((match) => operation === 'put' || given.some((one) => namesOwn(match, one)))
     .map(({ field }) => field)
   if (moved.length === 0) return []
-  return collectReferences(fields, stored).filter(({ field }) => moved.includes(field))
+  return collectReferences(collection.referring, stored).filter(({ field }) => moved.includes(field))
 }
 
 /** Whether a body contains a property that a match compares. */
@@ -181,96 +202,3 @@ const groupIds = (references: readonly Reference[]): ReadonlyMap<string, Readonl
   }
   return byCollection
 }
-
-/** Decides which references are allowed, and which validation errors may be shown. */
-export interface ReferenceJudge {
-  readonly referable: Referable
-  readonly tells: Tells
-  /** Returns the validation error of a reference. Default: an error at the path of the reference. */
-  readonly describe?: (reference: Reference) => Fault
-}
-
-/** Returns the validation errors of the references of a new document: missing targets, and mismatches. */
-export const judgeAll = (
-  call: Call,
-  collection: Collection,
-  document: JsonObject,
-  judge: ReferenceJudge,
-): readonly Fault[] => [
-  ...judgeReferences(collection, {}, document, judge),
-  ...judgeMatching(call, collection, { after: document }, judge),
-]
-
-/** Returns the validation errors of references that do not match. A batch checks that after all its operations. */
-export function judgeMatching(
-  { service, isInBatch }: Call,
-  collection: Collection,
-  change: Parameters<typeof judgeMatches>[2],
-  judge: ReferenceJudge,
-): readonly Fault[] {
-  const { plan } = service
-  if (!plan.matches.from.has(collection.name)) return []
-  const options = { findTarget: judge.referable, isLater: isInBatch === true }
-  return toldOf(judgeMatches(plan, collection, change, options), judge)
-}
-
-/** Returns the validation errors of the references that `after` contains and `before` does not. */
-export const judgeReferences = (
-  collection: Collection,
-  before: JsonObject,
-  after: JsonObject,
-  judge: ReferenceJudge,
-): readonly Fault[] =>
-  collection.referring.length > 0
-    ? toldOf(
-        findNewReferences(collection.referring, before, after).filter((one) => !judge.referable(one)),
-        judge,
-      )
-    : []
-
-/**
- * Returns the validation errors of some references, as far as they may be shown: one per path, up to the limit of a
- * response.
- */
-function toldOf(
-  references: readonly Reference[],
-  { tells, describe = unknownReference }: ReferenceJudge,
-): readonly Fault[] {
-  const told = new Map<string, Fault>()
-  for (const reference of references) {
-    const fault = describe(reference)
-    if (!told.has(fault.path) && tells(fault)) told.set(fault.path, fault)
-    if (told.size === MAX_FAULTS) break
-  }
-  return [...told.values()]
-}
-
-/**
- * Returns the references that must be valid when a write takes effect, one per target: the new references, and all
- * references in `renewed`. Those count as changed so that the number of steps does not reveal stored values.
- */
-export const referencesToHold = (
-  { referring }: Collection,
-  before: JsonObject,
-  after: JsonObject,
-  renewed: ReadonlyMap<string, unknown> = NOTHING,
-): readonly Reference[] =>
-  referring.length > 0
-    ? eachOnce([
-        ...findNewReferences(referring, before, after),
-        ...collectReferences(referring, Object.fromEntries(renewed)),
-      ])
-    : []
-
-const NOTHING: ReadonlyMap<string, unknown> = new Map()
-
-/** Returns one reference per referenced document. */
-export const eachOnce = <T extends Reference>(references: readonly T[]): readonly T[] => [
-  ...new Map(references.map((reference) => [`${reference.collection} ${reference.id}`, reference])).values(),
-]
-
-/** Returns the step that requires that the referenced document exists. */
-export const requireReference = ({ collection, id }: Reference): WriteStep => ({
-  in: collection,
-  require: id,
-})

@@ -7,11 +7,11 @@ import { type Filter, or } from '../filter/filter.js'
 import { isObject } from '../json/own-properties.js'
 import { boundBytes, createByteBudget } from '../request/byte-budget.js'
 import type { Call } from '../request/call.js'
-import { createPace } from '../request/pace.js'
 import { readByIds } from '../request/read-by-ids.js'
 import type { Agreement } from '../request/store/attempt.js'
+import { inSlices } from '../slices.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
-import type { JsonObject } from '../types.js'
+import type { JsonObject, MaybePromise } from '../types.js'
 import { planAgreements } from './matches.js'
 
 /** The maximum number of other documents that one delete may remove or change (CONTRACT.md §2). */
@@ -34,29 +34,34 @@ const BYTES_A_STEP = 24
  * to find the documents that contain such references. Throws `document_too_large` if these exceed 16 MiB in total, and
  * the errors of `count`, which gets their number.
  */
-export async function planUnset(
+export function planUnset(
   call: Call,
   cascade: Cascade,
   count: (documents: number) => void,
-): Promise<Unsetting> {
+): MaybePromise<Unsetting> {
   const { plan } = call.service
-  const pace = createPace(() => call.deadline.signal)
   const budget = createByteBudget(
     bounds.writtenBytes,
     'The documents that would lose a reference to a deleted document exceed 16 MiB in total.',
   )
   const steps: WriteStep[] = []
   const agreements: Agreement[] = []
-  for await (const { collection, before } of findUnset(call, cascade, count)) {
-    const fields = withoutCascade(collection, readFields(before), cascade)
-    const after = updateStoredDocument(before, fields, call.binding.now, { hashes: new Map() })
-    budget.take(after)
-    steps.push({ in: collection.name, replace: after, version: before._version })
-    agreements.push(...planAgreements(plan, collection, { before, after }))
-    const pause = pace(boundBytes(after) / BYTES_A_STEP)
-    if (pause) await pause
-  }
-  return { steps, agreements }
+  return inSlices(
+    async (slices) => {
+      for await (const { collection, before } of findUnset(call, cascade, count)) {
+        const fields = withoutCascade(collection, readFields(before), cascade)
+        const after = updateStoredDocument(before, fields, call.binding.now, { hashes: new Map() })
+        budget.take(after)
+        steps.push({ in: collection.name, replace: after, version: before._version })
+        agreements.push(...planAgreements(plan, collection, { before, after }))
+        slices.left -= boundBytes(after) / BYTES_A_STEP
+        if (slices.left <= 0) await slices.next()
+      }
+      return { steps, agreements }
+    },
+    () => call.deadline.signal,
+    bounds.longFirstSlice,
+  )
 }
 
 /** A document whose `unset` reference points to a document that will be deleted. */

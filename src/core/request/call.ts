@@ -22,8 +22,8 @@ import type { Trace } from '../permissions/trace.js'
 import { createRuleJudge, type RuleJudge } from '../permissions/write-rules.js'
 import { type Following, targetOf } from '../query/compile-expand.js'
 import { createQueryReader, type LinkedQuery } from '../query/query-reader.js'
-import { parseQueryString } from '../query/query-string.js'
 import type { ParameterName, RawQuery } from '../query/query-string.js'
+import { parseQueryString } from '../query/query-string.js'
 import type { ReadableNames } from '../query/reading.js'
 import type { Binding } from '../query/variable.js'
 import type { StoredDocument } from '../storage.js'
@@ -72,6 +72,8 @@ export interface Service extends CompiledRules {
   readonly clock: Clock
   /** Creates an `_id`. */
   readonly createId: () => string
+  /** The stages of the writes of each collection. */
+  readonly writes: CompiledWrites
   /** The hooks of the host; absent if there are none. */
   readonly hooks?: Hooks<Call>
   /** Records how requests are decided. Only set for explanations. */
@@ -79,6 +81,15 @@ export interface Service extends CompiledRules {
   /** The admin UI that the host serves with the service, if any. */
   readonly page: Page | undefined
 }
+
+/**
+ * The stages of each operation that writes, by collection. `core/documents/write/compile-write.ts` creates and reads
+ * them; their whole type (`Moments`) uses calls, so it is not known here.
+ */
+export type CompiledWrites = ReadonlyMap<
+  string,
+  { readonly [operation in 'create' | 'patch' | 'put']: { readonly [moment: string]: readonly unknown[] } }
+>
 
 /** Compiles the rules of a service before the first call. */
 export function compileRules(plan: ServicePlan, logger: Logger) {

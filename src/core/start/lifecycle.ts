@@ -4,18 +4,17 @@ import { SESSIONS_PLAN } from '../accounts/auth/sessions.js'
 import { plansOf } from '../changes/log/log-plans.js'
 import type { Collection } from '../config/plan.js'
 import { buildDocument, createSystemFields, isCreator } from '../documents/write/new-document.js'
-import { judgeBody } from '../documents/write/rules/apply-create.js'
 import type { Fault } from '../errors.js'
-import { suggest } from '../fields/schema/names.js'
+import { isSystemField, suggest } from '../fields/schema/names.js'
 import { addNearNames } from '../fields/schema/near-names.js'
+import { applyDefaults, normaliseProperties } from '../fields/schema/normalise.js'
 import { collectReferences, type Reference } from '../fields/schema/references.js'
 import { MAX_FAULTS } from '../fields/schema/validator.js'
 import { parseTimestamp } from '../fields/timestamp.js'
 import { findUnstorable, isStorable } from '../json/domain.js'
-import { isObject, isPlainObject, readOwn } from '../json/own-properties.js'
+import { isObject, isPlainObject, pickWhere, readOwn } from '../json/own-properties.js'
 import { type BodyReport, reportFirst } from '../json/report.js'
 import { isUuid, lowerUuid } from '../json/uuid.js'
-import { keepProperties } from '../permissions/write-rules.js'
 import { planAgreements } from '../references/matches.js'
 import { requireReference } from '../references/references.js'
 import { type Call, createCall, type Service } from '../request/call.js'
@@ -138,12 +137,14 @@ function judge(
   }
   const given = readSystemFields(document, report)
   const own = createSystemFields(call, collection, given._id ?? call.service.createId())
-  const { fields, faults } = judgeBody(
-    collection,
-    keepProperties(document, () => true).body,
-    call.service.clock(),
+  const declared = collection.fields
+  const body = normaliseProperties(
+    declared,
+    pickWhere(document, (name) => !isSystemField(name)),
   )
-  for (const { path, code, message } of addNearNames(faults, collection.fields))
+  const fields = applyDefaults(declared, body, call.service.clock())
+  const faults = collection.validate(fields)
+  for (const { path, code, message } of addNearNames(faults, declared))
     report.within(path).fault(code, message)
   if (faults.length > 0) return undefined
   const system = { ...own, ...given }

@@ -1,12 +1,13 @@
 import type { AuthPlan } from '../../config/plan.js'
-import { hashSecrets } from '../../documents/write/hash-secrets.js'
+import { planWrite } from '../../documents/write/plan-write.js'
+import { askUpdateHook } from '../../documents/write/stages/hook.js'
+import { hashSecrets } from '../../documents/write/stages/secrets.js'
 import {
   readFields,
   readHash,
   readStamp,
   updateStoredDocument,
 } from '../../documents/write/stored-document.js'
-import { askUpdateHook, planReplace } from '../../documents/write/update-document.js'
 import { ServiceError } from '../../errors.js'
 import { normalise } from '../../fields/schema/normalise.js'
 import { isId } from '../../filter/filter.js'
@@ -153,7 +154,7 @@ async function planVerification(
   const planned = { fields: verified, now }
   const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes: new Map() })
-  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planWrite({ call, collection: users, before: user, after: replace })
   return {
     steps: [...steps, ...useUp(delivered)],
     agreements,

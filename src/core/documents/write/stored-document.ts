@@ -48,10 +48,15 @@ interface Making extends Marks {
 export const createStoredDocument = (
   system: SystemFields,
   fields: JsonObject,
-  { hashes, stamp }: Marks,
+  { hashes, stamp }: MarkedChanges,
 ): StoredDocument => {
   const version = drawFirstVersion()
-  return putTogether(system, fields, { hashes, stamp, version, freeze: freezeCopy })
+  return putTogether(system, fields, {
+    hashes: changeHashes(undefined, hashes),
+    stamp,
+    version,
+    freeze: freezeCopy,
+  })
 }
 
 /** Assembles a stored document and freezes it. */
@@ -89,6 +94,10 @@ export const renewStamp = (user: StoredDocument, stamp: string): StoredDocument 
   [STAMP]: stamp,
 })
 
+/** Returns the system fields of the next version of a document. `updatedAt` is in stored form. */
+export const readSystem = ({ _id, createdAt, createdBy }: StoredDocument, updatedAt: string): SystemFields =>
+  ({ _id, createdAt, updatedAt, createdBy }) as SystemFields
+
 /** Returns the declared and undeclared fields of a document, without the service's own properties and the hashes. */
 export const readFields = (document: JsonObject): JsonObject =>
   pickWhere(document, (name) => !name.startsWith('_') && !isSystemField(name))
@@ -107,11 +116,10 @@ export function updateStoredDocument(
   updatedAt: string,
   { hashes, stamp }: MarkedChanges,
 ): StoredDocument {
-  const { _id, createdAt, createdBy, _version, [HASHES]: old, [STAMP]: oldStamp } = before
-  const system = { _id, createdAt, updatedAt, createdBy } as SystemFields
+  const { _version, [HASHES]: old, [STAMP]: oldStamp } = before
   // Unknown internal properties are kept, because a newer release may have stored them.
   const others = Object.keys(before).filter((name) => name.startsWith('_') && !KNOWN.has(name))
-  return putTogether(system, fields, {
+  return putTogether(readSystem(before, updatedAt), fields, {
     hashes: changeHashes(isObject(old) ? old : undefined, hashes),
     stamp: stamp ?? oldStamp,
     version: _version + 1,

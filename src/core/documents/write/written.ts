@@ -10,7 +10,12 @@ import { type Call, createCall } from '../../request/call.js'
 import { isRefusal } from '../../request/refusals.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-import type { Ignoring } from './rules/choose-rule.js'
+import type { Draft } from './draft.js'
+
+/** The names of the properties that the rule dropped from a body. */
+export interface Ignoring {
+  readonly ignored: readonly string[]
+}
 
 /** A written document, as its writer may read it: `_id`, and the other properties that a rule shows. */
 export interface WrittenDocument extends Ignoring {
@@ -19,22 +24,10 @@ export interface WrittenDocument extends Ignoring {
   readonly text: string
 }
 
-/** A document and the details of its write. */
-export interface Writing extends Ignoring {
-  readonly collection: Collection
-  readonly document: StoredDocument
-  /** The values from the body and the rule's `set`. */
-  readonly given: JsonObject
-  /** The document as its writer could read it before the write, as JSON. */
-  readonly before?: () => string
-  /** The path of the document in the body, if it is only a part of the body. */
-  readonly at?: string
-}
-
 /** Prepares the response to a write. Throws `document_too_large` if the document is too large (CONTRACT.md §2). */
 export function prepareWritten(
-  call: Call,
-  { collection, document, given, ignored, before, at }: Writing,
+  { call, collection, given, ignored, before, at }: Draft,
+  document: StoredDocument,
 ): WrittenDocument {
   const { _id } = document
   const access = accessOf(call, collection)
@@ -47,7 +40,8 @@ export function prepareWritten(
   const unread = Object.keys(given).filter(
     (name) => !isReadable || isHash(name) || !access?.isShown(document, name),
   )
-  checkDocumentSize(call, { text, unread: pickOwn(given, unread), before, at })
+  const readBefore = before && (() => writeText(access, before.stored))
+  checkDocumentSize(call, { text, unread: pickOwn(given, unread), before: readBefore, at })
   return { _id, text, ignored }
 }
 
@@ -58,19 +52,14 @@ export function prepareWritten(
 const accessOf = (call: Call, collection: Collection): ReadAccess | null =>
   (call.reportTo ?? call).access(collection)
 
-/** Returns a function that returns the JSON of a document before the write, for the caller who may learn its size. */
-export const writeBefore =
-  (call: Call, collection: Collection, stored: StoredDocument): (() => string) =>
-  () =>
-    writeText(accessOf(call, collection), stored)
-
 /** The parts that count towards the size of a document. */
 interface Sized {
   /** The document as its writer may read it. */
   readonly text: string
   /** The values that the writer gave but may not read. */
   readonly unread: JsonObject
-  readonly before?: Writing['before'] | undefined
+  /** Returns the JSON of the document before the write, as its writer may read it. */
+  readonly before?: (() => string) | undefined
   readonly at?: string | undefined
 }
 

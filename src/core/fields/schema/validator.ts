@@ -20,7 +20,7 @@ export const MAX_FAULTS = 50
 export const MAX_PATH = 256
 
 /** Which faults a validator returns. */
-interface FaultOptions {
+export interface FaultOptions {
   /** The maximum number of faults to find. Default 50. */
   readonly limit?: number
   /** Faults that were found earlier. There is at most one fault for each path. */

@@ -1,6 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import { countDocuments, type ListedPage, listDocuments } from '../../documents/read/list-documents.js'
-import { createBulk, createDocument } from '../../documents/write/create-document.js'
+import { createBulk } from '../../documents/write/create-bulk.js'
+import { createDocument } from '../../documents/write/create-document.js'
 import type { WrittenDocument } from '../../documents/write/written.js'
 import { envelope } from '../../fields/schema/envelope.js'
 import { whenReady } from '../../promises.js'

@@ -1,30 +1,26 @@
 import type { Collection } from '../../../../core/config/plan.js'
-import { applyCreate } from '../../../../core/documents/write/rules/apply-create.js'
-import { applyUpdate } from '../../../../core/documents/write/rules/apply-update.js'
+import { compileWrite } from '../../../../core/documents/write/compile-write.js'
+import {
+  type BodyWrite,
+  Draft,
+  type Verdict,
+  type WriteOperation,
+} from '../../../../core/documents/write/draft.js'
+import { keepAccepted } from '../../../../core/documents/write/stages/drop.js'
 import type { Fault } from '../../../../core/errors.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import type { BodyValidator, FaultOptions } from '../../../../core/fields/schema/validator.js'
-import { mergePatch } from '../../../../core/json/merge-patch.js'
-import { compilePath } from '../../../../core/json/own-properties.js'
+import { compilePath, isObject, readOwn } from '../../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../../core/json/pointer.js'
-import { ALL_PROPERTIES, EVERYONE, type Rule } from '../../../../core/permissions/grants.js'
-import {
-  acceptsProperty,
-  bindSet,
-  type KeptProperties,
-  keepProperties,
-} from '../../../../core/permissions/write-rules.js'
+import { ALL_PROPERTIES, EVERYONE, OWNER, type Rule } from '../../../../core/permissions/grants.js'
+import { bindSet, type KeptProperties } from '../../../../core/permissions/write-rules.js'
 import { findVariables, isVariable, NOW, USER } from '../../../../core/query/variable.js'
 import { ANYWHERE } from '../../../../core/query/where.js'
-import type { Call } from '../../../../core/request/call.js'
-import { endless, runAtOnce } from '../../../../core/slices.js'
+import type { Call, Service } from '../../../../core/request/call.js'
+import { Slices } from '../../../../core/slices.js'
 import type { StoredDocument } from '../../../../core/storage.js'
 import type { JsonObject } from '../../../../core/types.js'
-import { documentWith } from '../model/conditions.js'
 import { bodyKey, type Source, sourceOfVariable, storedKey, TIME, variable } from '../model/sources.js'
-
-/** How a write changes the document. */
-export type WriteMode = 'create' | 'patch' | 'put'
 
 /** One input for which a rule is run: what body, document and caller have at a path of a field. */
 export interface FieldInput {
@@ -65,50 +61,70 @@ const OTHER = { '\u0000other': true }
 
 /** Returns the properties of a body that a rule keeps. */
 export const keep = (collection: Collection, rule: Rule, body: JsonObject): KeptProperties =>
-  keepProperties(body, (name) => acceptsProperty(rule, name, collection), rule.set, collection.verifiedField)
+  keepAccepted({ collection, required: undefined }, rule, body)
 
 /** Runs a rule of the service on one field, as if the collection had no other fields and the rule no `check`. */
-export function runRule(mode: WriteMode, collection: Collection, rule: Rule, input: FieldInput): FieldRun {
-  const { path, body, stored, isShown, values } = input
+export function runRule(
+  mode: WriteOperation,
+  collection: Collection,
+  rule: Rule,
+  input: FieldInput,
+): FieldRun {
+  const { path, body, values } = input
   const [name = path] = path.split('.')
-  const own = onlyField(collection, name, rule)
   const set = new Map([...rule.set].filter(([one]) => one === name))
   const only: Rule = { ...rule, set, check: ANYWHERE }
+  const own = onlyField(collection, name, only)
   const call = createRunCall(values)
   if (!bindSet(only, call)) return { outcome: { kind: 'unbound' } }
+  const draft = beginDraft(mode, { own, only, call }, input)
   const kept = keep(collection, rule, body)
-  const isHash = collection.hashes.some((field) => field.name === name)
-  const slice = endless()
-  const document = { _id: '', _version: 1, ...stored } as StoredDocument
-  const trial = {
-    collection: own,
-    rule: only,
-    kept: mode === 'patch' ? { ...kept, body: { ...kept.body, ...OTHER } } : kept,
-  }
-  const applied =
-    mode === 'create'
-      ? runAtOnce(() => applyCreate(call, trial, { system: SYSTEM, slice, judgeReferences: () => [] }))
-      : runAtOnce(() =>
-          applyUpdate(call, trial, {
-            mode,
-            stored: document,
-            shown: isShown && !isHash ? document : { _id: '' },
-            isShown: (one) => one !== name || (isShown && !isHash),
-            now: RUN_AT,
-            slice,
-            judgeReferences: () => [],
-            judgeMatches: () => [],
-          }),
-        )
-  if (applied.kind === 'refused') return { outcome: { kind: 'unfit' } }
-  if (applied.kind === 'invalid')
-    return { outcome: { kind: 'invalid', faults: applied.faults.map(({ code }) => code) } }
-  const secrets: unknown = 'secrets' in applied ? applied.secrets : undefined
-  const secret: unknown = secrets instanceof Map ? secrets.get(name) : undefined
-  const after = secret === undefined ? applied.fields : { ...applied.fields, [name]: secret ?? undefined }
+  draft.given = mode === 'patch' ? { ...kept.body, ...OTHER } : kept.body
+  const verdict = judge(draft)
+  if (verdict.kind === 'refused') return { outcome: { kind: 'unfit' } }
+  if (verdict.kind === 'invalid')
+    return { outcome: { kind: 'invalid', faults: verdict.faults.map(({ code }) => code) } }
+  const secret = draft.secrets.get(name)
+  const after = secret === undefined ? draft.fields : { ...draft.fields, [name]: secret ?? undefined }
   const value = compilePath(path)(after)
   return { outcome: { kind: 'fits', source: findSource(value, rule, input) }, value }
 }
+
+/** Creates the draft of a body of which the rule has already dropped what it does not accept. */
+function beginDraft(
+  operation: WriteOperation,
+  { own, only, call }: { readonly own: Collection; readonly only: Rule; readonly call: Call },
+  { path, stored, body, isShown }: FieldInput,
+): Draft {
+  const [name = path] = path.split('.')
+  const document = { _id: '', _version: 1, ...stored } as StoredDocument
+  const isSeen = isShown && own.hashes.length === 0
+  const before = {
+    stored: document,
+    shown: isSeen ? document : { _id: '' },
+    access: { isShown: (_: unknown, one: string) => one !== name || isSeen },
+  }
+  const write = { call, collection: own, operation, before: operation === 'create' ? undefined : before }
+  const slices = new Slices(Number.POSITIVE_INFINITY)
+  return new Draft(write as unknown as BodyWrite, { body, system: SYSTEM }, slices, only)
+}
+
+/** Runs the stages of the service that evaluate a draft, after the stage that drops properties. */
+function judge(draft: Draft): Verdict {
+  const { collection, write } = draft
+  for (const stage of compileWrite(ALONE, collection, write.operation)) {
+    // Without a limit of steps, no stage waits.
+    const verdict = stage.name === 'drop' ? undefined : (stage.judge?.(draft) as Verdict | undefined)
+    if (verdict) return verdict
+  }
+  return { kind: 'fits' }
+}
+
+/** A service whose collections have neither accounts nor a `match`. */
+const ALONE = { accounts: null, plan: { matches: { from: new Map(), to: new Map() } } } as unknown as Pick<
+  Service,
+  'plan' | 'accounts'
+>
 
 const SYSTEM = { _id: '', createdAt: RUN_AT, updatedAt: RUN_AT, createdBy: null }
 
@@ -131,13 +147,19 @@ function findSource(value: unknown, { set }: Rule, { path, body, values }: Field
 /** Returns a call with the parts that rules use: values of the caller, and a service without accounts. */
 function createRunCall(values: ReadonlyMap<string, unknown>): Call {
   const held = [...values].filter(([name]) => name !== NOW)
-  const user = held.reduce<unknown>(
-    (fields, [name, value]) => mergePatch(fields, documentWith(name.slice(USER.length), value)),
+  const user = held.reduce<JsonObject>(
+    (fields, [name, value]) => put(fields, name.slice(USER.length).split('.'), value),
     {},
   )
   const binding = { user, now: String(values.get(NOW) ?? RUN_AT) }
-  const service = { accounts: null, attachments: new Map() }
+  const service = { accounts: null }
   return { caller: null, binding, judge: { admits: () => true }, service } as unknown as Call
+}
+
+/** Returns fields with a value at a path. */
+function put(fields: JsonObject, [name = '', ...others]: readonly string[], value: unknown): JsonObject {
+  const inner = readOwn(fields, name)
+  return { ...fields, [name]: others.length === 0 ? value : put(isObject(inner) ? inner : {}, others, value) }
 }
 
 /** A rule that names all properties to all callers. */
@@ -155,9 +177,9 @@ const NAMING: Rule = {
  * Returns a collection as if it had only one field. Of its validation errors, only those remain that depend on the
  * presence of the field, or on the values of the caller in `set`: all other values are samples.
  */
-function onlyField(collection: Collection, name: string, { set }: Rule): Collection {
+function onlyField(collection: Collection, name: string, rule: Rule): Collection {
   const pointer = toPointerPart(name)
-  const isBound = findVariables(set.get(name)).length > 0
+  const isBound = findVariables(rule.set.get(name)).length > 0
   const isOwn = ({ path, code }: Fault): boolean => {
     const isOfPresence = code === 'required' || code === 'immutable'
     return path === pointer
@@ -177,7 +199,11 @@ function onlyField(collection: Collection, name: string, { set }: Rule): Collect
       isFlawless: () => false,
     },
   )
-  const named = new Map([[EVERYONE, NAMING]])
+  // The rule itself is there too, so that the stages which it needs run.
+  const named = new Map([
+    [EVERYONE, NAMING],
+    [OWNER, rule],
+  ])
   return {
     ...collection,
     fields: fields.filter((field) => field.name === name).map(withoutInnerImmutable),

@@ -1,4 +1,5 @@
 import type { Collection } from '../../../../core/config/plan.js'
+import type { WriteOperation } from '../../../../core/documents/write/draft.js'
 import { readOwn } from '../../../../core/json/own-properties.js'
 import type { Rule } from '../../../../core/permissions/grants.js'
 import { findVariables } from '../../../../core/query/variable.js'
@@ -20,14 +21,7 @@ import {
 } from '../model/sources.js'
 import { isNull, isSame, isThere } from '../model/values.js'
 import { ALWAYS, type Diagram, type Logic, NEVER } from '../solver/logic.js'
-import {
-  type FieldInput,
-  type FieldOutcome,
-  keep,
-  runRule,
-  STORED_VALUE,
-  type WriteMode,
-} from './run-rule.js'
+import { type FieldInput, type FieldOutcome, keep, runRule, STORED_VALUE } from './run-rule.js'
 
 /** Reads the properties of a body. */
 export interface BodyReader {
@@ -39,7 +33,7 @@ export interface BodyReader {
 
 /** The inputs for deciding a write. */
 export interface Write {
-  readonly mode: WriteMode
+  readonly mode: WriteOperation
   readonly sight: Sight
   readonly isSignedIn: boolean
   /** The names whose visibility affects the write. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { compileConfig } from '../../../../../src/core/config/compile-config.js'
-import type { Collection } from '../../../../../src/core/config/plan.js'
-import { cutUndeclared } from '../../../../../src/core/documents/write/rules/choose-rule.js'
+import { compileConfig } from '../../../../../../src/core/config/compile-config.js'
+import type { Collection } from '../../../../../../src/core/config/plan.js'
+import { cutUndeclared } from '../../../../../../src/core/documents/write/stages/drop.js'
 
 // CONTRACT.md §6, "Scheduling"
 

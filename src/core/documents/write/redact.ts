@@ -1,14 +1,14 @@
-import type { Collection } from '../../../config/plan.js'
-import type { Fault, ServiceError } from '../../../errors.js'
-import { isSystemField } from '../../../fields/schema/names.js'
-import type { Reference } from '../../../fields/schema/references.js'
-import { readPointer, toPointerPart, toPointerParts } from '../../../json/pointer.js'
-import { includesProperty } from '../../../permissions/grants.js'
-import { acceptsProperty } from '../../../permissions/write-rules.js'
-import { findRights, ruleToRegister } from '../../../request/authorize.js'
-import type { Call } from '../../../request/call.js'
-import { conflict, invalid, unknownReference } from '../../../request/refusals.js'
-import type { JsonObject } from '../../../types.js'
+import type { Collection } from '../../config/plan.js'
+import type { Fault, ServiceError } from '../../errors.js'
+import { isSystemField } from '../../fields/schema/names.js'
+import type { Reference } from '../../fields/schema/references.js'
+import { readPointer, toPointerPart, toPointerParts } from '../../json/pointer.js'
+import { includesProperty } from '../../permissions/grants.js'
+import { acceptsProperty } from '../../permissions/write-rules.js'
+import { findRights, ruleToRegister } from '../../request/authorize.js'
+import type { Call } from '../../request/call.js'
+import { conflict, invalid, unknownReference } from '../../request/refusals.js'
+import type { JsonObject } from '../../types.js'
 
 /** The caller to whom errors are reported. Properties that this caller may neither read nor write are not named. */
 export type Asker = Pick<Call, 'caller' | 'service'>
@@ -65,11 +65,12 @@ export interface Seen {
  * document and not named in the body, the error is one of the whole property. So it does not reveal which parts are
  * invalid, their number, or their values.
  */
-export function faultSeen(reference: Reference, { given, isShown }: Seen): Fault {
+export function faultSeen(reference: Reference, seen: Seen): Fault {
   const fault = unknownReference(reference)
   const name = firstName(fault.path)
   const path = toPointerPart(name)
-  if (path === fault.path || isShown(name) || readPointer(given, fault.path) !== undefined) return fault
+  if (path === fault.path || seen.isShown(name) || readPointer(seen.given, fault.path) !== undefined)
+    return fault
   return { ...fault, path, message: 'must contain only references to documents that you may read' }
 }
 

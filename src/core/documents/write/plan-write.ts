@@ -1,0 +1,67 @@
+import type { Attempt } from '../../request/store/attempt.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import { type Draft, stagesOf, type Versions, type WriteConditions } from './draft.js'
+import { conflictFor } from './redact.js'
+import { createStoredDocument, updateStoredDocument } from './stored-document.js'
+import { checkStoredSize, prepareWritten, type WrittenDocument } from './written.js'
+
+/** Assembles the document of a completed draft. */
+export const assemble = ({ before, system, fields, hashes, stamp }: Draft): StoredDocument =>
+  before
+    ? updateStoredDocument(before.stored, fields, system.updatedAt, { hashes, stamp })
+    : createStoredDocument(system, fields, { hashes, stamp })
+
+/**
+ * Plans the write of a completed draft. Throws `document_too_large`; the write may later throw `unique_violation`.
+ */
+export function planDraft(draft: Draft): Attempt<WrittenDocument> {
+  const { call, collection, before, unseen, isNamed, at, steps: others, behind, after } = draft
+  const document = assemble(draft)
+  const done = prepareWritten(draft, document)
+  const { steps, agreements, refuse } = planWrite(
+    { call, collection, before: before?.stored, after: document, renewed: unseen, seen: draft, isNamed, at },
+    others,
+  )
+  return { steps, agreements, refuse, done, behind, after }
+}
+
+/** The plan of the write of a document. */
+type PlannedWrite = Required<Pick<Attempt<unknown>, 'steps' | 'agreements' | 'refuse'>>
+
+/**
+ * Plans the steps that store a document, or its next version, and the state that belongs to it (`others`). Throws
+ * `document_too_large`. The write is retried if the `_id` of a new document is taken, or if a referenced document was
+ * deleted: the next attempt reports the invalid reference. It may throw `unique_violation`.
+ */
+export function planWrite(versions: Versions, others: readonly WriteStep[] = NONE): PlannedWrite {
+  const { call, collection, before, after, at } = versions
+  checkStoredSize([after])
+  const { steps, agreements } = planConditions(versions)
+  steps.push(
+    before
+      ? { in: collection.name, replace: after, version: before._version }
+      : { in: collection.name, insert: after },
+    ...others,
+  )
+  return {
+    steps,
+    agreements,
+    refuse({ reason, fields = [] }) {
+      if (reason === 'unique' && (before || !isIdTaken(fields)))
+        throw conflictFor(call, collection, fields, at)
+    },
+  }
+}
+
+const NONE: readonly WriteStep[] = []
+
+/** Returns the conditions under which a document may be stored. */
+export function planConditions(versions: Versions): WriteConditions {
+  const conditions: WriteConditions = { steps: [], agreements: [] }
+  const operation = versions.before ? 'patch' : 'create'
+  for (const plan of stagesOf(versions.call, versions.collection, operation).plan) plan(versions, conditions)
+  return conditions
+}
+
+/** Whether a unique violation of these fields means that the `_id` of a new document is taken. */
+export const isIdTaken = (fields: readonly string[]): boolean => fields.length === 1 && fields[0] === '_id'

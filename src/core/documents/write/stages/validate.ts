@@ -1,0 +1,81 @@
+import type { Collection } from '../../../config/plan.js'
+import type { Fault } from '../../../errors.js'
+import type { Field } from '../../../fields/field-type.js'
+import { isChange } from '../../../fields/schema/changes.js'
+import { isFieldName } from '../../../fields/schema/names.js'
+import { MAX_FAULTS, MAX_PATH } from '../../../fields/schema/validator.js'
+import { isObject } from '../../../json/own-properties.js'
+import { toPointerPart } from '../../../json/pointer.js'
+import { whenReady } from '../../../promises.js'
+import type { JsonObject } from '../../../types.js'
+import { firstOfEach } from '../collect-faults.js'
+import type { Stage } from '../draft.js'
+import { runIn } from './run-in.js'
+
+/** Validates a new document. */
+export const validateNew: Stage = {
+  name: 'validate',
+  judge(draft) {
+    const { collection, fields, slices } = draft
+    const { validate } = collection
+    if (validate.isFlawless(fields, slices)) return undefined
+    // Missing fields that a hook may still fill are not reported.
+    const isRelevant = (fault: Fault): boolean => !isFilledLater(collection, fault) && draft.tells(fault)
+    return whenReady(runIn(slices, validate.inSlices(fields, slices, { isRelevant })), (found) => {
+      draft.addFaults(found)
+      return undefined
+    })
+  },
+}
+
+const isFilledLater = ({ fills }: Collection, { path, code }: Fault): boolean =>
+  fills.size > 0 && code === 'required' && [...fills].some((name) => path === toPointerPart(name))
+
+/**
+ * Validates an update of the document as its caller may read it. Only changes are reported: the document may violate a
+ * configuration that is newer than its values.
+ */
+export const validateUpdate: Stage = {
+  name: 'validate',
+  judge(draft) {
+    const { collection, seen, slices, write, faults } = draft
+    const { fields, additionalProperties, validate } = collection
+    const { before, after, open } = seen
+    const nulls = write.operation === 'patch' ? findUnknownNulls(fields, open, additionalProperties) : []
+    const told = [...faults, ...nulls].filter((fault) => draft.tells(fault))
+    const validating = validate.inSlices(after, slices, {
+      known: told.length > 1 ? firstOfEach(told).slice(0, MAX_FAULTS) : told,
+      isRelevant: (fault) => isChange(fault, open, before, after) && draft.tells(fault),
+    })
+    return whenReady(runIn(slices, validating), (found) => {
+      draft.faults = found
+      return undefined
+    })
+  },
+}
+
+/**
+ * Returns a validation error for each unknown name that a PATCH sets to `null`. Without the error, a misspelt name
+ * would go unnoticed.
+ */
+function findUnknownNulls(
+  fields: readonly Field[],
+  patch: JsonObject,
+  additionalProperties: boolean,
+  at = '',
+): readonly Fault[] {
+  const byName = new Map(fields.map((field) => [field.name, field]))
+  return Object.entries(patch).flatMap(([name, value]): readonly Fault[] => {
+    const path = at + toPointerPart(name)
+    const field = byName.get(name)
+    if (field?.type === 'object' && isObject(value))
+      return findUnknownNulls(field.properties, value, false, path)
+    const isKnown = field !== undefined || value !== null || (additionalProperties && isFieldName(name))
+    return isKnown
+      ? []
+      : [{ path: path.slice(0, MAX_PATH), code: 'unknown_property', message: 'is not in the schema' }]
+  })
+}
+
+/** Ends the evaluation of a draft with validation errors. All later stages may rely on a valid document. */
+export const faults: Stage = { name: 'faults', judge: (draft) => draft.rejectFaulty() }

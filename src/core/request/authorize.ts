@@ -4,7 +4,7 @@ import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import { USERS } from '../fields/schema/names.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, type Rule, type RuleOperation } from '../permissions/grants.js'
-import { type ReadAccess, selectDecidingRules, selectReadRules } from '../permissions/read-gate.js'
+import { type ReadAccess, selectReadRules } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
 import { isPromise, whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
@@ -130,8 +130,8 @@ export function attempt<P extends Permit, T>(
     if (call.service.plan.claims.size === 0) return plan(present, held)
     // A batch itself reads claims again when an earlier operation may have changed them.
     const own = present.isInBatch ? present : present.renew()
-    const deciding = selectDecidingRules(held.collection.permissions, own.caller)
-    return whenReady(own.learn([...held.rules, ...deciding]), () => plan(own, held))
+    const reading = own.selectEvaluated(held.collection.permissions)
+    return whenReady(own.learn([...held.rules, ...reading]), () => plan(own, held))
   }
   return steadily(call, judge)
 }

@@ -7,7 +7,7 @@ import type { Field } from '../fields/field-type.js'
 import { CREATED_BY, USERS } from '../fields/schema/names.js'
 import type { Hooks, Shared } from '../hooks/where-hooked.js'
 import { type BoundCaller, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
-import type { Rule } from '../permissions/grants.js'
+import type { CompiledPermissions, Rule } from '../permissions/grants.js'
 import { createTextStore } from '../permissions/kept-texts.js'
 import { namesOf } from '../permissions/read-access.js'
 import {
@@ -248,7 +248,13 @@ export class Call implements CallParts, BoundCaller, Following {
   learnToRead({ name }: Pick<Collection, 'name'>): MaybePromise<undefined> {
     const { plan, readByClaims } = this.service
     const permissions = readByClaims.has(name) ? plan.collections.get(name)?.permissions : undefined
-    return permissions && this.learn(selectDecidingRules(permissions, this.caller))
+    return permissions && this.learn(this.selectEvaluated(permissions))
+  }
+
+  /** Returns the read rules whose claims are needed. An explanation evaluates the other rules, too. */
+  selectEvaluated(permissions: CompiledPermissions): readonly Rule[] {
+    const select = this.service.trace ? selectReadRules : selectDecidingRules
+    return select(permissions, this.caller)
   }
 
   /**

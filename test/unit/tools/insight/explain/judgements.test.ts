@@ -353,3 +353,38 @@ test.each<readonly [what: string, config: unknown, request: Partial<ExplainedReq
   const asked = { method: 'GET', path: '/articles', caller: null, ...request }
   await expect(explainRequest(config, asked)).rejects.toMatchObject(error)
 })
+
+test('a rule with a claim is evaluated beside one that already shows everything', async () => {
+  const config = {
+    auth: { claims: { teams: { from: 'members', where: { of: '$user._id' }, take: 'team' } } },
+    collections: {
+      things: {
+        schema: { team: { type: 'string' } },
+        permissions: { '*': { read: true }, clerk: { read: { where: { team: { $in: '$user.teams' } } } } },
+      },
+      members: { schema: { of: { type: 'string' }, team: { type: 'string' } }, permissions: {} },
+    },
+  }
+  const _id = '01890163-8694-7000-8000-000000000001'
+  const asked = {
+    caller: { id: 'ann', roles: ['clerk'] },
+    documents: { things: [{ _id, team: 'a' }], members: [{ of: 'ann', team: 'b' }] },
+  }
+  for (const method of ['GET', 'PATCH', 'DELETE']) {
+    const body = method === 'PATCH' ? { team: 'b' } : undefined
+    const path = `/things/${_id}`
+    const { judgements } = await explainRequest(
+      config,
+      { ...asked, method, path, ...(body ? { body } : {}) } as ExplainedRequest,
+      { authenticate: true },
+    )
+    const [read] = judgements
+    const verdicts = read?.rules.map(({ subject, verdict }) => [subject, verdict])
+    expect(verdicts).toEqual(
+      expect.arrayContaining([
+        ['*', 'granted'],
+        ['clerk', 'where'],
+      ]),
+    )
+  }
+})

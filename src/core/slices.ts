@@ -61,9 +61,11 @@ export function inSlices<T>(
   return result
 }
 
-/** Runs work to its end in one slice. Only for work that is short or that delays no other work. */
-export const inOneSlice = <T>(run: (slices: Slices) => MaybePromise<T>): T =>
-  run(new Slices(Number.POSITIVE_INFINITY)) as T
+/** Returns an unlimited slice, for work that is short or that delays no other work. */
+export const endless = (): Slices => new Slices(Number.POSITIVE_INFINITY)
+
+/** Runs work to its end in one slice. Only for work that may use an `endless` slice. */
+export const inOneSlice = <T>(run: (slices: Slices) => MaybePromise<T>): T => run(endless()) as T
 
 /**
  * Calls `visit` for each item, and pauses between two items when the slice is used up. `visit` subtracts its steps. It
@@ -89,6 +91,36 @@ export function forEachSliced<T>(
       const visiting = visit(item.value, index++)
       if (isPromise(visiting)) await visiting
       if (slices.left <= 0) await slices.next()
+    }
+  }
+}
+
+/**
+ * Returns whether `test` returns true for each item. Stops at the first item for which it does not. Pauses between two
+ * items when the slice is used up. `test` subtracts its steps.
+ */
+export function everySliced<T>(
+  slices: Slices,
+  items: Iterable<T>,
+  test: (item: T, index: number) => MaybePromise<boolean>,
+): MaybePromise<boolean> {
+  const left = items[Symbol.iterator]()
+  let index = 0
+  for (let item = left.next(); !item.done; item = left.next()) {
+    const testing = test(item.value, index++)
+    if (isPromise(testing) || slices.left <= 0) return testOthers(testing)
+    if (!testing) return false
+  }
+  return true
+
+  async function testOthers(first: MaybePromise<boolean>): Promise<boolean> {
+    if (!(await first)) return false
+    for (;;) {
+      if (slices.left <= 0) await slices.next()
+      const item = left.next()
+      if (item.done) return true
+      const testing = test(item.value, index++)
+      if (!(isPromise(testing) ? await testing : testing)) return false
     }
   }
 }
@@ -154,15 +186,6 @@ export function sortSliced<T>(
   }
   return whenReady(untilDone(slices, mergeRuns), () => from)
 }
-
-/** Work that may take long: a generator that yields when its slice is used up, and continues in a new slice. */
-export type Sliced<T> = Generator<void, T, void>
-
-/** Returns an unlimited slice, for work that is short or that delays no other work. */
-export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
-
-/** Runs work to its end without a pause. Only for work that may use an `endless` slice. */
-export const runAtOnce = <T>(start: (slice: Slice) => Sliced<T>): T => start(endless()).next().value as T
 
 /**
  * Calls `work` for each item, such as the callers of a page, and pauses between two items when the slice is used up.
@@ -257,55 +280,6 @@ export function addSteps(more: number): void {
  * runtime may have dropped the request.
  */
 const PATIENCE = 100
-
-/**
- * Runs work in slices. Between two turns of the event loop, only one slice of all work of the process runs. The first,
- * short slice runs immediately: if the work ends in it, the result is returned without a promise. `signal` is called at
- * the first pause. When the returned signal aborts, the work ends at its next pause and throws the signal's reason.
- * `first` is the number of steps of the first slice, which may be longer for work on many documents.
- */
-export function runSliced<T>(
-  start: (slice: Slice) => Sliced<T>,
-  signal: () => AbortSignal | undefined = () => undefined,
-  first = isCrowded() ? bounds.leastSlice : bounds.firstSlice,
-): MaybePromise<T> {
-  const slice: Slice = { left: first }
-  const work = start(slice)
-  const { done, value } = work.next()
-  steps += first - slice.left
-  if (done) return value
-  crowd += 1
-  return runInTurns(work, slice, signal)
-}
-
-/** Runs work in slices until the deadline of a call. */
-export const runWithin = <T>(
-  { deadline }: { readonly deadline: { readonly signal: AbortSignal } },
-  start: (slice: Slice) => Sliced<T>,
-): MaybePromise<T> => runSliced(start, () => deadline.signal)
-
-async function runInTurns<T>(
-  work: Sliced<T>,
-  slice: Slice,
-  signalOf: () => AbortSignal | undefined,
-): Promise<T> {
-  const signal = signalOf()
-  const me: TurnCounts = { had: 0, missed: 0 }
-  try {
-    for (;;) {
-      standInLine(me)
-      await waitForTurn(me, signal)
-      slicesRun += 1
-      me.had += 1
-      slice.left = bounds.slice
-      const { done, value } = work.next()
-      if (done) return value
-    }
-  } finally {
-    leaveLine(me)
-    work.return(undefined as never)
-  }
-}
 
 /** Waits until this work is first in line and no slice has run since the last turn, then leaves the line. */
 async function waitForTurn(me: TurnCounts, signal: AbortSignal | undefined): Promise<void> {

@@ -27,9 +27,8 @@ const replacing =
 /** A validator that requires nothing of what a hook fills. */
 const forgiving = ({ fills, validate }: Collection): BodyValidator =>
   Object.assign(() => [], {
-    isFlawless: () => false,
-    inSlices: ((body, slice, { isRelevant = () => true, ...options } = {}) =>
-      validate.inSlices(body, slice, {
+    inSlices: ((body, slices, { isRelevant = () => true, ...options } = {}) =>
+      validate.inSlices(body, slices, {
         ...options,
         isRelevant: (fault) =>
           !(fault.code === 'required' && fills.has(fault.path.slice(1))) && isRelevant(fault),

@@ -10,7 +10,7 @@ import { toPointerPart } from '../json/pointer.js'
 import { isUuid } from '../json/uuid.js'
 import type { Call } from '../request/call.js'
 import { invalid } from '../request/refusals.js'
-import { runWithin } from '../slices.js'
+import { inSlices } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import type { PlannedDocument } from './where-hooked.js'
 
@@ -46,8 +46,9 @@ export async function applySet(
     ...(await findBroken(call, findNewReferences(declared, fields, after))),
   ]
   const isRelevant = (fault: Fault): boolean => isNew || isChange(fault, set, fields, after)
-  const faults = await runWithin(call, (slice) =>
-    collection.validate.inSlices(after, slice, { known, isRelevant }),
+  const faults = await inSlices(
+    (slices) => collection.validate.inSlices(after, slices, { known, isRelevant }),
+    () => call.deadline.signal,
   )
   if (faults.length > 0)
     throw new TypeError(`the hook's \`set\` is not valid: ${invalid(addNearNames(faults, declared)).message}`)

@@ -1,4 +1,5 @@
-import { runAtOnce, type Slice, type Sliced } from '../slices.js'
+import { everySliced, inOneSlice, type Slices } from '../slices.js'
+import type { MaybePromise } from '../types.js'
 import { isPlainObject } from './own-properties.js'
 import { type BodyReport, createReport } from './report.js'
 
@@ -24,7 +25,7 @@ export const MAX_DEPTH = 32
  * report is full. Returns whether the report still has room.
  */
 export const findUnstorable = (value: unknown, report: BodyReport): boolean =>
-  runAtOnce((slice) => searchUnstorable(value, report, slice))
+  inOneSlice((slices) => searchUnstorable(value, report, slices))
 
 /** Whether storage keeps a value unchanged. */
 export const isStorable = (value: unknown): boolean => findUnstorable(value, FULL)
@@ -32,31 +33,26 @@ export const isStorable = (value: unknown): boolean => findUnstorable(value, FUL
 const FULL: BodyReport = createReport(() => false)
 
 /** Does the same as `findUnstorable`, in slices. */
-export function* searchUnstorable(
+export function searchUnstorable(
   value: unknown,
   report: BodyReport,
-  slice: Slice,
+  slices: Slices,
   depth = 1,
-): Sliced<boolean> {
+): MaybePromise<boolean> {
   if (typeof value !== 'object' || value === null) return judgeScalar(value, () => report)
   if (depth > MAX_DEPTH) return report.fault('too_deep', `is nested more than ${MAX_DEPTH} levels deep`)
   const isArray = Array.isArray(value)
   if (!isArray && !isPlainObject(value)) return report.fault(...NO_JSON)
-  const names = isArray ? value : Object.keys(value)
-  for (let i = 0; i < names.length; i++) {
-    const name: string | number = isArray ? i : names[i]
-    const inner: unknown = (value as { readonly [name: string | number]: unknown })[name]
-    slice.left -= stepsToRead(inner)
-    if (slice.left <= 0) yield
-    if (!isArray && !judgeName(String(name), report)) return false
-    // Most values are valid scalars. For those, no report for their position is created.
-    const isGood =
-      typeof inner === 'object' && inner !== null
-        ? yield* searchUnstorable(inner, report.at(name), slice, depth + 1)
-        : judgeScalar(inner, () => report.at(name))
-    if (!isGood) return false
+  // Most values are valid scalars. For those, no report for their position is created.
+  const judge = (inner: unknown, name: string | number): MaybePromise<boolean> => {
+    slices.left -= stepsToRead(inner)
+    return typeof inner === 'object' && inner !== null
+      ? searchUnstorable(inner, report.at(name), slices, depth + 1)
+      : judgeScalar(inner, () => report.at(name))
   }
-  return true
+  return isArray
+    ? everySliced(slices, value, judge)
+    : everySliced(slices, Object.keys(value), (name) => judgeName(name, report) && judge(value[name], name))
 }
 
 const reportNothing = (): BodyReport => FULL

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../core/json/json-schema.js'
-import type { Slice, Sliced } from '../../core/slices.js'
+import { type Slices, untilDone } from '../../core/slices.js'
+import type { MaybePromise } from '../../core/types.js'
 
 /** The kinds of components of a document. */
 export type ComponentKind = 'schemas' | 'parameters' | 'responses' | 'headers'
@@ -16,7 +17,7 @@ export interface Components {
   /** Creates the component of a reference; `undefined` if the reference is unknown or `makeFor` already created it. */
   make($ref: string): JsonSchema | undefined
   /** Creates every component that does not exist yet and that `root` needs, directly or through other components. */
-  makeFor(root: JsonSchema, take: TakeComponent, slice: Slice): Sliced<void>
+  makeFor(root: JsonSchema, take: TakeComponent, slices: Slices): MaybePromise<void>
 }
 
 /**
@@ -32,27 +33,33 @@ export function createComponents(): Components {
       return { $ref }
     },
     make: ($ref) => makers.get($ref)?.[2](),
-    *makeFor(root, take, slice) {
+    makeFor(root, take, slices) {
       const waiting: JsonSchema[] = [root]
-      for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+      const makeInside = (value: JsonSchema): void => {
         const found: unknown[] = []
         findReferences(value, found)
-        slice.left -= VISIT + found.length * FIND
-        const inside: JsonSchema[] = []
+        slices.left -= VISIT + found.length * FIND
+        const made: JsonSchema[] = []
         for (const $ref of found) {
-          if (slice.left <= 0) yield
           const maker = makers.get($ref)
           if (!maker) continue
           // Releases the closure, which holds more memory than the component that it creates.
           makers.set($ref, null)
           const [kind, name, make] = maker
           const component = make()
-          slice.left -= MAKE
+          slices.left -= MAKE
           take(kind, name, component)
-          inside.push(component)
+          made.push(component)
         }
-        waiting.push(...inside.reverse())
+        waiting.push(...made.reverse())
       }
+      return untilDone(slices, () => {
+        for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+          makeInside(value)
+          if (slices.left <= 0) return waiting.length === 0
+        }
+        return true
+      })
     },
   }
 }

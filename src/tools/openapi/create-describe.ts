@@ -7,7 +7,7 @@ import type { KnownCaller } from '../../core/permissions/caller.js'
 import { OPERATIONS } from '../../core/permissions/grants.js'
 import type { KeptText } from '../../core/permissions/kept-texts.js'
 import type { Call } from '../../core/request/call.js'
-import { runWithin, type Slice, type Sliced, stepsToWrite } from '../../core/slices.js'
+import { forEachSliced, inSlices, type Slices, stepsToWrite } from '../../core/slices.js'
 import { writeDescription } from './describe-service.js'
 import type { DescribedService } from './scope.js'
 
@@ -21,9 +21,10 @@ export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes
   let underWay: Promise<unknown> | undefined
   const make = async (call: Call, found: MountPoint, key: string): Promise<KeptText> => {
     const own = { ...service, hasAccountRoutes: found.hasAccountRoutes }
-    const document = await runWithin(call, function* (slice) {
-      return yield* joinInSlices(yield* writeDescription(own, call.caller, found.prefix, slice), slice)
-    })
+    const document = await inSlices(
+      async (slices) => join(await writeDescription(own, call.caller, found.prefix, slices), slices),
+      () => call.deadline.signal,
+    )
     kept.set(key, document)
     return document
   }
@@ -52,17 +53,16 @@ export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes
  * Joins the pieces of a document. The ETag of the document is a digest of the pieces' tags, because a digest of many
  * megabytes would block the process for too long.
  */
-function* joinInSlices(pieces: readonly Bytes[], slice: Slice): Sliced<KeptText> {
+async function join(pieces: readonly Bytes[], slices: Slices): Promise<KeptText> {
   const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
   const tags: string[] = []
   let at = 0
-  for (const piece of pieces) {
+  await forEachSliced(slices, pieces, (piece) => {
     bytes.set(piece, at)
     at += piece.length
     tags.push(etagOfText({ bytes: piece }))
-    slice.left -= stepsToWrite(piece.length)
-    if (slice.left <= 0) yield
-  }
+    slices.left -= stepsToWrite(piece.length)
+  })
   return { bytes, etag: etagOfText(tags.join()) }
 }
 

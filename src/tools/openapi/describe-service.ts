@@ -6,8 +6,10 @@ import type { Endpoint, Route, NamedByPath as RoutePlace } from '../../core/http
 import { ROUTES } from '../../core/http/routes/table.js'
 import type { Bytes } from '../../core/json/bytes.js'
 import type { JsonSchema } from '../../core/json/json-schema.js'
+import { whenReady } from '../../core/promises.js'
 import type { RightsHolder } from '../../core/request/authorize.js'
-import { runAtOnce, type Slice, type Sliced, stepsToWrite } from '../../core/slices.js'
+import { forEachSliced, inOneSlice, type Slice, type Slices, stepsToWrite } from '../../core/slices.js'
+import type { MaybePromise } from '../../core/types.js'
 import type { ComponentKind } from './components.js'
 import { OF_ACCOUNTS } from './operations/accounts.js'
 import { OF_COLLECTIONS } from './operations/collections.js'
@@ -55,27 +57,30 @@ export function describeService(service: DescribedService, reader: RightsHolder,
       components[kind] = named
     },
   }
-  const head = runAtOnce((slice) => describeInSlices(service, reader, { prefix, parts }, slice))
+  const head = inOneSlice((slices) => describeInSlices(service, reader, { prefix, parts }, slices))
   return { ...head, paths, components }
 }
 
-function* describeInSlices(
+function describeInSlices(
   service: DescribedService,
   reader: RightsHolder,
   { prefix, parts }: { readonly prefix: string; readonly parts: TakeParts },
-  slice: Slice,
-): Sliced<DocumentHead> {
+  slices: Slices,
+): MaybePromise<DocumentHead> {
   const scope = createScope(service, reader)
-  for (const [path, spots] of pathsOf(service)) {
+  const describing = forEachSliced(slices, pathsOf(service), ([path, spots]) => {
     const described = spots.flatMap((spot) => describeSpot(scope, spot))
     const collection = spots[0]?.place.collection
-    slice.left -= collection ? DESCRIBE * collection.paths.size : NAME * service.plan.collections.size
-    if (slice.left <= 0) yield
-    if (described.length === 0) continue
+    slices.left -= collection ? DESCRIBE * collection.paths.size : NAME * service.plan.collections.size
+    if (described.length === 0) return undefined
     const methods = Object.fromEntries(described)
     parts.path(path, methods)
-    yield* scope.components.makeFor(methods, parts.component, slice)
-  }
+    return scope.components.makeFor(methods, parts.component, slices)
+  })
+  return whenReady(describing, () => describeHead(service, prefix, parts))
+}
+
+function describeHead(service: DescribedService, prefix: string, parts: TakeParts): DocumentHead {
   const securitySchemes = Object.entries(describeSecurity(service))
   for (const [name, scheme] of securitySchemes) parts.component('securitySchemes', name, scheme)
   return {
@@ -141,24 +146,23 @@ class WrittenObject {
 }
 
 /** Writes the document of `describeService` as JSON in UTF-8, in pieces. Equal documents have the same pieces. */
-export function* writeDescription(
+export function writeDescription(
   service: DescribedService,
   reader: RightsHolder,
   prefix: string,
-  slice: Slice,
-): Sliced<readonly Bytes[]> {
-  const paths = new WrittenObject(slice)
-  const kinds = new Map<string, WrittenObject>(KINDS.map((kind) => [kind, new WrittenObject(slice)]))
+  slices: Slices,
+): MaybePromise<readonly Bytes[]> {
+  const paths = new WrittenObject(slices)
+  const kinds = new Map<string, WrittenObject>(KINDS.map((kind) => [kind, new WrittenObject(slices)]))
   const parts: TakeParts = {
     path: (path, methods) => paths.add(path, methods),
     component(kind, name, component) {
-      const written = kinds.get(kind) ?? new WrittenObject(slice)
+      const written = kinds.get(kind) ?? new WrittenObject(slices)
       kinds.set(kind, written)
       written.add(name, component)
     },
   }
-  const head = yield* describeInSlices(service, reader, { prefix, parts }, slice)
-  return [
+  return whenReady(describeInSlices(service, reader, { prefix, parts }, slices), (head) => [
     encoder.encode(`${JSON.stringify(head).slice(0, -1)},"paths":`),
     ...paths.end(),
     ...[...kinds].flatMap(([kind, written], i) => [
@@ -166,7 +170,7 @@ export function* writeDescription(
       ...written.end(),
     ]),
     encoder.encode('}}'),
-  ]
+  ])
 }
 
 const DESCRIPTION = `The operations that this caller may use. Request and response bodies are JSON. Errors are \`application/problem+json\` with a stable \`code\`.

@@ -1,35 +1,32 @@
 import { describe, expect, test } from 'vitest'
 import { bounds } from '../../../src/core/bounds.js'
-import { createPace } from '../../../src/core/request/pace.js'
 import {
   forEachCounted,
   forEachSliced,
   inOneSlice,
   inSlices,
   mapSliced,
-  runSliced,
   type Slice,
-  type Sliced,
   Slices,
   sortSliced,
   stepsTaken,
   takeFirstSlice,
   untilDone,
 } from '../../../src/core/slices.js'
+import type { MaybePromise } from '../../../src/core/types.js'
 
 const { slice: SLICE } = bounds
 
 /** Work of so many slices, which notes whose slice ran. */
-function work(name: string, slices: number, ran: string[]) {
-  return function* (slice: Slice): Sliced<string> {
-    for (let i = 0; i < slices; i++) {
+const work =
+  (name: string, count: number, ran: string[]) =>
+  (slices: Slices): MaybePromise<string> => {
+    const working = forEachSliced(slices, Array.from({ length: count }), () => {
       ran.push(name)
-      slice.left = 0
-      yield
-    }
-    return name
+      slices.left = 0
+    })
+    return working ? working.then(() => name) : name
   }
-}
 
 /** Turns of the event loop, written into the same list. */
 function countTurns(ran: string[]): () => void {
@@ -46,17 +43,16 @@ function countTurns(ran: string[]): () => void {
 
 describe('work in slices', () => {
   test('what the first slice finishes is there at once, without a promise', () => {
-    expect(runSliced(work('a', 0, []))).toBe('a')
+    expect(inSlices(work('a', 0, []))).toBe('a')
   })
 
   test('what is longer gets whole slices, and gives its result in the end', async () => {
     const lefts: number[] = []
-    const result = await runSliced(function* (slice) {
-      for (let i = 0; i < 3; i++) {
-        lefts.push(slice.left)
-        slice.left = -1
-        yield
-      }
+    const result = await inSlices(async (slices) => {
+      await forEachSliced(slices, [1, 2, 3], () => {
+        lefts.push(slices.left)
+        slices.left = -1
+      })
       return 'done'
     })
     expect(result).toBe('done')
@@ -66,7 +62,7 @@ describe('work in slices', () => {
 
   test('between two turns of the event loop one slice runs, whatever waits', async () => {
     const ran: string[] = []
-    const started = ['a', 'b', 'c'].map((name) => runSliced(work(name, 20, ran)))
+    const started = ['a', 'b', 'c'].map((name) => inSlices(work(name, 20, ran)))
     const begun = ran.length
     const stop = countTurns(ran)
     await Promise.all(started)
@@ -78,10 +74,10 @@ describe('work in slices', () => {
   test('where a crowd begins at once, the later ones begin with less', async () => {
     const firsts: number[] = []
     const begin = (): unknown =>
-      runSliced(function* (slice) {
-        firsts.push(slice.left)
-        slice.left = 0
-        yield
+      inSlices((slices) => {
+        firsts.push(slices.left)
+        slices.left = 0
+        return slices.next()
       })
     await Promise.all(Array.from({ length: 100 }, begin))
     expect(firsts.reduce((all, steps) => all + steps)).toBeLessThan(2 * SLICE)
@@ -91,7 +87,7 @@ describe('work in slices', () => {
   })
 
   test('what works on many documents takes a longer slice, of which there are few until somebody waits', async () => {
-    const waited = (): unknown => runSliced(work('a', 2, []))
+    const waited = (): unknown => inSlices(work('a', 2, []))
     await waited()
     const firsts = Array.from({ length: 100 }, () => takeFirstSlice(40))
     await waited()
@@ -103,20 +99,17 @@ describe('work in slices', () => {
   })
 
   test('the steps of work that does not wait are counted', () => {
-    const pace = createPace(() => new AbortController().signal)
     const before = stepsTaken()
-    runSliced(function* (slice) {
-      slice.left -= 70
-      if (slice.left <= 0) yield
+    inSlices((slices) => {
+      slices.left -= 70
     })
-    pace(30)
-    expect(stepsTaken() - before).toBe(100)
+    expect(stepsTaken() - before).toBe(70)
   })
 
   test('who has had least comes first: short work is done long before the endless', async () => {
     const ran: string[] = []
-    const long = runSliced(work('long', 40, ran))
-    const short = await runSliced(work('short', 3, ran))
+    const long = inSlices(work('long', 40, ran))
+    const short = await inSlices(work('short', 3, ran))
     expect(short).toBe('short')
     expect(ran.filter((name) => name === 'long').length).toBeLessThan(8)
     await long
@@ -125,13 +118,10 @@ describe('work in slices', () => {
   test('a signal ends it at its next pause, and what it holds is given free', async () => {
     const controller = new AbortController()
     let isFree = false
-    const running = runSliced<void>(
-      function* (slice) {
+    const running = inSlices(
+      async (slices) => {
         try {
-          for (;;) {
-            slice.left = 0
-            yield
-          }
+          for (;;) await slices.next()
         } finally {
           isFree = true
         }
@@ -146,17 +136,17 @@ describe('work in slices', () => {
 
   test('what it throws is the answer, and others go on', async () => {
     const ran: string[] = []
-    const broken = runSliced(function* () {
-      yield
+    const broken = inSlices(async (slices) => {
+      await slices.next()
       throw new Error('broken')
     })
-    const other = runSliced(work('other', 5, ran))
+    const other = inSlices(work('other', 5, ran))
     await expect(broken).rejects.toThrow('broken')
     expect(await other).toBe('other')
   })
 
   test('a signal is asked for only by what has to wait', () => {
-    runSliced(work('a', 0, []), () => {
+    inSlices(work('a', 0, []), () => {
       throw new Error('asked')
     })
   })

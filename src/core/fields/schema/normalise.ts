@@ -1,7 +1,8 @@
 import { stepsToRead } from '../../json/domain.js'
 import { isObject, readOwn } from '../../json/own-properties.js'
-import { runAtOnce, type Slice, type Sliced } from '../../slices.js'
-import type { JsonObject } from '../../types.js'
+import { isPromise, whenReady } from '../../promises.js'
+import { forEachSliced, inOneSlice, mapSliced, type Slices } from '../../slices.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Field } from '../field-type.js'
 
 /**
@@ -10,61 +11,54 @@ import type { Field } from '../field-type.js'
  * validator rejects it. CONTRACT.md §1.
  */
 export const normalise = (field: Field, value: unknown): unknown =>
-  runAtOnce((slice) => normaliseInSlices(field, value, slice))
+  inOneSlice((slices) => normaliseValue(field, value, slices))
 
 /**
  * Normalises an object: first the declared properties in the schema's order, then the other properties in
  * their own order. Properties that became `undefined` are omitted.
  */
 export const normaliseProperties = (fields: readonly Field[], value: JsonObject): JsonObject =>
-  runAtOnce((slice) => normalisePropertiesInSlices(fields, value, slice))
+  inOneSlice((slices) => normaliseSliced(fields, value, slices))
 
-function* normaliseInSlices(field: Field, value: unknown, slice: Slice): Sliced<unknown> {
+function normaliseValue(field: Field, value: unknown, slices: Slices): MaybePromise<unknown> {
   const { items, properties } = field
   if (properties.length > 0 && isObject(value))
-    return Object.freeze(yield* normalisePropertiesInSlices(properties, value, slice))
+    return whenReady(normaliseSliced(properties, value, slices), Object.freeze)
   if (!items || !Array.isArray(value)) return field.normalise(value)
-  const normalised: unknown[] = []
-  for (const element of value) {
-    slice.left -= stepsToRead(element)
-    if (slice.left <= 0) yield
-    normalised.push(
-      isPlain(items, element) ? items.normalise(element) : yield* normaliseInSlices(items, element, slice),
-    )
-  }
-  return Object.freeze(normalised)
+  const normalising = mapSliced(slices, value, (element) => {
+    slices.left -= stepsToRead(element)
+    return isPlain(items, element) ? items.normalise(element) : normaliseValue(items, element, slices)
+  })
+  return whenReady(normalising, Object.freeze)
 }
 
 /** Does the same as `normaliseProperties`, in slices. */
-export function* normalisePropertiesInSlices(
+export function normaliseSliced(
   fields: readonly Field[],
   value: JsonObject,
-  slice: Slice,
-): Sliced<JsonObject> {
+  slices: Slices,
+): MaybePromise<JsonObject> {
   const { length } = Object.keys(value)
-  slice.left -= COPY * length + fields.length / LOOK
-  if (slice.left <= 0) yield
+  slices.left -= COPY * length + fields.length / LOOK
   // Names of fields are validated and never `__proto__`, so an assignment defines an own property.
   const normalised: { [name: string]: unknown } = {}
   let declared = 0
-  for (const field of fields) {
-    if (!Object.hasOwn(value, field.name)) continue
-    declared += 1
-    const given = value[field.name]
-    const own = isPlain(field, given) ? field.normalise(given) : yield* normaliseInSlices(field, given, slice)
-    if (own !== undefined) normalised[field.name] = own
+  const keep = (name: string, own: unknown): void => {
+    if (own !== undefined) normalised[name] = own
   }
-  return declared === length ? normalised : addOthers(fields, normalised, value)
-}
-
-/** Does the same as `normaliseProperties`; returns `undefined` if that uses up the slice. */
-export function normaliseAtOnce(
-  fields: readonly Field[],
-  value: JsonObject,
-  slice: Slice,
-): JsonObject | undefined {
-  const { done, value: normalised } = normalisePropertiesInSlices(fields, value, slice).next()
-  return done ? normalised : undefined
+  const normalising = forEachSliced(slices, fields, (field) => {
+    const { name } = field
+    if (!Object.hasOwn(value, name)) return undefined
+    declared += 1
+    const given = value[name]
+    const own = isPlain(field, given) ? field.normalise(given) : normaliseValue(field, given, slices)
+    if (isPromise(own)) return own.then((later) => void keep(name, later))
+    keep(name, own)
+    return undefined
+  })
+  return whenReady(normalising, () =>
+    declared === length ? normalised : addOthers(fields, normalised, value),
+  )
 }
 
 /** The number of steps that it takes to copy a property (about 200 ns). */
@@ -108,48 +102,48 @@ export function normalisePatch(field: Field, patch: unknown): unknown {
  * timestamp in stored form.
  */
 export const applyDefaults = (fields: readonly Field[], value: JsonObject, now: string): JsonObject =>
-  runAtOnce((slice) => applyDefaultsInSlices(fields, value, now, slice))
+  inOneSlice((slices) => applyDefaultsSliced(fields, value, now, slices))
 
-/** Whether a value certainly needs no defaults. Also false if the check uses up the slice. */
-export function isComplete(fields: readonly Field[], value: JsonObject, now: string, slice: Slice): boolean {
-  slice.left -= (2 * fields.length) / LOOK
+/** Whether a value certainly needs no defaults. */
+function isComplete(fields: readonly Field[], value: JsonObject, now: string): boolean {
   const needsNone = (field: Field): boolean =>
     Object.hasOwn(value, field.name) ? !field.fillsInside : defaultOf(field, now) === undefined
-  return slice.left > 0 && fields.every(needsNone)
+  return fields.every(needsNone)
 }
 
 /** Does the same as `applyDefaults`, in slices. */
-export function* applyDefaultsInSlices(
+export function applyDefaultsSliced(
   fields: readonly Field[],
   value: JsonObject,
   now: string,
-  slice: Slice,
-): Sliced<JsonObject> {
-  if (isComplete(fields, value, now, slice)) return value
-  slice.left -= COPY * Object.keys(value).length
-  if (slice.left <= 0) yield
+  slices: Slices,
+): MaybePromise<JsonObject> {
+  slices.left -= (2 * fields.length) / LOOK
+  if (isComplete(fields, value, now)) return value
+  slices.left -= COPY * Object.keys(value).length
   const filled: { [name: string]: unknown } = {}
-  for (const field of fields) {
+  const filling = forEachSliced(slices, fields, (field) => {
     const given = readOwn(value, field.name)
     const present = given === undefined ? defaultOf(field, now) : given
-    if (present === undefined) continue
-    filled[field.name] = field.fillsInside ? yield* fillInside(field, present, now, slice) : present
-  }
-  return addOthers(fields, filled, value)
+    if (present === undefined) return undefined
+    filled[field.name] = present
+    if (!field.fillsInside) return undefined
+    return whenReady(fillInside(field, present, now, slices), (inner) => {
+      filled[field.name] = inner
+    })
+  })
+  return whenReady(filling, () => addOthers(fields, filled, value))
 }
 
-function* fillInside(field: Field, value: unknown, now: string, slice: Slice): Sliced<unknown> {
+function fillInside(field: Field, value: unknown, now: string, slices: Slices): MaybePromise<unknown> {
   if (field.properties.length > 0 && isObject(value))
-    return yield* applyDefaultsInSlices(field.properties, value, now, slice)
+    return applyDefaultsSliced(field.properties, value, now, slices)
   const { items } = field
   if (!items?.fillsInside || !Array.isArray(value)) return value
-  const filled: unknown[] = []
-  for (const element of value) {
-    slice.left -= 3
-    if (slice.left <= 0) yield
-    filled.push(yield* fillInside(items, element, now, slice))
-  }
-  return filled
+  return mapSliced(slices, value, (element) => {
+    slices.left -= 3
+    return fillInside(items, element, now, slices)
+  })
 }
 
 function defaultOf(field: Field, now: string): unknown {

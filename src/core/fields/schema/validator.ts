@@ -5,8 +5,9 @@ import { isStorableScalar, searchUnstorable, stepsToRead } from '../../json/doma
 import { isObject, readOwn, thaw } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import { createReport } from '../../json/report.js'
-import { runAtOnce, type Slice, type Sliced } from '../../slices.js'
-import type { JsonObject } from '../../types.js'
+import { whenReady } from '../../promises.js'
+import { everySliced, forEachSliced, inOneSlice, type Slice, type Slices, untilDone } from '../../slices.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Field } from '../field-type.js'
 import { compileKeywords, type FindFlaw, type Flaw, MAX_INDEXED_BYTES } from './keywords.js'
 import { isFieldName } from './names.js'
@@ -33,12 +34,11 @@ export interface FaultOptions {
 export interface BodyValidator {
   (body: JsonObject, options?: FaultOptions): readonly Fault[]
   /** Does the same, in slices. */
-  readonly inSlices: (body: JsonObject, slice: Slice, options?: FaultOptions) => Sliced<readonly Fault[]>
-  /**
-   * Whether a body certainly has no fault, which is the common case. Also false if the check uses up the
-   * slice.
-   */
-  readonly isFlawless: (body: JsonObject, slice: Slice) => boolean
+  readonly inSlices: (
+    body: JsonObject,
+    slices: Slices,
+    options?: FaultOptions,
+  ) => MaybePromise<readonly Fault[]>
 }
 
 interface ValidatorOptions {
@@ -113,11 +113,11 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
     pattern: undefined,
     ...measure(properties),
   }
-  const findFaults: BodyValidator['inSlices'] = function* (
+  const findFaults: BodyValidator['inSlices'] = (
     body,
-    slice,
+    slices,
     { limit = MAX_FAULTS, known = [], isRelevant = () => true } = {},
-  ) {
+  ) => {
     const faults = new Map(known.map((fault) => [fault.path, fault]))
     const add: AddFault = (at, [code, message]) => {
       const fault = { path: at, code, message }
@@ -131,23 +131,22 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
       if (!add(toPointerPart(name), isFieldName(name) ? UNDECLARED : FORBIDDEN)) break
     }
     const report = createReport((path, code: string, message: string) => add(path, [code, message]))
-    yield* searchUnstorable(body, report, slice)
-    judgeValue(whole, body, '', (path, flaw) => {
-      add(path, flaw)
-      return true
+    const searching = whenReady(searchUnstorable(body, report, slices), () => {
+      judgeValue(whole, body, '', (path, flaw) => {
+        add(path, flaw)
+        return true
+      })
+      return searchProperties(properties, body, '', { add, slices })
     })
-    for (const [name, property] of properties)
-      if (Object.hasOwn(body, name)) yield* searchValue(property, body[name], `/${name}`, { add, slice })
-    return [...faults.values()]
+    return whenReady(searching, () => [...faults.values()])
   }
-  const isFlawless: BodyValidator['isFlawless'] = (body, slice) => isSound(whole, body, slice)
-  const inSlices: BodyValidator['inSlices'] = function* (body, slice, how = {}) {
-    if (!how.known?.length && isFlawless(body, slice)) return []
-    return yield* findFaults(body, slice, how)
-  }
-  const atOnce = (body: JsonObject, how?: FaultOptions) => runAtOnce((slice) => inSlices(body, slice, how))
-  return Object.assign(atOnce, { inSlices, isFlawless })
+  const inSlices: BodyValidator['inSlices'] = (body, slices, how = {}) =>
+    !how.known?.length && isSound(whole, body, slices) ? NO_FAULTS : findFaults(body, slices, how)
+  const atOnce = (body: JsonObject, how?: FaultOptions) => inOneSlice((slices) => inSlices(body, slices, how))
+  return Object.assign(atOnce, { inSlices })
 }
+
+const NO_FAULTS: readonly Fault[] = []
 
 const REQUIRED: Flaw = ['required', 'is required']
 const UNDECLARED: Flaw = ['unknown_property', 'is not in the schema']
@@ -208,33 +207,46 @@ export function judgeValue(
 
 const hasInside = ({ pattern, items, properties }: Check): boolean => Boolean(pattern || items || properties)
 
+interface Search {
+  readonly add: AddFault
+  readonly slices: Slices
+}
+
 /**
  * Checks what `judgeValue` leaves out, in slices because it may be large: patterns, elements of arrays, and undeclared
  * properties of objects.
  */
-function* searchValue(
-  { pattern, items, properties }: Check,
-  value: unknown,
-  path: string,
-  search: { readonly add: AddFault; readonly slice: Slice },
-): Sliced<void> {
-  const { add, slice } = search
+function searchValue(check: Check, value: unknown, path: string, search: Search): MaybePromise<unknown> {
+  const { pattern, items, properties } = check
+  const { add, slices } = search
   if (pattern && typeof value === 'string') {
     const { goOn } = pattern.matcher.search(value)
-    let isFound = goOn(slice)
-    for (; isFound === undefined; isFound = goOn(slice)) yield
-    if (!isFound) add(path, pattern.flaw)
-  } else if (items && Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      slice.left -= items.steps + 2 * stepsToRead(value[i])
-      if (slice.left <= 0) yield
-      if (!judgeValue(items, value[i], `${path}/${i}`, add)) return
-      if (hasInside(items)) yield* searchValue(items, value[i], `${path}/${i}`, search)
-    }
-  } else if (properties && isObject(value)) {
-    for (const name of Object.keys(value))
-      if (!properties.has(name) && !add(path + toPointerPart(name), UNDECLARED)) return
-    for (const [name, property] of properties)
-      if (Object.hasOwn(value, name)) yield* searchValue(property, value[name], `${path}/${name}`, search)
+    let isFound: boolean | undefined
+    const searching = untilDone(slices, () => {
+      isFound = goOn(slices)
+      return isFound !== undefined
+    })
+    return whenReady(searching, () => isFound || add(path, pattern.flaw))
   }
+  if (items && Array.isArray(value))
+    return everySliced(slices, value, (element, i) => {
+      slices.left -= items.steps + 2 * stepsToRead(element)
+      if (!judgeValue(items, element, `${path}/${i}`, add)) return false
+      if (!hasInside(items)) return true
+      return whenReady(searchValue(items, element, `${path}/${i}`, search), () => true)
+    })
+  if (!properties || !isObject(value)) return undefined
+  for (const name of Object.keys(value))
+    if (!properties.has(name) && !add(path + toPointerPart(name), UNDECLARED)) return undefined
+  return searchProperties(properties, value, path, search)
 }
+
+const searchProperties = (
+  properties: ReadonlyMap<string, Check>,
+  value: JsonObject,
+  path: string,
+  search: Search,
+): MaybePromise<void> =>
+  forEachSliced(search.slices, properties, ([name, property]) =>
+    Object.hasOwn(value, name) ? searchValue(property, value[name], `${path}/${name}`, search) : undefined,
+  )

@@ -3,6 +3,7 @@ import { bounds } from '../../../../src/core/bounds.js'
 import { compileConfig } from '../../../../src/core/config/compile-config.js'
 import type { Call } from '../../../../src/core/request/call.js'
 import { runWithDeadline } from '../../../../src/core/request/deadline.js'
+import { Slices } from '../../../../src/core/slices.js'
 import { createDescribe } from '../../../../src/tools/openapi/create-describe.js'
 import { describeService, writeDescription } from '../../../../src/tools/openapi/describe-service.js'
 import { useCaches } from '../../../support/caches.js'
@@ -175,31 +176,31 @@ const serviceOf = (collections: number) => ({
 })
 
 /** Writes a description in slices: how many there are, and the most steps that one of them took. */
-function writeSliced(collections: number) {
-  const slice = { left: SLICE }
+async function writeSliced(collections: number) {
   const own = { ...serviceOf(collections), hasAccountRoutes: false }
-  const work = writeDescription(own, null, '', slice)
   let [slices, most] = [1, 0]
-  for (;;) {
-    const { done, value } = work.next()
-    most = Math.max(most, SLICE - slice.left)
-    if (done) return { slices, most, own, pieces: value }
-    slices += 1
-    slice.left = SLICE
+  class Counted extends Slices {
+    override async next(): Promise<void> {
+      most = Math.max(most, SLICE - this.left)
+      slices += 1
+      this.left = SLICE
+    }
   }
+  const pieces = await writeDescription(own, null, '', new Counted(SLICE))
+  return { slices, most, own, pieces }
 }
 
 describe('a description of many collections', () => {
-  test('takes slices in proportion to its collections, none of which is much longer for it', () => {
-    const few = writeSliced(50)
-    const many = writeSliced(400)
+  test('takes slices in proportion to its collections, none of which is much longer for it', async () => {
+    const few = await writeSliced(50)
+    const many = await writeSliced(400)
     expect(many.slices / few.slices).toBeGreaterThan(6)
     expect(many.slices / few.slices).toBeLessThan(10)
     expect(many.most).toBeLessThan(SLICE * 1.5)
   })
 
-  test('has its bytes in few pieces, which are the description as a whole', () => {
-    const { own, pieces } = writeSliced(50)
+  test('has its bytes in few pieces, which are the description as a whole', async () => {
+    const { own, pieces } = await writeSliced(50)
     const bytes = Buffer.concat([...pieces])
     expect(JSON.parse(bytes.toString())).toEqual(structuredClone(describeService(own, null)))
     expect(pieces.length).toBeLessThan(20 + bytes.length / 32_000)

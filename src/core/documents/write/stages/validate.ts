@@ -10,18 +10,15 @@ import { whenReady } from '../../../promises.js'
 import type { JsonObject } from '../../../types.js'
 import { firstOfEach } from '../collect-faults.js'
 import type { Stage } from '../draft.js'
-import { runIn } from './run-in.js'
 
 /** Validates a new document. */
 export const validateNew: Stage = {
   name: 'validate',
   judge(draft) {
     const { collection, fields, slices } = draft
-    const { validate } = collection
-    if (validate.isFlawless(fields, slices)) return undefined
     // Missing fields that a hook may still fill are not reported.
     const isRelevant = (fault: Fault): boolean => !isFilledLater(collection, fault) && draft.tells(fault)
-    return whenReady(runIn(slices, validate.inSlices(fields, slices, { isRelevant })), (found) => {
+    return whenReady(collection.validate.inSlices(fields, slices, { isRelevant }), (found) => {
       draft.addFaults(found)
       return undefined
     })
@@ -47,7 +44,7 @@ export const validateUpdate: Stage = {
       known: told.length > 1 ? firstOfEach(told).slice(0, MAX_FAULTS) : told,
       isRelevant: (fault) => isChange(fault, open, before, after) && draft.tells(fault),
     })
-    return whenReady(runIn(slices, validating), (found) => {
+    return whenReady(validating, (found) => {
       draft.faults = found
       return undefined
     })

@@ -1,25 +1,15 @@
 import type { Fault } from '../../../errors.js'
-import {
-  applyDefaultsInSlices,
-  isComplete,
-  normaliseAtOnce,
-  normalisePropertiesInSlices,
-} from '../../../fields/schema/normalise.js'
+import { applyDefaultsSliced, normaliseSliced } from '../../../fields/schema/normalise.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { whenReady } from '../../../promises.js'
 import type { Stage } from '../draft.js'
-import { runIn } from './run-in.js'
 
 /** Converts the values of a new document to their stored form. */
 export const normalise: Stage = {
   name: 'normalise',
   judge(draft) {
     const { collection, given, slices, write } = draft
-    const normalising =
-      // Short bodies are normalised without a generator, which could pause.
-      normaliseAtOnce(collection.fields, given, slices) ??
-      runIn(slices, normalisePropertiesInSlices(collection.fields, given, slices))
-    return whenReady(normalising, (fields) => {
+    return whenReady(normaliseSliced(collection.fields, given, slices), (fields) => {
       draft.fields = fields
       // These are looked for before defaults are added: a default does not satisfy them.
       const missing = write.required?.filter((name) => !Object.hasOwn(fields, name)) ?? []
@@ -42,13 +32,9 @@ export const defaults: Stage = {
   judge(draft) {
     const { collection, fields, system, slices } = draft
     const now = system.createdAt
-    if (isComplete(collection.fields, fields, now, slices)) return undefined
-    return whenReady(
-      runIn(slices, applyDefaultsInSlices(collection.fields, fields, now, slices)),
-      (filled) => {
-        draft.fields = filled
-        return undefined
-      },
-    )
+    return whenReady(applyDefaultsSliced(collection.fields, fields, now, slices), (filled) => {
+      draft.fields = filled
+      return undefined
+    })
   },
 }

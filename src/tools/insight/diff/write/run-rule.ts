@@ -17,7 +17,7 @@ import { bindSet, type KeptProperties } from '../../../../core/permissions/write
 import { findVariables, isVariable, NOW, USER } from '../../../../core/query/variable.js'
 import { ANYWHERE } from '../../../../core/query/where.js'
 import type { Call, Service } from '../../../../core/request/call.js'
-import { Slices } from '../../../../core/slices.js'
+import { endless } from '../../../../core/slices.js'
 import type { StoredDocument } from '../../../../core/storage.js'
 import type { JsonObject } from '../../../../core/types.js'
 import { bodyKey, type Source, sourceOfVariable, storedKey, TIME, variable } from '../model/sources.js'
@@ -105,8 +105,7 @@ function beginDraft(
     access: { isShown: (_: unknown, one: string) => one !== name || isSeen },
   }
   const write = { call, collection: own, operation, before: operation === 'create' ? undefined : before }
-  const slices = new Slices(Number.POSITIVE_INFINITY)
-  return new Draft(write as unknown as BodyWrite, { body, system: SYSTEM }, slices, only)
+  return new Draft(write as unknown as BodyWrite, { body, system: SYSTEM }, endless(), only)
 }
 
 /** Runs the stages of the service that evaluate a draft, after the stage that drops properties. */
@@ -194,9 +193,8 @@ function onlyField(collection: Collection, name: string, rule: Rule): Collection
   const own: BodyValidator = Object.assign(
     (body: JsonObject, options?: FaultOptions) => validate(body, narrow(options)),
     {
-      inSlices: (...[body, slice, options]: Parameters<BodyValidator['inSlices']>) =>
-        validate.inSlices(body, slice, narrow(options)),
-      isFlawless: () => false,
+      inSlices: (...[body, slices, options]: Parameters<BodyValidator['inSlices']>) =>
+        validate.inSlices(body, slices, narrow(options)),
     },
   )
   // The rule itself is there too, so that the stages which it needs run.

@@ -1,5 +1,5 @@
 import { isServiceError, ServiceError } from '../errors.js'
-import { FairQueue, textOf } from '../fair-queue.js'
+import { textOf, WaitingLine } from '../fair-queue.js'
 import { and, isId, or } from '../filter/filter.js'
 import { createOrder } from '../promises.js'
 import { createClock } from '../request/clock.js'
@@ -41,13 +41,6 @@ async function removeExpiredLedgers(store: Store, now: string): Promise<readonly
 /** The maximum number of attempts that wait in this process, as of secrets that wait for hashing. */
 const MAX_WAITING = 128
 
-/** A queued attempt. */
-interface QueuedAttempt {
-  readonly ledger: Ledger
-  start(): void
-  refuse(reason: unknown): void
-}
-
 /**
  * The numbers of running and waiting attempts of one ledger; `runningOf` counts the running attempts of each client.
  */
@@ -64,7 +57,7 @@ interface Lane {
 class Turns {
   readonly #now: () => number
   readonly #lanes = new Map<string, Lane>()
-  readonly #waiting = new FairQueue<QueuedAttempt>(MAX_WAITING)
+  readonly #waiting = new WaitingLine<Ledger>(MAX_WAITING, overloaded)
 
   constructor(now: () => number) {
     this.#now = now
@@ -85,45 +78,30 @@ class Turns {
    * Waits until an attempt may start. Callers are served in turn. Rejects with `too_many_attempts` if the ledger has no
    * free place, and with `overloaded` if too many attempts wait or the time is over.
    */
-  wait(ledger: Ledger, { signal, caller }: Deadline): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(overloaded())
-      const lane = this.#laneOf(ledger)
-      const leave = (): void => {
-        signal.removeEventListener('abort', giveUp)
-        this.#waiting.delete(entry)
-        lane.waiting -= 1
-        this.#drop(ledger)
-      }
-      const giveUp = (): void => entry.refuse(overloaded())
-      const entry: QueuedAttempt = {
-        ledger,
-        start: () => {
-          this.#add(ledger, 1)
-          leave()
-          resolve()
-        },
-        refuse(reason) {
-          leave()
-          reject(reason)
-        },
-      }
-      signal.addEventListener('abort', giveUp, { once: true })
-      lane.waiting += 1
-      this.#waiting.add(entry, textOf(caller))?.refuse(overloaded())
-    })
+  async wait(ledger: Ledger, { signal, caller }: Deadline): Promise<void> {
+    const lane = this.#laneOf(ledger)
+    lane.waiting += 1
+    try {
+      await this.#waiting.wait(ledger, { signal, caller: textOf(caller) })
+    } finally {
+      lane.waiting -= 1
+      this.#drop(ledger)
+    }
   }
 
   /** Ends an attempt. `stored` is the ledger after the attempt, if known. */
   end(ledger: Ledger, stored: StoredDocument | undefined): void {
     this.#add(ledger, -1)
-    const isFull = (entry: QueuedAttempt): boolean => waitForPlace(stored, entry.ledger, this.#now()) > 0
-    const mayEnd = (entry: QueuedAttempt): boolean =>
-      entry.ledger._id === ledger._id && (isFull(entry) || this.#hasTurn(entry.ledger, stored))
+    const mayEnd = ({ about }: { readonly about: Ledger }): boolean =>
+      about._id === ledger._id &&
+      (waitForPlace(stored, about, this.#now()) > 0 || this.#hasTurn(about, stored))
     for (let next = this.#waiting.take(mayEnd); next; next = this.#waiting.take(mayEnd)) {
-      const wait = waitForPlace(stored, next.ledger, this.#now())
+      const wait = waitForPlace(stored, next.about, this.#now())
       if (wait > 0) next.refuse(tooMany(wait))
-      else next.start()
+      else {
+        this.#add(next.about, 1)
+        next.start()
+      }
     }
     this.#drop(ledger)
   }

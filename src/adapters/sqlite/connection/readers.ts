@@ -1,4 +1,4 @@
-import { FairQueue } from '../../../core/fair-queue.js'
+import { WaitingLine } from '../../../core/fair-queue.js'
 import { andFinally, whenFailed } from '../../../core/promises.js'
 import { inSlices, Slices } from '../../../core/slices.js'
 import type { MaybePromise } from '../../../core/storage.js'
@@ -88,12 +88,6 @@ class FirstSlices extends Slices {
   }
 }
 
-/** A read that waits for a free connection. */
-interface QueuedRead {
-  readonly start: (connection: Connection) => void
-  readonly refuse: (reason: unknown) => void
-}
-
 /** The maximum number of waiting reads. */
 const MAX_WAITING = 1000
 
@@ -104,7 +98,9 @@ const LOST = Symbol('lost')
 export class Readers {
   readonly #all: readonly Connection[]
   readonly #free: Connection[]
-  readonly #waiting = new FairQueue<QueuedRead>(MAX_WAITING)
+  readonly #waiting = new WaitingLine<undefined, Connection>(MAX_WAITING, (aborted) =>
+    aborted ? aborted.reason : unavailable(new Error('too many reads are already waiting for a connection')),
+  )
   readonly #ending = new AbortController()
   #onFree: (() => void) | undefined
 
@@ -134,7 +130,7 @@ export class Readers {
       own = this.#free.pop()
       if (own && seat.moveTo(own)) return
       seat.end()
-      own ??= await waitIn(this.#waiting, query)
+      own ??= await this.#waiting.wait(undefined, query)
       throw LOST
     }
     const seat = new Seat(short, new FirstSlices(steps, signal, leave))
@@ -167,21 +163,4 @@ export class Readers {
     else this.#free.push(connection)
     if (this.#free.length === this.#all.length) this.#onFree?.()
   }
-}
-
-function waitIn(waiting: FairQueue<QueuedRead>, { signal, caller }: Abortable): Promise<Connection> {
-  let giveUp = (): void => {}
-  const freed = new Promise<Connection>((start, refuse) => {
-    signal?.throwIfAborted()
-    const entry = { start, refuse }
-    giveUp = () => {
-      waiting.delete(entry)
-      refuse(signal?.reason)
-    }
-    signal?.addEventListener('abort', giveUp, { once: true })
-    waiting
-      .add(entry, caller)
-      ?.refuse(unavailable(new Error('too many reads are already waiting for a connection')))
-  })
-  return freed.finally(() => signal?.removeEventListener('abort', giveUp))
 }

@@ -1,14 +1,7 @@
 import bcrypt from 'bcryptjs'
 import { ServiceError } from '../../errors.js'
-import { FairQueue } from '../../fair-queue.js'
+import { WaitingLine, type WaitOptions } from '../../fair-queue.js'
 import type { Hasher } from '../../types/host.js'
-
-/** The caller of a task, and the task's abort signal. */
-interface TaskOptions {
-  readonly signal?: AbortSignal | undefined
-  /** Callers are served in turn; tasks without a caller count as tasks of one common caller. */
-  readonly caller?: string | undefined
-}
 
 /** A queue that runs a few tasks at a time and serves callers in turn. */
 interface WorkQueue {
@@ -16,24 +9,18 @@ interface WorkQueue {
    * Runs a task when its turn comes. Rejects with `overloaded` if `signal` aborts while the task waits, or if the queue
    * is full and no other caller has more tasks in the queue.
    */
-  run<T>(task: () => Promise<T>, options?: TaskOptions): Promise<T>
-}
-
-/** A queued task. */
-interface QueuedTask {
-  start(): void
-  refuse(): void
+  run<T>(task: () => Promise<T>, options?: WaitOptions): Promise<T>
 }
 
 /** Creates a queue in which at most `capacity` tasks wait and at most `width` tasks run at the same time. */
 export function createWorkQueue(capacity: number, width = 1): WorkQueue {
-  const waiting = new FairQueue<QueuedTask>(capacity)
+  const waiting = new WaitingLine(capacity, overloaded)
   let running = 0
 
   return {
     async run(task, options = {}) {
       if (options.signal?.aborted) throw overloaded()
-      if (running >= width) await waitForTurn(waiting, options)
+      if (running >= width) await waiting.wait(undefined, options)
       else {
         running += 1
         waiting.pass(options.caller)
@@ -49,26 +36,6 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
     },
   }
 }
-
-const waitForTurn = (waiting: FairQueue<QueuedTask>, { signal, caller }: TaskOptions): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const leave = (): void => {
-      waiting.delete(entry)
-      entry.refuse()
-    }
-    const entry: QueuedTask = {
-      start() {
-        signal?.removeEventListener('abort', leave)
-        resolve()
-      },
-      refuse() {
-        signal?.removeEventListener('abort', leave)
-        reject(overloaded())
-      },
-    }
-    signal?.addEventListener('abort', leave, { once: true })
-    waiting.add(entry, caller)?.refuse()
-  })
 
 const overloaded = (): ServiceError =>
   new ServiceError('overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.')

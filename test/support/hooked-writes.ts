@@ -76,6 +76,19 @@ const sorted = (value: unknown): unknown => {
 }
 
 /**
+ * The new view without properties that the write does not change, but makes readable: a hook that goes by them may undo
+ * the write, and the caller would learn of them from what it does.
+ */
+const pickKnown = (young: Json, old: Json, { before, after }: HookChange): Json => {
+  const textIn = (document: unknown, name: string) => JSON.stringify((document as Json | null)?.[name])
+  return Object.fromEntries(
+    Object.entries(young).filter(
+      ([name]) => Object.hasOwn(old, name) || textIn(before, name) !== textIn(after, name),
+    ),
+  )
+}
+
+/**
  * A hook that is a function of what the caller sees of the change; where the caller sees nothing of it, it says
  * nothing.
  */
@@ -92,8 +105,10 @@ function hookOf(pair: Pair, name: 'things' | 'people', salt: number): Collection
     const [view] = document ? viewsOf(collection, [document], pair.caller) : []
     return view && sorted(view)
   }
-  const answer = ({ operation, before, after }: HookChange): HookResult | undefined => {
-    const [old, young] = [see(before as Json | null), see(after as Json | null)]
+  const answer = (change: HookChange): HookResult | undefined => {
+    const { operation, before, after } = change
+    const [old, shown] = [see(before as Json | null), see(after as Json | null)]
+    const young = old && shown ? pickKnown(shown as Json, old as Json, change) : shown
     const { _id, ...fields } = (young ?? {}) as Json
     const seen = JSON.stringify(operation === 'create' ? [fields] : [old, young])
     if (operation !== 'create' && JSON.stringify(old) === JSON.stringify(young)) return undefined

@@ -174,16 +174,18 @@ function findLiteral(pattern: Pattern): string {
 /** Returns a getter of the cached machine of a pattern. It creates a machine that was evicted again. */
 function keepMachine(pattern: Pattern, machines: KeptMachines): () => Machine {
   const key = {}
-  const create = (): Machine => {
-    let bytes = 0
-    let machine: Machine | undefined
-    const keep = (more: number): void => {
-      bytes += more
-      if (machine) machines.set(key, { machine, bytes })
-    }
-    machine = new Machine(pattern, keep)
-    keep(0)
-    return machine
+  return () => machines.get(key)?.machine ?? createMachine(pattern, machines, key)
+}
+
+/** The functions of a machine must not refer to its pattern, which may take more memory than the machine. */
+function createMachine(pattern: Pattern, machines: KeptMachines, key: object): Machine {
+  let bytes = 0
+  let machine: Machine | undefined
+  const keep = (more: number): void => {
+    bytes += more
+    if (machine) machines.set(key, { machine, bytes })
   }
-  return () => machines.get(key)?.machine ?? create()
+  machine = new Machine(pattern, keep)
+  keep(0)
+  return machine
 }

@@ -168,7 +168,10 @@ interface CallParts {
   readonly shared?: Shared | undefined
   /** The time of the request in stored form. Default: the clock is read when the time is first needed. */
   readonly now?: string | undefined
-  /** Whether the call is an operation of a batch. Such an operation cannot set secrets. */
+  /**
+   * Whether the call is an operation of a batch, or one that a hook adds. Such an operation cannot set secrets, and a
+   * `match` is checked at the end of the batch.
+   */
   readonly isInBatch?: boolean | undefined
   /** Whether a body with a property that a rule would drop is rejected (CONTRACT.md §6, "Headers"). */
   readonly isStrict?: boolean | undefined

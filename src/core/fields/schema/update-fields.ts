@@ -30,8 +30,8 @@ export function normaliseUpdate(
 }
 
 /**
- * Returns the fields after an update, in the schema's order. Secrets among them are not hashed yet
- * (CONTRACT.md §2).
+ * Returns the fields after an update, in the schema's order. A PUT fills the missing fields that it replaces with their
+ * defaults, a PATCH fills none. Secrets among the fields are not hashed yet (CONTRACT.md §2).
  */
 export function updateFields(
   fields: readonly Field[],

@@ -1,5 +1,5 @@
 import { isServiceError, ServiceError } from '../errors.js'
-import { textOf, WaitingLine } from '../fair-queue.js'
+import { textOf } from '../fair-queue.js'
 import { and, isId, or } from '../filter/filter.js'
 import { createOrder } from '../promises.js'
 import { createClock } from '../request/clock.js'
@@ -8,6 +8,7 @@ import type { Store } from '../request/store.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Logger } from '../types/host.js'
 import type { MaybePromise } from '../types.js'
+import { WaitingLine } from '../waiting-line.js'
 import {
   countPlaces,
   LEDGERS,

@@ -1,7 +1,7 @@
-import { WaitingLine } from '../../../core/fair-queue.js'
 import { andFinally, whenFailed } from '../../../core/promises.js'
 import { inSlices, Slices } from '../../../core/slices.js'
 import type { MaybePromise } from '../../../core/storage.js'
+import { WaitingLine } from '../../../core/waiting-line.js'
 import { unavailable } from '../faults.js'
 import { type Connection, readDataVersion } from './connection.js'
 

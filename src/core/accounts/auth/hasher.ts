@@ -1,7 +1,7 @@
 import bcrypt from 'bcryptjs'
 import { ServiceError } from '../../errors.js'
-import { WaitingLine, type WaitOptions } from '../../fair-queue.js'
 import type { Hasher } from '../../types/host.js'
+import { WaitingLine, type WaitOptions } from '../../waiting-line.js'
 
 /** A queue that runs a few tasks at a time and serves callers in turn. */
 interface WorkQueue {

@@ -131,7 +131,7 @@ export interface OptionsFor<
  * `throw refuse(…)` and `refuse(…)` do the same.
  *
  * @param status 400, 403, 409 or 422
- * @param detail the reason, for a person
+ * @param detail the reason, written for people
  * @param errors the validation errors of the body, with JSON pointers into it
  *
  * @example

@@ -325,7 +325,7 @@ export class Call implements CallParts, BoundCaller, Following {
     return this.#derive({ ...this.#parts, store, shared })
   }
 
-  /** Returns the same call as the answer to another request, for the operations of a batch. */
+  /** Returns the same call as the answer to another request. The operations of a batch use it. */
   answering(request: CallRequest): Call {
     const other = this.#derive({ ...this.#parts, request })
     // The operations of a batch share the compiled conditions of rules.

@@ -9,8 +9,8 @@ type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 'read' 
 /** The deadline of work. */
 export interface Deadline {
   /**
-   * The signal aborts on timeout or when the client disconnects; for a write, a disconnect only counts while the
-   * request body arrives. The signal is created when first needed.
+   * The signal aborts on timeout or when the client disconnects. A write only observes a disconnect while the request
+   * body arrives. The signal is created when first needed.
    */
   readonly signal: AbortSignal
   /**

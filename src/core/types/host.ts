@@ -54,7 +54,7 @@ export interface StorageCall {
   /** The name that the adapter gives itself (`StorageAdapter.system`), or `other`. */
   readonly system: string
   readonly operation: 'list' | 'count' | 'stream' | 'write'
-  /** The collection; for a write to several, the first of them. The names of internal collections begin with `_`. */
+  /** The collection, or the first one of a write to several. The names of internal collections begin with `_`. */
   readonly collection: string
   /** Milliseconds since 1970, with fractions. */
   readonly startedAt: number

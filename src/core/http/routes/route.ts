@@ -39,7 +39,7 @@ export interface MountPoint {
 /** Returns the OpenAPI document of a service for the caller of a request, as JSON. */
 export type DescribeService = (call: Call, found: MountPoint) => MaybePromise<KeptText>
 
-/** The handler that answers a request, for the endpoints that differ between the handlers of a service. */
+/** The handler that answers a request. Some endpoints differ between the handlers of a service. */
 export interface Mount extends Pick<MountPoint, 'hasAccountRoutes'> {
   /** The public paths below `/auth` that this handler answers. */
   readonly accountPaths: readonly string[]

@@ -2,8 +2,8 @@
 const UNSAFE = /["#<>\\^`{|}]/g
 
 /**
- * Returns the parameters of a query except its position in a list or a stream, for a link. Ends in `&` or is
- * empty.
+ * Returns the parameters of a query except its position in a list or a stream, as they are in a link. Ends in `&` or
+ * is empty.
  */
 export const writeOthers = (text: string): string =>
   text

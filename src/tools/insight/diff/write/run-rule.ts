@@ -36,7 +36,7 @@ export interface FieldInput {
 }
 
 /**
- * What a rule makes of a field.
+ * The result of running a rule on one field.
  * - `unbound`: the caller lacks a value of `set`. `unfit`: the caller's value is invalid for the field.
  * - `invalid`: the body has validation errors in the field. Their codes are `faults`.
  * - `fits`: the field is stored. `source` is the source of the value at the path.

@@ -33,8 +33,8 @@ export function printShort(value: unknown): string {
 }
 
 /**
- * Throws unless two values are equal as JSON. `what` names the compared value. It may be a function, for a name that is
- * expensive to compute.
+ * Throws unless two values are equal as JSON. `what` names the compared value. It may be a function, if computing the
+ * name is expensive.
  */
 export function checkSame(actual: unknown, expected: unknown, what: string | (() => string)): void {
   if (isSame(actual, expected)) return

@@ -18,7 +18,9 @@ import { faults, validateNew, validateUpdate } from './stages/validate.js'
 import { defaults, normalise } from './stages/values.js'
 
 /** The parts of a service on which the stages of its writes depend. */
-type Parts = Pick<Service, 'plan' | 'accounts' | 'hooks'>
+interface Parts extends Pick<Service, 'accounts' | 'hooks'> {
+  readonly plan: Pick<Service['plan'], 'matches'>
+}
 
 /**
  * Returns the stages that an operation needs in a collection, in their order. CONTRACT.md §2, "Order of faults",
@@ -72,7 +74,7 @@ const toMoments = (stages: readonly Stage[]): Moments => ({
 })
 
 /** Compiles the writes of all collections of a service. */
-export const compileWrites = (parts: Parts): CompiledWrites =>
+export const compileWrites = (parts: Pick<Service, 'plan' | keyof Parts>): CompiledWrites =>
   new Map(
     Array.from(parts.plan.collections.values(), (collection) => {
       const compile = (operation: WriteOperation) => toMoments(compileWrite(parts, collection, operation))

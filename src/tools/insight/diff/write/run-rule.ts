@@ -3,20 +3,23 @@ import { compileWrite } from '../../../../core/documents/write/compile-write.js'
 import {
   type BodyWrite,
   Draft,
+  type Stage,
   type Verdict,
   type WriteOperation,
 } from '../../../../core/documents/write/draft.js'
-import { keepAccepted } from '../../../../core/documents/write/stages/drop.js'
+import type { FoundTarget } from '../../../../core/documents/write/find-target.js'
+import { drop, keepAccepted } from '../../../../core/documents/write/stages/drop.js'
 import type { Fault } from '../../../../core/errors.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import type { BodyValidator, FaultOptions } from '../../../../core/fields/schema/validator.js'
 import { compilePath, isObject, readOwn } from '../../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../../core/json/pointer.js'
+import type { BoundCaller } from '../../../../core/permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, OWNER, type Rule } from '../../../../core/permissions/grants.js'
 import { bindSet, type KeptProperties } from '../../../../core/permissions/write-rules.js'
 import { findVariables, isVariable, NOW, USER } from '../../../../core/query/variable.js'
 import { ANYWHERE } from '../../../../core/query/where.js'
-import type { Call, Service } from '../../../../core/request/call.js'
+import type { Service } from '../../../../core/request/call.js'
 import { endless } from '../../../../core/slices.js'
 import type { StoredDocument } from '../../../../core/storage.js'
 import type { JsonObject } from '../../../../core/types.js'
@@ -24,7 +27,6 @@ import { bodyKey, type Source, sourceOfVariable, storedKey, TIME, variable } fro
 
 /** One input for which a rule is run: what body, document and caller have at a path of a field. */
 export interface FieldInput {
-  readonly path: string
   /** The properties of the body. None: the body does not contain the field. */
   readonly body: JsonObject
   /** The fields of the stored document: the field with `STORED_VALUE` at the path, or a part of it, or none. */
@@ -47,7 +49,7 @@ export type FieldOutcome =
   | { readonly kind: 'fits'; readonly source: Source }
 
 /** The outcome for one input, and the value at the path, if the field is stored. */
-interface FieldRun {
+export interface FieldRun {
   readonly outcome: FieldOutcome
   readonly value?: unknown
 }
@@ -63,78 +65,94 @@ const OTHER = { '\u0000other': true }
 export const keep = (collection: Collection, rule: Rule, body: JsonObject): KeptProperties =>
   keepAccepted({ collection, required: undefined }, rule, body)
 
-/** Runs a rule of the service on one field, as if the collection had no other fields and the rule no `check`. */
-export function runRule(
-  mode: WriteOperation,
+/** Runs a rule on one input. */
+type RunRule = (input: FieldInput) => FieldRun
+
+/**
+ * Compiles a rule of the service for one path, as if the collection had only the field of the path and the rule no
+ * `check`.
+ */
+export function compileRule(
+  operation: WriteOperation,
   collection: Collection,
   rule: Rule,
-  input: FieldInput,
-): FieldRun {
-  const { path, body, values } = input
+  path: string,
+): RunRule {
   const [name = path] = path.split('.')
   const set = new Map([...rule.set].filter(([one]) => one === name))
   const only: Rule = { ...rule, set, check: ANYWHERE }
   const own = onlyField(collection, name, only)
-  const call = createRunCall(values)
-  if (!bindSet(only, call)) return { outcome: { kind: 'unbound' } }
-  const draft = beginDraft(mode, { own, only, call }, input)
-  const kept = keep(collection, rule, body)
-  draft.given = mode === 'patch' ? { ...kept.body, ...OTHER } : kept.body
-  const verdict = judge(draft)
-  if (verdict.kind === 'refused') return { outcome: { kind: 'unfit' } }
-  if (verdict.kind === 'invalid')
-    return { outcome: { kind: 'invalid', faults: verdict.faults.map(({ code }) => code) } }
-  const secret = draft.secrets.get(name)
-  const after = secret === undefined ? draft.fields : { ...draft.fields, [name]: secret ?? undefined }
-  const value = compilePath(path)(after)
-  return { outcome: { kind: 'fits', source: findSource(value, rule, input) }, value }
+  const stages = compileWrite(ALONE, own, operation)
+  const judges = stages.flatMap((stage) => (stage.judge && stage !== drop ? [stage.judge] : []))
+  const read = compilePath(path)
+  return (input) => {
+    const call = createRunCall(input.values)
+    if (!bindSet(only, call)) return { outcome: { kind: 'unbound' } }
+    const before = operation === 'create' ? undefined : targetOf(own, name, input)
+    const write: JudgedWrite = { call, collection: own, operation, before }
+    const draft = new Draft(write as BodyWrite, { body: input.body, system: SYSTEM }, endless(), only)
+    const kept = keep(collection, rule, input.body)
+    draft.given = operation === 'patch' ? { ...kept.body, ...OTHER } : kept.body
+    const verdict = judgeDraft(draft, judges)
+    if (verdict?.kind === 'refused') return { outcome: { kind: 'unfit' } }
+    if (verdict?.kind === 'invalid')
+      return { outcome: { kind: 'invalid', faults: verdict.faults.map(({ code }) => code) } }
+    const secret = draft.secrets.get(name)
+    const after = secret === undefined ? draft.fields : { ...draft.fields, [name]: secret ?? undefined }
+    const value = read(after)
+    return { outcome: { kind: 'fits', source: findSource(value, { set, path, read }, input) }, value }
+  }
 }
 
-/** Creates the draft of a body of which the rule has already dropped what it does not accept. */
-function beginDraft(
-  operation: WriteOperation,
-  { own, only, call }: { readonly own: Collection; readonly only: Rule; readonly call: Call },
-  { path, stored, body, isShown }: FieldInput,
-): Draft {
-  const [name = path] = path.split('.')
+/** The parts of a write that `judge` of the stages reads if the collection has no `match` and the rule no `check`. */
+interface JudgedWrite extends Pick<BodyWrite, 'collection' | 'operation'> {
+  readonly call: BoundCaller & { readonly service: Pick<Service, 'accounts'> }
+  readonly before: JudgedTarget | undefined
+}
+
+interface JudgedTarget extends Pick<FoundTarget, 'stored' | 'shown'> {
+  readonly access: Pick<FoundTarget['access'], 'isShown'>
+}
+
+/** Returns the document that an update changes, as its caller may read it. */
+function targetOf({ hashes }: Collection, name: string, { stored, isShown }: FieldInput): JudgedTarget {
   const document = { _id: '', _version: 1, ...stored } as StoredDocument
-  const isSeen = isShown && own.hashes.length === 0
-  const before = {
+  const isSeen = isShown && hashes.length === 0
+  return {
     stored: document,
     shown: isSeen ? document : { _id: '' },
     access: { isShown: (_: unknown, one: string) => one !== name || isSeen },
   }
-  const write = { call, collection: own, operation, before: operation === 'create' ? undefined : before }
-  return new Draft(write as unknown as BodyWrite, { body, system: SYSTEM }, endless(), only)
 }
 
-/** Runs the stages of the service that evaluate a draft, after the stage that drops properties. */
-function judge(draft: Draft): Verdict {
-  const { collection, write } = draft
-  for (const stage of compileWrite(ALONE, collection, write.operation)) {
-    // Without a limit of steps, no stage waits.
-    const verdict = stage.name === 'drop' ? undefined : (stage.judge?.(draft) as Verdict | undefined)
+/** Runs stages until the first verdict. Without a limit of steps, no stage waits. */
+function judgeDraft(draft: Draft, judges: readonly NonNullable<Stage['judge']>[]): Verdict | undefined {
+  for (const judge of judges) {
+    const verdict = judge(draft) as Verdict | undefined
     if (verdict) return verdict
   }
-  return { kind: 'fits' }
+  return undefined
 }
 
 /** A service whose collections have neither accounts nor a `match`. */
-const ALONE = { accounts: null, plan: { matches: { from: new Map(), to: new Map() } } } as unknown as Pick<
-  Service,
-  'plan' | 'accounts'
->
+const ALONE = { accounts: null, plan: { matches: { from: new Map(), to: new Map() } } }
 
 const SYSTEM = { _id: '', createdAt: RUN_AT, updatedAt: RUN_AT, createdBy: null }
 
-/** Finds out from where a stored value came. */
-function findSource(value: unknown, { set }: Rule, { path, body, values }: FieldInput): Source {
+/** Finds out from where a stored value came. `read` returns the value at the path. */
+function findSource(
+  value: unknown,
+  {
+    set,
+    path,
+    read,
+  }: Pick<Rule, 'set'> & { readonly path: string; readonly read: (of: JsonObject) => unknown },
+  { body, values }: FieldInput,
+): Source {
   if (value === STORED_VALUE) return variable(storedKey(path))
   if (value === RUN_AT) return variable(TIME)
-  const [name = path] = path.split('.')
-  const read = compilePath(path)
-  if (set.has(name)) {
-    const written = read({ [name]: set.get(name) })
+  if (set.size > 0) {
+    const written = read(Object.fromEntries(set))
     const held = isVariable(written) ? values.get(written) : undefined
     const isHeld = held !== undefined && (held === value || Array.isArray(held))
     return isVariable(written) && isHeld ? sourceOfVariable(written) : { kind: 'fixed', value }
@@ -143,16 +161,15 @@ function findSource(value: unknown, { set }: Rule, { path, body, values }: Field
   return isGiven ? variable(bodyKey(path)) : { kind: 'fixed', value }
 }
 
-/** Returns a call with the parts that rules use: values of the caller, and a service without accounts. */
-function createRunCall(values: ReadonlyMap<string, unknown>): Call {
+/** Returns the parts of a call that rules use: values of the caller, and a service without accounts. */
+function createRunCall(values: ReadonlyMap<string, unknown>): JudgedWrite['call'] {
   const held = [...values].filter(([name]) => name !== NOW)
   const user = held.reduce<JsonObject>(
     (fields, [name, value]) => put(fields, name.slice(USER.length).split('.'), value),
     {},
   )
   const binding = { user, now: String(values.get(NOW) ?? RUN_AT) }
-  const service = { accounts: null }
-  return { caller: null, binding, judge: { admits: () => true }, service } as unknown as Call
+  return { caller: null, binding, service: { accounts: null } }
 }
 
 /** Returns fields with a value at a path. */

@@ -1,4 +1,3 @@
-import type { Collection } from '../../../../core/config/plan.js'
 import type { WriteOperation } from '../../../../core/documents/write/draft.js'
 import { readOwn } from '../../../../core/json/own-properties.js'
 import type { Rule } from '../../../../core/permissions/grants.js'
@@ -21,7 +20,14 @@ import {
 } from '../model/sources.js'
 import { isNull, isSame, isThere } from '../model/values.js'
 import { ALWAYS, type Diagram, type Logic, NEVER } from '../solver/logic.js'
-import { type FieldInput, type FieldOutcome, keep, runRule, STORED_VALUE } from './run-rule.js'
+import {
+  compileRule,
+  type FieldInput,
+  type FieldOutcome,
+  type FieldRun,
+  keep,
+  STORED_VALUE,
+} from './run-rule.js'
 
 /** Reads the properties of a body. */
 export interface BodyReader {
@@ -149,8 +155,8 @@ function applyRule(write: Write, rule: Rule): Trial {
 function replaces({ mode, sight: { collection } }: Write, rule: Rule, name: string): boolean {
   if (mode !== 'put' || rule.set.has(name)) return false
   const stored = documentWith(name, STORED_VALUE)
-  const input = { path: name, body: {}, stored, isShown: true, values: new Map() }
-  const { outcome: left } = runRule(mode, collection, rule, input)
+  const run = compileRule(mode, collection, rule, name)
+  const { outcome: left } = run({ body: {}, stored, isShown: true, values: new Map() })
   const stays = left.kind === 'fits' && left.source.kind === 'variable' && left.source.key === storedKey(name)
   return !stays
 }
@@ -197,23 +203,26 @@ function findOutcomes(write: Write, rule: Rule, path: string): Outcomes {
     [isShown, true],
     [logic.not(isShown), false],
   ]
+  const runCreate = compileRule('create', collection, rule, path)
+  const runMode = mode === 'create' ? runCreate : compileRule(mode, collection, rule, path)
   const run = (input: FieldInput): Outcomes => {
-    const { outcome } = runRule(mode, collection, rule, input)
+    const { outcome } = runMode(input)
     return new Map([[JSON.stringify(outcome), [ALWAYS, outcome]]])
   }
   const variables = [...new Set(findVariables(rule.set.get(name)))]
   // Values of which a create makes the same are alike in every other way.
   const alike = new Map<string, Outcomes>()
   return overValues(logic, variables, (values) => {
-    const probe = { path, body: {}, stored: {}, isShown: true, values }
-    const text = JSON.stringify(runRule('create', collection, rule, probe).outcome)
+    const created = runCreate({ body: {}, stored: {}, isShown: true, values })
+    const text = JSON.stringify(created.outcome)
     const outcomes =
       alike.get(text) ??
       overClasses(logic, shown, (isShown) =>
         overClasses(logic, bodies, (body) => {
-          const input = { path, body, isShown, values }
+          const input = { body, isShown, values }
           if (mode === 'create') return run({ ...input, stored: {} })
-          return overStored(write, rule, input, run)
+          const written = findWritten(rule, path, body, created)
+          return overStored(write, path, { input, written, run })
         }),
       )
     alike.set(text, outcomes)
@@ -297,25 +306,34 @@ function classesAt(
   return classes
 }
 
+/** A value, and its source, that a rule writes to a field regardless of the stored document. */
+interface WrittenValue {
+  readonly value: unknown
+  readonly source: Source
+}
+
 /** Runs each class of the stored document. */
 function overStored(
   { sight: { logic, collection } }: Write,
-  rule: Rule,
-  input: Omit<FieldInput, 'stored'>,
-  run: (input: FieldInput) => Outcomes,
+  path: string,
+  {
+    input,
+    written,
+    run,
+  }: {
+    readonly input: Omit<FieldInput, 'stored'>
+    readonly written: WrittenValue | undefined
+    readonly run: (input: FieldInput) => Outcomes
+  },
 ): Outcomes {
-  const { path } = input
   const stay = (place: string): Cases => always(variable(storedKey(place)))
   const isThereAt = (place: string): Diagram => isThere(logic, stay(place))
+  const isImmutable = collection.fields.some(({ name, definition }) => name === path && definition.immutable)
   const whole = run({ ...input, stored: documentWith(path, STORED_VALUE) })
   const classes = classesAt(logic, path, isThereAt, STORED_VALUE).flatMap(
     ([when, stored], i): Classes<JsonObject> => {
-      const isImmutable = collection.fields.some(
-        ({ name, definition }) => name === path && definition.immutable,
-      )
+      if (i === 0 || !isImmutable || !written) return [[when, stored]]
       // The value of an immutable field may be the same as before.
-      const written = i > 0 && isImmutable ? findWritten(collection, rule, input) : undefined
-      if (!written) return [[when, stored]]
       const isAgain = isSame(logic, stay(path), always(written.source))
       return [
         [logic.and(when, isAgain), documentWith(path, written.value)],
@@ -330,18 +348,19 @@ function overStored(
   })
 }
 
-/** Returns the value, and its source, that a rule writes to a field regardless of the stored document, if any. */
+/** Returns the value that a rule writes to a field regardless of the stored document, if any. */
 function findWritten(
-  collection: Collection,
-  rule: Rule,
-  { path, body, values }: Omit<FieldInput, 'stored'>,
-): { readonly value: unknown; readonly source: Source } | undefined {
+  { set }: Rule,
+  path: string,
+  body: JsonObject,
+  created: FieldRun,
+): WrittenValue | undefined {
   const given = readOwn(body, path) ?? undefined
   if (given !== undefined) return { value: given, source: variable(bodyKey(path)) }
-  if (!rule.set.has(path)) return undefined
-  const input = { path, body, stored: {}, isShown: true, values }
-  const { outcome, value } = runRule('create', collection, rule, input)
-  return outcome.kind === 'fits' && value !== undefined ? { value, source: outcome.source } : undefined
+  const { outcome, value } = created
+  return set.has(path) && outcome.kind === 'fits' && value !== undefined
+    ? { value, source: outcome.source }
+    : undefined
 }
 
 const GONE = JSON.stringify({ kind: 'fits', source: fixed(undefined) } satisfies FieldOutcome)

@@ -6,6 +6,7 @@ import { createDecoy } from './accounts/login.js'
 import { createThrottle } from './accounts/throttle.js'
 import { createChangeStreams } from './changes/streams.js'
 import { compileConfig } from './config/compile-config.js'
+import { findWarnings } from './config/find-warnings.js'
 import { checkOptions, findIdle } from './config/options/check-options.js'
 import { readFills } from './config/options/fills.js'
 import { isSilencing, readSilences } from './config/silences.js'
@@ -156,10 +157,10 @@ function compilePlan(config: unknown, adapter: StorageAdapter, options: GivenOpt
     authenticate,
     deliver,
   }: ServiceOptions = isReadable ? options : {}
+  // If the options cannot be read, the host may still identify callers. Assuming that it does avoids wrong errors.
+  const facts = { production, hasAuthenticate: authenticate !== undefined || !isReadable }
   const plan = compileConfig(config, {
-    production,
-    // If the options cannot be read, the host may still identify callers. Assuming that it does avoids wrong errors.
-    hasAuthenticate: authenticate !== undefined || !isReadable,
+    ...facts,
     hasDeliver: deliver !== undefined || !isReadable,
     hasLog: typeof adapter?.changes === 'function',
     ...(isReadable ? { fills: readFills(options.hooks) } : {}),
@@ -167,7 +168,7 @@ function compilePlan(config: unknown, adapter: StorageAdapter, options: GivenOpt
   })
   const logger = createLogger(options.logger)
   const silences = readSilences(config)
-  for (const { code, path, message } of plan.warnings)
+  for (const { code, path, message } of findWarnings({ ...facts, plan }))
     if (!silences.some((silence) => isSilencing(silence, code, path))) logger.warn(`${path}: ${message}`)
   const isHostsAlone = options.authenticate !== undefined && options.accounts !== true
   const accounts = isHostsAlone ? null : plan.auth

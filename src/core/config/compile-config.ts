@@ -1,7 +1,6 @@
 import { checkRequireVerified, checkRoleField, compileAuth } from '../accounts/config/compile-auth.js'
 import { findClaimFields } from '../claims/config/claim-fields.js'
 import { compileClaims } from '../claims/config/compile-claims.js'
-import { warnOfClaims, warnOfRules } from '../claims/config/warn-of-claims.js'
 import { presentWays } from '../claims/query/demands.js'
 import { ConfigError, type ConfigFault } from '../errors.js'
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
@@ -11,62 +10,24 @@ import { RESERVED_COLLECTION_NAMES, USERS } from '../fields/schema/names.js'
 import { holdsReference } from '../fields/schema/references.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
 import { toPointerPart } from '../json/pointer.js'
-import { type ConfigReport, createReport, reportTo, type WarningReport } from '../json/report.js'
+import { type ConfigReport, reportTo } from '../json/report.js'
 import { EVERYONE, OWNER } from '../permissions/grants.js'
 import type { Where } from '../query/where.js'
 import { compileReferences } from '../references/config/compile-references.js'
 import type { IndexPlan } from '../storage.js'
-import type { AuthConfig, CollectionConfig, Config, Limits } from '../types.js'
-import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-permissions.js'
+import type { CollectionConfig, Config, Limits } from '../types.js'
+import { compilePermissions, isOpenToEveryone, OPEN_DOOR, type RuleScope } from './compile-permissions.js'
 import { compileSchema } from './compile-schema.js'
 import { DEFAULT_LIMITS } from './defaults.js'
-import { findWarnings } from './find-warnings.js'
+import type { HostFacts } from './finder.js'
 import { createVariableJudge, withoutClaims } from './judge-variable.js'
 import { type Fills, judgeFills, selectFills } from './options/fills.js'
-import type { Collection, ConfigWarning, LoggedPlan, ServicePlan } from './plan.js'
+import type { Collection, LoggedPlan, ServicePlan } from './plan.js'
 import { checkShape, type IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
-/**
- * The keys of `auth` that only affect the service's own accounts. The other keys also apply to callers that
- * the host application authenticates.
- */
-const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
-  'register',
-  'sessionDays',
-  'sessions',
-  'cost',
-  'resetMinutes',
-]
-
-const OF_CHANGES = ['subscribers', 'changesHours', 'changesBytes'] as const
-
-/** Warns of keys that are set but have no effect. */
-function warnOfIdleKeys(
-  { auth, limits }: Pick<Config, 'auth' | 'limits'>,
-  plan: Pick<ServicePlan, 'auth' | 'log'>,
-  report: WarningReport,
-): void {
-  const warn = (
-    keys: readonly string[],
-    set: object | undefined,
-    place: WarningReport,
-    why: string,
-  ): void => {
-    for (const key of keys)
-      if (Object.hasOwn(set ?? {}, key)) place.at(key).fault('no_effect', `has no effect: ${why}`)
-  }
-  if (plan.auth === null)
-    warn(OF_ACCOUNTS, auth, report.at('auth'), `"${USERS}" keeps no accounts, because it has no hash field`)
-  if (plan.log === null) warn(OF_CHANGES, limits, report.at('limits'), 'no collection has "changes": true')
-}
-
 /** The facts about the host application and its options against which a configuration is checked. */
-export interface CompileOptions {
-  /** Whether a collection that is open to everyone is a fault. */
-  readonly production: boolean
-  /** Whether the host application authenticates callers. If so, `$user` may have any field. */
-  readonly hasAuthenticate: boolean
+export interface CompileOptions extends HostFacts {
   /** Whether the host application delivers tokens to users. Default: unknown, which is not a fault. */
   readonly hasDeliver?: boolean
   /** Whether the storage adapter can keep a log of changes. Default true. */
@@ -138,21 +99,13 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
     { config: auth, auth: plan.auth, references: plan, isUnsure, hasDeliver, faults: [...faults] },
     report,
   )
-  const warnings: ConfigWarning[] = []
-  const warn: WarningReport = createReport(
-    (path, code, message) => warnings.push({ code, path, message }) > 0,
-  )
-  for (const { name } of findOpenDoors(collections, isUnsure, faults)) {
-    const at = `/collections${toPointerPart(name)}/permissions${toPointerPart(EVERYONE)}`
-    if (options.production) report.within(at).fault(`${OPEN_DOOR}, which is an error in production`)
-    else warn.within(at).fault('open_to_everyone', `${OPEN_DOOR}; this is an error in production`)
-  }
+  if (options.production)
+    for (const { name } of findOpenDoors(collections, isUnsure, faults))
+      report
+        .within(`/collections${toPointerPart(name)}/permissions${toPointerPart(EVERYONE)}`)
+        .fault(`${OPEN_DOOR}, which is an error in production`)
   if (faults.length > 0) throw new ConfigError(faults)
-  warnOfIdleKeys(config, plan, warn)
-  findWarnings(written, plan, options, warn)
-  warnOfClaims(auth.claims ?? {}, plan, warn.at('auth').at('claims'))
-  warnOfRules(auth, plan, warn)
-  return { ...plan, warnings }
+  return { ...plan, config }
 }
 
 interface CollectionContext
@@ -245,8 +198,6 @@ function checkLimits({ defaultLimit, maxLimit }: Limits, report: ConfigReport): 
   if (defaultLimit !== null && maxLimit !== null && defaultLimit > maxLimit)
     report.at('defaultLimit').fault(`is greater than maxLimit, ${maxLimit}`)
 }
-
-const OPEN_DOOR = 'everyone may create, read, update and delete everything here'
 
 /**
  * Finds collections that are open to everyone. A collection is not included if its grants for everyone have a

@@ -236,6 +236,9 @@ function isAlways(filter: Filter): boolean {
   )
 }
 
+/** The message about a collection that is open to everyone. */
+export const OPEN_DOOR = 'everyone may create, read, update and delete everything here'
+
 /**
  * Whether everyone may perform every operation on every document and property, however the grants express it.
  */

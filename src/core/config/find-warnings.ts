@@ -1,5 +1,6 @@
+import { warnOfClaims, warnOfRules } from '../claims/config/warn-of-claims.js'
 import { USERS } from '../fields/schema/names.js'
-import type { WarningReport } from '../json/report.js'
+import { createReport } from '../json/report.js'
 import {
   EVERYONE,
   includesProperty,
@@ -12,41 +13,90 @@ import {
 import { acceptsProperty } from '../permissions/write-rules.js'
 import { isAnywhere } from '../query/where.js'
 import { warnOfReferences } from '../references/config/find-warnings.js'
-import type { CollectionConfig, Config } from '../types.js'
-import type { AuthPlan, Collection, ServicePlan } from './plan.js'
+import type { AuthConfig, CollectionConfig } from '../types.js'
+import { isOpenToEveryone, OPEN_DOOR } from './compile-permissions.js'
+import type { Finder, FinderScope, FindingReport, Found, WarningCode } from './finder.js'
+import type { AuthPlan, Collection } from './plan.js'
 
-/** Warns of valid configuration that its author may not have meant (CONTRACT.md §1, §5). */
-export function findWarnings(
-  written: Config['collections'],
-  plan: Pick<ServicePlan, 'collections' | 'auth' | 'limits' | 'matches' | 'referrers'>,
-  options: { readonly production: boolean; readonly hasAuthenticate: boolean },
-  report: WarningReport,
-): void {
-  const { collections, auth } = plan
-  if (auth) warnOfIdentifier(auth, report)
-  if (auth) warnOfOpenSecret(auth, report)
-  if (options.production) warnOfUnlimited(plan, report.at('limits'))
-  warnOfReferences(written, plan, report)
-  for (const collection of collections.values()) {
-    const place = report.at('collections').at(collection.name)
-    const config = written[collection.name]
-    if (config) warnOfPlainForm(config, collection, place)
-    warnOfUnfillable(collection, auth, place)
-    warnOfLesserRights(collection, place)
-    // Callers that the host application authenticates may have any role.
-    if (!options.hasAuthenticate) warnOfUnknownRoles(collection, collections.get(USERS), place)
-  }
+/**
+ * The findings that the start logs, in the order in which it logs them (CONTRACT.md §1, §5). The command `check` has
+ * more finders.
+ */
+export const START_FINDERS: readonly Finder[] = [
+  warnOfOpenDoors,
+  warnOfIdleKeys,
+  warnOfIdentifier,
+  warnOfOpenSecret,
+  warnOfUnlimited,
+  warnOfReferences,
+  warnOfCollections,
+  warnOfClaims,
+  warnOfRules,
+]
+
+/** Returns the findings of the start in a valid configuration. */
+export function findWarnings(scope: FinderScope): readonly Found<WarningCode>[] {
+  const found: Found<WarningCode>[] = []
+  const report: FindingReport = createReport((path, code, message) => found.push({ code, path, message }) > 0)
+  for (const find of START_FINDERS) find(scope, report)
+  return found
 }
 
-function warnOfIdentifier({ identifier }: AuthPlan, report: WarningReport): void {
-  const { definition, name } = identifier
+/** Warns of collections that are open to everyone. In production, such a configuration is not valid. */
+function warnOfOpenDoors({ plan }: FinderScope, report: FindingReport): void {
+  for (const collection of plan.collections.values())
+    if (isOpenToEveryone(collection.permissions, collection))
+      report
+        .at('collections')
+        .at(collection.name)
+        .at('permissions')
+        .at(EVERYONE)
+        .fault('open_to_everyone', `${OPEN_DOOR}; this is an error in production`)
+}
+
+/**
+ * The keys of `auth` that only affect the service's own accounts. The other keys also apply to callers that
+ * the host application authenticates.
+ */
+const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
+  'register',
+  'sessionDays',
+  'sessions',
+  'cost',
+  'resetMinutes',
+]
+
+const OF_CHANGES = ['subscribers', 'changesHours', 'changesBytes'] as const
+
+/** Warns of keys that are set but have no effect. */
+function warnOfIdleKeys({ plan }: FinderScope, report: FindingReport): void {
+  const { auth, limits } = plan.config
+  const warn = (
+    keys: readonly string[],
+    set: object | undefined,
+    place: FindingReport,
+    why: string,
+  ): void => {
+    for (const key of keys)
+      if (Object.hasOwn(set ?? {}, key)) place.at(key).fault('no_effect', `has no effect: ${why}`)
+  }
+  if (plan.auth === null)
+    warn(OF_ACCOUNTS, auth, report.at('auth'), `"${USERS}" keeps no accounts, because it has no hash field`)
+  if (plan.log === null) warn(OF_CHANGES, limits, report.at('limits'), 'no collection has "changes": true')
+}
+
+function warnOfIdentifier({ plan: { auth } }: FinderScope, report: FindingReport): void {
+  if (!auth) return
+  const { definition, name } = auth.identifier
   if (definition.type !== 'string' || definition.lowercase) return
   const place = report.at('collections').at(USERS).at('schema').at(name)
   place.fault('case_sensitive_identifier', 'without "lowercase", Ann@… and ann@… are different accounts')
 }
 
 /** Warns if the owner of an account may change its password by an update. */
-function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): void {
+function warnOfOpenSecret({ plan: { auth } }: FinderScope, report: FindingReport): void {
+  if (!auth) return
+  const { users, secret } = auth
   const rule = users.permissions.update.get(OWNER)
   if (!rule || !acceptsProperty(rule, secret.name, users)) return
   report
@@ -60,22 +110,40 @@ function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): v
     )
 }
 
-/** Warns if everyone may list whole collections, because neither `defaultLimit` nor `maxLimit` is set. */
+/**
+ * Warns if everyone may list whole collections in production, because neither `defaultLimit` nor `maxLimit` is set.
+ */
 function warnOfUnlimited(
-  { collections, limits }: Pick<ServicePlan, 'collections' | 'limits'>,
-  report: WarningReport,
+  { plan: { collections, limits }, production }: FinderScope,
+  report: FindingReport,
 ): void {
-  if (limits.defaultLimit !== null || limits.maxLimit !== null) return
+  if (!production || limits.defaultLimit !== null || limits.maxLimit !== null) return
   const open = [...collections.values()].filter(({ permissions }) => permissions.read.get(EVERYONE))
   const names = open.map(({ name }) => name).join(', ')
   if (open.length > 0)
-    report.fault(
-      'unlimited_list',
-      `without maxLimit or defaultLimit, anyone may list all documents of ${names} in one request`,
-    )
+    report
+      .at('limits')
+      .fault(
+        'unlimited_list',
+        `without maxLimit or defaultLimit, anyone may list all documents of ${names} in one request`,
+      )
 }
 
-function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report: WarningReport): void {
+/** Warns of the rights in each collection, one collection after another. */
+function warnOfCollections({ plan, hasAuthenticate }: FinderScope, report: FindingReport): void {
+  const { collections, auth, config } = plan
+  for (const collection of collections.values()) {
+    const place = report.at('collections').at(collection.name)
+    const written = config.collections?.[collection.name]
+    if (written) warnOfPlainForm(written, collection, place)
+    warnOfUnfillable(collection, auth, place)
+    warnOfLesserRights(collection, place)
+    // Callers that the host application authenticates may have any role.
+    if (!hasAuthenticate) warnOfUnknownRoles(collection, collections.get(USERS), place)
+  }
+}
+
+function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report: FindingReport): void {
   if (name !== USERS) return
   for (const [subject, grant] of Object.entries(config.permissions ?? {})) {
     if (typeof grant === 'object' && (Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')))
@@ -90,7 +158,7 @@ function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report:
 }
 
 /** Warns of a required field that no rule for `create` accepts or sets. */
-function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report: WarningReport): void {
+function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report: FindingReport): void {
   const rules = [...collection.permissions.create.values()].filter((rule) => rule !== null)
   if (rules.length === 0) return
   const credentials =
@@ -113,7 +181,7 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
 const WRITES: readonly RuleOperation[] = ['create', 'update', 'delete']
 
 /** Warns of subjects that may do less than everyone, because the most specific subject decides a write. */
-function warnOfLesserRights({ permissions, fields }: Collection, report: WarningReport): void {
+function warnOfLesserRights({ permissions, fields }: Collection, report: FindingReport): void {
   const names = fields.map(({ name }) => name)
   for (const operation of WRITES) {
     const everyone = permissions[operation].get(EVERYONE)
@@ -145,7 +213,7 @@ export function isNarrower(rule: Rule, everyone: Rule, names: readonly string[])
 function warnOfUnknownRoles(
   { permissions }: Collection,
   users: Collection | undefined,
-  report: WarningReport,
+  report: FindingReport,
 ): void {
   const definition = users?.fields.find(({ name }) => name === users.roleField)?.definition
   const holder = definition?.type === 'array' ? definition.items : definition

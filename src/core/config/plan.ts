@@ -6,7 +6,7 @@ import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import type { CompiledPermissions } from '../permissions/grants.js'
 import type { Where } from '../query/where.js'
 import type { CollectionPlan } from '../storage.js'
-import type { JsonObject, Limits } from '../types.js'
+import type { Config, JsonObject, Limits } from '../types.js'
 
 /** A compiled collection: everything that does not depend on a request. */
 export interface Collection {
@@ -108,15 +108,6 @@ export interface LoggedPlan {
   readonly configuration: string
 }
 
-/** A warning about valid configuration that is probably a mistake, or unsafe in a running service. */
-export interface ConfigWarning {
-  /** A stable code in lower_snake_case (CONTRACT.md §8, "Check"). */
-  readonly code: string
-  /** A JSON pointer into the configuration. */
-  readonly path: string
-  readonly message: string
-}
-
 /** A compiled, immutable configuration. */
 export interface ServicePlan {
   readonly collections: ReadonlyMap<string, Collection>
@@ -131,5 +122,6 @@ export interface ServicePlan {
   readonly matches: Matches
   /** The logged collections; `null` if no collection has `changes`. */
   readonly log: LoggedPlan | null
-  readonly warnings: readonly ConfigWarning[]
+  /** The configuration as it was written, without comments. */
+  readonly config: Partial<Config>
 }

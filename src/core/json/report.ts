@@ -2,7 +2,7 @@ import type { ConfigFault, Fault } from '../errors.js'
 import { toPointerPart } from './pointer.js'
 
 /** Collects faults at one location in a value. `What` is the content of a fault. */
-export interface Report<What extends readonly string[]> {
+export interface Report<What extends readonly (string | undefined)[]> {
   /** The location as a JSON pointer. */
   readonly path: string
   /** Returns the report for a property or an element of this location. */
@@ -16,9 +16,6 @@ export interface Report<What extends readonly string[]> {
 /** A report of faults in a configuration. */
 export type ConfigReport = Report<[message: string]>
 
-/** A report of warnings about valid configuration that its author may not have meant. The code is stable. */
-export type WarningReport = Report<[code: string, message: string]>
-
 /** A report of faults in a document. */
 export type BodyReport = Report<[code: string, message: string]>
 
@@ -26,15 +23,15 @@ export type BodyReport = Report<[code: string, message: string]>
  * Creates the report for a value, or for its part at `path`. `note` returns false when there is no room for
  * more faults.
  */
-export const createReport = <What extends readonly string[]>(
+export const createReport = <What extends readonly (string | undefined)[]>(
   note: NoteFault<What>,
   path = '',
 ): Report<What> => new NotingReport(note, path)
 
-type NoteFault<What extends readonly string[]> = (path: string, ...what: What) => boolean
+type NoteFault<What extends readonly (string | undefined)[]> = (path: string, ...what: What) => boolean
 
 /** A class instead of closures, because every body gets a report and few of them are used. */
-class NotingReport<What extends readonly string[]> implements Report<What> {
+class NotingReport<What extends readonly (string | undefined)[]> implements Report<What> {
   readonly path: string
   readonly #note: NoteFault<What>
 

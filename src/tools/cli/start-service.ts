@@ -17,8 +17,6 @@ export class SeedError extends Error {}
 export interface Started {
   readonly handler: Handler
   readonly plan: ServicePlan
-  /** The configuration from which the plan was compiled. */
-  readonly config: unknown
   /** Says where the documents are stored; the end of a sentence. */
   readonly place: string
 }
@@ -51,7 +49,7 @@ export async function startService(
   const handler = createCollectionService(config, adapter, options)
   try {
     await handler.ready().catch(explainSeed)
-    return { handler, plan, config, place: describe() }
+    return { handler, plan, place: describe() }
   } catch (thrown) {
     // The storage is closed, because open connections would keep the process alive.
     await handler.close().catch(() => {})

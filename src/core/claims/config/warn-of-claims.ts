@@ -1,9 +1,9 @@
+import type { FinderScope, FindingReport } from '../../config/finder.js'
 import { isDemandOn, leads } from '../../config/leads.js'
 import type { Claim, Collection, ServicePlan } from '../../config/plan.js'
 import type { Field } from '../../fields/field-type.js'
 import { type FieldRef, ID } from '../../filter/filter.js'
 import { isEqualJson } from '../../json/equality.js'
-import type { WarningReport } from '../../json/report.js'
 import { isRole, OWNER, type Rule } from '../../permissions/grants.js'
 import { acceptsProperty } from '../../permissions/write-rules.js'
 import { claimIn, findVariables, isVariable, NOW, USER } from '../../query/variable.js'
@@ -12,12 +12,9 @@ import type { AuthConfig, ClaimConfig } from '../../types.js'
 import type { Demand, Ways } from '../query/demands.js'
 
 /** Warns of rules that trust values that other people can change (CONTRACT.md §5, "Claims"). */
-export function warnOfRules(
-  written: AuthConfig & { readonly requireVerified?: boolean },
-  plan: Pick<ServicePlan, 'claims' | 'collections' | 'auth'>,
-  report: WarningReport,
-): void {
-  const { claims, collections, auth } = plan
+export function warnOfRules({ plan }: FinderScope, report: FindingReport): void {
+  const { claims, collections, auth, config } = plan
+  const { auth: written = {} } = config
   const identifier = auth && written.requireVerified !== true ? `${USER}${auth.identifier.name}` : undefined
   for (const collection of collections.values()) {
     const place = report.at('collections').at(collection.name).at('permissions')
@@ -106,20 +103,17 @@ interface JudgedClaim extends Pick<ClaimConfig, 'take'> {
  * Warns of claims that cost too much, or that may have more values than their author expects (CONTRACT.md §5,
  * "Claims").
  */
-export function warnOfClaims(
-  written: { readonly [name: string]: ClaimConfig },
-  { claims, collections, matches }: Pick<ServicePlan, 'claims' | 'collections' | 'matches'>,
-  report: WarningReport,
-): void {
+export function warnOfClaims({ plan }: FinderScope, report: FindingReport): void {
+  const { claims, collections, matches, config } = plan
   for (const claim of claims.values()) {
     const collection = collections.get(claim.from)
-    const take = written[claim.name]?.take
+    const take = config.auth?.claims?.[claim.name]?.take
     if (!collection || take === undefined) continue
     const agreeing = (matches.from.get(claim.from) ?? [])
       .filter(({ pairs }) => pairs.some(({ here }) => here.path === take))
       .map(({ field }) => field)
     const judged = { claim, collection, take, agreeing }
-    const place = report.at(claim.name)
+    const place = report.at('auth').at('claims').at(claim.name)
     warnOfScan(judged, place)
     for (const subject of subjectsOf(judged, givesItself))
       place.fault(
@@ -140,7 +134,7 @@ const eachWayHas = (ways: Ways, isWanted: (demand: Demand) => boolean): boolean 
 const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
 
 /** Warns of a claim whose `where` scans the whole collection. */
-function warnOfScan({ claim, collection }: JudgedClaim, place: WarningReport): void {
+function warnOfScan({ claim, collection }: JudgedClaim, place: FindingReport): void {
   const { ways } = claim.where
   const [first = []] = ways
   const fixed = first.filter(

@@ -1,16 +1,13 @@
-import type { Collection, Referrer, ServicePlan } from '../../config/plan.js'
+import type { FinderScope, FindingReport } from '../../config/finder.js'
+import type { Collection, Referrer } from '../../config/plan.js'
 import { isObject } from '../../json/own-properties.js'
-import type { WarningReport } from '../../json/report.js'
 import { EVERYONE, includesProperty, type Rule, SIGNED_IN } from '../../permissions/grants.js'
 import { isAnywhere } from '../../query/where.js'
-import type { CollectionConfig, Config } from '../../types.js'
+import type { CollectionConfig } from '../../types.js'
 
 /** Warns about references that may reveal values or extend rights (CONTRACT.md §2, "Match", "References"). */
-export function warnOfReferences(
-  written: Config['collections'],
-  { collections, matches, referrers }: Pick<ServicePlan, 'collections' | 'matches' | 'referrers'>,
-  report: WarningReport,
-): void {
+export function warnOfReferences({ plan }: FinderScope, report: FindingReport): void {
+  const { collections, matches, referrers, config } = plan
   const places = report.at('collections')
   for (const match of [...matches.from.values()].flat()) {
     const target = collections.get(match.target)
@@ -27,8 +24,8 @@ export function warnOfReferences(
         )
   }
   for (const { collection, field } of [...referrers.values()].flat().filter(isUnset)) {
-    const config = written[collection]
-    if (config) warnOfWidening(config, field.path, places.at(collection).at('permissions'))
+    const written = config.collections?.[collection]
+    if (written) warnOfWidening(written, field.path, places.at(collection).at('permissions'))
   }
 }
 
@@ -55,7 +52,7 @@ function findBlind({ permissions }: Collection, field: string): readonly string[
  * Warns about rules whose filter is true if a reference is missing: after a delete has removed references, these rules
  * apply to more documents.
  */
-function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, report: WarningReport): void {
+function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, report: FindingReport): void {
   for (const [subject, grant] of Object.entries(permissions)) {
     if (!isObject(grant)) continue
     for (const [operation, rule] of Object.entries(grant)) {

@@ -1,4 +1,5 @@
 import { compileConfig } from '../../../core/config/compile-config.js'
+import { findWarnings } from '../../../core/config/find-warnings.js'
 import { toPrintable } from '../../../core/start/printable.js'
 import type { Logger } from '../../../core/types/host.js'
 import type { FieldDefinition } from '../../../core/types.js'
@@ -215,7 +216,8 @@ async function tryOut({ config, documents }: Imported): Promise<void> {
 
 /** Returns the warnings that the service logs when it starts with the configuration. */
 function describeWarnings({ config }: Imported): string {
-  const { warnings } = compileConfig(config, { production: false, hasAuthenticate: false })
+  const facts = { production: false, hasAuthenticate: false }
+  const warnings = findWarnings({ ...facts, plan: compileConfig(config, facts) })
   return [
     'Everyone may read and change everything:',
     ...warnings.map(({ path, message }) => `${path}: ${message}`),

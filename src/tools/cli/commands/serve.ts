@@ -72,8 +72,6 @@ function watchFiles(files: readonly string[], before: string, onChange: () => Pr
 /** The facts about a running service that are printed. */
 interface Running {
   readonly plan: ServicePlan
-  /** The configuration from which the plan was compiled. */
-  readonly config: unknown
   /** The name of the configuration file. */
   readonly file: string
   readonly origin: string
@@ -85,10 +83,7 @@ interface Running {
  * Describes a running service: its permissions, the routes in addition to those of its collections, and a command to
  * try.
  */
-export function describeService(
-  { plan, config, file, origin, delivers }: Running,
-  text: TextOptions = {},
-): string {
+export function describeService({ plan, file, origin, delivers }: Running, text: TextOptions = {}): string {
   const { collections, auth } = plan
   const all = [...collections.values()]
   const routes: readonly (readonly [path: string, about: string])[] = [
@@ -103,7 +98,7 @@ export function describeService(
   ]
   const width = Math.max(...routes.map(([path]) => path.length))
   const lines = routes.map(([path, about]) => `${path.padEnd(width)}  ${about}`)
-  const permitted = printText(describePermissions(plan, config), text)
+  const permitted = printText(describePermissions(plan), text)
   const more = `More about these tables: collection-service matrix${file === DEFAULT_CONFIG ? '' : ` ${file}`}`
   return [permitted, more, lines.join('\n'), `Try: ${exampleOf(all, origin)}`].join('\n\n')
 }

@@ -1,14 +1,16 @@
+import type { FindingReport } from '../../../core/config/finder.js'
 import { isSilencing, readSilences } from '../../../core/config/silences.js'
 import { ConfigError } from '../../../core/errors.js'
 import { findTextFault, locatePointers } from '../../../core/json/json-text.js'
 import { isObject } from '../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../core/json/pointer.js'
+import { createReport } from '../../../core/json/report.js'
 import { requireOptions } from '../../../core/options.js'
 import { compileForInsight } from '../compile.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
 import { CODES, type FindingCode, type Level } from './codes.js'
 import type { Finding } from './finding.js'
-import { CHECKS } from './findings/all.js'
+import { FINDERS } from './findings/all.js'
 import { createScope } from './scope.js'
 
 /**
@@ -44,23 +46,20 @@ const create = (
   code: FindingCode,
   pointer: string,
   message: string,
-  { mend, level }: { readonly mend?: string | undefined; readonly level?: Level } = {},
-): Finding => ({
-  code,
-  level: level ?? CODES[code].level,
-  pointer,
-  message,
-  mend: mend ?? CODES[code].mend,
-})
+  mend: string = CODES[code].mend,
+): Finding => ({ code, level: CODES[code].level, pointer, message, mend })
 
 function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
   const findings: Finding[] = []
   try {
     const plan = compileForInsight(config, options)
-    for (const { code, path, message } of plan.warnings) findings.push(create(asCode(code), path, message))
-    const scope = createScope(config, plan, options.authenticate ?? false)
-    for (const check of CHECKS)
-      check(scope, (code, pointer, message, mend) => findings.push(create(code, pointer, message, { mend })))
+    const scope = createScope(options, plan, (code, pointer) =>
+      findings.some((one) => one.code === code && one.pointer === pointer),
+    )
+    const report: FindingReport<FindingCode> = createReport(
+      (pointer, code, message, mend) => findings.push(create(code, pointer, message, mend)) > 0,
+    )
+    for (const find of FINDERS) find(scope, report)
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown
     // Errors in the options, such as hooks, are thrown only if the configuration itself is valid.
@@ -81,9 +80,6 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
   )
   return sort([...heard, ...unused], config)
 }
-
-/** Every code of a startup warning is also a finding code; a test checks this. */
-const asCode = (code: string): FindingCode => code as FindingCode
 
 const LEVELS: readonly Level[] = ['error', 'warning', 'note']
 

@@ -1,3 +1,5 @@
+import type { WarningCode } from '../../../core/config/finder.js'
+
 /**
  * The severity of a finding.
  * - `error`: the service does not start.
@@ -99,7 +101,9 @@ export const CODES = {
   public_list: { level: 'note', mend: 'Set limits.defaultLimit or limits.maxLimit.' },
   readable_identifier: { level: 'note', mend: 'Exclude the identifier with "omit".' },
   less_than_user: { level: 'note', mend: 'Grant the role the rights of "user", unless this is intended.' },
-} as const satisfies { readonly [code: string]: FindingKind }
+} as const satisfies { readonly [code: string]: FindingKind } & {
+  readonly [code in WarningCode]: FindingKind
+}
 
 /** The code of a finding. */
 export type FindingCode = keyof typeof CODES

@@ -1,4 +1,5 @@
 import type { Demand, Ways } from '../../../core/claims/query/demands.js'
+import type { Finder, FinderScope } from '../../../core/config/finder.js'
 import type { Collection, ServicePlan } from '../../../core/config/plan.js'
 import { USERS } from '../../../core/fields/schema/names.js'
 import { normalise } from '../../../core/fields/schema/normalise.js'
@@ -13,6 +14,8 @@ import {
   type RuleOperation,
 } from '../../../core/permissions/grants.js'
 import { findVariables, USER, USER_ID, userPathOf } from '../../../core/query/variable.js'
+import type { InsightOptions } from '../options.js'
+import { grantPointer, grantsOf } from '../written-rules.js'
 import type { FindingCode } from './codes.js'
 import type { Situation } from './satisfy.js'
 
@@ -26,15 +29,14 @@ export interface LocatedRule {
   readonly pointer: string
 }
 
-/** A compiled configuration, with facts about its possible callers. */
-export interface CheckScope {
-  readonly plan: ServicePlan
+/** A valid configuration, with facts about its possible callers. */
+export interface CheckScope extends FinderScope {
+  /** Whether a finding was already reported. */
+  readonly isFound: (code: FindingCode, pointer: string) => boolean
   /** The rules that at least one caller can have. */
   readonly rules: readonly LocatedRule[]
   /** Returns the JSON pointer of a subject's grant, or of its rule for the operation if the grant has one. */
   readonly place: (collection: Collection, subject: string, operation?: RuleOperation) => string
-  /** Whether the host identifies callers. */
-  readonly authenticate: boolean
   /** Whether callers can be signed in. */
   readonly canSignIn: boolean
   /** Whether one caller may have several roles. */
@@ -47,20 +49,21 @@ export interface CheckScope {
   readonly isForAnonymous: (placed: Pick<LocatedRule, 'collection' | 'operation' | 'subject'>) => boolean
 }
 
-/** Reports a finding. Without `mend`, the default advice for the code is used. */
-export type NoteFinding = (code: FindingCode, pointer: string, message: string, mend?: string) => void
-
 /** Reports the findings of one kind. */
-export type Check = (scope: CheckScope, note: NoteFinding) => void
+export type Check = Finder<CheckScope, FindingCode>
 
-/** Prepares a valid configuration for the checks. */
-export function createScope(config: unknown, plan: ServicePlan, authenticate: boolean): CheckScope {
-  const canSignIn = authenticate || plan.auth !== null
+/** Prepares a valid configuration for the finders. `isFound` says whether a finding was already reported. */
+export function createScope(
+  { authenticate: hasAuthenticate = false, production = false }: InsightOptions,
+  plan: ServicePlan,
+  isFound: CheckScope['isFound'] = () => false,
+): CheckScope {
+  const canSignIn = hasAuthenticate || plan.auth !== null
   const isPossible = (subject: string): boolean =>
-    subject === EVERYONE || (canSignIn && (!isRole(subject) || authenticate || canHaveRole(plan, subject)))
+    subject === EVERYONE || (canSignIn && (!isRole(subject) || hasAuthenticate || canHaveRole(plan, subject)))
   const place: CheckScope['place'] = ({ name }, subject, operation) => {
-    const at = `/collections${toPointerPart(name)}/permissions${toPointerPart(subject)}`
-    const grant = read(config, ['collections', name, 'permissions', subject])
+    const at = grantPointer(name, subject)
+    const grant = readOwn(grantsOf(plan.config, name), subject)
     return operation !== undefined && isObject(grant) && Object.hasOwn(grant, operation)
       ? `${at}/${operation}`
       : at
@@ -71,10 +74,12 @@ export function createScope(config: unknown, plan: ServicePlan, authenticate: bo
   const isLacking = (variable: string): boolean => isOfCaller(plan, variable)
   return {
     plan,
+    production,
+    hasAuthenticate,
+    isFound,
     place,
-    authenticate,
     canSignIn,
-    hasSeveralRoles: authenticate || plan.collections.get(USERS)?.fields.some(isRoleList(plan)) === true,
+    hasSeveralRoles: hasAuthenticate || plan.collections.get(USERS)?.fields.some(isRoleList(plan)) === true,
     isPossible,
     isForAnonymous,
     situate: (placed) => {
@@ -104,9 +109,6 @@ const placeRules = (
 /** Returns the subjects that the permissions of a collection mention. */
 export const collectSubjects = ({ permissions }: Collection): ReadonlySet<string> =>
   new Set(Object.values(permissions).flatMap((rules) => [...rules.keys()]))
-
-const read = (value: unknown, names: readonly string[]): unknown =>
-  names.reduce((inner, name) => (isObject(inner) ? readOwn(inner, name) : undefined), value)
 
 const roleFieldOf = ({ collections }: ServicePlan) => {
   const users = collections.get(USERS)

@@ -1,6 +1,5 @@
 import { findClaimFields } from '../../../core/claims/config/claim-fields.js'
 import type { AuthPlan, Collection, ServicePlan } from '../../../core/config/plan.js'
-import { settleShape } from '../../../core/config/shape/settle-shape.js'
 import { SYSTEM_FIELDS, USERS } from '../../../core/fields/schema/names.js'
 import { type ComparableType, isNothing, type Scalar } from '../../../core/filter/filter.js'
 import type { KnownCaller } from '../../../core/permissions/caller.js'
@@ -44,7 +43,7 @@ const SAMPLES: { readonly [type in ComparableType]: Scalar } = {
 }
 
 /** Returns the variables of an anonymous caller. It has no fields, and only claims that do not depend on `$user`. */
-function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Binding {
+function bindAnonymous({ claims, config }: ServicePlan): Binding {
   const now = SAMPLES.timestamp as string
   const plain: Binding = { user: null, now }
   const fields = findClaimFields(config)
@@ -341,18 +340,14 @@ function describeRegistration(
  * ```
  */
 export const permissionMatrix = (config: unknown, options: InsightOptions = {}): PermissionMatrix =>
-  describePermissions(compileForInsight(config, options), config, options.authenticate)
+  describePermissions(compileForInsight(config, options), options.authenticate)
 
 /** Describes the permissions of a compiled configuration. With `authenticate`, there is no registration. */
-export function describePermissions(
-  plan: ServicePlan,
-  config: unknown,
-  authenticate = false,
-): PermissionMatrix {
-  const settled = settleShape(config)
+export function describePermissions(plan: ServicePlan, authenticate = false): PermissionMatrix {
+  const { config } = plan
   const accounts = authenticate ? null : plan.auth
-  const anonymous = bindAnonymous(settled, plan)
-  const all = [...plan.collections.values()].map((collection) => describedBy(settled, collection))
+  const anonymous = bindAnonymous(plan)
+  const all = [...plan.collections.values()].map((collection) => describedBy(config, collection))
   const roles = new Set(all.flatMap(rolesIn))
   return {
     collections: all.map((described): CollectionMatrix => {
@@ -367,7 +362,7 @@ export function describePermissions(
       ]
       return { name: described.collection.name, roles: own, callers: callers.flatMap(describe) }
     }),
-    claims: describeClaims(settled),
+    claims: describeClaims(config),
   }
 }
 

@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
-import { compileConfig } from '../../../../src/core/config/compile-config.js'
 import { publishedConfigSchema } from '../../../../src/core/config/shape/config-schema.js'
 import { ConfigError } from '../../../../src/index.js'
 import { type AnyConfig, createTestService } from '../../../support/service.js'
+import { warningsOf } from './support/configs.js'
 
 // CONTRACT.md §1, "Keys"
 
@@ -72,7 +72,7 @@ const PLACES = findObjects(config)
 /** What is said of a configuration at start: its warnings, or where its faults lie. */
 function judge(written: unknown) {
   try {
-    return compileConfig(written, { production: false, hasAuthenticate: false }).warnings
+    return warningsOf(written)
   } catch (thrown) {
     if (thrown instanceof ConfigError) return thrown.faults.map(({ path }) => path)
     throw thrown

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { compileConfig } from '../../../../src/core/config/compile-config.js'
 import { createCollectionService } from '../../../../src/index.js'
 import {
   auth,
@@ -11,6 +10,7 @@ import {
   permissions,
   schema,
   users,
+  warningsOf,
   where,
 } from './support/configs.js'
 
@@ -300,11 +300,7 @@ describe('a configuration of the right shape is refused', () => {
     expect(faultsOf(permissions({ '*': grant }), true).map(({ path }) => path)).toEqual([
       '/collections/notes/permissions/*',
     ])
-    const { warnings } = compileConfig(permissions({ '*': grant }), {
-      production: false,
-      hasAuthenticate: false,
-    })
-    expect(warnings).toHaveLength(1)
+    expect(warningsOf(permissions({ '*': grant }))).toHaveLength(1)
   })
 
   test.each(['*', 'user', 'editor'])(
@@ -314,16 +310,10 @@ describe('a configuration of the right shape is refused', () => {
       const config = {
         collections: { users: { schema: accounts, permissions: { [subject]: { pick: ['email'] } } } },
       }
-      const { warnings } = compileConfig(config, { production: false, hasAuthenticate: false })
-      expect(warnings.map(({ code, path }) => [code, path])).toEqual([
+      expect(warningsOf(config).map(({ code, path }) => [code, path])).toEqual([
         ['plain_form_on_users', `/collections/users/permissions/${subject}`],
       ])
-      expect(
-        compileConfig(permissions({ [subject]: { pick: ['text'] } }), {
-          production: false,
-          hasAuthenticate: false,
-        }).warnings,
-      ).toEqual([])
+      expect(warningsOf(permissions({ [subject]: { pick: ['text'] } }))).toEqual([])
     },
   )
 

@@ -231,7 +231,7 @@ export async function checkData(
   options: InsightOptions = {},
 ): Promise<readonly StoredReport[]> {
   const plan = compileForInsight(config, options)
-  const scope = createScope(config, plan, options.authenticate ?? false)
+  const scope = createScope(options, plan)
   const reports: StoredReport[] = []
   for (const collection of plan.collections.values())
     reports.push(await checkCollection(scope, collection, storage))

@@ -1,5 +1,5 @@
 import type { Demand } from '../../../../core/claims/query/demands.js'
-import { isNarrower } from '../../../../core/config/find-warnings.js'
+import { isNarrower, START_FINDERS } from '../../../../core/config/find-warnings.js'
 import { isDemandOn, leads } from '../../../../core/config/leads.js'
 import type { Collection } from '../../../../core/config/plan.js'
 import type { Field } from '../../../../core/fields/field-type.js'
@@ -34,7 +34,7 @@ import {
 } from './unseen.js'
 
 /** Finds read conditions that no index serves, so that each list scans all documents. */
-const findUnindexed: Check = ({ rules }, note) => {
+const findUnindexed: Check = ({ rules }, report) => {
   for (const placed of rules) {
     const { collection, operation, rule, subject } = placed
     if (operation !== 'read' || readsAllAnyway(collection, subject)) continue
@@ -48,14 +48,15 @@ const findUnindexed: Check = ({ rules }, note) => {
         ),
       ),
     ]
-    note(
-      'read_without_index',
-      placed.pointer,
-      'no index serves the condition, so each list scans all documents',
-      names.length > 0
-        ? `Add "indexes": [{ "fields": ["${names[0]}"] }] to ${collection.name}; more fields may follow. If the field is an array, it needs a maxItems of at most 1,000.`
-        : 'Also compare a top-level field that has a single value, and add an index for that field.',
-    )
+    report
+      .within(placed.pointer)
+      .fault(
+        'read_without_index',
+        'no index serves the condition, so each list scans all documents',
+        names.length > 0
+          ? `Add "indexes": [{ "fields": ["${names[0]}"] }] to ${collection.name}; more fields may follow. If the field is an array, it needs a maxItems of at most 1,000.`
+          : 'Also compare a top-level field that has a single value, and add an index for that field.',
+      )
   }
 }
 
@@ -108,8 +109,8 @@ const schemaAt = ({ name }: Collection, field: Field): string =>
   `/collections${toPointerPart(name)}/schema${toPointerPart(field.name)}`
 
 /** Whether anonymous callers can create documents of the collection by registering. */
-const hasRegistration = ({ plan: { auth }, authenticate }: CheckScope, collection: Collection): boolean =>
-  !authenticate && auth?.users === collection && auth.register
+const hasRegistration = ({ plan: { auth }, hasAuthenticate }: CheckScope, collection: Collection): boolean =>
+  !hasAuthenticate && auth?.users === collection && auth.register
 
 const hasDefault = ({ definition }: Field): boolean =>
   'default' in definition && definition.default !== undefined
@@ -129,7 +130,7 @@ const gives = ({ rule, collection, operation }: LocatedRule, { name, definition 
   (acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable === true))
 
 /** Finds fields that no rule can set, in collections where documents can be created. */
-const findUnsettable: Check = (scope, note) => {
+const findUnsettable: Check = (scope, report) => {
   for (const collection of scope.plan.collections.values()) {
     const rules = scope.rules.filter(
       (placed) => placed.collection === collection && ['create', 'update'].includes(placed.operation),
@@ -142,11 +143,9 @@ const findUnsettable: Check = (scope, note) => {
       // `findUnfillable` reports these fields.
       if (isUnfillable || hasDefault(field) || isOwn(scope, collection, field.name)) continue
       if (!rules.some((placed) => gives(placed, field)))
-        note(
-          'unsettable_field',
-          schemaAt(collection, field),
-          'no rule accepts or sets the field, and it has no default',
-        )
+        report
+          .within(schemaAt(collection, field))
+          .fault('unsettable_field', 'no rule accepts or sets the field, and it has no default')
     }
   }
 }
@@ -155,7 +154,7 @@ const findUnsettable: Check = (scope, note) => {
  * Finds required fields without a default that a create rule cannot set and no hook fills. Skips the fields that a
  * startup warning already reports.
  */
-const findUnfillable: Check = (scope, note) => {
+const findUnfillable: Check = (scope, report) => {
   const { plan } = scope
   for (const collection of plan.collections.values()) {
     const isRegistered = hasRegistration(scope, collection)
@@ -165,60 +164,61 @@ const findUnfillable: Check = (scope, note) => {
     for (const field of collection.fields) {
       const at = schemaAt(collection, field)
       const isGiven = isOwn(scope, collection, field.name) && field.name !== collection.roleField
-      const isKnown = plan.warnings.some(({ code, path }) => code === 'unfillable_field' && path === at)
+      const isKnown = scope.isFound('unfillable_field', at)
       const isFilled = hasDefault(field) || collection.fills.has(field.name)
       if (field.definition.required !== true || isFilled || isKnown) continue
       for (const placed of rules) {
         const isByRegistration = isRegistered && placed.subject === EVERYONE && isGiven
         if (!isByRegistration && !gives(placed, field))
-          note(
-            'unfillable_field',
-            placed.pointer,
-            `the field ${field.name} is required, but ${placed.subject} cannot set it`,
-          )
+          report
+            .within(placed.pointer)
+            .fault(
+              'unfillable_field',
+              `the field ${field.name} is required, but ${placed.subject} cannot set it`,
+            )
       }
       const isPermitted = collection.permissions.create.get(EVERYONE)
       if (isRegistered && !isPermitted && !isGiven)
-        note(
-          'unfillable_field',
-          at,
-          'the field is required, but a registration cannot set it, because "*" has no right to create',
-          'Grant "*" the right to create with this field, give the field a default, close registration, or do not require the field.',
-        )
+        report
+          .within(at)
+          .fault(
+            'unfillable_field',
+            'the field is required, but a registration cannot set it, because "*" has no right to create',
+            'Grant "*" the right to create with this field, give the field a default, close registration, or do not require the field.',
+          )
     }
   }
 }
 
 /** Finds collections that anonymous callers may list without a limit, unless a startup warning already reports it. */
-const notePublicLists: Check = ({ plan: { limits, warnings }, rules }, note) => {
+const notePublicLists: Check = ({ plan: { limits }, rules, isFound }, report) => {
   if (limits.defaultLimit !== null || limits.maxLimit !== null) return
-  if (warnings.some(({ code }) => code === 'unlimited_list')) return
+  if (isFound('unlimited_list', '/limits')) return
   for (const { operation, subject, pointer, collection } of rules)
     if (operation === 'read' && subject === EVERYONE)
-      note(
-        'public_list',
-        pointer,
-        `anyone may list all public documents of ${collection.name} in one request`,
-      )
+      report
+        .within(pointer)
+        .fault('public_list', `anyone may list all public documents of ${collection.name} in one request`)
 }
 
 /** Finds rules that let anonymous callers, or all callers who register, read the identifiers of accounts. */
-const noteReadableIdentifier: Check = ({ plan: { auth }, rules, authenticate }, note) => {
-  if (!auth || authenticate) return
+const noteReadableIdentifier: Check = ({ plan: { auth }, rules, hasAuthenticate }, report) => {
+  if (!auth || hasAuthenticate) return
   for (const { collection, operation, subject, rule, pointer } of rules) {
     const isStrange = subject === EVERYONE || (subject === SIGNED_IN && auth.register)
     if (collection !== auth.users || operation !== 'read' || !isStrange) continue
     if (includesProperty(rule.properties, auth.identifier.name))
-      note(
-        'readable_identifier',
-        pointer,
-        `${subject === EVERYONE ? 'anyone' : 'everyone who registers'} may read the ${auth.identifier.name} of accounts`,
-      )
+      report
+        .within(pointer)
+        .fault(
+          'readable_identifier',
+          `${subject === EVERYONE ? 'anyone' : 'everyone who registers'} may read the ${auth.identifier.name} of accounts`,
+        )
   }
 }
 
 /** Finds roles that may write less than a caller without a role, because the rule of a role replaces that of `user`. */
-const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
+const noteLesserRoles: Check = ({ plan, isPossible, place }, report) => {
   for (const collection of plan.collections.values()) {
     const names = collection.fields.map(({ name }) => name)
     for (const operation of OPERATIONS) {
@@ -227,18 +227,20 @@ const noteLesserRoles: Check = ({ plan, isPossible, place }, note) => {
       for (const [subject, rule] of collection.permissions[operation]) {
         if (!isRole(subject) || !isPossible(subject)) continue
         if (rule === null || isNarrower(rule, common, names))
-          note(
-            'less_than_user',
-            place(collection, subject, operation),
-            `${subject} may ${operation} less than "user", because the rule of a role replaces the rule of "user"`,
-          )
+          report
+            .within(place(collection, subject, operation))
+            .fault(
+              'less_than_user',
+              `${subject} may ${operation} less than "user", because the rule of a role replaces the rule of "user"`,
+            )
       }
     }
   }
 }
 
-/** All checks in addition to the startup errors and warnings (CONTRACT.md §8, "Check"). */
-export const CHECKS: readonly Check[] = [
+/** The finders of `check`: those of the start, and then its own (CONTRACT.md §8, "Check"). */
+export const FINDERS: readonly Check[] = [
+  ...START_FINDERS,
   findImpossibleSubjects,
   findMistakenSubjects,
   findUnmatched,

@@ -22,48 +22,50 @@ import {
 } from '../scope.js'
 
 /** Finds subjects that no caller can be. Skips those that a startup warning already reports. */
-export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, canSignIn }, note) => {
+export const findImpossibleSubjects: Check = (
+  { plan, isPossible: canBe, place, canSignIn, isFound },
+  report,
+) => {
   for (const collection of plan.collections.values()) {
     for (const subject of collectSubjects(collection)) {
       const pointer = place(collection, subject)
-      if (
-        canBe(subject) ||
-        plan.warnings.some(({ code, path }) => code === 'impossible_role' && path === pointer)
-      )
-        continue
+      if (canBe(subject) || isFound('impossible_role', pointer)) continue
       const reason = canSignIn
         ? 'the role field does not accept it'
         : 'no caller can sign in, because "users" has no accounts and the host does not identify callers'
       if (isRole(subject))
-        note(
-          'impossible_role',
-          pointer,
-          `${canSignIn ? 'no user who signs in' : 'no caller'} can have the role ${subject}: ${noRole(reason, plan.collections.get('users')?.roleField)}`,
-        )
+        report
+          .within(pointer)
+          .fault(
+            'impossible_role',
+            `${canSignIn ? 'no user who signs in' : 'no caller'} can have the role ${subject}: ${noRole(reason, plan.collections.get('users')?.roleField)}`,
+          )
       else
-        note(
-          'never_runs',
-          pointer,
-          reason,
-          'Give "users" an identifier and a secret. If the host identifies callers, check with --authenticate.',
-        )
+        report
+          .within(pointer)
+          .fault(
+            'never_runs',
+            reason,
+            'Give "users" an identifier and a secret. If the host identifies callers, check with --authenticate.',
+          )
     }
   }
 }
 
 /** Finds role names that look like a misspelt subject or a variable, such as `Owner` or `$user`. */
-export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, note) => {
+export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, report) => {
   for (const collection of plan.collections.values()) {
     for (const subject of collectSubjects(collection)) {
       if (!isRole(subject) || !canBe(subject)) continue
       const meant = [OWNER, SIGNED_IN].find((one) => one === subject.toLowerCase().replace(/^\$/, ''))
       if (meant === undefined && !subject.startsWith('$')) continue
       const near = meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
-      note(
-        'mistaken_subject',
-        place(collection, subject),
-        `${JSON.stringify(subject)} is the name of a role here, not "${OWNER}", "${SIGNED_IN}" or a variable${near}`,
-      )
+      report
+        .within(place(collection, subject))
+        .fault(
+          'mistaken_subject',
+          `${JSON.stringify(subject)} is the name of a role here, not "${OWNER}", "${SIGNED_IN}" or a variable${near}`,
+        )
     }
   }
 }
@@ -72,10 +74,10 @@ const noRole = (reason: string, roleField: string | null | undefined): string =>
   reason.startsWith('the role field') && roleField === null ? 'auth.roleField does not name a field' : reason
 
 /** Finds conditions that no document can meet. */
-export const findUnmatched: Check = (scope, note) => {
+export const findUnmatched: Check = (scope, report) => {
   for (const placed of scope.rules)
     if (!isMatched(scope, placed))
-      note('never_matches', pointTo(placed, 'where'), describeUnmatched(scope, placed))
+      report.within(pointTo(placed, 'where')).fault('never_matches', describeUnmatched(scope, placed))
 }
 
 /** Whether a rule can apply to at least one document. */
@@ -96,21 +98,21 @@ const pointTo = ({ pointer, rule, operation }: LocatedRule, part: 'where' | 'che
     : pointer
 
 /** Finds rules that never run: no caller can use them, or earlier rules handle all their requests. */
-export const findUnreached: Check = (scope, note) => {
+export const findUnreached: Check = (scope, report) => {
   for (const placed of scope.rules) {
     const reason = findReason(scope, placed)
-    if (reason !== undefined) note('never_runs', placed.pointer, reason)
+    if (reason !== undefined) report.within(placed.pointer).fault('never_runs', reason)
   }
 }
 
 function findReason(scope: CheckScope, placed: LocatedRule): string | undefined {
-  const { plan, authenticate } = scope
+  const { plan, hasAuthenticate } = scope
   const { collection, operation, subject, rule } = placed
   const { auth } = plan
   if (scope.isForAnonymous(placed)) {
     if (needsCaller(scope, rule))
       return '"set" needs a value of the caller, but the rule runs only for anonymous callers'
-    const isRegistration = operation === 'create' && auth?.users === collection && !authenticate
+    const isRegistration = operation === 'create' && auth?.users === collection && !hasAuthenticate
     if (isRegistration && !auth.register)
       return 'registration is closed, so anonymous callers cannot create, and signed-in callers use the rule of "user"'
   }
@@ -139,7 +141,7 @@ function findFirst(
 }
 
 /** Finds `check` conditions that no document stored under the rule can meet. */
-export const findUnmeetable: Check = (scope, note) => {
+export const findUnmeetable: Check = (scope, report) => {
   for (const placed of scope.rules) {
     const { operation, rule } = placed
     if (isAnywhere(rule.check)) continue
@@ -149,13 +151,14 @@ export const findUnmeetable: Check = (scope, note) => {
         : operation !== 'update' || !isMatched(scope, placed) || isMetByUpdate(scope, placed)
     if (isMet) continue
     const isDefault = operation === 'update' && rule.check === rule.where
-    note(
-      'unmeetable_check',
-      isDefault ? placed.pointer : pointTo(placed, 'check'),
-      isDefault
-        ? 'without a "check", the updated document must meet "where" too, but with the values of "set" it never does'
-        : 'no document that the rule can store meets the condition',
-    )
+    report
+      .within(isDefault ? placed.pointer : pointTo(placed, 'check'))
+      .fault(
+        'unmeetable_check',
+        isDefault
+          ? 'without a "check", the updated document must meet "where" too, but with the values of "set" it never does'
+          : 'no document that the rule can store meets the condition',
+      )
   }
 }
 

@@ -60,7 +60,7 @@ const mayGive = (placed: LocatedRule, name: string): boolean =>
   placed.operation === 'create' || placed.operation === 'update' ? mayChange(placed, name) : false
 
 /** Finds rules that let callers set the role field. */
-export const findRoleWriters: Check = (scope, note) => {
+export const findRoleWriters: Check = (scope, report) => {
   const { plan } = scope
   const users = plan.collections.get(USERS)
   const roleField = users?.roleField
@@ -73,14 +73,16 @@ export const findRoleWriters: Check = (scope, note) => {
     if (collection !== users || !rule.properties.pick?.has(roleField)) continue
     const hasOthers = [...roles].some((role) => role !== subject)
     if (!mayGive(placed, roleField) || isChecked(placed, roleField) || !hasOthers) continue
-    note('writes_role', placed.pointer, `${subject} may write ${roleField}, and so give an account any role`)
+    report
+      .within(placed.pointer)
+      .fault('writes_role', `${subject} may write ${roleField}, and so give an account any role`)
   }
 }
 
 /** Finds rules that let callers change a field of their account on which other rules depend. */
-export const findUserFieldWriters: Check = (scope, note) => {
+export const findUserFieldWriters: Check = (scope, report) => {
   const users = scope.plan.collections.get(USERS)
-  if (scope.authenticate || !users) return
+  if (scope.hasAuthenticate || !users) return
   const read = collectUserFields(scope)
   for (const placed of scope.rules) {
     const { collection, subject, operation } = placed
@@ -88,11 +90,9 @@ export const findUserFieldWriters: Check = (scope, note) => {
     for (const name of read) {
       if (!mayGive(placed, name) || isChecked(placed, name)) continue
       const verb = operation === 'create' ? 'give an account any' : 'change its own'
-      note(
-        'writes_user_field',
-        placed.pointer,
-        `${subject} may ${verb} ${name}, which rules read as ${USER}${name}`,
-      )
+      report
+        .within(placed.pointer)
+        .fault('writes_user_field', `${subject} may ${verb} ${name}, which rules read as ${USER}${name}`)
     }
   }
 }
@@ -117,16 +117,17 @@ function collectUserFields({ plan, rules }: CheckScope): ReadonlySet<string> {
 }
 
 /** Finds update rules that let callers change the fields on which the right to update depends. */
-export const findOwnConditionWriters: Check = (scope, note) => {
+export const findOwnConditionWriters: Check = (scope, report) => {
   for (const placed of scope.rules) {
     if (placed.operation !== 'update' || !isMatched(scope, placed)) continue
     const own = findOwnConditions(placed)
     if (own.length === 0) continue
-    note(
-      'writes_own_condition',
-      placed.pointer,
-      `${placed.subject} may change ${own.join(', ')} to any value, although the rule compares this with the caller`,
-    )
+    report
+      .within(placed.pointer)
+      .fault(
+        'writes_own_condition',
+        `${placed.subject} may change ${own.join(', ')} to any value, although the rule compares this with the caller`,
+      )
   }
 }
 
@@ -145,7 +146,7 @@ function findOwnConditions(placed: LocatedRule): readonly string[] {
 }
 
 /** Finds rules for changing or deleting documents that their subject may never read. */
-export const findUnreadableTargets: Check = (scope, note) => {
+export const findUnreadableTargets: Check = (scope, report) => {
   for (const placed of scope.rules) {
     const { operation, collection, subject } = placed
     if ((operation !== 'update' && operation !== 'delete') || !isMatched(scope, placed)) continue
@@ -153,26 +154,28 @@ export const findUnreadableTargets: Check = (scope, note) => {
       isPossible(joinWays([waysOfRule(placed.rule), waysOfRule(reader.rule)], 'and'), scope.situate(placed)),
     )
     if (!isRead)
-      note(
-        'unreadable_target',
-        placed.pointer,
-        `${subject} may ${operation} only documents that it may read, but it may read none of the documents of this rule`,
-      )
+      report
+        .within(placed.pointer)
+        .fault(
+          'unreadable_target',
+          `${subject} may ${operation} only documents that it may read, but it may read none of the documents of this rule`,
+        )
   }
 }
 
 /** Finds references that no caller of a rule can set, because these callers may never read the target. */
-export const findUnreadableReferences: Check = (scope, note) => {
+export const findUnreadableReferences: Check = (scope, report) => {
   for (const placed of scope.rules) {
     for (const field of placed.collection.fields.filter((one) => writes(placed, one))) {
       for (const name of targetsOf(field)) {
         const target = scope.plan.collections.get(name)
         if (!target || mayReadSome(scope, placed, target)) continue
-        note(
-          'unreadable_reference',
-          placed.pointer,
-          `${placed.subject} may set ${field.name}, but it may never read documents of ${name}, so no value is accepted`,
-        )
+        report
+          .within(placed.pointer)
+          .fault(
+            'unreadable_reference',
+            `${placed.subject} may set ${field.name}, but it may never read documents of ${name}, so no value is accepted`,
+          )
       }
     }
   }
@@ -206,7 +209,7 @@ const pickLacking = (scope: CheckScope, writer: LocatedRule) => {
 }
 
 /** Finds update rules with which a subject can make a document unreadable for itself. */
-export const findLostFromSight: Check = (scope, note) => {
+export const findLostFromSight: Check = (scope, report) => {
   for (const placed of scope.rules) {
     if (placed.operation !== 'update' || !isMatched(scope, placed)) continue
     const readers = findLeastReaders(scope, placed).filter(
@@ -214,11 +217,12 @@ export const findLostFromSight: Check = (scope, note) => {
     )
     const left = findLeft(placed, readers)
     if (left.length === 0 || findOwnConditions(placed).length > 0) continue
-    note(
-      'moves_out_of_sight',
-      placed.pointer,
-      `${placed.subject} may change ${left.join(', ')} so that it can no longer read the document`,
-    )
+    report
+      .within(placed.pointer)
+      .fault(
+        'moves_out_of_sight',
+        `${placed.subject} may change ${left.join(', ')} so that it can no longer read the document`,
+      )
   }
 }
 

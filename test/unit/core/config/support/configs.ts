@@ -1,4 +1,5 @@
 import { compileConfig } from '../../../../../src/core/config/compile-config.js'
+import { findWarnings } from '../../../../../src/core/config/find-warnings.js'
 import { ConfigError, type ConfigFault } from '../../../../../src/index.js'
 
 /** Configurations that the tests of faults have in common. */
@@ -41,6 +42,12 @@ export function faultsOf(config: unknown, production = false): readonly ConfigFa
     if (thrown instanceof ConfigError) return thrown.faults
     throw thrown
   }
+}
+
+/** Compiles a valid configuration, and returns the findings of the start. */
+export function warningsOf(config: unknown, production = false) {
+  const facts = { production, hasAuthenticate: false }
+  return findWarnings({ ...facts, plan: compileConfig(config, facts) })
 }
 
 export const pathsOf = (config: unknown): readonly string[] => faultsOf(config).map(({ path }) => path)

@@ -194,12 +194,7 @@ test('the contract lists every code with its level', async () => {
 })
 
 test('every warning of the start has a code of a finding', async () => {
-  const sources = [
-    'config/find-warnings',
-    'config/compile-config',
-    'references/config/find-warnings',
-    'claims/config/warn-of-claims',
-  ]
+  const sources = ['config/find-warnings', 'references/config/find-warnings', 'claims/config/warn-of-claims']
   const texts = await Promise.all(
     sources.map((name) => readFile(new URL(`../../../../../src/core/${name}.ts`, import.meta.url), 'utf8')),
   )

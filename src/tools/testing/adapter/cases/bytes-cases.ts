@@ -3,7 +3,7 @@ import type { AdapterCase } from '../adapter-case.js'
 import { check, checkSame } from '../check/check.js'
 import { by, documentOf, eq, fieldOf, ID, idsOf, insertAll, planOf, queryOf } from '../check/documents.js'
 import { parsePattern } from '../check/parse-pattern.js'
-import { withAdapter } from '../check/with-adapter.js'
+import { adapterCase } from '../check/with-adapter.js'
 
 const N = fieldOf('n', 'integer')
 const M = fieldOf('m', 'integer')
@@ -37,19 +37,17 @@ const BOUNDS = [1, 100, 1500, 10_000, 50_000, 1_000_000]
 const sizeOf = (values: readonly unknown[]): number =>
   values.reduce<number>((sum, value) => sum + new TextEncoder().encode(JSON.stringify(value)).length, 0)
 
-const withDocuments =
-  (run: (adapter: StorageAdapter) => Promise<void>) =>
-  (storage: Parameters<AdapterCase['run']>[0]): Promise<void> =>
-    withAdapter(storage, [planOf('sized', [false, N])], async (adapter) => {
-      await insertAll(adapter, 'sized', documents)
-      await run(adapter)
-    })
+const bytesCase = (name: string, run: (adapter: StorageAdapter) => Promise<void>): AdapterCase =>
+  adapterCase(`bytes: ${name}`, [planOf('sized', [false, N])], async (adapter) => {
+    await insertAll(adapter, 'sized', documents)
+    await run(adapter)
+  })
 
 /** Cases for lists with a byte limit. */
 export const bytesCases: readonly AdapterCase[] = [
-  {
-    name: 'bytes: the documents of a bounded list, then the rest, are the whole list in its order',
-    run: withDocuments(async (adapter) => {
+  bytesCase(
+    'the documents of a bounded list, then the rest, are the whole list in its order',
+    async (adapter) => {
       for (const [i, query] of QUERIES.entries()) {
         const whole = await adapter.list('sized', query)
         check(whole.rest === undefined, `query ${i} has a rest, although it has no byte limit`)
@@ -60,22 +58,19 @@ export const bytesCases: readonly AdapterCase[] = [
           checkSame([...idsOf(listed), ...(listed.rest ?? [])], idsOf(whole), `${what}: all ids`)
         }
       }
-    }),
-  },
-  {
-    name: 'bytes: where there is a rest, the documents have no more bytes, or are one',
-    run: withDocuments(async (adapter) => {
-      for (const [i, query] of QUERIES.entries()) {
-        for (const bytes of BOUNDS) {
-          const listed = await adapter.list('sized', { ...query, bytes })
-          if (!listed.rest) continue
-          check(listed.rest.length > 0, `query ${i} has an empty rest`)
-          check(
-            listed.length === 1 || sizeOf(listed) <= bytes,
-            `query ${i} returned ${listed.length} documents with ${sizeOf(listed)} bytes, but its limit is ${bytes} bytes`,
-          )
-        }
+    },
+  ),
+  bytesCase('where there is a rest, the documents have no more bytes, or are one', async (adapter) => {
+    for (const [i, query] of QUERIES.entries()) {
+      for (const bytes of BOUNDS) {
+        const listed = await adapter.list('sized', { ...query, bytes })
+        if (!listed.rest) continue
+        check(listed.rest.length > 0, `query ${i} has an empty rest`)
+        check(
+          listed.length === 1 || sizeOf(listed) <= bytes,
+          `query ${i} returned ${listed.length} documents with ${sizeOf(listed)} bytes, but its limit is ${bytes} bytes`,
+        )
       }
-    }),
-  },
+    }
+  }),
 ]

@@ -2,8 +2,10 @@ import type { FieldRef, Filter, Scalar } from '../../../../core/filter/filter.js
 import type { SortKey, StorageAdapter, StoredDocument, WriteStep } from '../../../../core/storage.js'
 import type { JsonObject } from '../../../../core/types.js'
 import type { AdapterCase } from '../adapter-case.js'
-import { checkWrite } from '../check/check-write.js'
+import { checkWrite, done, rejected, removing, stepsIn } from '../check/check-write.js'
 import {
+  allOf,
+  anyOf,
   by,
   checkStored,
   documentOf,
@@ -11,13 +13,17 @@ import {
   fieldOf,
   ID,
   insertAll,
+  notOf,
   planOf,
+  present,
   queryOf,
 } from '../check/documents.js'
 import { edgeDocuments } from '../check/edge-documents.js'
 import { scalars, scalarTypes } from '../check/edge-values.js'
 import { checkCount, checkFound, checkList } from '../check/plain-array.js'
-import { withAdapter, withTwo } from '../check/with-adapter.js'
+import { adapterCase, pairCase, withAdapter } from '../check/with-adapter.js'
+
+const inThings = stepsIn('things')
 
 const insideOf = (path: string, type: FieldRef['type'], inside: string): FieldRef => ({
   ...fieldOf(path, type, true),
@@ -25,13 +31,8 @@ const insideOf = (path: string, type: FieldRef['type'], inside: string): FieldRe
 })
 
 /** Returns a filter that is true if a field has any of the values. */
-const oneOf = (field: FieldRef, values: readonly Scalar[]): Filter => ({
-  kind: 'or',
-  filters: values.map((value) => eq(field, value)),
-})
-
-const both = (...filters: readonly Filter[]): Filter => ({ kind: 'and', filters })
-const notOf = (filter: Filter): Filter => ({ kind: 'not', filter })
+const oneOf = (field: FieldRef, values: readonly Scalar[]): Filter =>
+  anyOf(...values.map((value) => eq(field, value)))
 
 /**
  * Cases with every edge value as an array element. The elements are indexed alone, and before, between and after other
@@ -59,8 +60,8 @@ const typeCases = scalarTypes.map(
           for (const value of scalars) await checkFound(adapter, 'edges', edgeDocuments, eq(each, value))
           for (const value of scalars.slice(0, 8))
             await checkFound(adapter, 'edges', edgeDocuments, notOf(eq(each, value)))
-          await checkFound(adapter, 'edges', edgeDocuments, { kind: 'present', field: each })
-          await checkFound(adapter, 'edges', edgeDocuments, notOf({ kind: 'present', field: each }))
+          await checkFound(adapter, 'edges', edgeDocuments, present(each))
+          await checkFound(adapter, 'edges', edgeDocuments, notOf(present(each)))
           await checkFound(adapter, 'edges', edgeDocuments, oneOf(each, scalars))
         }
       })
@@ -115,22 +116,22 @@ const FILTERS: readonly Filter[] = [
   oneOf(TAGS, few),
   oneOf(TAGS, ['a', 'a']),
   oneOf(TAGS, ['a', 5]),
-  both(eq(TAGS, 'a'), eq(TAGS, 'A')),
-  both(eq(TAGS, 'a'), notOf(eq(TAGS, 'A'))),
-  both(oneOf(TAGS, few), { kind: 'gte', field: N, value: 2 }),
-  both(eq(TAGS, 'b'), eq(S, 'x')),
-  both(oneOf(TAGS, few), oneOf(S, ['x', 'y'])),
-  both(eq(TAGS, 'a'), notOf({ kind: 'present', field: N })),
-  both({ kind: 'gt', field: TAGS, value: 'a' }, eq(S, 'x')),
-  { kind: 'or', filters: [eq(TAGS, 'a'), eq(S, 'y')] },
-  { kind: 'or', filters: [eq(TAGS, 'a'), eq(LINKS, 'a')] },
-  { kind: 'or', filters: [oneOf(TAGS, few), oneOf(LINKS, few), eq(AT, 'b')] },
+  allOf(eq(TAGS, 'a'), eq(TAGS, 'A')),
+  allOf(eq(TAGS, 'a'), notOf(eq(TAGS, 'A'))),
+  allOf(oneOf(TAGS, few), { kind: 'gte', field: N, value: 2 }),
+  allOf(eq(TAGS, 'b'), eq(S, 'x')),
+  allOf(oneOf(TAGS, few), oneOf(S, ['x', 'y'])),
+  allOf(eq(TAGS, 'a'), notOf(present(N))),
+  allOf({ kind: 'gt', field: TAGS, value: 'a' }, eq(S, 'x')),
+  anyOf(eq(TAGS, 'a'), eq(S, 'y')),
+  anyOf(eq(TAGS, 'a'), eq(LINKS, 'a')),
+  anyOf(oneOf(TAGS, few), oneOf(LINKS, few), eq(AT, 'b')),
   eq(LINKS, 'a'),
   oneOf(LINKS, few),
-  both(oneOf(LINKS, few), oneOf(N, [1, 2])),
-  both(eq(LINKS, 'b'), eq(fieldOf('links', 'string', true), 'b')),
+  allOf(oneOf(LINKS, few), oneOf(N, [1, 2])),
+  allOf(eq(LINKS, 'b'), eq(fieldOf('links', 'string', true), 'b')),
   eq(AT, 'a'),
-  both(oneOf(AT, few), eq(TAGS, 'b')),
+  allOf(oneOf(AT, few), eq(TAGS, 'b')),
 ]
 
 const SORTS: readonly (readonly SortKey[])[] = [
@@ -164,8 +165,8 @@ async function replaceAll(
     const { _id, _version } = document
     return { ...document, ...change(document, i), _id, _version: _version + 1 }
   })
-  const steps = next.map((replace): WriteStep => ({ in: 'things', replace, version: replace._version - 1 }))
-  await checkWrite(adapter, steps, { ok: true, removed: 0 })
+  const steps = next.map((replace): WriteStep => inThings.replace(replace, replace._version - 1))
+  await checkWrite(adapter, steps, done)
   return next
 }
 
@@ -185,14 +186,10 @@ const noise = (seed: number): string =>
 /** Cases for indexes that have an entry for each distinct element of an array. */
 export const elementCases: readonly AdapterCase[] = [
   ...typeCases,
-  {
-    name: 'elements: lists, orders, pages and counts, each document once',
-    run: (storage) =>
-      withAdapter(storage, [plan], async (adapter) => {
-        await insertAll(adapter, 'things', things)
-        await checkAll(adapter, things)
-      }),
-  },
+  adapterCase('elements: lists, orders, pages and counts, each document once', [plan], async (adapter) => {
+    await insertAll(adapter, 'things', things)
+    await checkAll(adapter, things)
+  }),
   {
     name: 'elements: an index that comes later covers what is there',
     async run(storage) {
@@ -216,19 +213,15 @@ export const elementCases: readonly AdapterCase[] = [
       }
     },
   },
-  {
-    name: 'elements: follow each write, whichever adapter makes it',
-    run: (storage) =>
-      withTwo(storage, [plan], async (first, second) => {
-        await insertAll(first, 'things', things)
-        let stored = things
-        for (const [i, change] of CHANGES.entries()) {
-          stored = await replaceAll(i % 2 === 0 ? first : second, stored, change)
-          await checkAll(first, stored)
-        }
-        await checkAll(second, stored)
-      }),
-  },
+  pairCase('elements: follow each write, whichever adapter makes it', [plan], async (first, second) => {
+    await insertAll(first, 'things', things)
+    let stored = things
+    for (const [i, change] of CHANGES.entries()) {
+      stored = await replaceAll(i % 2 === 0 ? first : second, stored, change)
+      await checkAll(first, stored)
+    }
+    await checkAll(second, stored)
+  }),
   {
     name: 'elements: follow writes of an adapter that was opened without the index',
     async run(storage) {
@@ -242,59 +235,45 @@ export const elementCases: readonly AdapterCase[] = [
         let stored = things
         for (const change of CHANGES) stored = await replaceAll(before, stored, change)
         const [gone, ...left] = stored
-        if (gone)
-          await checkWrite(before, [{ in: 'things', remove: eq(ID, gone._id) }], { ok: true, removed: 1 })
+        if (gone) await checkWrite(before, [inThings.remove(eq(ID, gone._id))], removing(1))
         await checkAll(after, left)
       } finally {
         for (const adapter of new Set([before, after])) await adapter.close()
       }
     },
   },
-  {
-    name: 'elements: a write that is refused leaves them as they were',
-    run: (storage) =>
-      withAdapter(storage, [plan], async (adapter) => {
-        await insertAll(adapter, 'things', things)
-        const [one] = things
-        const steps: readonly WriteStep[] = [
-          { in: 'things', insert: documentOf('new', { tags: ['a', 'b'], n: 1, s: 'x' }) },
-          { in: 'things', replace: { ...one, _id: one?._id ?? '', _version: 2, tags: ['b'] }, version: 1 },
-          { in: 'things', remove: eq(TAGS, 'a') },
-          { in: 'things', refuse: eq(TAGS, 'b') },
-        ]
-        await checkWrite(adapter, steps, { ok: false, step: 3, reason: 'found' })
-        await checkAll(adapter, things)
-      }),
-  },
-  {
-    name: 'elements: remove and refuse by them',
-    run: (storage) =>
-      withAdapter(storage, [plan], async (adapter) => {
-        await insertAll(adapter, 'things', things)
-        const found = { ok: false, step: 0, reason: 'found' } as const
-        for (const refuse of [eq(TAGS, 'a'), oneOf(LINKS, ['none', 'b']), both(eq(TAGS, 'b'), eq(S, 'x'))])
-          await checkWrite(adapter, [{ in: 'things', refuse }], found)
-        const has = ({ tags }: StoredDocument, tag: string): boolean =>
-          Array.isArray(tags) && tags.includes(tag)
-        const left = things.filter((document) => !has(document, 'a') && !has(document, 'b'))
-        const removed = things.length - left.length
-        const remove = oneOf(TAGS, ['a', 'b'])
-        await checkWrite(adapter, [{ in: 'things', remove, expect: removed + 1 }], {
-          ok: false,
-          step: 0,
-          reason: 'changed',
-        })
-        const steps: readonly WriteStep[] = [
-          { in: 'things', remove, expect: removed },
-          { in: 'things', refuse: eq(TAGS, 'a') },
-          { in: 'things', insert: documentOf('new', { tags: ['b'] }) },
-          { in: 'things', remove: eq(TAGS, 'b'), expect: 1 },
-        ]
-        await checkWrite(adapter, steps, { ok: true, removed: removed + 1 })
-        await checkStored(adapter, 'things', left, 'after removes by elements')
-        await checkAll(adapter, left)
-      }),
-  },
+  adapterCase('elements: a write that is refused leaves them as they were', [plan], async (adapter) => {
+    await insertAll(adapter, 'things', things)
+    const [one] = things
+    const steps: readonly WriteStep[] = [
+      inThings.insert(documentOf('new', { tags: ['a', 'b'], n: 1, s: 'x' })),
+      inThings.replace({ ...one, _id: one?._id ?? '', _version: 2, tags: ['b'] }, 1),
+      inThings.remove(eq(TAGS, 'a')),
+      inThings.refuse(eq(TAGS, 'b')),
+    ]
+    await checkWrite(adapter, steps, rejected(3, 'found'))
+    await checkAll(adapter, things)
+  }),
+  adapterCase('elements: remove and refuse by them', [plan], async (adapter) => {
+    await insertAll(adapter, 'things', things)
+    const found = rejected(0, 'found')
+    for (const refuse of [eq(TAGS, 'a'), oneOf(LINKS, ['none', 'b']), allOf(eq(TAGS, 'b'), eq(S, 'x'))])
+      await checkWrite(adapter, [inThings.refuse(refuse)], found)
+    const has = ({ tags }: StoredDocument, tag: string): boolean => Array.isArray(tags) && tags.includes(tag)
+    const left = things.filter((document) => !has(document, 'a') && !has(document, 'b'))
+    const removed = things.length - left.length
+    const remove = oneOf(TAGS, ['a', 'b'])
+    await checkWrite(adapter, [inThings.remove(remove, removed + 1)], rejected(0, 'changed'))
+    const steps: readonly WriteStep[] = [
+      inThings.remove(remove, removed),
+      inThings.refuse(eq(TAGS, 'a')),
+      inThings.insert(documentOf('new', { tags: ['b'] })),
+      inThings.remove(eq(TAGS, 'b'), 1),
+    ]
+    await checkWrite(adapter, steps, removing(removed + 1))
+    await checkStored(adapter, 'things', left, 'after removes by elements')
+    await checkAll(adapter, left)
+  }),
   {
     name: 'elements: names that break statements, and that read the same when joined',
     run(storage) {
@@ -329,20 +308,19 @@ export const elementCases: readonly AdapterCase[] = [
         const tags = Array.from({ length: 1000 }, (_, i) => noise(2 * i + 1))
         const long = documentOf('long', { t: noise(2), u: noise(4), w: noise(6), tags })
         const all = [long, documentOf('short', { t: 't', tags: tags.slice(0, 2) })]
-        for (const insert of all)
-          await checkWrite(adapter, [{ in: 'things', insert }], { ok: true, removed: 0 })
+        for (const insert of all) await checkWrite(adapter, [inThings.insert(insert)], done)
         for (const tag of tags.filter((_, i) => i % 250 < 2)) {
           await checkFound(adapter, 'things', all, eq(TAGS, tag))
-          await checkFound(adapter, 'things', all, both(eq(t, String(long.t)), eq(TAGS, tag)))
+          await checkFound(adapter, 'things', all, allOf(eq(t, String(long.t)), eq(TAGS, tag)))
           await checkFound(
             adapter,
             'things',
             all,
-            both(eq(t, String(long.t)), eq(u, String(long.u)), eq(TAGS, tag)),
+            allOf(eq(t, String(long.t)), eq(u, String(long.u)), eq(TAGS, tag)),
           )
         }
         const fewer = { ...long, _version: 2, tags: tags.slice(1) }
-        await checkWrite(adapter, [{ in: 'things', replace: fewer, version: 1 }], { ok: true, removed: 0 })
+        await checkWrite(adapter, [inThings.replace(fewer, 1)], done)
         const now = [fewer, ...all.slice(1)]
         await checkFound(adapter, 'things', now, oneOf(TAGS, tags.slice(0, 3)))
       })

@@ -8,7 +8,7 @@ import {
 } from '../../../../core/filter/filter.js'
 import type { StorageAdapter } from '../../../../core/storage.js'
 import type { AdapterCase } from '../adapter-case.js'
-import { eq, fieldOf, ID, insertAll, planOf } from '../check/documents.js'
+import { allOf, anyOf, eq, fieldOf, ID, insertAll, notOf, planOf, present } from '../check/documents.js'
 import { edgeDocuments } from '../check/edge-documents.js'
 import { operandsOf, scalars, scalarTypes, valueTypes } from '../check/edge-values.js'
 import { checkFound } from '../check/plain-array.js'
@@ -21,7 +21,7 @@ const KINDS = Object.keys({ eq: 1, lt: 1, lte: 1, gt: 1, gte: 1 } satisfies {
 /** Checks the matches of a filter and of its negation. */
 async function checkFilter(adapter: StorageAdapter, filter: Filter): Promise<void> {
   await checkFound(adapter, 'edges', edgeDocuments, filter)
-  await checkFound(adapter, 'edges', edgeDocuments, { kind: 'not', filter })
+  await checkFound(adapter, 'edges', edgeDocuments, notOf(filter))
 }
 
 /** Creates a case that runs filters on the documents with edge values. The field `indexed` has an index. */
@@ -58,8 +58,8 @@ const comparisons = scalarTypes.flatMap((type) =>
 
 const presences = valueTypes.map((type) => {
   const places = ['v', 'a', 'l', 'a.b', 'a.l', 'a.b.b', 'x', 'x.y', 'v.x']
-  const plain = places.map((path): Filter => ({ kind: 'present', field: fieldOf(path, type) }))
-  const each = places.map((path): Filter => ({ kind: 'present', field: fieldOf(path, type, true) }))
+  const plain = places.map((path): Filter => present(fieldOf(path, type)))
+  const each = places.map((path): Filter => present(fieldOf(path, type, true)))
   const isScalar = scalarTypes.some((scalar) => scalar === type)
   return filterCase(`filter: present on ${type}`, fieldOf('v', isScalar ? type : 'string'), [
     ...plain,
@@ -71,70 +71,37 @@ const V = fieldOf('v', 'string')
 const N = fieldOf('a.b', 'number')
 const isA = eq(V, 'a')
 const isOne = eq(N, 1)
-const isMissing: Filter = { kind: 'not', filter: { kind: 'present', field: V } }
+const isMissing: Filter = notOf(present(V))
 
 /** Wraps a filter in this many `not`s. */
 const negate = (filter: Filter, times: number): Filter =>
-  times === 0 ? filter : negate({ kind: 'not', filter }, times - 1)
+  times === 0 ? filter : negate(notOf(filter), times - 1)
 
 const TREES: readonly Filter[] = [
   everything,
   nothing,
-  { kind: 'and', filters: [isA] },
-  { kind: 'or', filters: [isA] },
-  { kind: 'and', filters: [isA, everything] },
-  { kind: 'and', filters: [isA, nothing] },
-  { kind: 'or', filters: [isA, nothing] },
-  { kind: 'or', filters: [isA, everything] },
-  {
-    kind: 'and',
-    filters: [
-      { kind: 'or', filters: [isA, isOne, isMissing] },
-      { kind: 'not', filter: isA },
-    ],
-  },
-  { kind: 'and', filters: [isA, eq(V, 'b')] },
-  { kind: 'and', filters: [isA, isA] },
-  { kind: 'or', filters: [eq(V, 'a'), eq(V, 'A'), eq(V, 'a'), eq(V, 1)] },
-  {
-    kind: 'or',
-    filters: [
-      { kind: 'not', filter: isA },
-      { kind: 'not', filter: isOne },
-    ],
-  },
-  {
-    kind: 'and',
-    filters: [
-      { kind: 'gte', field: V, value: 'a' },
-      { kind: 'lt', field: V, value: 'b' },
-    ],
-  },
-  {
-    kind: 'and',
-    filters: [
-      { kind: 'gt', field: V, value: 'b' },
-      { kind: 'lt', field: V, value: 'a' },
-    ],
-  },
-  {
-    kind: 'and',
-    filters: [
-      { kind: 'gt', field: V, value: 'A' },
-      { kind: 'gt', field: V, value: 'a' },
-    ],
-  },
-  { kind: 'and', filters: [isMissing, { kind: 'lt', field: N, value: 10 }] },
+  allOf(isA),
+  anyOf(isA),
+  allOf(isA, everything),
+  allOf(isA, nothing),
+  anyOf(isA, nothing),
+  anyOf(isA, everything),
+  allOf(anyOf(isA, isOne, isMissing), notOf(isA)),
+  allOf(isA, eq(V, 'b')),
+  allOf(isA, isA),
+  anyOf(eq(V, 'a'), eq(V, 'A'), eq(V, 'a'), eq(V, 1)),
+  anyOf(notOf(isA), notOf(isOne)),
+  allOf({ kind: 'gte', field: V, value: 'a' }, { kind: 'lt', field: V, value: 'b' }),
+  allOf({ kind: 'gt', field: V, value: 'b' }, { kind: 'lt', field: V, value: 'a' }),
+  allOf({ kind: 'gt', field: V, value: 'A' }, { kind: 'gt', field: V, value: 'a' }),
+  allOf(isMissing, { kind: 'lt', field: N, value: 10 }),
   // Each condition on an array is evaluated separately, so two different elements may satisfy the two conditions.
-  {
-    kind: 'and',
-    filters: [
-      { kind: 'gt', field: fieldOf('l', 'number', true), value: 1 },
-      { kind: 'lt', field: fieldOf('l', 'number', true), value: 1 },
-    ],
-  },
+  allOf(
+    { kind: 'gt', field: fieldOf('l', 'number', true), value: 1 },
+    { kind: 'lt', field: fieldOf('l', 'number', true), value: 1 },
+  ),
   negate(isA, 31),
-  negate({ kind: 'or', filters: [negate(isA, 1), negate(isOne, 3), negate(isMissing, 2)] }, 3),
+  negate(anyOf(negate(isA, 1), negate(isOne, 3), negate(isMissing, 2)), 3),
   { kind: 'or', filters: scalars.map((value) => eq(V, value)) },
   { kind: 'and', filters: scalars.map((value) => negate(eq(V, value), 1)) },
   { kind: 'or', filters: edgeDocuments.map(({ _id }) => eq(ID, _id)) },
@@ -161,7 +128,7 @@ export const filterCases: readonly AdapterCase[] = [
   ...presences,
   filterCase('filter: and, or, not', V, TREES),
   filterCase('filter: one of many values', V, [manyOf(V), manyOf(fieldOf('l', 'string', true))]),
-  filterCase('filter: _id', V, [...byId, eq(ID, 1), { kind: 'present', field: ID }]),
+  filterCase('filter: _id', V, [...byId, eq(ID, 1), present(ID)]),
 ]
 
 /** Returns a comparison of each field with each value. */

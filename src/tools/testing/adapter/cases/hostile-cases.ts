@@ -2,7 +2,7 @@ import type { CollectionPlan, StoredDocument } from '../../../../core/storage.js
 import type { JsonObject } from '../../../../core/types.js'
 import type { AdapterCase } from '../adapter-case.js'
 import { checkSame } from '../check/check.js'
-import { checkWrite } from '../check/check-write.js'
+import { checkWrite, done, rejected, stepsIn } from '../check/check-write.js'
 import {
   by,
   checkStored,
@@ -12,10 +12,13 @@ import {
   ID,
   insertAll,
   planOf,
+  present,
   queryOf,
 } from '../check/documents.js'
 import { checkCount, checkList } from '../check/plain-array.js'
-import { withAdapter } from '../check/with-adapter.js'
+import { adapterCase, withAdapter } from '../check/with-adapter.js'
+
+const inThings = stepsIn('things')
 
 /** Returns a name of the maximum length that ends with `end`. */
 const long = (end: string): string => 'a'.repeat(63 - end.length) + end
@@ -78,12 +81,7 @@ export const hostileCases: readonly AdapterCase[] = [
         for (const name of COLLECTIONS) {
           await checkStored(adapter, name, [documentOf('1', { s: name })], `collection ${name}`)
           const twin = documentOf('2', { s: name })
-          await checkWrite(adapter, [{ in: name, insert: twin }], {
-            ok: false,
-            step: 0,
-            reason: 'unique',
-            fields: ['s'],
-          })
+          await checkWrite(adapter, [{ in: name, insert: twin }], rejected(0, 'unique', 's'))
         }
       })
     },
@@ -104,17 +102,12 @@ export const hostileCases: readonly AdapterCase[] = [
         for (const name of FIELDS) {
           const [top, inner] = [fieldOf(name, 'string'), fieldOf(`o.${name}`, 'string')]
           for (const field of [top, inner]) {
-            await checkList(adapter, 'things', all, queryOf({ filter: { kind: 'present', field } }))
+            await checkList(adapter, 'things', all, queryOf({ filter: present(field) }))
             await checkList(adapter, 'things', all, queryOf({ filter: eq(field, `of ${name}`) }))
             await checkList(adapter, 'things', all, queryOf({ sort: [by(field, true), by(ID)] }))
           }
           const twin = documentOf('twin', { [name]: `of ${name}` })
-          await checkWrite(adapter, [{ in: 'things', insert: twin }], {
-            ok: false,
-            step: 0,
-            reason: 'unique',
-            fields: [name],
-          })
+          await checkWrite(adapter, [inThings.insert(twin)], rejected(0, 'unique', name))
         }
       })
     },
@@ -128,7 +121,7 @@ export const hostileCases: readonly AdapterCase[] = [
         const document = { a_b: '1', c: '1', a: '2', b_c: '2' }
         await insertAll(adapter, 'things', [documentOf('1', document)])
         const refuse = (properties: JsonObject, fields: readonly string[]): Promise<void> =>
-          checkWrite(adapter, [{ in: 'things', insert: documentOf('2', properties) }], {
+          checkWrite(adapter, [inThings.insert(documentOf('2', properties))], {
             ok: false,
             step: 0,
             reason: 'unique',
@@ -139,45 +132,37 @@ export const hostileCases: readonly AdapterCase[] = [
       })
     },
   },
-  {
-    name: 'values: texts are texts, wherever they come in',
-    run: (storage) =>
-      withAdapter(storage, [planOf('things', [true, fieldOf('s', 'string')])], async (adapter) => {
-        const all = TEXTS.map((s, i) => documentOf(`t${String(i).padStart(2, '0')}`, { s, list: [s] }))
-        await insertAll(adapter, 'things', all)
-        await checkStored(adapter, 'things', all, 'documents with hostile texts')
-        for (const text of TEXTS) {
-          const [s, list] = [fieldOf('s', 'string'), fieldOf('list', 'string', true)]
-          for (const filter of [eq(s, text), eq(list, text), eq(ID, text)]) {
-            await checkList(adapter, 'things', all, queryOf({ filter }))
-            await checkCount(adapter, 'things', all, { filter })
-          }
-          await checkWrite(adapter, [{ in: 'things', require: text }], {
-            ok: false,
-            step: 0,
-            reason: 'missing',
-          })
+  adapterCase(
+    'values: texts are texts, wherever they come in',
+    [planOf('things', [true, fieldOf('s', 'string')])],
+    async (adapter) => {
+      const all = TEXTS.map((s, i) => documentOf(`t${String(i).padStart(2, '0')}`, { s, list: [s] }))
+      await insertAll(adapter, 'things', all)
+      await checkStored(adapter, 'things', all, 'documents with hostile texts')
+      for (const text of TEXTS) {
+        const [s, list] = [fieldOf('s', 'string'), fieldOf('list', 'string', true)]
+        for (const filter of [eq(s, text), eq(list, text), eq(ID, text)]) {
+          await checkList(adapter, 'things', all, queryOf({ filter }))
+          await checkCount(adapter, 'things', all, { filter })
         }
-      }),
-  },
-  {
-    name: 'values: all JSON comes back as it went in',
-    run: (storage) =>
-      withAdapter(storage, [planOf('things')], async (adapter) => {
-        const all: readonly StoredDocument[] = TRAPS.map((value, i) => documentOf(`j${i}`, { value }))
-        await insertAll(adapter, 'things', all)
-        await checkStored(adapter, 'things', all, 'documents with JSON of all kinds')
-        checkSame(
-          Reflect.get({}, 'polluted'),
-          undefined,
-          'a property that every object inherits (the prototype was changed)',
-        )
-        for (const [i, value] of TRAPS.entries()) {
-          const replace = { _id: `j${i}`, _version: 2, again: value }
-          await checkWrite(adapter, [{ in: 'things', replace, version: 1 }], { ok: true, removed: 0 })
-        }
-        const replaced = TRAPS.map((value, i) => ({ _id: `j${i}`, _version: 2, again: value }))
-        await checkStored(adapter, 'things', replaced, 'replaced documents with JSON of all kinds')
-      }),
-  },
+        await checkWrite(adapter, [inThings.require(text)], rejected(0, 'missing'))
+      }
+    },
+  ),
+  adapterCase('values: all JSON comes back as it went in', [planOf('things')], async (adapter) => {
+    const all: readonly StoredDocument[] = TRAPS.map((value, i) => documentOf(`j${i}`, { value }))
+    await insertAll(adapter, 'things', all)
+    await checkStored(adapter, 'things', all, 'documents with JSON of all kinds')
+    checkSame(
+      Reflect.get({}, 'polluted'),
+      undefined,
+      'a property that every object inherits (the prototype was changed)',
+    )
+    for (const [i, value] of TRAPS.entries()) {
+      const replace = { _id: `j${i}`, _version: 2, again: value }
+      await checkWrite(adapter, [inThings.replace(replace, 1)], done)
+    }
+    const replaced = TRAPS.map((value, i) => ({ _id: `j${i}`, _version: 2, again: value }))
+    await checkStored(adapter, 'things', replaced, 'replaced documents with JSON of all kinds')
+  }),
 ]

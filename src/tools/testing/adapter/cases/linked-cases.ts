@@ -8,7 +8,7 @@ import type {
 } from '../../../../core/storage.js'
 import type { AdapterCase } from '../adapter-case.js'
 import { documentOf, eq, fieldOf, planOf } from '../check/documents.js'
-import { withTwo } from '../check/with-adapter.js'
+import { pairCase } from '../check/with-adapter.js'
 
 const OWNER = fieldOf('owner', 'string')
 const STATE = fieldOf('state', 'string')
@@ -86,17 +86,17 @@ async function compare(adapter: StorageAdapter, id: string): Promise<void> {
 
 /** Cases for `readLinked`: it must return the same as separate reads. Adapters without `readLinked` pass. */
 export const linkedCases: readonly AdapterCase[] = [
-  {
-    name: 'linked: a document and what follows from it are as if one was read after another',
-    run: (storage) =>
-      withTwo(storage, PLANS, async (first, second) => {
-        if (!first.readLinked) return
-        await first.write(WRITES, {})
-        const ids = ['a', 'b', 'gone', 'none', 'a number', 'nothing']
-        for (const id of ids) await compare(first, id)
-        await Promise.all([...ids, ...ids].map((id) => compare(first, id)))
-        await second.write([{ in: 'things', remove: eq(OWNER, String(PEOPLE[0])) }], {})
-        await Promise.all(ids.map((id) => compare(first, id)))
-      }),
-  },
+  pairCase(
+    'linked: a document and what follows from it are as if one was read after another',
+    PLANS,
+    async (first, second) => {
+      if (!first.readLinked) return
+      await first.write(WRITES, {})
+      const ids = ['a', 'b', 'gone', 'none', 'a number', 'nothing']
+      for (const id of ids) await compare(first, id)
+      await Promise.all([...ids, ...ids].map((id) => compare(first, id)))
+      await second.write([{ in: 'things', remove: eq(OWNER, String(PEOPLE[0])) }], {})
+      await Promise.all(ids.map((id) => compare(first, id)))
+    },
+  ),
 ]

@@ -1,18 +1,32 @@
 import type { Filter } from '../../../../core/filter/filter.js'
 import type { SortKey, StorageAdapter } from '../../../../core/storage.js'
 import type { AdapterCase } from '../adapter-case.js'
-import { by, documentOf, fieldOf, ID, insertAll, planOf, queryOf } from '../check/documents.js'
+import {
+  allOf,
+  anyOf,
+  by,
+  documentOf,
+  eq,
+  fieldOf,
+  ID,
+  insertAll,
+  notOf,
+  planOf,
+  present,
+  queryOf,
+} from '../check/documents.js'
 import { edgeDocuments } from '../check/edge-documents.js'
 import { scalarTypes } from '../check/edge-values.js'
 import { checkCount, checkList } from '../check/plain-array.js'
 import { rangesBehind } from '../check/ranges-behind.js'
-import { withAdapter } from '../check/with-adapter.js'
+import { adapterCase } from '../check/with-adapter.js'
 
 const typeOrders = scalarTypes.map(
-  (type): AdapterCase => ({
-    name: `order: ${type}, ascending and descending`,
-    run: (storage) =>
-      withAdapter(storage, [planOf('edges', [false, fieldOf('v', type)])], async (adapter) => {
+  (type): AdapterCase =>
+    adapterCase(
+      `order: ${type}, ascending and descending`,
+      [planOf('edges', [false, fieldOf('v', type)])],
+      async (adapter) => {
         await insertAll(adapter, 'edges', edgeDocuments)
         for (const path of ['v', 'a.b', 'a', 'a.b.b', 'x', 'x.y']) {
           for (const [first, last] of DIRECTIONS) {
@@ -20,8 +34,8 @@ const typeOrders = scalarTypes.map(
             await checkList(adapter, 'edges', edgeDocuments, queryOf({ sort }))
           }
         }
-      }),
-  }),
+      },
+    ),
 )
 
 const DIRECTIONS = [
@@ -63,70 +77,50 @@ const SORTS: readonly (readonly SortKey[])[] = [
 ]
 
 const FILTERS: readonly Filter[] = [
-  { kind: 'and', filters: [] },
-  { kind: 'eq', field: S, value: 'b' },
+  allOf(),
+  eq(S, 'b'),
   { kind: 'gt', field: N, value: 1 },
-  { kind: 'not', filter: { kind: 'present', field: S } },
-  {
-    kind: 'or',
-    filters: [
-      { kind: 'eq', field: B, value: true },
-      { kind: 'lt', field: S, value: 'b' },
-    ],
-  },
+  notOf(present(S)),
+  anyOf(eq(B, true), { kind: 'lt', field: S, value: 'b' }),
 ]
 
 const PAGES = [0, 1, 7, 59, 60, 1000, Number.MAX_SAFE_INTEGER].flatMap((skip) =>
   [0, 1, 10, 60, 1000, Number.MAX_SAFE_INTEGER, null].map((limit) => ({ skip, limit })),
 )
 
-const withTied =
-  (run: (adapter: StorageAdapter) => Promise<void>): AdapterCase['run'] =>
-  (storage) =>
-    withAdapter(storage, [plan], async (adapter) => {
-      await insertAll(adapter, 'tied', tied)
-      await run(adapter)
-    })
+const tiedCase = (name: string, run: (adapter: StorageAdapter) => Promise<void>): AdapterCase =>
+  adapterCase(`order: ${name}`, [plan], async (adapter) => {
+    await insertAll(adapter, 'tied', tied)
+    await run(adapter)
+  })
 
 /** Cases for the order of lists and for their pages. */
 export const orderCases: readonly AdapterCase[] = [
   ...typeOrders,
-  {
-    name: 'order: several keys, mixed directions, ties by _id',
-    run: withTied(async (adapter) => {
-      for (const sort of SORTS) {
-        for (const filter of FILTERS) await checkList(adapter, 'tied', tied, queryOf({ filter, sort }))
+  tiedCase('several keys, mixed directions, ties by _id', async (adapter) => {
+    for (const sort of SORTS) {
+      for (const filter of FILTERS) await checkList(adapter, 'tied', tied, queryOf({ filter, sort }))
+    }
+  }),
+  tiedCase('skip and limit', async (adapter) => {
+    const sorts = [[by(ID)], [by(S), by(ID)], [by(S, true), by(N), by(ID)], []]
+    for (const filter of FILTERS.slice(0, 3)) {
+      for (const sort of sorts) {
+        for (const page of PAGES) await checkList(adapter, 'tied', tied, queryOf({ filter, sort, ...page }))
       }
-    }),
-  },
-  {
-    name: 'order: skip and limit',
-    run: withTied(async (adapter) => {
-      const sorts = [[by(ID)], [by(S), by(ID)], [by(S, true), by(N), by(ID)], []]
-      for (const filter of FILTERS.slice(0, 3)) {
-        for (const sort of sorts) {
-          for (const page of PAGES) await checkList(adapter, 'tied', tied, queryOf({ filter, sort, ...page }))
-        }
+      await checkCount(adapter, 'tied', tied, { filter })
+    }
+  }),
+  tiedCase('pages by key', async (adapter) => {
+    for (const sort of SORTS) {
+      const filters = tied.filter((_, i) => i % 7 === 0).flatMap((document) => rangesBehind(sort, document))
+      for (const filter of filters) {
+        await checkList(adapter, 'tied', tied, queryOf({ filter, sort, limit: 5 }))
         await checkCount(adapter, 'tied', tied, { filter })
       }
-    }),
-  },
-  {
-    name: 'order: pages by key',
-    run: withTied(async (adapter) => {
-      for (const sort of SORTS) {
-        const filters = tied.filter((_, i) => i % 7 === 0).flatMap((document) => rangesBehind(sort, document))
-        for (const filter of filters) {
-          await checkList(adapter, 'tied', tied, queryOf({ filter, sort, limit: 5 }))
-          await checkCount(adapter, 'tied', tied, { filter })
-        }
-      }
-    }),
-  },
-  {
-    name: 'order: none asked for',
-    run: withTied(async (adapter) => {
-      for (const filter of FILTERS) await checkList(adapter, 'tied', tied, queryOf({ filter, sort: [] }))
-    }),
-  },
+    }
+  }),
+  tiedCase('none asked for', async (adapter) => {
+    for (const filter of FILTERS) await checkList(adapter, 'tied', tied, queryOf({ filter, sort: [] }))
+  }),
 ]

@@ -1,6 +1,6 @@
 import type { Filter } from '../../../../core/filter/filter.js'
 import type { AdapterCase } from '../adapter-case.js'
-import { documentOf, fieldOf, insertAll, planOf, queryOf } from '../check/documents.js'
+import { documentOf, fieldOf, insertAll, notOf, planOf, queryOf } from '../check/documents.js'
 import { anyValues, scalars } from '../check/edge-values.js'
 import { parsePattern } from '../check/parse-pattern.js'
 import { checkList } from '../check/plain-array.js'
@@ -106,7 +106,7 @@ const filtersOf = (sources: readonly string[]): readonly Filter[] =>
   )
 
 function withNegation(filter: Filter): readonly Filter[] {
-  return [filter, { kind: 'not', filter }]
+  return [filter, notOf(filter)]
 }
 
 const patternCase = (name: string, filters: () => readonly Filter[]): AdapterCase => ({

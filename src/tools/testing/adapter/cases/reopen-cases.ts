@@ -2,7 +2,7 @@ import { everything } from '../../../../core/filter/filter.js'
 import type { StoredDocument } from '../../../../core/storage.js'
 import type { AdapterCase } from '../adapter-case.js'
 import { check, checkSame, rejectionOf } from '../check/check.js'
-import { checkWrite } from '../check/check-write.js'
+import { checkWrite, done, rejected, removing, stepsIn } from '../check/check-write.js'
 import {
   by,
   checkStored,
@@ -12,12 +12,15 @@ import {
   ID,
   insertAll,
   planOf,
+  present,
   queryOf,
 } from '../check/documents.js'
 import { edgeDocuments } from '../check/edge-documents.js'
 import { scalarTypes } from '../check/edge-values.js'
 import { checkCount, checkList } from '../check/plain-array.js'
 import { withAdapter, withAdapters } from '../check/with-adapter.js'
+
+const inThings = stepsIn('things')
 
 const S = fieldOf('s', 'string')
 const N = fieldOf('n', 'number')
@@ -27,7 +30,7 @@ const things: readonly StoredDocument[] = Array.from({ length: 30 }, (_, i) =>
   documentOf(`${'cBa'[i % 3] ?? ''}${i}`, { s: `s${i}`, n: i % 4, nested: { list: [i] } }),
 )
 
-const taken = { ok: false, step: 0, reason: 'unique', fields: ['s'] } as const
+const taken = rejected(0, 'unique', 's')
 
 /** Returns a string that can hardly be compressed. */
 const noise = (length: number): string =>
@@ -42,7 +45,7 @@ export const reopenCases: readonly AdapterCase[] = [
       await withAdapter(storage, [plan], async (adapter) => {
         await checkStored(adapter, 'things', things, 'after closing and opening')
         await checkList(adapter, 'things', things, queryOf({ sort: [by(N, true), by(ID)] }))
-        await checkWrite(adapter, [{ in: 'things', insert: documentOf('x', { s: 's7' }) }], taken)
+        await checkWrite(adapter, [inThings.insert(documentOf('x', { s: 's7' }))], taken)
       })
     },
   },
@@ -58,7 +61,7 @@ export const reopenCases: readonly AdapterCase[] = [
         for (const adapter of adapters) {
           await checkStored(adapter, 'things', things, 'after opening many times')
           checkSame(await adapter.count('more', everything, {}), 0, 'documents of a new collection')
-          await checkWrite(adapter, [{ in: 'things', insert: documentOf('x', { s: 's7' }) }], taken)
+          await checkWrite(adapter, [inThings.insert(documentOf('x', { s: 's7' }))], taken)
         }
       }),
   },
@@ -74,7 +77,7 @@ export const reopenCases: readonly AdapterCase[] = [
       await withAdapter(storage, indexed, async (adapter) => {
         for (const { name, field } of names) {
           await checkList(adapter, name, edgeDocuments, queryOf({ sort: [by(field), by(ID)] }))
-          await checkCount(adapter, name, edgeDocuments, { filter: { kind: 'present', field } })
+          await checkCount(adapter, name, edgeDocuments, { filter: present(field) })
         }
       })
     },
@@ -85,12 +88,9 @@ export const reopenCases: readonly AdapterCase[] = [
       await withAdapter(storage, [planOf('things')], (adapter) => insertAll(adapter, 'things', things))
       await withAdapter(storage, [plan], async (adapter) => {
         await checkStored(adapter, 'things', things, 'after opening with a unique index')
-        await checkWrite(adapter, [{ in: 'things', insert: documentOf('x', { s: 's7' }) }], taken)
-        await checkWrite(adapter, [{ in: 'things', remove: eq(S, 's7') }], { ok: true, removed: 1 })
-        await checkWrite(adapter, [{ in: 'things', insert: documentOf('x', { s: 's7' }) }], {
-          ok: true,
-          removed: 0,
-        })
+        await checkWrite(adapter, [inThings.insert(documentOf('x', { s: 's7' }))], taken)
+        await checkWrite(adapter, [inThings.remove(eq(S, 's7'))], removing(1))
+        await checkWrite(adapter, [inThings.insert(documentOf('x', { s: 's7' }))], done)
       })
     },
   },
@@ -111,7 +111,7 @@ export const reopenCases: readonly AdapterCase[] = [
       })
       await withAdapter(storage, [planOf('things')], async (adapter) => {
         await checkStored(adapter, 'things', twins, 'after a refused index')
-        await checkWrite(adapter, [{ in: 'things', remove: eq(ID, '1') }], { ok: true, removed: 1 })
+        await checkWrite(adapter, [inThings.remove(eq(ID, '1'))], removing(1))
       })
       await withAdapter(storage, [planOf('things', [true, ...fields])], (adapter) =>
         checkStored(adapter, 'things', twins.slice(1), 'after the duplicate is gone'),
@@ -124,8 +124,7 @@ export const reopenCases: readonly AdapterCase[] = [
       await withAdapter(storage, [plan], (adapter) => insertAll(adapter, 'things', things))
       await withAdapter(storage, [planOf('things', [false, N])], async (adapter) => {
         const long = [3000, 20_000].map((n) => documentOf(`${n}`, { s: noise(n), n }))
-        for (const insert of long)
-          await checkWrite(adapter, [{ in: 'things', insert }], { ok: true, removed: 0 })
+        for (const insert of long) await checkWrite(adapter, [inThings.insert(insert)], done)
         await checkList(adapter, 'things', [...things, ...long], queryOf({ sort: [by(S, true), by(ID)] }))
       })
     },
@@ -145,7 +144,7 @@ export const reopenCases: readonly AdapterCase[] = [
               adapter,
               'edges',
               edgeDocuments,
-              queryOf({ filter: { kind: 'present', field }, sort, limit: 9 }),
+              queryOf({ filter: present(field), sort, limit: 9 }),
             )
           }
         })

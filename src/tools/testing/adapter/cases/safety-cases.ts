@@ -3,9 +3,11 @@ import type { StorageAdapter, StoredDocument } from '../../../../core/storage.js
 import type { MaybePromise } from '../../../../core/types.js'
 import type { AdapterCase } from '../adapter-case.js'
 import { check, checkSame, print } from '../check/check.js'
-import { checkWrite } from '../check/check-write.js'
+import { checkWrite, done, rejected, removing, stepsIn } from '../check/check-write.js'
 import { checkStored, documentOf, eq, fieldOf, ID, insertAll, planOf, queryOf } from '../check/documents.js'
-import { withAdapter } from '../check/with-adapter.js'
+import { adapterCase, withAdapter } from '../check/with-adapter.js'
+
+const inThings = stepsIn('things')
 
 const plan = planOf('things', [true, fieldOf('s', 'string')])
 
@@ -57,7 +59,7 @@ const SIGNALS: readonly (() => AbortSignal)[] = [
 
 async function checkAbortedWrite(adapter: StorageAdapter, signal: AbortSignal, round: number): Promise<void> {
   const fresh = [`a${round}`, `b${round}`].map((id) => documentOf(id, { s: id }))
-  const steps = fresh.map((insert) => ({ in: 'things', insert }))
+  const steps = fresh.map(inThings.insert)
   const result = await settle(() => adapter.write(steps, { signal }))
   const stored = await adapter.list(
     'things',
@@ -78,8 +80,8 @@ export const safetyCases: readonly AdapterCase[] = [
       return withAdapter(storage, plans, async (adapter) => {
         plans.length = 0
         const passed = make()
-        const steps = passed.map((insert) => ({ in: 'things', insert }))
-        checkSame(await adapter.write(steps, {}), { ok: true, removed: 0 }, 'write of three documents')
+        const steps = passed.map(inThings.insert)
+        checkSame(await adapter.write(steps, {}), done, 'write of three documents')
         spoil(passed)
         spoil(steps)
         await checkStored(
@@ -89,7 +91,7 @@ export const safetyCases: readonly AdapterCase[] = [
           'after the caller changed the documents that it had passed in',
         )
         const replace = { ...make()[0], _id: '1', _version: 2, s: 'new', o: { list: [2] } }
-        await checkWrite(adapter, [{ in: 'things', replace, version: 1 }], { ok: true, removed: 0 })
+        await checkWrite(adapter, [inThings.replace(replace, 1)], done)
         spoil(replace)
         const expected = [{ _id: '1', _version: 2, s: 'new', o: { list: [2] } }, ...make().slice(1)]
         await checkStored(
@@ -99,90 +101,57 @@ export const safetyCases: readonly AdapterCase[] = [
           'after the caller changed the replacement that it had passed in',
         )
         const twin = documentOf('twin', { s: 'new' })
-        await checkWrite(adapter, [{ in: 'things', insert: twin }], {
-          ok: false,
-          step: 0,
-          reason: 'unique',
-          fields: ['s'],
-        })
+        await checkWrite(adapter, [inThings.insert(twin)], rejected(0, 'unique', 's'))
       })
     },
   },
-  {
-    name: 'copies: what was returned may change afterwards',
-    run: (storage) =>
-      withAdapter(storage, [plan], async (adapter) => {
-        await insertAll(adapter, 'things', make())
-        for (const limit of [null, 2]) {
-          const returned = await adapter.list('things', queryOf({ limit }))
-          spoil(returned)
-          await checkStored(
-            adapter,
-            'things',
-            make(),
-            'after the caller changed the documents that a list had returned',
-          )
-        }
-        const failed = await adapter.write([{ in: 'things', insert: documentOf('x', { s: 's1' }) }], {})
-        spoil(failed)
-        const twin = documentOf('x', { s: 's1' })
-        await checkWrite(adapter, [{ in: 'things', insert: twin }], {
-          ok: false,
-          step: 0,
-          reason: 'unique',
-          fields: ['s'],
-        })
-      }),
-  },
-  {
-    name: 'copies: a list does not change with later writes',
-    run: (storage) =>
-      withAdapter(storage, [plan], async (adapter) => {
-        await insertAll(adapter, 'things', make())
-        const before = await adapter.list('things', queryOf())
-        const replace = { _id: '1', _version: 2 }
-        await checkWrite(
-          adapter,
-          [
-            { in: 'things', replace, version: 1 },
-            { in: 'things', remove: eq(ID, '2') },
-          ],
-          { ok: true, removed: 1 },
-        )
-        checkSame(before, make(), 'the list from before the write')
-      }),
-  },
-  {
-    name: 'abort: a list or count that is told to stop rejects or is right',
-    run: (storage) =>
-      withAdapter(storage, [plan], async (adapter) => {
-        await insertAll(adapter, 'things', make())
-        for (const signalOf of SIGNALS) {
-          const list = await settle(() => adapter.list('things', { ...queryOf(), signal: signalOf() }))
-          if (list) checkSame(list.value, make(), 'an aborted list')
-          const count = await settle(() => adapter.count('things', everything, { signal: signalOf() }))
-          if (count) checkSame(count.value, 3, 'an aborted count')
-          await checkStored(adapter, 'things', make(), 'after an abort')
-        }
-      }),
-  },
-  {
-    name: 'abort: a write that is told to stop is whole or nothing',
-    run: (storage) =>
-      withAdapter(storage, [plan], async (adapter) => {
-        for (const [round, signalOf] of SIGNALS.entries()) await checkAbortedWrite(adapter, signalOf(), round)
-        // Many simultaneous aborts must not leave a lock.
-        await Promise.all(
-          Array.from({ length: 20 }, (_, i) =>
-            checkAbortedWrite(adapter, (SIGNALS[i % SIGNALS.length] ?? aborted)(), 100 + i),
-          ),
-        )
-        await insertAll(adapter, 'things', make())
-        checkSame(
-          await adapter.count('things', eq(ID, '1'), { signal: new AbortController().signal }),
-          1,
-          'a count afterwards',
-        )
-      }),
-  },
+  adapterCase('copies: what was returned may change afterwards', [plan], async (adapter) => {
+    await insertAll(adapter, 'things', make())
+    for (const limit of [null, 2]) {
+      const returned = await adapter.list('things', queryOf({ limit }))
+      spoil(returned)
+      await checkStored(
+        adapter,
+        'things',
+        make(),
+        'after the caller changed the documents that a list had returned',
+      )
+    }
+    const failed = await adapter.write([inThings.insert(documentOf('x', { s: 's1' }))], {})
+    spoil(failed)
+    const twin = documentOf('x', { s: 's1' })
+    await checkWrite(adapter, [inThings.insert(twin)], rejected(0, 'unique', 's'))
+  }),
+  adapterCase('copies: a list does not change with later writes', [plan], async (adapter) => {
+    await insertAll(adapter, 'things', make())
+    const before = await adapter.list('things', queryOf())
+    const replace = { _id: '1', _version: 2 }
+    await checkWrite(adapter, [inThings.replace(replace, 1), inThings.remove(eq(ID, '2'))], removing(1))
+    checkSame(before, make(), 'the list from before the write')
+  }),
+  adapterCase('abort: a list or count that is told to stop rejects or is right', [plan], async (adapter) => {
+    await insertAll(adapter, 'things', make())
+    for (const signalOf of SIGNALS) {
+      const list = await settle(() => adapter.list('things', { ...queryOf(), signal: signalOf() }))
+      if (list) checkSame(list.value, make(), 'an aborted list')
+      const count = await settle(() => adapter.count('things', everything, { signal: signalOf() }))
+      if (count) checkSame(count.value, 3, 'an aborted count')
+      await checkStored(adapter, 'things', make(), 'after an abort')
+    }
+  }),
+  adapterCase('abort: a write that is told to stop is whole or nothing', [plan], async (adapter) => {
+    for (const [round, signalOf] of SIGNALS.entries()) await checkAbortedWrite(adapter, signalOf(), round)
+    // Many simultaneous aborts must not leave a lock.
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        checkAbortedWrite(adapter, (SIGNALS[i % SIGNALS.length] ?? aborted)(), 100 + i),
+      ),
+    )
+    await insertAll(adapter, 'things', make())
+    checkSame(
+      await adapter.count('things', eq(ID, '1'), { signal: new AbortController().signal }),
+      1,
+      'a count afterwards',
+    )
+  }),
 ]

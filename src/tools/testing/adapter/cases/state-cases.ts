@@ -1,8 +1,11 @@
 import { everything } from '../../../../core/filter/filter.js'
 import type { CollectionPlan, StorageAdapter, WriteStep } from '../../../../core/storage.js'
 import type { AdapterCase } from '../adapter-case.js'
+import { stepsIn } from '../check/check-write.js'
 import { documentOf, eq, fieldOf, planOf } from '../check/documents.js'
-import { withTwo } from '../check/with-adapter.js'
+import { pairCase } from '../check/with-adapter.js'
+
+const inThings = stepsIn('things')
 
 const N = fieldOf('n', 'number')
 const PLANS: readonly CollectionPlan[] = [planOf('things'), planOf('others')]
@@ -12,21 +15,18 @@ const BOTH = ['things', 'others']
 const stateCase = (
   name: string,
   run: (first: StorageAdapter, second: StorageAdapter) => Promise<void>,
-): AdapterCase => ({
-  name: `state: ${name}`,
-  run: (storage) =>
-    withTwo(storage, PLANS, async (first, second) => {
-      if (first.state) await run(first, second)
-    }),
-})
+): AdapterCase =>
+  pairCase(`state: ${name}`, PLANS, async (first, second) => {
+    if (first.state) await run(first, second)
+  })
 
 const list = async (adapter: StorageAdapter, collection: string): Promise<string> =>
   JSON.stringify(await adapter.list(collection, { filter: everything, sort: [], skip: 0, limit: null }))
 
 const WRITES: readonly WriteStep[] = [
-  { in: 'things', insert: documentOf('1', { n: 1 }) },
-  { in: 'things', replace: { _id: '1', _version: 2, n: 2 }, version: 1 },
-  { in: 'things', remove: eq(N, 2) },
+  inThings.insert(documentOf('1', { n: 1 })),
+  inThings.replace({ _id: '1', _version: 2, n: 2 }, 1),
+  inThings.remove(eq(N, 2)),
 ]
 
 /** Cases for the `state` of collections. A service caches counts until the state changes. */
@@ -57,7 +57,7 @@ export const stateCases: readonly AdapterCase[] = [
     const writing = (async () => {
       for (let i = 0; i < 40; i++) {
         const writer = i % 3 === 0 ? second : first
-        await writer.write([{ in: 'things', insert: documentOf(String(i)) }], {})
+        await writer.write([inThings.insert(documentOf(String(i)))], {})
       }
       isWriting = false
     })()

@@ -3,7 +3,7 @@ import type { AdapterCase } from '../adapter-case.js'
 import { check, checkSame } from '../check/check.js'
 import { by, checkStored, documentOf, fieldOf, ID, insertAll, planOf, queryOf } from '../check/documents.js'
 import { parsePattern } from '../check/parse-pattern.js'
-import { withAdapter } from '../check/with-adapter.js'
+import { adapterCase } from '../check/with-adapter.js'
 
 const N = fieldOf('n', 'integer')
 const S = fieldOf('s', 'string')
@@ -27,16 +27,17 @@ const QUERIES: readonly ListQuery[] = [
   queryOf({ sort: [by(N), by(ID)], skip: 5000 }),
 ]
 
-/** Runs a test on the stream of an adapter. `stream` is optional, so adapters without it pass. */
-const withStream =
-  (run: (adapter: StorageAdapter, stream: NonNullable<StorageAdapter['stream']>) => Promise<void>) =>
-  (storage: Parameters<AdapterCase['run']>[0]): Promise<void> =>
-    withAdapter(storage, [planOf('many')], async (adapter) => {
-      if (!adapter.stream) return
-      await insertAll(adapter, 'many', documents)
-      await run(adapter, adapter.stream.bind(adapter))
-      await checkStored(adapter, 'many', documents, 'after streaming')
-    })
+/** Creates a case for the stream of an adapter. `stream` is optional, so adapters without it pass. */
+const streamCase = (
+  name: string,
+  run: (adapter: StorageAdapter, stream: NonNullable<StorageAdapter['stream']>) => Promise<void>,
+): AdapterCase =>
+  adapterCase(`stream: ${name}`, [planOf('many')], async (adapter) => {
+    if (!adapter.stream) return
+    await insertAll(adapter, 'many', documents)
+    await run(adapter, adapter.stream.bind(adapter))
+    await checkStored(adapter, 'many', documents, 'after streaming')
+  })
 
 async function collect(
   batches: AsyncIterable<readonly StoredDocument[]>,
@@ -48,43 +49,34 @@ async function collect(
 
 /** Cases for lists that are returned in batches. */
 export const streamCases: readonly AdapterCase[] = [
-  {
-    name: 'stream: gives what a list does, in its order',
-    run: withStream(async (adapter, stream) => {
-      for (const [i, query] of QUERIES.entries())
-        checkSame(await collect(stream('many', query)), await adapter.list('many', query), `query ${i}`)
-    }),
-  },
-  {
-    name: 'stream: may be left at any time',
-    run: withStream(async (_, stream) => {
-      const [query] = QUERIES
-      if (!query) return
-      // The loop runs more often than an adapter has connections, so that leaked connections are noticed.
-      for (let i = 0; i < 30; i++) {
-        for await (const batch of stream('many', query)) {
-          check(batch.length > 0, 'the stream returned an empty batch')
-          break
-        }
+  streamCase('gives what a list does, in its order', async (adapter, stream) => {
+    for (const [i, query] of QUERIES.entries())
+      checkSame(await collect(stream('many', query)), await adapter.list('many', query), `query ${i}`)
+  }),
+  streamCase('may be left at any time', async (_, stream) => {
+    const [query] = QUERIES
+    if (!query) return
+    // The loop runs more often than an adapter has connections, so that leaked connections are noticed.
+    for (let i = 0; i < 30; i++) {
+      for await (const batch of stream('many', query)) {
+        check(batch.length > 0, 'the stream returned an empty batch')
+        break
       }
-    }),
-  },
-  {
-    name: 'stream: ends when it is aborted',
-    run: withStream(async (_, stream) => {
-      const controller = new AbortController()
-      const [query] = QUERIES
-      if (!query) return
-      let seen = 0
-      try {
-        for await (const batch of stream('many', { ...query, signal: controller.signal })) {
-          seen += batch.length
-          controller.abort()
-        }
-      } catch {
-        // An error is allowed here.
+    }
+  }),
+  streamCase('ends when it is aborted', async (_, stream) => {
+    const controller = new AbortController()
+    const [query] = QUERIES
+    if (!query) return
+    let seen = 0
+    try {
+      for await (const batch of stream('many', { ...query, signal: controller.signal })) {
+        seen += batch.length
+        controller.abort()
       }
-      check(seen < documents.length, 'the stream returned all documents, although its signal was aborted')
-    }),
-  },
+    } catch {
+      // An error is allowed here.
+    }
+    check(seen < documents.length, 'the stream returned all documents, although its signal was aborted')
+  }),
 ]

@@ -2,9 +2,11 @@ import type { FieldRef } from '../../../../core/filter/filter.js'
 import type { CollectionPlan, StorageAdapter, WriteResult } from '../../../../core/storage.js'
 import type { JsonObject } from '../../../../core/types.js'
 import type { AdapterCase } from '../adapter-case.js'
-import { checkWrite } from '../check/check-write.js'
+import { checkWrite, done, rejected, removing, stepsIn } from '../check/check-write.js'
 import { checkStored, documentOf, eq, fieldOf, ID, planOf } from '../check/documents.js'
-import { withAdapter } from '../check/with-adapter.js'
+import { adapterCase } from '../check/with-adapter.js'
+
+const inThings = stepsIn('things')
 
 const S = fieldOf('s', 'string')
 const N = fieldOf('n', 'number')
@@ -18,19 +20,17 @@ const taken = (...fields: readonly FieldRef[]): WriteResult => ({
   fields: fields.map(({ path }) => path),
 })
 
-const stored: WriteResult = { ok: true, removed: 0 }
-
 const uniqueCase = (
   name: string,
   plans: readonly CollectionPlan[],
   run: (adapter: StorageAdapter) => Promise<void>,
-): AdapterCase => ({ name: `unique: ${name}`, run: (storage) => withAdapter(storage, plans, run) })
+): AdapterCase => adapterCase(`unique: ${name}`, plans, run)
 
 /** Cases for when a value counts as taken, and when it is free again. */
 export const uniqueCases: readonly AdapterCase[] = [
   uniqueCase('the _id comes before every index', [planOf('things', [true, S])], async (adapter) => {
-    await checkWrite(adapter, [{ in: 'things', insert: documentOf('1', { s: 'a' }) }], stored)
-    await checkWrite(adapter, [{ in: 'things', insert: documentOf('1', { s: 'a' }) }], taken(ID))
+    await checkWrite(adapter, [inThings.insert(documentOf('1', { s: 'a' }))], done)
+    await checkWrite(adapter, [inThings.insert(documentOf('1', { s: 'a' }))], taken(ID))
   }),
 
   uniqueCase(
@@ -40,29 +40,25 @@ export const uniqueCases: readonly AdapterCase[] = [
       const one = { _id: '1', s: 'a', n: 1, b: true }
       const two = { _id: '2', s: 'b', n: 2, b: true }
       for (const document of [one, two]) {
-        await checkWrite(adapter, [{ in: 'things', insert: { ...document, _version: 1 } }], stored)
+        await checkWrite(adapter, [inThings.insert({ ...document, _version: 1 })], done)
       }
       const replace = (changes: JsonObject, version: number, expected: WriteResult): Promise<void> =>
         checkWrite(
           adapter,
-          [{ in: 'things', replace: { ...two, ...changes, _id: '2', _version: version + 1 }, version }],
+          [inThings.replace({ ...two, ...changes, _id: '2', _version: version + 1 }, version)],
           expected,
         )
       await replace({ s: 'a' }, 1, taken(S))
       await replace({ n: 1 }, 1, taken(N, B))
       await replace({ s: 'a', n: 1 }, 1, taken(S))
       // The version is checked first.
-      await replace({ s: 'a' }, 7, { ok: false, step: 0, reason: 'changed' })
-      await replace({ note: 'its own values stay its own' }, 1, stored)
-      await replace({ s: 'c' }, 2, stored)
-      await checkWrite(adapter, [{ in: 'things', insert: documentOf('3', { s: 'b' }) }], stored)
+      await replace({ s: 'a' }, 7, rejected(0, 'changed'))
+      await replace({ note: 'its own values stay its own' }, 1, done)
+      await replace({ s: 'c' }, 2, done)
+      await checkWrite(adapter, [inThings.insert(documentOf('3', { s: 'b' }))], done)
       await replace({ s: 'b' }, 3, taken(S))
-      await replace({ s: null, n: null }, 3, stored)
-      await checkWrite(
-        adapter,
-        [{ in: 'things', insert: documentOf('4', { s: 'c', n: 2, b: true }) }],
-        stored,
-      )
+      await replace({ s: null, n: null }, 3, done)
+      await checkWrite(adapter, [inThings.insert(documentOf('4', { s: 'c', n: 2, b: true }))], done)
     },
   ),
 
@@ -70,21 +66,16 @@ export const uniqueCases: readonly AdapterCase[] = [
     'what is taken is judged behind the steps before',
     [planOf('things', [true, S], [true, N])],
     async (adapter) => {
-      const one = { in: 'things', insert: documentOf('1', { s: 'a', n: 1 }) }
-      const two = { in: 'things', insert: documentOf('2', { s: 'b', n: 2 }) }
-      await checkWrite(adapter, [one, two], stored)
-      const third = { in: 'things', insert: documentOf('3', { s: 'a', n: 2 }) }
-      const free = { in: 'things', replace: { ...one.insert, s: 'c', _version: 2 }, version: 1 }
-      const remove = { in: 'things', remove: eq(ID, '1') }
-      const again = { in: 'things', insert: documentOf('1', { s: 'a', n: 2 }) }
-      const take = { in: 'things', insert: documentOf('4', { s: 'd', n: 4 }) }
-      const both = { in: 'things', insert: documentOf('5', { s: 'd', n: 2 }) }
-      const refused = (field: FieldRef): WriteResult => ({
-        ok: false,
-        step: 1,
-        reason: 'unique',
-        fields: [field.path],
-      })
+      const first = documentOf('1', { s: 'a', n: 1 })
+      const two = inThings.insert(documentOf('2', { s: 'b', n: 2 }))
+      await checkWrite(adapter, [inThings.insert(first), two], done)
+      const third = inThings.insert(documentOf('3', { s: 'a', n: 2 }))
+      const free = inThings.replace({ ...first, s: 'c', _version: 2 }, 1)
+      const remove = inThings.remove(eq(ID, '1'))
+      const again = inThings.insert(documentOf('1', { s: 'a', n: 2 }))
+      const take = inThings.insert(documentOf('4', { s: 'd', n: 4 }))
+      const both = inThings.insert(documentOf('5', { s: 'd', n: 2 }))
+      const refused = (field: FieldRef): WriteResult => rejected(1, 'unique', field.path)
       await checkWrite(adapter, [third], taken(S))
       await checkWrite(adapter, [free, third], refused(N))
       await checkWrite(adapter, [remove, again], refused(N))
@@ -97,8 +88,8 @@ export const uniqueCases: readonly AdapterCase[] = [
     [planOf('things', [true, S], [true, N])],
     async (adapter) => {
       for (const id of ['1', '2', '3']) {
-        await checkWrite(adapter, [{ in: 'things', insert: documentOf(id, { s: 'a', n: 1 }) }], stored)
-        await checkWrite(adapter, [{ in: 'things', remove: eq(S, 'a') }], { ok: true, removed: 1 })
+        await checkWrite(adapter, [inThings.insert(documentOf(id, { s: 'a', n: 1 }))], done)
+        await checkWrite(adapter, [inThings.remove(eq(S, 'a'))], removing(1))
       }
     },
   ),
@@ -108,10 +99,10 @@ export const uniqueCases: readonly AdapterCase[] = [
     [planOf('a', [true, fieldOf('b_c', 'string')]), planOf('a_b', [true, fieldOf('c', 'string')])],
     async (adapter) => {
       const insert = documentOf('1', { b_c: 'x', c: 'x' })
-      for (const name of ['a', 'a_b']) await checkWrite(adapter, [{ in: name, insert }], stored)
+      for (const name of ['a', 'a_b']) await checkWrite(adapter, [{ in: name, insert }], done)
       const other = documentOf('2', { b_c: 'x' })
       await checkWrite(adapter, [{ in: 'a', insert: other }], taken(fieldOf('b_c', 'string')))
-      await checkWrite(adapter, [{ in: 'a_b', insert: other }], stored)
+      await checkWrite(adapter, [{ in: 'a_b', insert: other }], done)
     },
   ),
 ]
@@ -136,7 +127,7 @@ const insertCase = (
     const kept = []
     for (const [i, [properties, expected]] of insertions.entries()) {
       const insert = documentOf(`d${String(i).padStart(3, '0')}`, properties)
-      await checkWrite(adapter, [{ in: 'things', insert }], expected)
+      await checkWrite(adapter, [inThings.insert(insert)], expected)
       if (expected.ok) kept.push(insert)
     }
     await checkStored(adapter, 'things', kept, 'after all inserts')
@@ -158,9 +149,9 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     'one field',
     [[S]],
     [
-      [{ s: 'a' }, stored],
+      [{ s: 'a' }, done],
       [{ s: 'a' }, taken(S)],
-      [{ s: 'b', n: 1 }, stored],
+      [{ s: 'b', n: 1 }, done],
       [{ s: 'a', n: 2 }, taken(S)],
     ],
   ),
@@ -169,7 +160,7 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     'texts that look alike differ',
     [[S]],
     [
-      ...DIFFERENT_TEXTS.map((s): Insertion => [{ s }, stored]),
+      ...DIFFERENT_TEXTS.map((s): Insertion => [{ s }, done]),
       ...DIFFERENT_TEXTS.map((s): Insertion => [{ s }, taken(S)]),
     ],
   ),
@@ -178,10 +169,10 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     'long texts that differ late differ',
     [[S]],
     [
-      [{ s: `${'x'.repeat(1023)}a` }, stored],
-      [{ s: `${'x'.repeat(1023)}b` }, stored],
+      [{ s: `${'x'.repeat(1023)}a` }, done],
+      [{ s: `${'x'.repeat(1023)}b` }, done],
       [{ s: `${'x'.repeat(1023)}a` }, taken(S)],
-      [{ s: '\u{1f600}'.repeat(256) }, stored],
+      [{ s: '\u{1f600}'.repeat(256) }, done],
       [{ s: '\u{1f600}'.repeat(256) }, taken(S)],
     ],
   ),
@@ -190,11 +181,11 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     'missing values do not bind',
     [[S]],
     [
-      [{}, stored],
-      [{}, stored],
-      [{ s: null }, stored],
-      [{ s: null }, stored],
-      [{ n: 1 }, stored],
+      [{}, done],
+      [{}, done],
+      [{ s: null }, done],
+      [{ s: null }, done],
+      [{ n: 1 }, done],
     ],
   ),
 
@@ -202,17 +193,17 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     'values of another type do not bind',
     [[S], [I], [B], [T]],
     [
-      [{ s: 0, i: '0', b: 0, t: 'today' }, stored],
-      [{ s: 0, i: '0', b: 0, t: 'today' }, stored],
-      [{ s: '0', i: 0, b: false, t: DAY }, stored],
+      [{ s: 0, i: '0', b: 0, t: 'today' }, done],
+      [{ s: 0, i: '0', b: 0, t: 'today' }, done],
+      [{ s: '0', i: 0, b: false, t: DAY }, done],
       [{ s: '0' }, taken(S)],
       [{ i: 0 }, taken(I)],
       [{ b: false }, taken(B)],
       [{ t: DAY }, taken(T)],
-      [{ s: false, i: 0.5, b: 'false', t: '2026-11-20T08:00:00Z' }, stored],
-      [{ s: false, i: 0.5, b: 'false', t: '2026-11-20T08:00:00Z' }, stored],
-      [{ s: ['0'], i: [0], b: {}, t: [DAY] }, stored],
-      [{ s: ['0'], i: [0], b: {}, t: [DAY] }, stored],
+      [{ s: false, i: 0.5, b: 'false', t: '2026-11-20T08:00:00Z' }, done],
+      [{ s: false, i: 0.5, b: 'false', t: '2026-11-20T08:00:00Z' }, done],
+      [{ s: ['0'], i: [0], b: {}, t: [DAY] }, done],
+      [{ s: ['0'], i: [0], b: {}, t: [DAY] }, done],
     ],
   ),
 
@@ -221,7 +212,7 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     [[N]],
     [
       ...[0, Number.MIN_VALUE, 0.3, 0.1 + 0.2, 1, 1.5, 2 ** 53 - 1, 2 ** 53 - 2, -1, 1e-7].flatMap((n) => [
-        [{ n }, stored] as const,
+        [{ n }, done] as const,
         [{ n }, taken(N)] as const,
       ]),
     ],
@@ -231,16 +222,16 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     'several fields together',
     [[S, N]],
     [
-      [{ s: 'a', n: 1 }, stored],
+      [{ s: 'a', n: 1 }, done],
       [{ s: 'a', n: 1 }, taken(S, N)],
-      [{ s: 'a', n: 2 }, stored],
-      [{ s: 'b', n: 1 }, stored],
-      [{ s: 'a' }, stored],
-      [{ s: 'a' }, stored],
-      [{ n: 1, s: null }, stored],
-      [{ n: 1, s: null }, stored],
-      [{ s: 'a', n: '1' }, stored],
-      [{ s: 'a', n: '1' }, stored],
+      [{ s: 'a', n: 2 }, done],
+      [{ s: 'b', n: 1 }, done],
+      [{ s: 'a' }, done],
+      [{ s: 'a' }, done],
+      [{ n: 1, s: null }, done],
+      [{ n: 1, s: null }, done],
+      [{ s: 'a', n: '1' }, done],
+      [{ s: 'a', n: '1' }, done],
       [{ s: 'b', n: 1, b: true }, taken(S, N)],
     ],
   ),
@@ -249,12 +240,12 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     'values that read the same when joined differ',
     [[S, fieldOf('s2', 'string')]],
     [
-      [{ s: 'a', s2: 'b,c' }, stored],
-      [{ s: 'a,b', s2: 'c' }, stored],
-      [{ s: 'a","b', s2: '' }, stored],
-      [{ s: 'a', s2: 'b","' }, stored],
-      [{ s: '', s2: 'ab' }, stored],
-      [{ s: 'ab', s2: '' }, stored],
+      [{ s: 'a', s2: 'b,c' }, done],
+      [{ s: 'a,b', s2: 'c' }, done],
+      [{ s: 'a","b', s2: '' }, done],
+      [{ s: 'a', s2: 'b","' }, done],
+      [{ s: '', s2: 'ab' }, done],
+      [{ s: 'ab', s2: '' }, done],
       [{ s: 'a,b', s2: 'c' }, taken(S, fieldOf('s2', 'string'))],
     ],
   ),
@@ -263,13 +254,13 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     'the first index of the plan that is taken is named',
     [[S], [N, B], [N], [I]],
     [
-      [{ s: 'a', n: 1, b: true, i: 1 }, stored],
+      [{ s: 'a', n: 1, b: true, i: 1 }, done],
       [{ s: 'a', n: 1, b: true, i: 1 }, taken(S)],
       [{ s: 'b', n: 1, b: true, i: 1 }, taken(N, B)],
       [{ s: 'b', n: 1, b: false, i: 1 }, taken(N)],
       [{ s: 'b', n: 2, b: true, i: 1 }, taken(I)],
       [{ i: 1, n: 1 }, taken(N)],
-      [{ s: 'b', n: 2, b: true, i: 2 }, stored],
+      [{ s: 'b', n: 2, b: true, i: 2 }, done],
       // These values belong to two different documents.
       [{ s: 'b', n: 1 }, taken(S)],
       [{ i: 2, n: 1 }, taken(N)],
@@ -281,7 +272,7 @@ export const uniqueValueCases: readonly AdapterCase[] = [
     'the order of the plan, not of names',
     [[I], [B], [S]],
     [
-      [{ s: 'a', b: true, i: 1 }, stored],
+      [{ s: 'a', b: true, i: 1 }, done],
       [{ s: 'a', b: true, i: 1 }, taken(I)],
       [{ s: 'a', b: true, i: 2 }, taken(B)],
     ],

@@ -32,6 +32,18 @@ export const documentOf = (_id: string, properties: JsonObject = {}): StoredDocu
 /** Returns a filter that is true if a field has this value. */
 export const eq = (field: FieldRef, value: Scalar): Filter => ({ kind: 'eq', field, value })
 
+/** Returns a filter that is true if a field has a value. */
+export const present = (field: FieldRef): Filter => ({ kind: 'present', field })
+
+/** Returns a filter that is true if all filters are. Unlike `and` of the core, it does not simplify. */
+export const allOf = (...filters: readonly Filter[]): Filter => ({ kind: 'and', filters })
+
+/** Returns a filter that is true if any filter is. */
+export const anyOf = (...filters: readonly Filter[]): Filter => ({ kind: 'or', filters })
+
+/** Returns a filter that is true if the filter is not. */
+export const notOf = (filter: Filter): Filter => ({ kind: 'not', filter })
+
 /** Returns the plan of a collection. Each index is written as `[unique, ...fields]`. */
 export const planOf = (
   name: string,

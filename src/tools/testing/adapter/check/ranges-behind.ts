@@ -1,14 +1,15 @@
 import { compileField } from '../../../../core/filter/compare.js'
 import type { FieldRef, Filter, Scalar } from '../../../../core/filter/filter.js'
 import type { SortKey, StoredDocument } from '../../../../core/storage.js'
+import { eq, notOf, present } from './documents.js'
 
-const isMissing = (field: FieldRef): Filter => ({ kind: 'not', filter: { kind: 'present', field } })
+const isMissing = (field: FieldRef): Filter => notOf(present(field))
 
 const isSame = (field: FieldRef, value: Scalar | undefined): Filter =>
-  value === undefined ? isMissing(field) : { kind: 'eq', field, value }
+  value === undefined ? isMissing(field) : eq(field, value)
 
 function boundsBehind({ field, descending }: SortKey, value: Scalar | undefined): readonly Filter[] {
-  if (value === undefined) return descending ? [] : [{ kind: 'present', field }]
+  if (value === undefined) return descending ? [] : [present(field)]
   if (!descending) return [{ kind: 'gt', field, value }]
   return [{ kind: 'lt', field, value }, isMissing(field)]
 }

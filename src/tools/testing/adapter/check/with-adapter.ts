@@ -1,5 +1,5 @@
 import type { CollectionPlan, StorageAdapter } from '../../../../core/storage.js'
-import type { TestStorage } from '../adapter-case.js'
+import type { AdapterCase, TestStorage } from '../adapter-case.js'
 
 /** Opens several adapters for one storage, calls `run`, and always closes the adapters. */
 export async function withAdapters(
@@ -40,3 +40,17 @@ export const withTwo = (
   withAdapters(storage, 2, plans, async ([first, second]) => {
     if (first && second) await run(first, second)
   })
+
+/** Creates a case that runs with one adapter. */
+export const adapterCase = (
+  name: string,
+  plans: readonly CollectionPlan[],
+  run: (adapter: StorageAdapter) => Promise<void>,
+): AdapterCase => ({ name, run: (storage) => withAdapter(storage, plans, run) })
+
+/** Creates a case that runs with two adapters for one storage. */
+export const pairCase = (
+  name: string,
+  plans: readonly CollectionPlan[],
+  run: (first: StorageAdapter, second: StorageAdapter) => Promise<void>,
+): AdapterCase => ({ name, run: (storage) => withTwo(storage, plans, run) })

@@ -13,7 +13,7 @@ import type { MaybePromise } from '../../../../core/types.js'
 import type { TestStorage } from '../adapter-case.js'
 import { isSame, printShort } from '../check/check.js'
 import { plainResult } from '../check/check-write.js'
-import { eq, ID, queryOf } from '../check/documents.js'
+import { eq, ID, notOf, queryOf } from '../check/documents.js'
 import { judgeList, listPlainly, type Mismatch } from '../check/plain-array.js'
 import { applyPlainly } from '../check/plain-write.js'
 import { printQuery } from '../check/print-query.js'
@@ -107,7 +107,7 @@ function* smallerFilters(filter: Filter): Iterable<Filter> {
     }
   } else if (filter.kind === 'not') {
     yield filter.filter
-    for (const smaller of smallerFilters(filter.filter)) yield { kind: 'not', filter: smaller }
+    for (const smaller of smallerFilters(filter.filter)) yield notOf(smaller)
   } else if (filter.kind === 'match') {
     const { pattern } = filter
     if (pattern.kind === 'sequence' || pattern.kind === 'choice') {

@@ -9,7 +9,7 @@ import { compileFilter } from '../../../../core/filter/matches.js'
 import type { Pattern } from '../../../../core/filter/pattern/syntax/pattern.js'
 import { PatternFault } from '../../../../core/filter/pattern/syntax/read-syntax.js'
 import type { ListQuery, SortKey, StoredDocument } from '../../../../core/storage.js'
-import { by, eq, fieldOf, ID } from '../check/documents.js'
+import { by, eq, fieldOf, ID, notOf, present } from '../check/documents.js'
 import { operandsOf, scalars, scalarTypes } from '../check/edge-values.js'
 import { parsePattern } from '../check/parse-pattern.js'
 import { rangesBehind } from '../check/ranges-behind.js'
@@ -104,7 +104,7 @@ function drawLeaf(random: Random, { fields, documents }: QuerySource): Filter {
   const field = random.pick(fields)
   const { ref } = field
   const type = scalarTypeOf(field)
-  if (!type || random.chance(0.12)) return { kind: 'present', field: ref }
+  if (!type || random.chance(0.12)) return present(ref)
   if ((type === 'string' || type === 'timestamp') && random.chance(0.35)) {
     const value = random.pick(field.values)
     const text = typeof value === 'string' ? value : ''
@@ -124,7 +124,7 @@ function drawLeaf(random: Random, { fields, documents }: QuerySource): Filter {
 function drawList(random: Random, { fields }: QuerySource): Filter {
   const field = random.pick(fields)
   const type = scalarTypeOf(field)
-  if (!type) return { kind: 'present', field: field.ref }
+  if (!type) return present(field.ref)
   const filters = Array.from({ length: random.integer(2, 4) }, () =>
     eq(field.ref, drawOperand(random, field, type)),
   )
@@ -135,7 +135,7 @@ function drawFilter(random: Random, source: QuerySource, depth: number): Filter 
   if (random.chance(0.06)) return drawList(random, source)
   const fate = random.next()
   if (depth === 0 || fate < 0.3) return drawLeaf(random, source)
-  if (fate < 0.45) return { kind: 'not', filter: drawFilter(random, source, depth - 1) }
+  if (fate < 0.45) return notOf(drawFilter(random, source, depth - 1))
   if (fate < 0.47) return random.pick([everything, nothing])
   const filters = Array.from({ length: random.integer(1, 3) }, () => drawFilter(random, source, depth - 1))
   return { kind: fate < 0.73 ? 'and' : 'or', filters }

@@ -2,11 +2,14 @@ import { everything } from '../../../../../core/filter/filter.js'
 import type { Change, StoredDocument, WriteStep } from '../../../../../core/storage.js'
 import type { AdapterCase } from '../../adapter-case.js'
 import { check, checkSame, isSame, print, rejectionOf } from '../../check/check.js'
+import { stepsIn } from '../../check/check-write.js'
 import { documentOf, eq, ID, insertAll, queryOf } from '../../check/documents.js'
 import { findEnd, hasLog, type LoggingAdapter, plainChange, readLog } from '../../check/plain-log.js'
 import { withAdapter } from '../../check/with-adapter.js'
 import { createRandom, type Random } from '../../fuzz/random.js'
 import { LOGGED, logCase } from './with-log.js'
+
+const inThings = stepsIn('things')
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f'] as const
 
@@ -28,13 +31,9 @@ async function writeSome(adapter: LoggingAdapter, random: Random): Promise<reado
     const _version = before ? before._version + 1 : Math.floor(random.next() * 2 ** 40)
     const after: StoredDocument | null =
       before && random.chance(0.2) ? null : { _id: id, _version, n: random.next() }
-    if (!before && after) steps.push({ in: 'things', insert: after })
-    else if (before && after) steps.push({ in: 'things', replace: after, version: before._version })
-    else if (before)
-      steps.push(
-        { in: 'things', require: id, version: before._version },
-        { in: 'things', remove: eq(ID, id), expect: 1 },
-      )
+    if (!before && after) steps.push(inThings.insert(after))
+    else if (before && after) steps.push(inThings.replace(after, before._version))
+    else if (before) steps.push(inThings.require(id, before._version), inThings.remove(eq(ID, id), 1))
     if (before || after) made.push(printChange({ id, before, after }))
   }
   return (await adapter.write(steps, {})).ok ? made : []
@@ -106,7 +105,7 @@ export const readCases: readonly AdapterCase[] = [
     const start = await findEnd(first)
     await insertAll(first, 'things', many.slice(0, 20))
     for (const document of many.slice(20)) await insertAll(first, 'things', [document])
-    await second.write([{ in: 'things', remove: everything }], {})
+    await second.write([inThings.remove(everything)], {})
     const { changes } = await readLog(first, start)
     checkSame(changes.length, 60, 'the number of changes')
     for (const limit of [1, 7, 1000])
@@ -237,7 +236,7 @@ export const readCases: readonly AdapterCase[] = [
     await withAdapter(storage, LOGGED, async (adapter) => {
       if (!hasLog(adapter)) return
       checkSame((await readLog(adapter, start)).changes, changes, 'the log after it was opened again')
-      await adapter.write([{ in: 'things', remove: eq(ID, 'id00') }], {})
+      await adapter.write([inThings.remove(eq(ID, 'id00'))], {})
       const { changes: later } = await readLog(adapter, position)
       checkSame(
         later.map(plainChange),

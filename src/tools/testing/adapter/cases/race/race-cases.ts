@@ -2,9 +2,13 @@ import { nothing } from '../../../../../core/filter/filter.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../../../../../core/storage.js'
 import type { AdapterCase } from '../../adapter-case.js'
 import { check, checkSame, print } from '../../check/check.js'
+import { removing, stepsIn } from '../../check/check-write.js'
 import { documentOf, eq, fieldOf, ID, insertAll, planOf, queryOf } from '../../check/documents.js'
 import { checkOneWinner, race, times, type Write } from '../../check/race.js'
-import { withTwo } from '../../check/with-adapter.js'
+import { pairCase } from '../../check/with-adapter.js'
+
+const inThings = stepsIn('things')
+const inRefs = stepsIn('refs')
 
 const S = fieldOf('s', 'string')
 const REF = fieldOf('ref', 'string')
@@ -13,14 +17,14 @@ const next = (_id: string): StoredDocument => ({ _id, _version: 2 })
 
 /** For each kind of `require` step: a step that requires a document that another write changes. */
 const HOLDS: readonly (readonly [what: string, step: (id: string) => WriteStep])[] = [
-  ['requires', (id) => ({ in: 'things', require: id })],
-  ['requires in a version', (id) => ({ in: 'things', require: id, version: 1 })],
+  ['requires', (id) => inThings.require(id)],
+  ['requires in a version', (id) => inThings.require(id, 1)],
   ['requires to match', (id) => ({ in: 'things', require: id, where: eq(S, 'a') })],
 ]
 
 const CHANGES: readonly (readonly [what: string, step: (id: string) => WriteStep])[] = [
-  ['replaces', (id) => ({ in: 'things', replace: { ...next(id), s: 'a' }, version: 1 })],
-  ['removes', (id) => ({ in: 'things', remove: eq(ID, id), expect: 1 })],
+  ['replaces', (id) => inThings.replace({ ...next(id), s: 'a' }, 1)],
+  ['removes', (id) => inThings.remove(eq(ID, id), 1)],
 ]
 
 /**
@@ -28,13 +32,15 @@ const CHANGES: readonly (readonly [what: string, step: (id: string) => WriteStep
  * document exists, and B fails if A's does, so only one write may succeed.
  */
 const looks: readonly AdapterCase[] = HOLDS.flatMap(([held, hold]) =>
-  CHANGES.map(([changed, change]) => ({
-    name: `race: one of two writes that refuse each other succeeds, if one ${changed} a document and one ${held} it`,
-    run: (storage) =>
-      withTwo(storage, [planOf('things'), planOf('marks', [false, S])], async (...adapters) => {
+  CHANGES.map(([changed, change]) =>
+    pairCase(
+      `race: one of two writes that refuse each other succeeds, if one ${changed} a document and one ${held} it`,
+      [planOf('things'), planOf('marks', [false, S])],
+      async (...adapters) => {
         for (let round = 0; round < 20; round++) await raceTwoLooks(adapters, round, change, hold)
-      }),
-  })),
+      },
+    ),
+  ),
 )
 
 async function raceTwoLooks(
@@ -60,85 +66,85 @@ async function raceTwoLooks(
 /** Cases with many simultaneous writes that depend on documents without naming their ids. */
 export const lookRaceCases: readonly AdapterCase[] = [
   ...looks,
-  {
-    name: 'race: one of 20 inserts that refuse each other succeeds, after a change of one document',
-    run: (storage) =>
-      withTwo(storage, [planOf('things', [false, S]), planOf('turns')], async (...adapters) => {
-        for (const value of ['a', 'b', 'c']) {
-          const writes = times(
-            20,
-            (i): Write => [
-              { in: 'turns', insert: documentOf('turn') },
-              { in: 'turns', remove: eq(ID, 'turn') },
-              { in: 'things', refuse: eq(S, value) },
-              { in: 'things', insert: documentOf(`${value}${i}`, { s: value }) },
-            ],
-          )
-          checkOneWinner(await race(adapters, writes), 'found', `inserts of ${value}`)
-          checkSame(await adapters[0].count('things', eq(S, value), {}), 1, `documents with ${value}`)
-        }
-      }),
-  },
-  {
-    name: 'race: one of 20 inserts that refuse each other succeeds, with turns',
-    run: (storage) =>
-      withTwo(storage, [planOf('things', [false, S])], async (...adapters) => {
-        for (const value of ['a', 'b', 'c']) {
-          const writes = times(
-            20,
-            (i): Write => [
-              { in: 'things', refuse: eq(S, value), turn: 'alone' },
-              { in: 'things', insert: documentOf(`${value}${i}`, { s: value }) },
-            ],
-          )
-          checkOneWinner(await race(adapters, writes), 'found', `inserts of ${value}`)
-        }
-      }),
-  },
-  {
-    name: 'race: one of two writes that refuse each other succeeds, with turns',
-    run: (storage) =>
-      withTwo(storage, [planOf('things', [false, S]), planOf('marks', [false, S])], async (...adapters) => {
-        for (const round of times(20, (i) => i)) {
-          const value = `v${round}`
-          const write = (looked: string, added: string): Write => [
-            { in: looked, refuse: eq(S, value), turn: 'shared' },
-            { in: added, refuse: nothing, turn: 'alone' },
-            { in: added, insert: documentOf(value, { s: value }) },
-          ]
-          const results = await race(adapters, [write('things', 'marks'), write('marks', 'things')])
-          checkOneWinner(results, 'found', `round ${round}`)
-        }
-      }),
-  },
-  {
-    name: 'race: documents removed by a property, after a change of their owner, do not come back',
-    run: (storage) =>
-      withTwo(storage, [planOf('owners'), planOf('refs', [false, REF])], async (...adapters) => {
-        for (const round of times(30, (i) => i)) {
-          const owner = `o${round}`
-          await insertAll(adapters[0], 'owners', [documentOf(owner)])
-          await insertAll(adapters[1], 'refs', [documentOf(`old${round}`, { ref: owner })])
-          const add = (i: number): Write => [
-            { in: 'owners', require: owner, version: 1 },
-            { in: 'refs', insert: documentOf(`new${round}-${i}`, { ref: owner }) },
-          ]
-          const clear: Write = [
-            { in: 'owners', replace: next(owner), version: 1 },
-            { in: 'refs', remove: eq(REF, owner) },
-          ]
-          const results = await race(adapters, [add(0), add(1), clear, add(2), add(3)])
-          check(results[2]?.ok === true, `the removal was rejected: ${print(results[2])}`)
-          const added = results.filter(({ ok }, i) => ok && i !== 2).length
-          checkSame(results[2], { ok: true, removed: 1 + added }, `round ${round}: result of the removal`)
-          checkSame(
-            await adapters[1].count('refs', eq(REF, owner), {}),
-            0,
-            `round ${round}: the number of documents that are left`,
-          )
-        }
-      }),
-  },
+  pairCase(
+    'race: one of 20 inserts that refuse each other succeeds, after a change of one document',
+    [planOf('things', [false, S]), planOf('turns')],
+    async (...adapters) => {
+      for (const value of ['a', 'b', 'c']) {
+        const writes = times(
+          20,
+          (i): Write => [
+            { in: 'turns', insert: documentOf('turn') },
+            { in: 'turns', remove: eq(ID, 'turn') },
+            inThings.refuse(eq(S, value)),
+            inThings.insert(documentOf(`${value}${i}`, { s: value })),
+          ],
+        )
+        checkOneWinner(await race(adapters, writes), 'found', `inserts of ${value}`)
+        checkSame(await adapters[0].count('things', eq(S, value), {}), 1, `documents with ${value}`)
+      }
+    },
+  ),
+  pairCase(
+    'race: one of 20 inserts that refuse each other succeeds, with turns',
+    [planOf('things', [false, S])],
+    async (...adapters) => {
+      for (const value of ['a', 'b', 'c']) {
+        const writes = times(
+          20,
+          (i): Write => [
+            { in: 'things', refuse: eq(S, value), turn: 'alone' },
+            inThings.insert(documentOf(`${value}${i}`, { s: value })),
+          ],
+        )
+        checkOneWinner(await race(adapters, writes), 'found', `inserts of ${value}`)
+      }
+    },
+  ),
+  pairCase(
+    'race: one of two writes that refuse each other succeeds, with turns',
+    [planOf('things', [false, S]), planOf('marks', [false, S])],
+    async (...adapters) => {
+      for (const round of times(20, (i) => i)) {
+        const value = `v${round}`
+        const write = (looked: string, added: string): Write => [
+          { in: looked, refuse: eq(S, value), turn: 'shared' },
+          { in: added, refuse: nothing, turn: 'alone' },
+          { in: added, insert: documentOf(value, { s: value }) },
+        ]
+        const results = await race(adapters, [write('things', 'marks'), write('marks', 'things')])
+        checkOneWinner(results, 'found', `round ${round}`)
+      }
+    },
+  ),
+  pairCase(
+    'race: documents removed by a property, after a change of their owner, do not come back',
+    [planOf('owners'), planOf('refs', [false, REF])],
+    async (...adapters) => {
+      for (const round of times(30, (i) => i)) {
+        const owner = `o${round}`
+        await insertAll(adapters[0], 'owners', [documentOf(owner)])
+        await insertAll(adapters[1], 'refs', [documentOf(`old${round}`, { ref: owner })])
+        const add = (i: number): Write => [
+          { in: 'owners', require: owner, version: 1 },
+          inRefs.insert(documentOf(`new${round}-${i}`, { ref: owner })),
+        ]
+        const clear: Write = [
+          { in: 'owners', replace: next(owner), version: 1 },
+          inRefs.remove(eq(REF, owner)),
+        ]
+        const results = await race(adapters, [add(0), add(1), clear, add(2), add(3)])
+        check(results[2]?.ok === true, `the removal was rejected: ${print(results[2])}`)
+        const added = results.filter(({ ok }, i) => ok && i !== 2).length
+        checkSame(results[2], removing(1 + added), `round ${round}: result of the removal`)
+        checkSame(
+          await adapters[1].count('refs', eq(REF, owner), {}),
+          0,
+          `round ${round}: the number of documents that are left`,
+        )
+      }
+    },
+  ),
 ]
 
 const N = fieldOf('n', 'integer')
@@ -154,7 +160,7 @@ async function increment(adapter: StorageAdapter): Promise<void> {
     )
     const version = document._version
     const replace = { ...document, _version: version + 1, n: document.n + 1 }
-    if ((await adapter.write([{ in: 'things', replace, version }], {})).ok) return
+    if ((await adapter.write([inThings.replace(replace, version)], {})).ok) return
   }
   throw new Error('a counter could not be replaced at its own version in 1000 attempts')
 }
@@ -169,13 +175,11 @@ async function exceed(adapter: StorageAdapter, i: number): Promise<void> {
     const [own, ...others] = [...all.slice(i % all.length), ...all.slice(0, i % all.length)]
     check(own !== undefined, 'the documents that were inserted are missing')
     const n = 1 + Math.max(...all.map((document) => Number(document.n)))
-    const requires = others.map(
-      ({ _id, _version }): WriteStep => ({ in: 'things', require: _id, version: _version }),
-    )
+    const requires = others.map(({ _id, _version }): WriteStep => inThings.require(_id, _version))
     const ordered = i % 2 === 0 ? requires : requires.reverse()
     const replace = { ...own, _version: own._version + 1, n }
-    const there: WriteStep = { in: 'things', require: 'there' }
-    const steps: Write = [...ordered, { in: 'things', replace, version: own._version }, there]
+    const there: WriteStep = inThings.require('there')
+    const steps: Write = [...ordered, inThings.replace(replace, own._version), there]
     const result = await adapter.write(steps, {})
     if (result.ok) return
     checkSame(result.reason, 'changed', 'the reason to reject a write because another came first')
@@ -185,158 +189,135 @@ async function exceed(adapter: StorageAdapter, i: number): Promise<void> {
 
 /** Cases with many simultaneous writes from two connections. */
 export const raceCases: readonly AdapterCase[] = [
-  {
-    name: 'race: one of 30 inserts of a unique value succeeds',
-    run: (storage) =>
-      withTwo(storage, [planOf('things', [true, S])], async (...adapters) => {
-        for (const value of ['a', 'b', 'c', 'd']) {
-          const writes = times(
-            30,
-            (i): Write => [{ in: 'things', insert: documentOf(`${value}${i}`, { s: value }) }],
-          )
-          checkOneWinner(await race(adapters, writes), 'unique', `inserts of ${value}`)
-          checkSame(await adapters[0].count('things', eq(S, value), {}), 1, `documents with ${value}`)
-        }
-      }),
-  },
-  {
-    name: 'race: one of 30 inserts of an _id succeeds',
-    run: (storage) =>
-      withTwo(storage, [planOf('things')], async (...adapters) => {
-        const writes = times(30, (n): Write => [{ in: 'things', insert: documentOf('same', { n }) }])
-        checkOneWinner(await race(adapters, writes), 'unique', 'inserts of one _id')
-      }),
-  },
-  {
-    name: 'race: one of 30 inserts of two unique values together succeeds',
-    run: (storage) =>
-      withTwo(storage, [planOf('things', [true, S, N])], async (...adapters) => {
-        const writes = times(
-          30,
-          (i): Write => [
-            { in: 'things', insert: documentOf(`other${i}`, { s: 'a', n: i + 2 }) },
-            { in: 'things', insert: documentOf(`same${i}`, { s: 'a', n: 1 }) },
-          ],
+  pairCase(
+    'race: one of 30 inserts of a unique value succeeds',
+    [planOf('things', [true, S])],
+    async (...adapters) => {
+      for (const value of ['a', 'b', 'c', 'd']) {
+        const writes = times(30, (i): Write => [inThings.insert(documentOf(`${value}${i}`, { s: value }))])
+        checkOneWinner(await race(adapters, writes), 'unique', `inserts of ${value}`)
+        checkSame(await adapters[0].count('things', eq(S, value), {}), 1, `documents with ${value}`)
+      }
+    },
+  ),
+  pairCase('race: one of 30 inserts of an _id succeeds', [planOf('things')], async (...adapters) => {
+    const writes = times(30, (n): Write => [inThings.insert(documentOf('same', { n }))])
+    checkOneWinner(await race(adapters, writes), 'unique', 'inserts of one _id')
+  }),
+  pairCase(
+    'race: one of 30 inserts of two unique values together succeeds',
+    [planOf('things', [true, S, N])],
+    async (...adapters) => {
+      const writes = times(
+        30,
+        (i): Write => [
+          inThings.insert(documentOf(`other${i}`, { s: 'a', n: i + 2 })),
+          inThings.insert(documentOf(`same${i}`, { s: 'a', n: 1 })),
+        ],
+      )
+      checkOneWinner(await race(adapters, writes), 'unique', 'inserts of one pair')
+      const left = await adapters[1].list('things', queryOf())
+      checkSame(left.length, 2, 'documents of the one write that succeeded')
+    },
+  ),
+  pairCase('race: one of 30 replaces of a version succeeds', [planOf('things')], async (...adapters) => {
+    await insertAll(adapters[0], 'things', [documentOf('x')])
+    for (const version of times(5, (i) => i + 1)) {
+      const writes = times(
+        30,
+        (n): Write => [inThings.replace({ _id: 'x', _version: version + 1, n }, version)],
+      )
+      checkOneWinner(await race(adapters, writes), 'changed', `replaces of version ${version}`)
+    }
+  }),
+  pairCase('race: no increment is lost', [planOf('things')], async (first, second) => {
+    await insertAll(first, 'things', [documentOf('counter', { n: 0 })])
+    const workers = times(10, async (i) => {
+      for (let round = 0; round < 20; round++) await increment(i % 2 === 0 ? first : second)
+    })
+    await Promise.all(workers)
+    const counter = await first.list('things', queryOf())
+    checkSame(counter, [{ _id: 'counter', _version: 201, n: 200 }], 'the counter after 200 increments')
+  }),
+  pairCase(
+    'race: a document cannot be removed while another write requires it',
+    [planOf('targets'), planOf('refs', [false, REF])],
+    async (...adapters) => {
+      for (const round of times(30, (i) => i)) {
+        const target = `t${round}`
+        await insertAll(adapters[0], 'targets', [documentOf(target)])
+        const refer = (i: number): Write => [
+          { in: 'targets', require: target },
+          inRefs.insert(documentOf(`r${round}-${i}`, { ref: target })),
+        ]
+        const remove: Write = [
+          { in: 'targets', remove: eq(ID, target), expect: 1 },
+          inRefs.refuse(eq(REF, target)),
+        ]
+        // Rounds alternate between two orders of the writes.
+        const writes = round % 2 === 0 ? [refer(0), remove, refer(1)] : [remove, refer(0), refer(1)]
+        const results = await race(adapters, writes)
+        const targets = await adapters[0].count('targets', eq(ID, target), {})
+        const references = await adapters[1].count('refs', eq(REF, target), {})
+        check(
+          targets === 1 || references === 0,
+          `a removed document still has ${references} references: ${print(results)}`,
         )
-        checkOneWinner(await race(adapters, writes), 'unique', 'inserts of one pair')
-        const left = await adapters[1].list('things', queryOf())
-        checkSame(left.length, 2, 'documents of the one write that succeeded')
-      }),
-  },
-  {
-    name: 'race: one of 30 replaces of a version succeeds',
-    run: (storage) =>
-      withTwo(storage, [planOf('things')], async (...adapters) => {
-        await insertAll(adapters[0], 'things', [documentOf('x')])
-        for (const version of times(5, (i) => i + 1)) {
-          const writes = times(
-            30,
-            (n): Write => [{ in: 'things', replace: { _id: 'x', _version: version + 1, n }, version }],
-          )
-          checkOneWinner(await race(adapters, writes), 'changed', `replaces of version ${version}`)
-        }
-      }),
-  },
-  {
-    name: 'race: no increment is lost',
-    run: (storage) =>
-      withTwo(storage, [planOf('things')], async (first, second) => {
-        await insertAll(first, 'things', [documentOf('counter', { n: 0 })])
-        const workers = times(10, async (i) => {
-          for (let round = 0; round < 20; round++) await increment(i % 2 === 0 ? first : second)
-        })
-        await Promise.all(workers)
-        const counter = await first.list('things', queryOf())
-        checkSame(counter, [{ _id: 'counter', _version: 201, n: 200 }], 'the counter after 200 increments')
-      }),
-  },
-  {
-    name: 'race: a document cannot be removed while another write requires it',
-    run: (storage) =>
-      withTwo(storage, [planOf('targets'), planOf('refs', [false, REF])], async (...adapters) => {
-        for (const round of times(30, (i) => i)) {
-          const target = `t${round}`
-          await insertAll(adapters[0], 'targets', [documentOf(target)])
-          const refer = (i: number): Write => [
-            { in: 'targets', require: target },
-            { in: 'refs', insert: documentOf(`r${round}-${i}`, { ref: target }) },
-          ]
-          const remove: Write = [
-            { in: 'targets', remove: eq(ID, target), expect: 1 },
-            { in: 'refs', refuse: eq(REF, target) },
-          ]
-          // Rounds alternate between two orders of the writes.
-          const writes = round % 2 === 0 ? [refer(0), remove, refer(1)] : [remove, refer(0), refer(1)]
-          const results = await race(adapters, writes)
-          const targets = await adapters[0].count('targets', eq(ID, target), {})
-          const references = await adapters[1].count('refs', eq(REF, target), {})
-          check(
-            targets === 1 || references === 0,
-            `a removed document still has ${references} references: ${print(results)}`,
-          )
-          checkSame(
-            results.filter(({ ok }) => ok).length,
-            references + (1 - targets),
-            `round ${round}: the number of writes that report success`,
-          )
-          check(
-            targets === 0 || references > 0,
-            `exactly one side must succeed, but neither the removal nor a reference did: ${print(results)}`,
-          )
-        }
-      }),
-  },
-  {
-    name: 'race: crossing writes both end',
-    run: (storage) =>
-      withTwo(storage, [planOf('things', [true, S])], async (...adapters) => {
-        await insertAll(adapters[0], 'things', [documentOf('x'), documentOf('y')])
-        for (const version of times(20, (i) => i + 1)) {
-          const replace = (_id: string): WriteStep => ({
-            in: 'things',
-            replace: { _id, _version: version + 1 },
-            version,
-          })
-          const results = await race(adapters, [
-            [replace('x'), replace('y')],
-            [replace('y'), replace('x')],
-          ])
-          checkOneWinner(results, 'changed', 'replaces of two documents in opposite order')
-        }
-      }),
-  },
-  {
-    name: 'race: of two writes that each change what the other requires one succeeds',
-    run: (storage) =>
-      withTwo(storage, [planOf('things'), planOf('others')], async (...adapters) => {
-        for (const round of times(40, (i) => i)) {
-          const a = { collection: 'things', id: `a${round}` }
-          const b = { collection: round % 2 === 0 ? 'things' : 'others', id: `b${round}` }
-          for (const { collection, id } of [a, b]) await insertAll(adapters[0], collection, [documentOf(id)])
-          const write = (required: typeof a, changed: typeof a): Write => [
-            { in: required.collection, require: required.id, version: 1 },
-            { in: changed.collection, replace: { _id: changed.id, _version: 2 }, version: 1 },
-          ]
-          checkOneWinner(await race(adapters, [write(a, b), write(b, a)]), 'changed', `round ${round}`)
-        }
-      }),
-  },
-  {
-    name: 'race: the required documents of a write are unchanged until it commits, in any order',
-    run: (storage) =>
-      withTwo(storage, [planOf('things')], async (first, second) => {
-        const ids = times(6, (i) => `t${i}`)
-        await insertAll(first, 'things', [...ids.map((id) => documentOf(id, { n: 0 })), documentOf('there')])
-        const workers = times(8, async (i) => {
-          for (let round = 0; round < 5; round++) await exceed(i % 2 === 0 ? first : second, i)
-        })
-        await Promise.all(workers)
-        const numbers = (await first.list('things', queryOf())).map(({ n }) => Number(n ?? 0))
         checkSame(
-          Math.max(...numbers),
-          40,
-          'the highest number after 40 writes, each of which exceeds the highest number by one',
+          results.filter(({ ok }) => ok).length,
+          references + (1 - targets),
+          `round ${round}: the number of writes that report success`,
         )
-      }),
-  },
+        check(
+          targets === 0 || references > 0,
+          `exactly one side must succeed, but neither the removal nor a reference did: ${print(results)}`,
+        )
+      }
+    },
+  ),
+  pairCase('race: crossing writes both end', [planOf('things', [true, S])], async (...adapters) => {
+    await insertAll(adapters[0], 'things', [documentOf('x'), documentOf('y')])
+    for (const version of times(20, (i) => i + 1)) {
+      const replace = (_id: string): WriteStep => inThings.replace({ _id, _version: version + 1 }, version)
+      const results = await race(adapters, [
+        [replace('x'), replace('y')],
+        [replace('y'), replace('x')],
+      ])
+      checkOneWinner(results, 'changed', 'replaces of two documents in opposite order')
+    }
+  }),
+  pairCase(
+    'race: of two writes that each change what the other requires one succeeds',
+    [planOf('things'), planOf('others')],
+    async (...adapters) => {
+      for (const round of times(40, (i) => i)) {
+        const a = { collection: 'things', id: `a${round}` }
+        const b = { collection: round % 2 === 0 ? 'things' : 'others', id: `b${round}` }
+        for (const { collection, id } of [a, b]) await insertAll(adapters[0], collection, [documentOf(id)])
+        const write = (required: typeof a, changed: typeof a): Write => [
+          { in: required.collection, require: required.id, version: 1 },
+          { in: changed.collection, replace: { _id: changed.id, _version: 2 }, version: 1 },
+        ]
+        checkOneWinner(await race(adapters, [write(a, b), write(b, a)]), 'changed', `round ${round}`)
+      }
+    },
+  ),
+  pairCase(
+    'race: the required documents of a write are unchanged until it commits, in any order',
+    [planOf('things')],
+    async (first, second) => {
+      const ids = times(6, (i) => `t${i}`)
+      await insertAll(first, 'things', [...ids.map((id) => documentOf(id, { n: 0 })), documentOf('there')])
+      const workers = times(8, async (i) => {
+        for (let round = 0; round < 5; round++) await exceed(i % 2 === 0 ? first : second, i)
+      })
+      await Promise.all(workers)
+      const numbers = (await first.list('things', queryOf())).map(({ n }) => Number(n ?? 0))
+      checkSame(
+        Math.max(...numbers),
+        40,
+        'the highest number after 40 writes, each of which exceeds the highest number by one',
+      )
+    },
+  ),
 ]

@@ -16,7 +16,13 @@ import type { Where } from '../query/where.js'
 import { compileReferences } from '../references/config/compile-references.js'
 import type { IndexPlan } from '../storage.js'
 import type { CollectionConfig, Config, Limits } from '../types.js'
-import { compilePermissions, isOpenToEveryone, OPEN_DOOR, type RuleScope } from './compile-permissions.js'
+import {
+  compilePermissions,
+  grantPointer,
+  isOpenToEveryone,
+  OPEN_DOOR,
+  type RuleScope,
+} from './compile-permissions.js'
 import { compileSchema } from './compile-schema.js'
 import { DEFAULT_LIMITS } from './defaults.js'
 import type { HostFacts } from './finder.js'
@@ -101,9 +107,7 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   )
   if (options.production)
     for (const { name } of findOpenDoors(collections, isUnsure, faults))
-      report
-        .within(`/collections${toPointerPart(name)}/permissions${toPointerPart(EVERYONE)}`)
-        .fault(`${OPEN_DOOR}, which is an error in production`)
+      report.within(grantPointer(name, EVERYONE)).fault(`${OPEN_DOOR}, which is an error in production`)
   if (faults.length > 0) throw new ConfigError(faults)
   return { ...plan, config }
 }

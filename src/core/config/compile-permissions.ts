@@ -97,10 +97,14 @@ export function compilePermissions(
 ): CompiledPermissions {
   const table = { create: new Map(), read: new Map(), update: new Map(), delete: new Map() }
   for (const [subject, grant] of Object.entries(permissions)) {
-    for (const written of expandGrant(grant, report.at(subject))) {
-      const { operation, rule, place } = written
+    const outer = report.at(subject)
+    for (const { operation, rule, isOwn } of expandGrant(grant)) {
+      const place = isOwn ? outer.at(operation) : outer
       if (subject !== OWNER || operation !== 'create')
-        table[operation].set(subject, rule && compileRule(subject, { ...written, rule }, scope))
+        table[operation].set(
+          subject,
+          rule && compileRule(subject, { operation, rule, isWhole: grant === true }, place, scope),
+        )
       // A grant of `true` or `false` covers only the operations that owners can perform, so it is not a
       // fault.
       else if (typeof grant !== 'boolean')
@@ -110,13 +114,12 @@ export function compilePermissions(
   return table
 }
 
-/** A rule as configured, and the report for its location. A `null` rule denies the operation. */
+/** A rule as configured. A `null` rule denies the operation. */
 interface ConfiguredRule {
   readonly operation: RuleOperation
   readonly rule: RuleConfig | null
-  readonly place: ConfigReport
-  /** Whether the rule comes from a grant of `true`, which covers all operations. */
-  readonly isWhole?: boolean
+  /** Whether the grant has a rule for the operation alone. */
+  readonly isOwn: boolean
 }
 
 const WITHOUT_CONDITIONS: RuleConfig = {}
@@ -125,30 +128,32 @@ const ruleOf = (rule: boolean | RuleConfig): RuleConfig | null =>
   typeof rule === 'object' ? rule : rule ? WITHOUT_CONDITIONS : null
 
 /** Returns the rules of a grant. */
-function expandGrant(grant: GrantConfig, place: ConfigReport): readonly ConfiguredRule[] {
-  if (typeof grant === 'boolean') {
-    return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), place, isWhole: grant }))
-  }
+export function expandGrant(grant: GrantConfig): readonly ConfiguredRule[] {
+  if (typeof grant === 'boolean')
+    return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), isOwn: false }))
   // A mixture of both forms of a grant has already been reported. The rules of both forms are still checked.
   const plain: readonly ConfiguredRule[] = isPlain(grant)
     ? [
-        { operation: 'read', rule: WITHOUT_CONDITIONS, place },
-        { operation: 'create', rule: grant, place },
+        { operation: 'read', rule: WITHOUT_CONDITIONS, isOwn: false },
+        { operation: 'create', rule: grant, isOwn: false },
       ]
     : []
   const byOperation = OPERATIONS.flatMap((operation): ConfiguredRule[] => {
     const rule = readOwn(grant as JsonObject, operation) as boolean | RuleConfig | undefined
-    return rule === undefined ? [] : [{ operation, rule: ruleOf(rule), place: place.at(operation) }]
+    return rule === undefined ? [] : [{ operation, rule: ruleOf(rule), isOwn: true }]
   })
   return [...plain, ...byOperation]
 }
 
-const isPlain = (grant: GrantConfig & object): grant is Pick<RuleConfig, 'pick' | 'omit'> =>
+/** Whether a grant has the form `{ pick, omit }`: it allows reading all fields, and creating with these properties. */
+export const isPlain = (grant: object): grant is Pick<RuleConfig, 'pick' | 'omit'> =>
   Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')
 
+/** Compiles a rule. `isWhole`: it comes from a grant of `true`, which covers all operations. */
 function compileRule(
   subject: string,
-  { operation, rule, place, isWhole = false }: ConfiguredRule & { readonly rule: RuleConfig },
+  { operation, rule, isWhole }: Pick<ConfiguredRule, 'operation'> & { rule: RuleConfig; isWhole: boolean },
+  place: ConfigReport,
   scope: RuleScope,
 ): Rule {
   for (const list of ['pick', 'omit'] as const) {
@@ -235,6 +240,10 @@ function isAlways(filter: Filter): boolean {
     (one) => isAlways(one) || (one.kind === 'not' && others.some((other) => isEqualJson(one.filter, other))),
   )
 }
+
+/** Returns the JSON pointer to a subject's grant. */
+export const grantPointer = (collection: string, subject: string): string =>
+  `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}`
 
 /** The message about a collection that is open to everyone. */
 export const OPEN_DOOR = 'everyone may create, read, update and delete everything here'

@@ -14,7 +14,7 @@ import { acceptsProperty } from '../permissions/write-rules.js'
 import { isAnywhere } from '../query/where.js'
 import { warnOfReferences } from '../references/config/find-warnings.js'
 import type { AuthConfig, CollectionConfig } from '../types.js'
-import { isOpenToEveryone, OPEN_DOOR } from './compile-permissions.js'
+import { grantPointer, isOpenToEveryone, isPlain, OPEN_DOOR } from './compile-permissions.js'
 import type { Finder, FinderScope, FindingReport, Found, WarningCode } from './finder.js'
 import type { AuthPlan, Collection } from './plan.js'
 
@@ -45,13 +45,10 @@ export function findWarnings(scope: FinderScope): readonly Found<WarningCode>[] 
 /** Warns of collections that are open to everyone. In production, such a configuration is not valid. */
 function warnOfOpenDoors({ plan }: FinderScope, report: FindingReport): void {
   for (const collection of plan.collections.values())
-    if (isOpenToEveryone(collection.permissions, collection))
-      report
-        .at('collections')
-        .at(collection.name)
-        .at('permissions')
-        .at(EVERYONE)
-        .fault('open_to_everyone', `${OPEN_DOOR}; this is an error in production`)
+    if (isOpenToEveryone(collection.permissions, collection)) {
+      const place = report.within(grantPointer(collection.name, EVERYONE))
+      place.fault('open_to_everyone', `${OPEN_DOOR}; this is an error in production`)
+    }
 }
 
 /**
@@ -99,15 +96,8 @@ function warnOfOpenSecret({ plan: { auth } }: FinderScope, report: FindingReport
   const { users, secret } = auth
   const rule = users.permissions.update.get(OWNER)
   if (!rule || !acceptsProperty(rule, secret.name, users)) return
-  report
-    .at('collections')
-    .at(users.name)
-    .at('permissions')
-    .at(OWNER)
-    .fault(
-      'open_secret',
-      `accepts a new ${secret.name} without the current one; exclude it with omit, because POST /auth/change-secret requires the current one`,
-    )
+  const message = `accepts a new ${secret.name} without the current one; exclude it with omit, because POST /auth/change-secret requires the current one`
+  report.within(grantPointer(users.name, OWNER)).fault('open_secret', message)
 }
 
 /**
@@ -120,13 +110,8 @@ function warnOfUnlimited(
   if (!production || limits.defaultLimit !== null || limits.maxLimit !== null) return
   const open = [...collections.values()].filter(({ permissions }) => permissions.read.get(EVERYONE))
   const names = open.map(({ name }) => name).join(', ')
-  if (open.length > 0)
-    report
-      .at('limits')
-      .fault(
-        'unlimited_list',
-        `without maxLimit or defaultLimit, anyone may list all documents of ${names} in one request`,
-      )
+  const message = `without maxLimit or defaultLimit, anyone may list all documents of ${names} in one request`
+  if (open.length > 0) report.at('limits').fault('unlimited_list', message)
 }
 
 /** Warns of the rights in each collection, one collection after another. */
@@ -146,14 +131,9 @@ function warnOfCollections({ plan, hasAuthenticate }: FinderScope, report: Findi
 function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report: FindingReport): void {
   if (name !== USERS) return
   for (const [subject, grant] of Object.entries(config.permissions ?? {})) {
-    if (typeof grant === 'object' && (Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')))
-      report
-        .at('permissions')
-        .at(subject)
-        .fault(
-          'plain_form_on_users',
-          `pick and omit of the whole grant also let ${subject} read every account`,
-        )
+    const message = `pick and omit of the whole grant also let ${subject} read every account`
+    if (typeof grant === 'object' && isPlain(grant))
+      report.at('permissions').at(subject).fault('plain_form_on_users', message)
   }
 }
 
@@ -163,6 +143,7 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
   if (rules.length === 0) return
   const credentials =
     auth?.users === collection && auth.register ? [auth.identifier.name, auth.secret.name] : []
+  const message = 'is required, but no rule for create accepts or sets it'
   for (const { name, definition } of collection.fields) {
     const isFilled =
       !definition.required ||
@@ -170,33 +151,36 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
       collection.fills.has(name) ||
       credentials.includes(name) ||
       rules.some((rule) => rule.set.has(name) || includesProperty(rule.properties, name))
-    if (!isFilled)
-      report
-        .at('schema')
-        .at(name)
-        .fault('unfillable_field', 'is required, but no rule for create accepts or sets it')
+    if (!isFilled) report.at('schema').at(name).fault('unfillable_field', message)
   }
 }
 
 const WRITES: readonly RuleOperation[] = ['create', 'update', 'delete']
 
 /** Warns of subjects that may do less than everyone, because the most specific subject decides a write. */
-function warnOfLesserRights({ permissions, fields }: Collection, report: FindingReport): void {
-  const names = fields.map(({ name }) => name)
-  for (const operation of WRITES) {
-    const everyone = permissions[operation].get(EVERYONE)
-    if (!everyone) continue
-    for (const [subject, rule] of permissions[operation]) {
-      if (subject !== SIGNED_IN && !isRole(subject)) continue
-      if (rule !== null && !isNarrower(rule, everyone, names)) continue
-      const message = `${subject} may ${operation} less than "*" (everyone) may, because the most specific subject decides`
-      report.at('permissions').at(subject).fault('less_than_everyone', message)
-    }
+function warnOfLesserRights(collection: Collection, report: FindingReport): void {
+  for (const [operation, subject] of findLesser(collection, EVERYONE)) {
+    if (subject !== SIGNED_IN && !isRole(subject)) continue
+    const message = `${subject} may ${operation} less than "*" (everyone) may, because the most specific subject decides`
+    report.at('permissions').at(subject).fault('less_than_everyone', message)
   }
 }
 
+/** Returns the writes for which another subject has fewer rights than `broad`. */
+export const findLesser = (
+  { permissions, fields }: Collection,
+  broad: string,
+): readonly (readonly [operation: RuleOperation, subject: string])[] =>
+  WRITES.flatMap((operation) => {
+    const wide = permissions[operation].get(broad)
+    if (!wide) return []
+    const names = fields.map(({ name }) => name)
+    const lesser = [...permissions[operation]].filter(([, rule]) => !rule || isNarrower(rule, wide, names))
+    return lesser.map(([subject]) => [operation, subject] as const)
+  })
+
 /** Whether `rule` accepts fewer properties than `everyone`, or has a condition where `everyone` has none. */
-export function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boolean {
+function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boolean {
   const lacks = names.some(
     (name) =>
       includesProperty(everyone.properties, name) &&
@@ -219,14 +203,13 @@ function warnOfUnknownRoles(
   const holder = definition?.type === 'array' ? definition.items : definition
   const allowed = holder?.type === 'string' ? holder.enum : undefined
   if (!allowed) return
-  for (const subject of new Set(Object.values(permissions).flatMap((rules) => [...rules.keys()]))) {
+  for (const subject of collectSubjects(permissions)) {
+    const message = `no account can have this role: the role field does not allow ${JSON.stringify(subject)}`
     if (isRole(subject) && !allowed.includes(subject))
-      report
-        .at('permissions')
-        .at(subject)
-        .fault(
-          'impossible_role',
-          `no account can have this role: the role field does not allow ${JSON.stringify(subject)}`,
-        )
+      report.at('permissions').at(subject).fault('impossible_role', message)
   }
 }
+
+/** Returns the subjects that permissions mention. */
+export const collectSubjects = (permissions: Collection['permissions']): ReadonlySet<string> =>
+  new Set(Object.values(permissions).flatMap((rules) => [...rules.keys()]))

@@ -1,7 +1,7 @@
+import { expandGrant, grantPointer } from '../../core/config/compile-permissions.js'
 import { isObject, readOwn } from '../../core/json/own-properties.js'
-import { toPointerPart } from '../../core/json/pointer.js'
 import type { RuleOperation } from '../../core/permissions/grants.js'
-import type { RuleConfig, WhereConfig } from '../../core/types.js'
+import type { GrantConfig, RuleConfig, WhereConfig } from '../../core/types.js'
 
 /** The rule of a subject for an operation, as the configuration has it, and a pointer to the rule. */
 export interface WrittenRule {
@@ -9,10 +9,6 @@ export interface WrittenRule {
   /** `{}` for the grant `true`, `null` for the grant `false`. */
   readonly rule: RuleConfig | null
 }
-
-/** Returns the JSON pointer to a subject's grant. */
-export const grantPointer = (collection: string, subject: string): string =>
-  `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}`
 
 /** Returns the grants of a collection, by subject. */
 export function grantsOf(config: unknown, collection: string): { readonly [subject: string]: unknown } {
@@ -32,23 +28,20 @@ export function findRule(
 ): WrittenRule | null {
   const grant = readOwn(grantsOf(config, collection), subject)
   const pointer = grantPointer(collection, subject)
-  if (typeof grant === 'boolean') return { pointer, rule: grant ? {} : null }
-  if (!isObject(grant)) return null
-  if (isPlain(grant)) {
-    const { pick, omit } = grant as RuleConfig
-    if (operation === 'read') return { pointer, rule: {} }
-    return operation === 'create'
-      ? { pointer, rule: { ...(pick ? { pick } : {}), ...(omit ? { omit } : {}) } }
-      : null
-  }
-  const rule = readOwn(grant, operation)
-  if (rule === undefined) return null
-  return { pointer: `${pointer}/${operation}`, rule: isObject(rule) ? rule : rule === true ? {} : null }
+  if (typeof grant !== 'boolean' && !isObject(grant)) return null
+  const found = expandGrant(grant as GrantConfig).find((one) => one.operation === operation)
+  if (!found) return null
+  const { rule, isOwn } = found
+  return isOwn
+    ? { pointer: `${pointer}/${operation}`, rule }
+    : { pointer, rule: rule && restrictionsOf(rule) }
 }
 
-/** Whether a grant has the form `{ pick, omit }`: it allows reading all fields, and creating with these properties. */
-export const isPlain = (grant: object): boolean =>
-  Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')
+/** Returns the restrictions of a grant for all operations, without its comment. */
+export const restrictionsOf = ({ pick, omit }: Pick<RuleConfig, 'pick' | 'omit'>): RuleConfig => ({
+  ...(pick ? { pick } : {}),
+  ...(omit ? { omit } : {}),
+})
 
 /** Returns the `check` of a rule. For an update, it defaults to the `where` (CONTRACT.md §5). */
 export function placeOfCheck(

@@ -154,12 +154,8 @@ function warnOfScan({ claim, collection }: JudgedClaim, place: FindingReport): v
     names.length > 0
       ? `add "indexes": [{ "fields": ${JSON.stringify(names)} }] to ${claim.from}`
       : `let it require one value of an indexed field of ${claim.from}`
-  place
-    .at('where')
-    .fault(
-      'claim_without_index',
-      `this filter scans the collection for each request that needs the claim; ${mend}`,
-    )
+  const message = `this filter scans the collection for each request that needs the claim; ${mend}`
+  place.at('where').fault('claim_without_index', message)
 }
 
 type Judge = (judged: JudgedClaim, rule: Rule, operation: 'create' | 'update') => boolean

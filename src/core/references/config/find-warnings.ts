@@ -12,10 +12,8 @@ export function warnOfReferences({ plan }: FinderScope, report: FindingReport): 
   for (const match of [...matches.from.values()].flat()) {
     const target = collections.get(match.target)
     if (!target) continue
-    const schema = places
-      .at(match.collection)
-      .at('schema')
-      .at(match.ref.path.split('.')[0] ?? '')
+    const [top = ''] = match.ref.path.split('.')
+    const schema = places.at(match.collection).at('schema').at(top)
     for (const { there } of match.pairs)
       for (const subject of findBlind(target, there.path))
         schema.fault(
@@ -57,20 +55,16 @@ function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, re
     if (!isObject(grant)) continue
     for (const [operation, rule] of Object.entries(grant)) {
       if (!isObject(rule)) continue
-      for (const part of ['where', 'check'])
-        if (holdsWithout(rule[part], path))
-          report
-            .at(subject)
-            .at(operation)
-            .at(part)
-            .at(path)
-            .fault(
-              'unset_widens',
-              'is also true without this reference, which onDelete "unset" removes when its target is deleted',
-            )
+      for (const part of ['where', 'check']) {
+        const place = report.at(subject).at(operation).at(part).at(path)
+        if (holdsWithout(rule[part], path)) place.fault('unset_widens', WIDENS)
+      }
     }
   }
 }
+
+const WIDENS =
+  'is also true without this reference, which onDelete "unset" removes when its target is deleted'
 
 /** Whether a filter contains a condition on a field that is true if the field is missing. */
 function holdsWithout(filter: unknown, path: string): boolean {

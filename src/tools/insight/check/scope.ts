@@ -1,4 +1,6 @@
 import type { Demand, Ways } from '../../../core/claims/query/demands.js'
+import { grantPointer } from '../../../core/config/compile-permissions.js'
+import { collectSubjects } from '../../../core/config/find-warnings.js'
 import type { Finder, FinderScope } from '../../../core/config/finder.js'
 import type { Collection, ServicePlan } from '../../../core/config/plan.js'
 import { USERS } from '../../../core/fields/schema/names.js'
@@ -15,7 +17,7 @@ import {
 } from '../../../core/permissions/grants.js'
 import { findVariables, USER, USER_ID, userPathOf } from '../../../core/query/variable.js'
 import type { InsightOptions } from '../options.js'
-import { grantPointer, grantsOf } from '../written-rules.js'
+import { grantsOf } from '../written-rules.js'
 import type { FindingCode } from './codes.js'
 import type { Situation } from './satisfy.js'
 
@@ -87,7 +89,7 @@ export function createScope(
       return { paths, validate, ...(isForAnonymous(placed) ? { isLacking } : {}) }
     },
     rules: [...plan.collections.values()].flatMap((collection) =>
-      [...collectSubjects(collection)]
+      [...collectSubjects(collection.permissions)]
         .filter(isPossible)
         .flatMap((subject) => placeRules(collection, subject, place)),
     ),
@@ -105,10 +107,6 @@ const placeRules = (
     const pointer = place(collection, subject, operation)
     return rule ? [{ collection, operation, subject, rule, pointer }] : []
   })
-
-/** Returns the subjects that the permissions of a collection mention. */
-export const collectSubjects = ({ permissions }: Collection): ReadonlySet<string> =>
-  new Set(Object.values(permissions).flatMap((rules) => [...rules.keys()]))
 
 const roleFieldOf = ({ collections }: ServicePlan) => {
   const users = collections.get(USERS)

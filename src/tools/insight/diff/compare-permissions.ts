@@ -28,7 +28,7 @@ import {
 } from './find-differences.js'
 import { findClasses, topOf } from './model/classes.js'
 import { type Asker, createScope } from './model/deciding.js'
-import { keyOfMentions, keyOfRule } from './model/rule-keys.js'
+import { isSameRule, keyOfMentions } from './model/rule-keys.js'
 import { bodyKey, callerKey } from './model/sources.js'
 import { haveSameSchema, keyOfSides, unite } from './model/unite.js'
 import { type CallerValues, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
@@ -75,9 +75,6 @@ function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (ask
     ? (asker) => asker?.roles.some((role) => changed.has(role)) ?? false
     : () => true
 }
-
-const isSameRule = (one: Rule | null | undefined, other: Rule | null | undefined): boolean =>
-  one && other ? keyOfRule(one) === keyOfRule(other) : one === other
 
 /** Yields every combination of `size` values. There may be billions. */
 function* combinations(values: readonly string[], size: number): Generator<readonly string[]> {

@@ -1,3 +1,4 @@
+import { grantPointer } from '../../../core/config/compile-permissions.js'
 import type { Collection, ServicePlan } from '../../../core/config/plan.js'
 import type { Field } from '../../../core/fields/field-type.js'
 import { USERS } from '../../../core/fields/schema/names.js'
@@ -7,7 +8,6 @@ import { toPointerPart } from '../../../core/json/pointer.js'
 import { EVERYONE, OPERATIONS } from '../../../core/permissions/grants.js'
 import { ruleToRegister } from '../../../core/request/authorize.js'
 import type { JsonObject } from '../../../core/types.js'
-import { grantPointer } from '../written-rules.js'
 import { keyOfEffect } from './model/rule-keys.js'
 import type { Plans, StructureDifference } from './types.js'
 

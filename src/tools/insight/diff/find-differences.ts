@@ -6,7 +6,7 @@ import { selectWriteRules } from '../../../core/permissions/write-rules.js'
 import { isClosedTo, rulesToCreate } from '../../../core/request/authorize.js'
 import type { NameClass } from './model/classes.js'
 import type { Asker, Sight } from './model/deciding.js'
-import { keyOfRule } from './model/rule-keys.js'
+import { isSameRule, keyOfRule } from './model/rule-keys.js'
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
 import { isSame, isThere } from './model/values.js'
@@ -96,7 +96,7 @@ function compareGranted(
 ): readonly ShownDifference[] {
   const both = was.granted.flatMap(([when, stored]) =>
     is.granted.flatMap(([also, other]) => {
-      if (stored === other || (areAlike && isSameOne(stored.rule, other.rule))) return []
+      if (stored === other || (areAlike && isSameRule(stored.rule, other.rule))) return []
       const isBoth = logic.and(when, also)
       return isBoth === NEVER ? [] : [{ isBoth, pair: { was: stored, is: other, areAlike } }]
     }),
@@ -109,10 +109,6 @@ function compareGranted(
     return [...found].map(([kind, when]) => [{ kind, about: names }, when] as const)
   })
 }
-
-/** Whether two rules have the same meaning, or are both missing. */
-const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
-  one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
 
 interface StoredPair {
   readonly was: Stored
@@ -248,7 +244,7 @@ function compareWrites({
 }
 
 const areSameRules = (some: readonly Rule[], others: readonly Rule[]): boolean =>
-  some.length === others.length && some.every((rule, i) => isSameOne(rule, others[i] ?? null))
+  some.length === others.length && some.every((rule, i) => isSameRule(rule, others[i] ?? null))
 
 const operationOf = (operation: 'patch' | 'put' | 'delete') => (operation === 'delete' ? operation : 'update')
 

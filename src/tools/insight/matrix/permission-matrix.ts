@@ -1,4 +1,5 @@
 import { findClaimFields } from '../../../core/claims/config/claim-fields.js'
+import { grantPointer } from '../../../core/config/compile-permissions.js'
 import type { AuthPlan, Collection, ServicePlan } from '../../../core/config/plan.js'
 import { SYSTEM_FIELDS, USERS } from '../../../core/fields/schema/names.js'
 import { type ComparableType, isNothing, type Scalar } from '../../../core/filter/filter.js'
@@ -20,7 +21,7 @@ import type { Config, WhereConfig } from '../../../core/types.js'
 import { compileForInsight } from '../compile.js'
 import type { InsightOptions } from '../options.js'
 import { describeCondition } from '../text/describe-condition.js'
-import { findRule, grantPointer, grantsOf } from '../written-rules.js'
+import { findRule, grantsOf } from '../written-rules.js'
 import { cutUnreachable, isSameCondition, keyOf } from './decide.js'
 import type {
   CallerMatrix,

@@ -1,5 +1,5 @@
 import type { Demand } from '../../../../core/claims/query/demands.js'
-import { isNarrower, START_FINDERS } from '../../../../core/config/find-warnings.js'
+import { findLesser, START_FINDERS } from '../../../../core/config/find-warnings.js'
 import { isDemandOn, leads } from '../../../../core/config/leads.js'
 import type { Collection } from '../../../../core/config/plan.js'
 import type { Field } from '../../../../core/fields/field-type.js'
@@ -9,7 +9,6 @@ import {
   EVERYONE,
   includesProperty,
   isRole,
-  OPERATIONS,
   OWNER,
   type Rule,
   SIGNED_IN,
@@ -219,23 +218,15 @@ const noteReadableIdentifier: Check = ({ plan: { auth }, rules, hasAuthenticate 
 
 /** Finds roles that may write less than a caller without a role, because the rule of a role replaces that of `user`. */
 const noteLesserRoles: Check = ({ plan, isPossible, place }, report) => {
-  for (const collection of plan.collections.values()) {
-    const names = collection.fields.map(({ name }) => name)
-    for (const operation of OPERATIONS) {
-      const common = collection.permissions[operation].get(SIGNED_IN)
-      if (operation === 'read' || !common) continue
-      for (const [subject, rule] of collection.permissions[operation]) {
-        if (!isRole(subject) || !isPossible(subject)) continue
-        if (rule === null || isNarrower(rule, common, names))
-          report
-            .within(place(collection, subject, operation))
-            .fault(
-              'less_than_user',
-              `${subject} may ${operation} less than "user", because the rule of a role replaces the rule of "user"`,
-            )
-      }
-    }
-  }
+  for (const collection of plan.collections.values())
+    for (const [operation, subject] of findLesser(collection, SIGNED_IN))
+      if (isRole(subject) && isPossible(subject))
+        report
+          .within(place(collection, subject, operation))
+          .fault(
+            'less_than_user',
+            `${subject} may ${operation} less than "user", because the rule of a role replaces the rule of "user"`,
+          )
 }
 
 /** The finders of `check`: those of the start, and then its own (CONTRACT.md §8, "Check"). */

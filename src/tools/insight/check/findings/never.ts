@@ -1,4 +1,5 @@
 import { joinWays, type Ways } from '../../../../core/claims/query/demands.js'
+import { collectSubjects } from '../../../../core/config/find-warnings.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import { applyDefaults, normalise, normaliseProperties } from '../../../../core/fields/schema/normalise.js'
 import { forUpdate } from '../../../../core/fields/schema/update-fields.js'
@@ -11,15 +12,7 @@ import { isAnywhere } from '../../../../core/query/where.js'
 import type { JsonObject } from '../../../../core/types.js'
 import { goesFirst, mayChange } from '../implies.js'
 import { isPossible, type Situation } from '../satisfy.js'
-import {
-  type Check,
-  type CheckScope,
-  collectSubjects,
-  type LocatedRule,
-  needsCaller,
-  OWN,
-  waysOfRule,
-} from '../scope.js'
+import { type Check, type CheckScope, type LocatedRule, needsCaller, OWN, waysOfRule } from '../scope.js'
 
 /** Finds subjects that no caller can be. Skips those that a startup warning already reports. */
 export const findImpossibleSubjects: Check = (
@@ -27,7 +20,7 @@ export const findImpossibleSubjects: Check = (
   report,
 ) => {
   for (const collection of plan.collections.values()) {
-    for (const subject of collectSubjects(collection)) {
+    for (const subject of collectSubjects(collection.permissions)) {
       const pointer = place(collection, subject)
       if (canBe(subject) || isFound('impossible_role', pointer)) continue
       const reason = canSignIn
@@ -55,7 +48,7 @@ export const findImpossibleSubjects: Check = (
 /** Finds role names that look like a misspelt subject or a variable, such as `Owner` or `$user`. */
 export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, report) => {
   for (const collection of plan.collections.values()) {
-    for (const subject of collectSubjects(collection)) {
+    for (const subject of collectSubjects(collection.permissions)) {
       if (!isRole(subject) || !canBe(subject)) continue
       const meant = [OWNER, SIGNED_IN].find((one) => one === subject.toLowerCase().replace(/^\$/, ''))
       if (meant === undefined && !subject.startsWith('$')) continue

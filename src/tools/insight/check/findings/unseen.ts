@@ -1,4 +1,5 @@
 import { type Demand, joinWays } from '../../../../core/claims/query/demands.js'
+import { collectSubjects } from '../../../../core/config/find-warnings.js'
 import type { Collection } from '../../../../core/config/plan.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import { USERS } from '../../../../core/fields/schema/names.js'
@@ -8,7 +9,7 @@ import { USER, userPathOf } from '../../../../core/query/variable.js'
 import { isAnywhere } from '../../../../core/query/where.js'
 import { goesFirst, mayChange } from '../implies.js'
 import { isPossible, variablesIn } from '../satisfy.js'
-import { type Check, type CheckScope, collectSubjects, type LocatedRule, OWN, waysOfRule } from '../scope.js'
+import { type Check, type CheckScope, type LocatedRule, OWN, waysOfRule } from '../scope.js'
 import { isMatched } from './never.js'
 
 /** Returns the read rules of `target` that may apply to a caller of the rule `writer`. */
@@ -66,7 +67,7 @@ export const findRoleWriters: Check = (scope, report) => {
   const roleField = users?.roleField
   if (!users || !roleField) return
   const roles = new Set(
-    [...plan.collections.values()].flatMap((one) => [...collectSubjects(one)]).filter(isRole),
+    [...plan.collections.values()].flatMap((one) => [...collectSubjects(one.permissions)]).filter(isRole),
   )
   for (const placed of scope.rules) {
     const { collection, rule, subject } = placed

@@ -1,8 +1,8 @@
 import { SYSTEM_FIELD_PLANS } from '../../../../core/fields/compile-fields.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import { includesProperty, type Rule } from '../../../../core/permissions/grants.js'
-import type { BoundParts, Where } from '../../../../core/query/where.js'
-import { leavesOf } from './conditions.js'
+import type { Where } from '../../../../core/query/where.js'
+import { pathsOf } from './conditions.js'
 import { findUndeclared, type Sides } from './universe.js'
 
 /** Names that all rules treat alike. If one of these names shows a difference, all of them do. */
@@ -49,13 +49,7 @@ const attributesOf = ({ type, definition }: Field): unknown => {
 }
 
 /** Returns the top-level names in a condition. */
-function namesIn(where: Where): readonly string[] {
-  if (where.kind === 'fixed') return leavesOf(where.filter).map(({ field: { path } }) => topOf(path))
-  return namesInParts(where.parts)
-}
-
-const namesInParts = (parts: BoundParts): readonly string[] =>
-  parts.kind === 'condition' ? [topOf(parts.field.path)] : parts.wheres.flatMap(namesIn)
+const namesIn = (where: Where): readonly string[] => pathsOf(where).map(topOf)
 
 /** Returns the top-level name of a path. */
 export const topOf = (path: string): string => path.split('.')[0] ?? path

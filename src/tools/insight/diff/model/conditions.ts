@@ -2,7 +2,7 @@ import type { Field } from '../../../../core/fields/field-type.js'
 import { normalise } from '../../../../core/fields/schema/normalise.js'
 import type { FieldRef, Filter, Leaf, Scalar } from '../../../../core/filter/filter.js'
 import { compileFilter } from '../../../../core/filter/matches.js'
-import { isObject } from '../../../../core/json/own-properties.js'
+import { isObject, readOwn } from '../../../../core/json/own-properties.js'
 import { buildCondition, ConditionFault, elementOf } from '../../../../core/query/condition.js'
 import { isVariable } from '../../../../core/query/variable.js'
 import type { BoundParts, Where } from '../../../../core/query/where.js'
@@ -134,6 +134,12 @@ export function leavesOf(filter: Filter): readonly Leaf[] {
   }
 }
 
+/** Returns the paths of the fields that a condition names. */
+export function pathsOf(where: Where): readonly string[] {
+  if (where.kind === 'fixed') return leavesOf(where.filter).map(({ field }) => field.path)
+  return where.parts.kind === 'condition' ? [where.parts.field.path] : where.parts.wheres.flatMap(pathsOf)
+}
+
 /** Converts a value to its form in a document. A list loses its elements. */
 function plainOf(value: Value): unknown {
   if (isList(value)) return []
@@ -142,12 +148,13 @@ function plainOf(value: Value): unknown {
 }
 
 /** Creates a document that contains one value. */
-export function documentWith(path: string, value: unknown): JsonObject {
-  if (value === undefined) return {}
-  const names = path.split('.')
-  let inner: unknown = value
-  for (const name of names.reverse()) inner = { [name]: inner }
-  return isObject(inner) ? inner : {}
+export const documentWith = (path: string, value: unknown): JsonObject =>
+  value === undefined ? {} : put({}, path.split('.'), value)
+
+/** Returns an object with a value at a path. Values on the path that are no objects are replaced. */
+export function put(target: unknown, [name = '', ...rest]: readonly string[], value: unknown): JsonObject {
+  const object = isObject(target) ? target : {}
+  return { ...object, [name]: rest.length === 0 ? value : put(readOwn(object, name), rest, value) }
 }
 
 /** Returns the condition under which a document whose values have these sources meets a `where` or a `check`. */

@@ -14,7 +14,7 @@ import { isObject } from '../../../../core/json/own-properties.js'
 import { OWNER, type Rule } from '../../../../core/permissions/grants.js'
 import { isVariable } from '../../../../core/query/variable.js'
 import type { Where } from '../../../../core/query/where.js'
-import { leavesOf } from './conditions.js'
+import { leavesOf, pathsOf } from './conditions.js'
 import { CALLER_ID, sourceOfVariable, storedKey, TIME } from './sources.js'
 
 /** Values that rules compare with each other, directly or indirectly: fields, values of the caller, the time. */
@@ -104,13 +104,6 @@ export function findComparisons(rules: readonly Rule[], fields: readonly Field[]
     if (pattern) groupOf(fieldKey(field.path)).patterns.set(JSON.stringify(pattern), pattern)
   }
   return { groupOf, callerKeys }
-}
-
-/** Returns the paths of the fields that a condition names. */
-function pathsOf(where: Where): readonly string[] {
-  if (where.kind === 'fixed') return [...leavesOf(where.filter)].map(({ field }) => field.path)
-  if (where.parts.kind !== 'condition') return where.parts.wheres.flatMap(pathsOf)
-  return [where.parts.field.path]
 }
 
 /** Adds the values that a field definition names: limits, choices and default. */

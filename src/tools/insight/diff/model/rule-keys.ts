@@ -24,6 +24,10 @@ export const keyOfEffect = remembered(({ properties: { pick, omit }, set, accept
 /** Describes a rule. Two rules with the same description have the same meaning. */
 export const keyOfRule = remembered((rule) => [rule.subject, keyOfWhere(rule.where), keyOfEffect(rule)])
 
+/** Whether two rules have the same meaning, or are both missing. */
+export const isSameRule = (one: Rule | null | undefined, other: Rule | null | undefined): boolean =>
+  one && other ? keyOfRule(one) === keyOfRule(other) : one === other
+
 function keyOfWhere(where: Where): unknown {
   return where.kind === 'fixed' ? where.filter : keyOfParts(where.parts)
 }

@@ -1,6 +1,6 @@
 import type { Collection } from '../../../../core/config/plan.js'
 import { OPERATIONS, type Rule } from '../../../../core/permissions/grants.js'
-import { keyOfMentions, keyOfRule, remembered } from './rule-keys.js'
+import { isSameRule, keyOfMentions, remembered } from './rule-keys.js'
 import type { Sides } from './universe.js'
 
 /** Whether both sides read bodies and documents alike, so that only rules can cause differences. */
@@ -44,4 +44,4 @@ const uniteRules = (before: Mentions, after: Mentions): Mentions =>
   new Map([...after].map(([subject, rule]) => [subject, uniteRule(before.get(subject), rule)]))
 
 const uniteRule = (before: Rule | null | undefined, after: Rule | null): Rule | null =>
-  before && after && keyOfRule(before) === keyOfRule(after) ? before : after
+  before && isSameRule(before, after) ? before : after

@@ -12,7 +12,7 @@ import { drop, keepAccepted } from '../../../../core/documents/write/stages/drop
 import type { Fault } from '../../../../core/errors.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import type { BodyValidator, FaultOptions } from '../../../../core/fields/schema/validator.js'
-import { compilePath, isObject, readOwn } from '../../../../core/json/own-properties.js'
+import { compilePath } from '../../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../../core/json/pointer.js'
 import type { BoundCaller } from '../../../../core/permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, OWNER, type Rule } from '../../../../core/permissions/grants.js'
@@ -23,6 +23,7 @@ import type { Service } from '../../../../core/request/call.js'
 import { endless } from '../../../../core/slices.js'
 import type { StoredDocument } from '../../../../core/storage.js'
 import type { JsonObject } from '../../../../core/types.js'
+import { put } from '../model/conditions.js'
 import { bodyKey, type Source, sourceOfVariable, storedKey, TIME, variable } from '../model/sources.js'
 
 /** One input for which a rule is run: what body, document and caller have at a path of a field. */
@@ -170,12 +171,6 @@ function createRunCall(values: ReadonlyMap<string, unknown>): JudgedWrite['call'
   )
   const binding = { user, now: String(values.get(NOW) ?? RUN_AT) }
   return { caller: null, binding, service: { accounts: null } }
-}
-
-/** Returns fields with a value at a path. */
-function put(fields: JsonObject, [name = '', ...others]: readonly string[], value: unknown): JsonObject {
-  const inner = readOwn(fields, name)
-  return { ...fields, [name]: others.length === 0 ? value : put(isObject(inner) ? inner : {}, others, value) }
 }
 
 /** A rule that names all properties to all callers. */

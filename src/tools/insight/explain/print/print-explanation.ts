@@ -1,3 +1,4 @@
+import { grantPointer } from '../../../../core/config/compile-permissions.js'
 import { isObject } from '../../../../core/json/own-properties.js'
 import { toPrintable } from '../../../../core/start/printable.js'
 import type { Difference } from '../../diff/types.js'
@@ -6,7 +7,6 @@ import { WIDTH, wrap } from '../../text/layout.js'
 import { toCode, toMarkdown } from '../../text/markdown.js'
 import { type Paint, plain } from '../../text/paint.js'
 import { SIGNS } from '../../text/signs.js'
-import { grantPointer } from '../../written-rules.js'
 import type {
   DroppedProperty,
   ExplainedAnswer,

@@ -1,3 +1,4 @@
+import { grantPointer, isPlain } from '../../../../core/config/compile-permissions.js'
 import type { Collection } from '../../../../core/config/plan.js'
 import { ConfigError } from '../../../../core/errors.js'
 import { isFieldName, isSystemField } from '../../../../core/fields/schema/names.js'
@@ -14,8 +15,9 @@ import {
 } from '../../../../core/permissions/grants.js'
 import { selectReadRules } from '../../../../core/permissions/read-gate.js'
 import type { JsonObject, RuleConfig, WhereConfig } from '../../../../core/types.js'
+import { put } from '../../diff/model/conditions.js'
 import type { InsightOptions } from '../../options.js'
-import { findRule, grantPointer, grantsOf, isPlain, placeOfCheck } from '../../written-rules.js'
+import { findRule, grantsOf, placeOfCheck, restrictionsOf } from '../../written-rules.js'
 import type { Suggestion } from '../explanation.js'
 import { findMissing, type Missing } from '../find-missing.js'
 import { type ExplainedOperation, placesOf } from '../places.js'
@@ -188,8 +190,8 @@ function expand(grant: unknown, subject: string): JsonObject {
   }
   if (!isObject(grant)) return {}
   if (!isPlain(grant)) return grant
-  const { pick, omit, ...others } = grant
-  return { ...others, read: true, create: { ...(pick ? { pick } : {}), ...(omit ? { omit } : {}) } }
+  const { pick: _, omit: __, ...others } = grant as JsonObject
+  return { ...others, read: true, create: restrictionsOf(grant) }
 }
 
 /** Replaces each rule without restrictions with `true`. */
@@ -199,15 +201,8 @@ const shorten = (rules: Rules): Suggestion['rules'] =>
   )
 
 /** Applies the patch of a suggestion to a copy of a configuration. */
-function applyPatch(config: unknown, [{ path, value }]: Suggestion['patch']): unknown {
-  return put(config, toPointerParts(path), value)
-}
-
-function put(target: unknown, [name, ...rest]: readonly string[], value: JsonObject): unknown {
-  if (name === undefined) return value
-  const object = isObject(target) ? target : {}
-  return { ...object, [name]: put(readOwn(object, name), rest, value) }
-}
+const applyPatch = (config: unknown, [{ path, value }]: Suggestion['patch']): unknown =>
+  put(config, toPointerParts(path), value)
 
 /** Compares two configurations, as `comparePermissions` does. */
 export type CompareConfigs = (before: unknown, after: unknown, options: InsightOptions) => Suggestion['diff']

@@ -203,6 +203,7 @@ function findOutcomes(write: Write, rule: Rule, path: string): Outcomes {
     [isShown, true],
     [logic.not(isShown), false],
   ]
+  const isImmutable = collection.fields.some((field) => field.name === path && field.definition.immutable)
   const runCreate = compileRule('create', collection, rule, path)
   const runMode = mode === 'create' ? runCreate : compileRule(mode, collection, rule, path)
   const run = (input: FieldInput): Outcomes => {
@@ -221,8 +222,8 @@ function findOutcomes(write: Write, rule: Rule, path: string): Outcomes {
         overClasses(logic, bodies, (body) => {
           const input = { body, isShown, values }
           if (mode === 'create') return run({ ...input, stored: {} })
-          const written = findWritten(rule, path, body, created)
-          return overStored(write, path, { input, written, run })
+          const written = isImmutable ? findWritten(rule, path, body, created) : undefined
+          return overStored(logic, path, written, (stored) => run({ ...input, stored }))
         }),
       )
     alike.set(text, outcomes)
@@ -312,28 +313,19 @@ interface WrittenValue {
   readonly source: Source
 }
 
-/** Runs each class of the stored document. */
+/** Runs each class of the stored document. The value of an immutable field may be the same as the `written` one. */
 function overStored(
-  { sight: { logic, collection } }: Write,
+  logic: Logic,
   path: string,
-  {
-    input,
-    written,
-    run,
-  }: {
-    readonly input: Omit<FieldInput, 'stored'>
-    readonly written: WrittenValue | undefined
-    readonly run: (input: FieldInput) => Outcomes
-  },
+  written: WrittenValue | undefined,
+  run: (stored: JsonObject) => Outcomes,
 ): Outcomes {
   const stay = (place: string): Cases => always(variable(storedKey(place)))
   const isThereAt = (place: string): Diagram => isThere(logic, stay(place))
-  const isImmutable = collection.fields.some(({ name, definition }) => name === path && definition.immutable)
-  const whole = run({ ...input, stored: documentWith(path, STORED_VALUE) })
+  const whole = run(documentWith(path, STORED_VALUE))
   const classes = classesAt(logic, path, isThereAt, STORED_VALUE).flatMap(
     ([when, stored], i): Classes<JsonObject> => {
-      if (i === 0 || !isImmutable || !written) return [[when, stored]]
-      // The value of an immutable field may be the same as before.
+      if (i === 0 || !written) return [[when, stored]]
       const isAgain = isSame(logic, stay(path), always(written.source))
       return [
         [logic.and(when, isAgain), documentWith(path, written.value)],
@@ -342,7 +334,7 @@ function overStored(
     },
   )
   return overClasses(logic, classes, (stored) => {
-    const outcomes = run({ ...input, stored })
+    const outcomes = run(stored)
     // A value that stays stays missing too.
     return outcomes.has(GONE) && isStored(whole, path) ? whole : outcomes
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type * as CollectFaults from '../../src/core/documents/write/collect-faults.js'
+import type * as Drafts from '../../src/core/documents/write/draft.js'
 import type * as Redact from '../../src/core/documents/write/redact.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { checkHiddenFaults, hiddenFaults } from '../support/hidden-faults.js'
@@ -8,19 +8,19 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Faults that tell of others which are hidden: what guards the real ones has to notice. */
 
-const COLLECT_FAULTS = '../../src/core/documents/write/collect-faults.js'
+const DRAFT = '../../src/core/documents/write/draft.js'
 const REDACT = '../../src/core/documents/write/redact.js'
 
-type FaultCollector = InstanceType<typeof CollectFaults.FaultCollector>
+type Draft = InstanceType<typeof Drafts.Draft>
 
-const breakCollector =
-  (break_: (collector: FaultCollector) => Partial<FaultCollector>) =>
+const breakDraft =
+  (break_: (draft: Draft) => Partial<Draft>) =>
   async (original: () => Promise<unknown>): Promise<object> => {
-    const real = (await original()) as typeof CollectFaults
+    const real = (await original()) as typeof Drafts
     return {
       ...real,
-      FaultCollector: class extends real.FaultCollector {
-        constructor(...args: ConstructorParameters<typeof real.FaultCollector>) {
+      Draft: class extends real.Draft {
+        constructor(...args: ConstructorParameters<typeof real.Draft>) {
           super(...args)
           Object.assign(this, break_(this))
         }
@@ -29,13 +29,13 @@ const breakCollector =
   }
 
 const mutants: readonly Mutant[] = [
-  ['hidden faults are counted', COLLECT_FAULTS, breakCollector(() => ({ tells: () => true }))],
+  ['hidden faults are counted', DRAFT, breakDraft(() => ({ tells: () => true }))],
   [
     'where a hidden fault is, others are left out',
-    COLLECT_FAULTS,
-    breakCollector(({ judge }) => ({
-      judge(told) {
-        const judged = judge.call(this, told)
+    DRAFT,
+    breakDraft((draft) => ({
+      rejectFaulty() {
+        const judged = Object.getPrototypeOf(draft).rejectFaulty.call(draft)
         return judged?.kind === 'invalid' ? { ...judged, faults: judged.faults.slice(-1) } : judged
       },
     })),
@@ -61,7 +61,7 @@ const checkAll = async (mutant: Mutant): Promise<void> => {
 }
 
 test('the real faults, taken through the same hands, pass', () =>
-  checkAll(['nothing is broken', COLLECT_FAULTS, breakCollector(() => ({}))]))
+  checkAll(['nothing is broken', DRAFT, breakDraft(() => ({}))]))
 
 test.each(choose(mutants))('%s: noticed', async (...mutant) => {
   expect(await fails(checkAll(mutant))).toBe(true)

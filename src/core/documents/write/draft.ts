@@ -2,17 +2,19 @@ import type { Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import type { Field } from '../../fields/field-type.js'
 import type { Reference } from '../../fields/schema/references.js'
+import { MAX_FAULTS } from '../../fields/schema/validator.js'
 import type { SettledWrite } from '../../hooks/where-hooked.js'
+import { toPointerPart } from '../../json/pointer.js'
 import type { Rule } from '../../permissions/grants.js'
 import type { KeptProperties } from '../../permissions/write-rules.js'
+import { findVariables } from '../../query/variable.js'
 import type { Call } from '../../request/call.js'
 import type { Agreement, Attempt } from '../../request/store/attempt.js'
 import type { Slices } from '../../slices.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import { FaultCollector, type Rejected } from './collect-faults.js'
 import type { FoundTarget } from './find-target.js'
-import type { Seen } from './redact.js'
+import { createNaming, type IsNamed, type Seen } from './redact.js'
 import type { SystemFields } from './stored-document.js'
 
 /** The operations that write a body. */
@@ -52,6 +54,16 @@ export interface GivenBody {
   /** The path of the body in the body of the request, if it is only a part of that. */
   readonly at?: string
 }
+
+/** A body that a rule does not accept. */
+type Rejected =
+  | {
+      readonly kind: 'invalid'
+      readonly faults: readonly Fault[]
+      /** Further hidden validation errors; the last of `faults` represents them. Only to explain a decision. */
+      readonly others: readonly Fault[]
+    }
+  | { readonly kind: 'refused' }
 
 /** The result of the stages under one rule. Without a verdict, the next stage continues. */
 export type Verdict = { readonly kind: 'fits' } | Rejected
@@ -169,7 +181,14 @@ export class Draft implements Seen {
   steps: readonly WriteStep[] = NO_STEPS
   after: Attempt<unknown>['after']
   behind: SettledWrite['behind']
-  #collector: FaultCollector | undefined
+  /**
+   * The validation errors that the caller may not see. They are kept apart as they are found, so they do not displace
+   * visible ones, and their number is not revealed (CONTRACT.md §5, "No leak").
+   */
+  #hidden: readonly Fault[] = NO_FAULTS
+  /** Whether `set` of the rule copies a value of the caller that does not fit its field. */
+  #isUnfit = false
+  #isNamed: IsNamed | undefined
 
   constructor(write: BodyWrite, { body, system, isNamed, at }: GivenBody, slices: Slices, rule: Rule) {
     this.write = write
@@ -192,7 +211,15 @@ export class Draft implements Seen {
 
   /** Returns whether a validation error may be shown to the caller, and records it if it is hidden. */
   tells(fault: Fault): boolean {
-    return this.#faultsOfRule.tells(fault)
+    // A value that `set` copies from the caller is not an error of the body.
+    if (comesFromVariable(this.rule, fault)) {
+      this.#isUnfit = true
+      return false
+    }
+    this.#isNamed ??= createNaming(this.call, this.collection)
+    if (this.#isNamed(fault)) return true
+    if (this.#hidden.length < MAX_FAULTS) this.#hidden = [...this.#hidden, fault]
+    return false
   }
 
   /** Adds validation errors after those that were found before. */
@@ -200,15 +227,36 @@ export class Draft implements Seen {
     if (faults.length > 0) this.faults = [...this.faults, ...faults]
   }
 
-  /** Returns the rejection of a draft with validation errors; `undefined` if it has none, and no hidden ones. */
+  /**
+   * Returns the rejection of a draft with validation errors; `undefined` if it has none, and no hidden ones. Keeps the
+   * first error of each path. All hidden errors are represented by one error, the last.
+   */
   rejectFaulty(): Rejected | undefined {
-    return this.faults.length > 0 || this.#collector ? this.#faultsOfRule.judge(this.faults) : undefined
+    // If only values of the caller do not fit, the rule does not accept the body.
+    if (this.faults.length === 0 && this.#hidden.length === 0)
+      return this.#isUnfit ? { kind: 'refused' } : undefined
+    const [hidden, ...others] = this.#hidden
+    const faults = firstOfEach(this.faults)
+    return hidden
+      ? { kind: 'invalid', faults: [...faults.slice(0, MAX_FAULTS - 1), hidden], others }
+      : { kind: 'invalid', faults: faults.slice(0, MAX_FAULTS), others }
   }
+}
 
-  get #faultsOfRule(): FaultCollector {
-    this.#collector ??= new FaultCollector(this.call, this)
-    return this.#collector
+/** Returns the first validation error of each path. */
+export function firstOfEach(faults: readonly Fault[]): readonly Fault[] {
+  const byPath = new Map<string, Fault>()
+  for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault)
+  return [...byPath.values()]
+}
+
+function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
+  for (const [name, value] of set) {
+    const pointer = toPointerPart(name)
+    const isIts = path === pointer || path.startsWith(`${pointer}/`)
+    if (isIts && findVariables(value).length > 0) return true
   }
+  return false
 }
 
 const NOTHING: ReadonlyMap<string, unknown> = new Map()

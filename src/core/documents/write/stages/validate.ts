@@ -8,8 +8,7 @@ import { isObject } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { whenReady } from '../../../promises.js'
 import type { JsonObject } from '../../../types.js'
-import { firstOfEach } from '../collect-faults.js'
-import type { Stage } from '../draft.js'
+import { firstOfEach, type Stage } from '../draft.js'
 
 /** Validates a new document. */
 export const validateNew: Stage = {

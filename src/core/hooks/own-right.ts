@@ -8,7 +8,7 @@ import type { Attempt } from '../request/store/attempt.js'
 import { refuseTaken, type Store } from '../request/store.js'
 
 /** The rule for operations with the rights of the service itself: it allows everything. */
-const EVERYTHING: Rule = {
+export const EVERYTHING: Rule = {
   subject: EVERYONE,
   properties: ALL_PROPERTIES,
   where: ANYWHERE,

@@ -12,10 +12,11 @@ import { drop, keepAccepted } from '../../../../core/documents/write/stages/drop
 import type { Fault } from '../../../../core/errors.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import type { BodyValidator, FaultOptions } from '../../../../core/fields/schema/validator.js'
+import { EVERYTHING } from '../../../../core/hooks/own-right.js'
 import { compilePath } from '../../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../../core/json/pointer.js'
 import type { BoundCaller } from '../../../../core/permissions/caller.js'
-import { ALL_PROPERTIES, EVERYONE, OWNER, type Rule } from '../../../../core/permissions/grants.js'
+import { EVERYONE, OWNER, type Rule } from '../../../../core/permissions/grants.js'
 import { bindSet, type KeptProperties } from '../../../../core/permissions/write-rules.js'
 import { findVariables, isVariable, NOW, USER } from '../../../../core/query/variable.js'
 import { ANYWHERE } from '../../../../core/query/where.js'
@@ -173,17 +174,6 @@ function createRunCall(values: ReadonlyMap<string, unknown>): JudgedWrite['call'
   return { caller: null, binding, service: { accounts: null } }
 }
 
-/** A rule that names all properties to all callers. */
-const NAMING: Rule = {
-  subject: EVERYONE,
-  properties: ALL_PROPERTIES,
-  where: ANYWHERE,
-  check: ANYWHERE,
-  set: new Map(),
-  acceptsRole: true,
-  claims: [],
-}
-
 /**
  * Returns a collection as if it had only one field. Of its validation errors, only those remain that depend on the
  * presence of the field, or on the values of the caller in `set`: all other values are samples.
@@ -211,7 +201,7 @@ function onlyField(collection: Collection, name: string, rule: Rule): Collection
   )
   // The rule itself is there too, so that the stages which it needs run.
   const named = new Map([
-    [EVERYONE, NAMING],
+    [EVERYONE, EVERYTHING],
     [OWNER, rule],
   ])
   return {

@@ -13,7 +13,7 @@ import { type Reader, refuseTaken, type Store, type StoreQuery } from '../reques
 import { endless } from '../slices.js'
 import type { Listed, StoredDocument } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
-import { Conditions } from './conditions.js'
+import type { Conditions } from './conditions.js'
 import { type FindStored, idsIn, PendingWrites } from './pending-writes.js'
 
 /**
@@ -173,17 +173,6 @@ class BatchReader implements Reader {
 /** Converts the error of an operation to the error of the whole write. */
 type BlameOperation = (operation: number, thrown: unknown) => unknown
 
-/** The read options of a store. */
-interface BatchReadOptions {
-  /** Whether the store records everything that is read, so that the write can require that all of it is unchanged. */
-  readonly isWatchful: boolean
-  /**
-   * The collections that claims are read from. Batches that list and write their documents run one after another, so
-   * that no concurrent write adds documents to a list. Default: none.
-   */
-  readonly turnsIn?: ReadonlySet<string>
-}
-
 /**
  * The state of the storage for an operation of a batch, or a hook: after the pending writes of earlier operations.
  * Documents that were read by `_id` are cached. If one of them has changed since then, the write that relies on it
@@ -191,30 +180,28 @@ interface BatchReadOptions {
  */
 export class BatchStore implements Store {
   readonly pending = new PendingWrites()
-  /** The conditions of the write: everything that was read is unchanged. */
-  readonly conditions: Conditions
   /** The index of the operation that is being evaluated. */
   operation = 0
   readonly #base: Store
   readonly #budget: ByteBudget
   readonly #reads: ReadBudget
-  readonly #isWatchful: boolean
+  readonly #conditions: Conditions | undefined
   /** The readable documents that were read, by collection and `_id`. */
   readonly #known = new Map<string, Map<string, StoredDocument>>()
   /**
-   * The `_id`s for which the storage had no document, by collection; always empty if the store is watchful, because it
-   * then has `conditions`. A write that creates such a document fails if a concurrent write has already created it.
+   * The `_id`s for which the storage had no document, by collection; always empty if the store has conditions. A write
+   * that creates such a document fails if a concurrent write has already created it.
    */
   readonly #absent = new Map<string, ReadonlySet<string>>()
   #isOver = false
   #work = 0
 
-  constructor(base: Store, budget: ByteBudget, { isWatchful, turnsIn = new Set() }: BatchReadOptions) {
+  /** Everything that is read is recorded in `conditions`, so that the write can require that it is unchanged. */
+  constructor(base: Store, budget: ByteBudget, conditions?: Conditions) {
     this.#base = base
     this.#budget = budget
     this.#reads = new ReadBudget(budget)
-    this.#isWatchful = isWatchful
-    this.conditions = new Conditions(turnsIn)
+    this.#conditions = conditions
   }
 
   /** Returns an upper bound of the bytes of documents that were read or written since the last call. */
@@ -270,7 +257,7 @@ export class BatchStore implements Store {
 
   /** Whether lists of a collection can be read directly from the storage, because no pending write affects them. */
   isAside(collection: string): boolean {
-    return !this.#isWatchful && !this.pending.hasTouched(collection)
+    return !this.#conditions && !this.pending.hasTouched(collection)
   }
 
   /** Makes the write pending. It is committed, and retried, with the whole batch. */
@@ -360,14 +347,14 @@ export class BatchStore implements Store {
       for (const document of batch) {
         if (touched.has(document._id)) continue
         stored.push(hold.take(document))
-        this.#require(collection, document)
+        this.#conditions?.require(collection, document)
       }
     }
     return whenReady(this.#readAll(collection, { filter: untouched, sort, limit: most }, take), () => {
       // If the read stopped at its limit, there may be more documents, so nothing is required about them.
-      if (this.#isWatchful && read !== most && !this.conditions.areRequired(collection, filter)) {
+      if (this.#conditions && read !== most && !this.#conditions.areRequired(collection, filter)) {
         const known = [...stored.map(({ _id }) => _id), ...touched.keys()]
-        this.conditions.close(collection, filter, [untouched, not(or(known.map(isId)))])
+        this.#conditions.close(collection, filter, [untouched, not(or(known.map(isId)))])
       }
       const written = this.pending.written(collection).filter(compileFilter(filter))
       if (written.length === 0) return hold.page(stored.slice(skip, end ?? undefined))
@@ -393,20 +380,20 @@ export class BatchStore implements Store {
         absent.delete(document._id)
         learned.set(document._id, document)
         if (this.#count(document, allowed) || this.#reads.hasRoom(document)) known.set(document._id, document)
-        this.#require(collection, document)
+        this.#conditions?.require(collection, document)
       }
     }
     return whenReady(this.#readAll(collection, { filter: or(ids.map(isId)) }, take), () => {
-      if (missing.size > 0 && !this.#isWatchful)
+      if (missing.size > 0 && !this.#conditions)
         this.#absent.set(collection, new Set([...missing, ...(this.#absent.get(collection) ?? [])]))
-      if (absent.size > 0 && this.#isWatchful)
-        this.conditions.miss(collection, absent, allowed.restrict(or(Array.from(absent, isId))))
+      if (absent.size > 0)
+        this.#conditions?.miss(collection, absent, allowed.restrict(or(Array.from(absent, isId))))
       return learned
     })
   }
 
   #count(document: StoredDocument, { show }: Allowed): boolean {
-    return this.#reads.count(document, this.#isWatchful && !this.#isOver ? show : undefined)
+    return this.#reads.count(document, this.#conditions && !this.#isOver ? show : undefined)
   }
 
   /** Reads stored documents, and calls `take` with each batch. */
@@ -420,10 +407,6 @@ export class BatchStore implements Store {
       take(first)
       return first.rest && takeAll(readByIds(base, asked, first.rest), take)
     })
-  }
-
-  #require(collection: string, document: StoredDocument): void {
-    if (this.#isWatchful) this.conditions.require(collection, document)
   }
 }
 

@@ -1,7 +1,7 @@
 import { and, type Filter, nothing, or } from '../filter/filter.js'
 import { requireFound } from '../references/find-cascade.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
-import { idsIn, type PendingWrites } from './pending-writes.js'
+import { idsWithin, type PendingWrites } from './pending-writes.js'
 
 /**
  * Returns the steps that make two batches run one after another if each lists documents that the other writes, in the
@@ -41,15 +41,15 @@ export class Conditions {
     return this.#versions.size + this.#lists.size + this.#absences.size === 0
   }
 
-  /** Returns the steps that require that everything that was read is unchanged. */
+  /** Returns the steps that require that everything that was read is unchanged, and that all absent documents still are. */
   steps(pending: PendingWrites): readonly WriteStep[] {
     const lists = [...this.#lists.values()]
-    return [...requireFound(this.#versions), ...lists, ...takeTurns(lists, this.#turnsIn, pending)]
-  }
-
-  /** The steps that require that documents which were not found are still absent: one step per collection. */
-  get absences(): readonly WriteStep[] {
-    return Array.from(this.#absences, ([name, filters]) => ({ in: name, refuse: or(filters) }))
+    return [
+      ...requireFound(this.#versions),
+      ...lists,
+      ...takeTurns(lists, this.#turnsIn, pending),
+      ...Array.from(this.#absences, ([name, filters]) => ({ in: name, refuse: or(filters) })),
+    ]
   }
 
   /**
@@ -65,7 +65,7 @@ export class Conditions {
   /** Whether a filter selects documents only by `_id`, and all these documents are already required. */
   areRequired(collection: string, filter: Filter): boolean {
     const versions = this.#versions.get(collection)
-    const ids = filter.kind === 'and' ? filter.filters.map(idsIn).find(Boolean) : idsIn(filter)
+    const ids = idsWithin(filter)
     return ids?.every((id) => versions?.has(id)) ?? false
   }
 

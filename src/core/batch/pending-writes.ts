@@ -198,8 +198,7 @@ export class PendingWrites {
     if ('insert' in step) changes.documents.set(step.insert._id, step.insert)
     else if ('replace' in step) changes.documents.set(step.replace._id, step.replace)
     else {
-      const ids =
-        step.remove.kind === 'and' ? step.remove.filters.map(idsIn).find(Boolean) : idsIn(step.remove)
+      const ids = idsWithin(step.remove)
       const matches = compileFilter(step.remove)
       for (const [id, document] of changes.documents)
         if (document && matches(document)) changes.documents.set(id, null)
@@ -217,10 +216,14 @@ export class PendingWrites {
 
 const NO_CHANGES: Changes = { documents: new Map(), removed: [], operation: -1 }
 
-/** Returns the only ids that matches of a filter can have; `undefined` if the filter does not name them. */
+/** Returns the ids that a filter selects; `undefined` if the filter does not name them. */
 export function idsIn(filter: Filter): readonly string[] | undefined {
   if (filter.kind === 'eq') return isOn(filter.field, ID) ? [String(filter.value)] : undefined
   if (filter.kind !== 'or') return undefined
   const ids = filter.filters.map(idsIn)
   return ids.every((some) => some !== undefined) ? [...new Set(ids.flat())] : undefined
 }
+
+/** Returns ids that include those of all matches of a filter; `undefined` if no part of the filter names them. */
+export const idsWithin = (filter: Filter): readonly string[] | undefined =>
+  filter.kind === 'and' ? filter.filters.map(idsIn).find(Boolean) : idsIn(filter)

@@ -15,6 +15,7 @@ import { inSlices, type Slices, stepsTaken, takeFirstSlice } from '../slices.js'
 import type { WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { BatchStore } from './batch-store.js'
+import { Conditions } from './conditions.js'
 import type { PendingAgreement } from './pending-writes.js'
 
 /** Runs one operation of a batch. Resolves to the JSON text of its response. */
@@ -53,10 +54,8 @@ async function judgeAll(
     bounds.writtenBytes,
     'The reads, writes and responses of a batch must not exceed 16 MiB in total.',
   )
-  const store = new BatchStore(call.store, budget, {
-    isWatchful: true,
-    turnsIn: service.plan.claimed,
-  })
+  const conditions = new Conditions(service.plan.claimed)
+  const store = new BatchStore(call.store, budget, conditions)
   const shared: Shared = { cascaded: 0, asked: operations.length, added: 0, chosen: new Set() }
   const telling = [SESSIONS, USERS, ...service.plan.claimed]
   const answers: string[] = []
@@ -73,19 +72,16 @@ async function judgeAll(
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown
       // If nothing was read, the rejection does not depend on the storage, so it needs no check.
-      if (i === 0 && store.conditions.isEmpty) throw at(i, thrown)
+      if (i === 0 && conditions.isEmpty) throw at(i, thrown)
       // The writes of the rejected operation and of its hook are discarded.
       store.rewind(i)
-      return planRefusal(store, call, at(i, thrown))
+      return planRefusal({ store, conditions }, call, at(i, thrown))
     }
     // The evaluation of a body has slices of its own, whose steps also use up a slice of the batch.
     slices.left -= STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP + stepsTaken() - before
     if (slices.left <= 0) await slices.next()
   }
-  return plan(store, answers, {
-    absences: store.conditions.absences,
-    agreements: store.pending.agreements,
-  })
+  return planBatch({ store, conditions }, answers, store.pending.agreements)
 }
 
 /** State that the operations of a batch share. */
@@ -117,19 +113,19 @@ function callNow(last: Call, { service, store, shared, telling }: InBatch): Mayb
 const at = (operation: number, refusal: ServiceError): ServiceError =>
   relocate(refusal, `/operations/${operation}/body`, operation)
 
-/** The conditions of a batch on the storage, besides its own writes. */
-interface BatchRequirements {
-  readonly absences?: readonly WriteStep[]
-  readonly agreements?: readonly PendingAgreement[]
+/** The pending writes of a batch, and the conditions under which they may take effect. */
+interface PendingBatch {
+  readonly store: BatchStore
+  readonly conditions: Conditions
 }
 
 /** Plans the write of a batch whose operations were all accepted. */
-function plan(
-  store: BatchStore,
+function planBatch(
+  { store, conditions }: PendingBatch,
   answers: readonly string[],
-  { absences = [], agreements = [] }: BatchRequirements = {},
+  agreements: readonly PendingAgreement[],
 ): Attempt<readonly string[]> {
-  const first = [...store.conditions.steps(store.pending), ...absences]
+  const first = conditions.steps(store.pending)
   const { steps } = store.pending
   const own = [...first, ...steps]
   return {
@@ -152,11 +148,11 @@ function plan(
  * fails.
  */
 function planRefusal(
-  store: BatchStore,
+  batch: PendingBatch,
   { service }: Call,
   refusal: ServiceError,
 ): Attempt<readonly string[]> {
-  const { steps, done, refuse } = plan(store, [], { absences: store.conditions.absences })
+  const { steps, done, refuse } = planBatch(batch, [], [])
   const [collection = ''] = service.plan.collections.keys()
   const last: WriteStep = { in: collection, remove: nothing, expect: 1 }
   return {

@@ -20,7 +20,7 @@ export function runTogether<T>(
   let broken: number | undefined
   const attemptAs = async (present: Call): Promise<Attempt<T>> => {
     const budget = createByteBudget(bounds.writtenBytes, 'The documents of one write exceed 16 MiB in total.')
-    const store = new BatchStore(call.store, budget, { isWatchful: false })
+    const store = new BatchStore(call.store, budget)
     const chosen = new Set<string>()
     const done = await run(present.amid(store, { cascaded: 0, asked: operations, added: 0, chosen }))
     const { steps, agreements } = store.pending

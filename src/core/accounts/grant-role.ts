@@ -63,7 +63,7 @@ export const grantRole = async (
     if (JSON.stringify(after) === JSON.stringify(before)) return { steps: [], done: { isNew: false } }
     const fields: JsonObject = { ...readFields(user), [field.name]: after }
     checkRole({ auth, field, plan }, fields)
-    const replace = updateStoredDocument(user, fields, clock(), { hashes: new Map() })
+    const replace = updateStoredDocument(user, fields, clock())
     const judged = planAgreements(plan, users, { before: user, after: replace }).filter(({ step }) => step)
     return {
       steps: [
@@ -140,7 +140,7 @@ export const grantVerified = async (
     if (!user) throw noAccount(auth, identifier)
     if (isVerified(auth, user)) return { steps: [], done: { isNew: false } }
     const now = clock()
-    const replace = updateStoredDocument(user, verifiedFields(auth, user, now), now, { hashes: new Map() })
+    const replace = updateStoredDocument(user, verifiedFields(auth, user, now), now)
     return {
       steps: [{ in: auth.users.name, replace, version: user._version }],
       done: { isNew: true },

@@ -2,9 +2,8 @@ import { endByDelete } from '../accounts/end-sessions.js'
 import { bounds } from '../bounds.js'
 import type { Collection, Referrer, ServicePlan } from '../config/plan.js'
 import { findTarget, type WriteTarget } from '../documents/write/find-target.js'
-import { planWrite } from '../documents/write/plan-write.js'
-import { askUpdateHook } from '../documents/write/stages/hook.js'
-import { readFields, updateStoredDocument } from '../documents/write/stored-document.js'
+import { planNextVersion } from '../documents/write/plan-write.js'
+import { readFields } from '../documents/write/stored-document.js'
 import { ServiceError } from '../errors.js'
 import { and, type FieldRef, type Filter, isId, or } from '../filter/filter.js'
 import { askHook } from '../hooks/where-hooked.js'
@@ -138,9 +137,12 @@ const tooLarge = (): ServiceError =>
 
 const VERSION: FieldRef = { path: '_version', type: 'integer', each: false }
 
-/** Returns a filter that matches a document only in this version. */
-const versionFilter = ({ _id, _version }: StoredDocument): Filter =>
-  and([isId(_id), { kind: 'eq', field: VERSION, value: _version }])
+/** Returns the step that removes a document, if it still has this version. */
+const removeVersion = (collection: string, { _id, _version }: StoredDocument): WriteStep => ({
+  in: collection,
+  remove: and([isId(_id), { kind: 'eq', field: VERSION, value: _version }]),
+  expect: 1,
+})
 
 /**
  * Deletes a document and then the documents of its cascade, one after another. The hook of each document runs before
@@ -260,14 +262,8 @@ const unsetAsked = (call: Call, collection: Collection, id: string, cascade: Cas
     const before = await call.store.own(name).find(id)
     if (!before) return NOTHING
     const fields = withoutCascade(collection, readFields(before), cascade)
-    const { now } = call.binding
-    const asked = await askUpdateHook(call, collection, before, { fields, now })
-    const after = updateStoredDocument(before, asked?.fields ?? fields, now, { hashes: new Map() })
-    return {
-      ...planWrite({ call, collection, before, after }),
-      done: undefined,
-      behind: asked?.behind,
-    }
+    const planned = await planNextVersion(call, collection, before, { fields, now: call.binding.now })
+    return { ...planned, done: undefined }
   })
 
 const NOTHING = { steps: [], done: undefined }
@@ -286,21 +282,34 @@ export const deleteDocument = (call: Call, target: WriteTarget): MaybePromise<vo
   return call.store.write(() =>
     attempt(call, target, async (own, present) => {
       const { stored } = await findTarget(own, present)
-      const count = createCount(own)
-      const cascade = await findCascade(own, { collection: target.collection, stored, count })
-      return planRemoval(own, { collection: target.collection, stored, cascade, count })
+      const isReferred = own.service.plan.referrers.has(target.collection.name)
+      return isReferred
+        ? planRemoval(own, { collection: target.collection, stored, count: createCount(own) })
+        : planLoneRemoval(own, target.collection, stored)
     }),
   )
 }
 
-/** Plans the steps that delete a cascade, and then require that no document refers to a deleted document. */
-async function planRemoval(
+/** Plans the steps that delete a document to which no collection may refer. */
+async function planLoneRemoval(
   call: Call,
-  { collection, stored, cascade, count }: Removal & { readonly cascade: Cascade },
+  { name }: Collection,
+  stored: StoredDocument,
 ): Promise<Attempt<void>> {
+  const { steps, after } = await endByDelete(call, name, [stored._id])
+  return { steps: [removeVersion(name, stored), ...steps], after, done: undefined }
+}
+
+/**
+ * Plans the steps that delete a document and its cascade, and then require that no document refers to a deleted
+ * document.
+ */
+async function planRemoval(call: Call, removal: Removal): Promise<Attempt<void>> {
   const { service } = call
+  const { collection, stored, count } = removal
+  const cascade = await findCascade(call, removal)
   const unsetting = await planUnset(call, cascade, count)
-  const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
+  const steps: WriteStep[] = [removeVersion(collection.name, stored)]
   /** Called after the write. Only accounts have such a function, so there is at most one. */
   let after: Attempt<void>['after']
   for (const [name, versions] of cascade) {

@@ -50,7 +50,7 @@ export function planUnset(
     async (slices) => {
       for await (const { collection, before } of findUnset(call, cascade, count)) {
         const fields = withoutCascade(collection, readFields(before), cascade)
-        const after = updateStoredDocument(before, fields, call.binding.now, { hashes: new Map() })
+        const after = updateStoredDocument(before, fields, call.binding.now)
         budget.take(after)
         steps.push({ in: collection.name, replace: after, version: before._version })
         agreements.push(...planAgreements(plan, collection, { before, after }))

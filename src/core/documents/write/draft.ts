@@ -15,7 +15,7 @@ import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { FoundTarget } from './find-target.js'
 import { createNaming, type IsNamed, type Seen } from './redact.js'
-import type { SystemFields } from './stored-document.js'
+import { type HashChanges, NO_HASHES, type SystemFields } from './stored-document.js'
 
 /** The operations that write a body. */
 export type WriteOperation = 'create' | 'patch' | 'put'
@@ -172,9 +172,9 @@ export class Draft implements Seen {
   /** The names of the properties that the rule has dropped. */
   ignored: readonly string[] = []
   /** The secrets of an update in plain text, by field; `null` removes a secret. */
-  secrets: ReadonlyMap<string, string | null> = NO_SECRETS
+  secrets: ReadonlyMap<string, string | null> = NO_HASHES
   /** The hashes of the secrets, by field; `null` removes a hash. */
-  hashes: ReadonlyMap<string, string | null> = NO_SECRETS
+  hashes: HashChanges = NO_HASHES
   /** A new stamp (see `stored-document.ts`). */
   stamp: string | undefined
   /** Further steps, after the document is stored. */
@@ -260,6 +260,5 @@ function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
 }
 
 const NOTHING: ReadonlyMap<string, unknown> = new Map()
-const NO_SECRETS: ReadonlyMap<string, string | null> = new Map()
 const NO_FAULTS: readonly Fault[] = []
 const NO_STEPS: readonly WriteStep[] = []

@@ -2,6 +2,7 @@ import { createStamp } from '../../accounts/auth/token.js'
 import type { Collection } from '../../config/plan.js'
 import { countBytes, MAX_INDEXED_BYTES } from '../../fields/schema/keywords.js'
 import { isStorableText } from '../../json/domain.js'
+import { whenReady } from '../../promises.js'
 import type { Call } from '../../request/call.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
@@ -30,7 +31,7 @@ export function buildDocument(
   { system, fields }: { readonly system: SystemFields; readonly fields: JsonObject },
 ): MaybePromise<StoredDocument> {
   const stamp = call.service.accounts?.users.name === collection.name ? createStamp() : undefined
-  const hashing = hashFields(call, collection, fields)
-  if (!hashing) return createStoredDocument(system, fields, { hashes: new Map(), stamp })
-  return hashing.then((hashed) => createStoredDocument(system, hashed.fields, { ...hashed, stamp }))
+  return whenReady(hashFields(call, collection, fields), (hashed) =>
+    createStoredDocument(system, hashed.fields, { hashes: hashed.hashes, stamp }),
+  )
 }

@@ -1,8 +1,12 @@
+import type { Collection } from '../../config/plan.js'
+import type { Call } from '../../request/call.js'
 import type { Attempt } from '../../request/store/attempt.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
 import { type Draft, stagesOf, type Versions, type WriteConditions } from './draft.js'
 import { conflictFor } from './redact.js'
-import { createStoredDocument, updateStoredDocument } from './stored-document.js'
+import { askUpdateHook } from './stages/hook.js'
+import { createStoredDocument, type MarkedChanges, updateStoredDocument } from './stored-document.js'
 import { checkStoredSize, prepareWritten, type WrittenDocument } from './written.js'
 
 /** Assembles the document of a completed draft. */
@@ -54,6 +58,23 @@ export function planWrite(versions: Versions, others: readonly WriteStep[] = NON
 }
 
 const NONE: readonly WriteStep[] = []
+
+/** The next version of a document, and the plan of its write. */
+interface PlannedVersion extends PlannedWrite, Pick<Attempt<unknown>, 'behind'> {
+  readonly document: StoredDocument
+}
+
+/** Plans the write of the next version of a document, after its hook, if there is one. `now` is in stored form. */
+export async function planNextVersion(
+  call: Call,
+  collection: Collection,
+  before: StoredDocument,
+  { fields, now, ...marks }: MarkedChanges & { readonly fields: JsonObject; readonly now: string },
+): Promise<PlannedVersion> {
+  const asked = await askUpdateHook(call, collection, before, { fields, now })
+  const document = updateStoredDocument(before, asked?.fields ?? fields, now, marks)
+  return { ...planWrite({ call, collection, before, after: document }), document, behind: asked?.behind }
+}
 
 /** Returns the conditions under which a document may be stored. */
 export function planConditions(versions: Versions): WriteConditions {

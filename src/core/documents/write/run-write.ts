@@ -104,7 +104,7 @@ const FITS: Verdict = { kind: 'fits' }
  * accepts the body.
  */
 export const chooseRule = (write: BodyWrite, body: GivenBody, slices: Slices): MaybePromise<Draft> =>
-  whenReady(putWholeFirst(write, body.body, slices), (order) => {
+  whenReady(write.rules.length > 1 ? putWholeFirst(write, body.body, slices) : write.rules, (order) => {
     const { call } = write
     call.service.trace?.tries(
       call,
@@ -139,7 +139,6 @@ function tryRules(order: readonly Rule[], begin: (rule: Rule) => Draft, at = 0):
 
 /** Returns the rules that drop nothing of a body, followed by the other rules. */
 function putWholeFirst(write: BodyWrite, body: JsonObject, slices: Slices): MaybePromise<readonly Rule[]> {
-  if (write.rules.length === 1) return write.rules
   // The kept part of a body may be as large as the body, so only one part at a time is in memory.
   const [whole, others]: readonly [Rule[], Rule[]] = [[], []]
   const sorting = forEachSliced(slices, write.rules, (rule) => {

@@ -28,16 +28,12 @@ export interface SystemFields {
   readonly createdBy: string | null
 }
 
-/** The parts of a document that are not fields. */
-interface Marks {
-  /** The hashes by field. */
-  readonly hashes?: JsonObject | undefined
-  readonly stamp?: unknown
-}
-
-/** The parts of a new version of a stored document. */
-interface Making extends Marks {
+/** The parts of a new version of a stored document that are not fields. */
+interface Making {
   readonly version: number
+  /** The hashes by field. */
+  readonly hashes: JsonObject | undefined
+  readonly stamp: unknown
   /** Freezes the value of a property. */
   readonly freeze: <T>(value: T, name: string) => T
   /** Further internal properties. Default: none. */
@@ -48,16 +44,14 @@ interface Making extends Marks {
 export const createStoredDocument = (
   system: SystemFields,
   fields: JsonObject,
-  { hashes, stamp }: MarkedChanges,
-): StoredDocument => {
-  const version = drawFirstVersion()
-  return putTogether(system, fields, {
+  { hashes = NO_HASHES, stamp }: MarkedChanges,
+): StoredDocument =>
+  putTogether(system, fields, {
+    version: drawFirstVersion(),
     hashes: changeHashes(undefined, hashes),
     stamp,
-    version,
     freeze: freezeCopy,
   })
-}
 
 /** Assembles a stored document and freezes it. */
 function putTogether(
@@ -102,9 +96,14 @@ export const readSystem = ({ _id, createdAt, createdBy }: StoredDocument, update
 export const readFields = (document: JsonObject): JsonObject =>
   pickWhere(document, (name) => !name.startsWith('_') && !isSystemField(name))
 
-/** The changes to the hashes and the stamp of a document. `null` removes the hash of a field. */
+/** The changed hashes, by field; `null` removes the hash of a field. */
+export type HashChanges = ReadonlyMap<string, string | null>
+
+export const NO_HASHES: HashChanges = new Map()
+
+/** The changes to the hashes and the stamp of a document. Default: none. */
 export interface MarkedChanges {
-  readonly hashes: ReadonlyMap<string, string | null>
+  readonly hashes?: HashChanges
   /** A new stamp if the secret changes. */
   readonly stamp?: string | undefined
 }
@@ -114,7 +113,7 @@ export function updateStoredDocument(
   before: StoredDocument,
   fields: JsonObject,
   updatedAt: string,
-  { hashes, stamp }: MarkedChanges,
+  { hashes = NO_HASHES, stamp }: MarkedChanges = {},
 ): StoredDocument {
   const { _version, [HASHES]: old, [STAMP]: oldStamp } = before
   // Unknown internal properties are kept, because a newer release may have stored them.
@@ -132,10 +131,7 @@ export function updateStoredDocument(
 const KNOWN: ReadonlySet<string> = new Set(['_id', '_version', HASHES, STAMP])
 
 /** Returns the hashes after some changes; `undefined` if none is left. */
-function changeHashes(
-  before: JsonObject | undefined,
-  changes: MarkedChanges['hashes'],
-): JsonObject | undefined {
+function changeHashes(before: JsonObject | undefined, changes: HashChanges): JsonObject | undefined {
   if (changes.size === 0) return before
   const kept = new Map(Object.entries(before ?? {}))
   for (const [name, hash] of changes) {

@@ -30,12 +30,13 @@ export function prepareWritten(
   document: StoredDocument,
 ): WrittenDocument {
   const { _id } = document
-  const access = accessOf(call, collection)
-  const isReadable = access?.isReadable(document) ?? false
+  // The size may only depend on what the writer may read, or the caller on whose behalf the service writes.
+  const access = (call.reportTo ?? call).access(collection)
   const text = writeText(access, document)
   // Shortcut: nearly every document is small enough even with all given values.
   if (boundBytes(text) + boundBytes(given) <= call.service.plan.limits.documentBytes)
     return { _id, text, ignored }
+  const isReadable = access?.isReadable(document) ?? false
   const isHash = (name: string): boolean => collection.hashes.some((hash) => hash.name === name)
   const unread = Object.keys(given).filter(
     (name) => !isReadable || isHash(name) || !access?.isShown(document, name),
@@ -44,13 +45,6 @@ export function prepareWritten(
   checkDocumentSize(call, { text, unread: pickOwn(given, unread), before: readBefore, at })
   return { _id, text, ignored }
 }
-
-/**
- * Returns the read access of the caller who may learn the size of a document: the writer, or the caller on whose
- * behalf the service writes with its own rights.
- */
-const accessOf = (call: Call, collection: Collection): ReadAccess | null =>
-  (call.reportTo ?? call).access(collection)
 
 /** The parts that count towards the size of a document. */
 interface Sized {

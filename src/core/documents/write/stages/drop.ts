@@ -4,24 +4,23 @@ import { MAX_FAULTS } from '../../../fields/schema/validator.js'
 import { pickOwn } from '../../../json/own-properties.js'
 import type { Rule } from '../../../permissions/grants.js'
 import { acceptsProperty, type KeptProperties } from '../../../permissions/write-rules.js'
+import { whenReady } from '../../../promises.js'
 import type { JsonObject } from '../../../types.js'
-import type { BodyWrite, Draft, Stage, Verdict } from '../draft.js'
+import type { BodyWrite, Stage } from '../draft.js'
 
 /** Drops the properties of a body that the rule does not accept. A PATCH of which nothing is left writes nothing. */
 export const drop: Stage = {
   name: 'drop',
   judge(draft) {
-    draft.slices.left -= stepsToDrop(draft.body)
-    return draft.slices.left > 0 ? dropNow(draft) : draft.slices.next().then(() => dropNow(draft))
+    const { write, collection, rule, body, slices } = draft
+    slices.left -= stepsToDrop(body)
+    return whenReady(slices.left > 0 ? undefined : slices.next(), () => {
+      draft.kept = keepAccepted(write, rule, body)
+      draft.given = cutUndeclared(collection, draft.kept.body)
+      draft.writes = write.operation !== 'patch' || Object.keys(draft.given).length > 0
+      return draft.writes ? undefined : { kind: 'fits' }
+    })
   },
-}
-
-function dropNow(draft: Draft): Verdict | undefined {
-  const { write, collection, rule, body } = draft
-  draft.kept = keepAccepted(write, rule, body)
-  draft.given = cutUndeclared(collection, draft.kept.body)
-  draft.writes = write.operation !== 'patch' || Object.keys(draft.given).length > 0
-  return draft.writes ? undefined : { kind: 'fits' }
 }
 
 /** Returns the number of steps that it takes to check which properties of a body a rule accepts. */

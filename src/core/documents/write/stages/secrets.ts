@@ -5,11 +5,12 @@ import { composeSecret } from '../../../fields/types/hash.js'
 import { isStorableText } from '../../../json/domain.js'
 import { pickWhere, readOwn } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
+import { whenReady } from '../../../promises.js'
 import type { Call } from '../../../request/call.js'
-import type { JsonObject } from '../../../types.js'
+import type { JsonObject, MaybePromise } from '../../../types.js'
 import type { Draft, Stage } from '../draft.js'
 import { invalidFor } from '../redact.js'
-import { readStamp } from '../stored-document.js'
+import { type HashChanges, NO_HASHES, readStamp } from '../stored-document.js'
 
 /** Takes the secrets of an update out of its fields. Rejects secrets in a batch. */
 export const secrets: Stage = {
@@ -34,11 +35,7 @@ export const hashes: Stage = {
   settle(draft) {
     const { call, collection, secrets, fields, before } = draft
     if (before) return secrets.size > 0 ? hashUpdate(draft) : undefined
-    const hashing = hashFields(call, collection, fields)
-    return hashing?.then((hashed) => {
-      draft.fields = hashed.fields
-      draft.hashes = hashed.hashes
-    })
+    return whenReady(hashFields(call, collection, fields), (hashed) => void Object.assign(draft, hashed))
   },
 }
 
@@ -75,17 +72,17 @@ function refuseInBatch({ call, collection, given }: Draft): void {
 /** The fields of a document without its secrets, and their hashes. */
 interface HashedFields {
   readonly fields: JsonObject
-  readonly hashes: ReadonlyMap<string, string | null>
+  readonly hashes: HashChanges
 }
 
-/** Hashes the secrets in the fields of a new document; `undefined` if it has none. Throws `overloaded`. */
+/** Hashes the secrets in the fields of a new document. Throws `overloaded`. */
 export function hashFields(
   call: Call,
   { hashes: declared }: Collection,
   fields: JsonObject,
-): Promise<HashedFields> | undefined {
+): MaybePromise<HashedFields> {
   const named = declared.filter(({ name }) => Object.hasOwn(fields, name))
-  if (named.length === 0) return undefined
+  if (named.length === 0) return { fields, hashes: NO_HASHES }
   const secrets = named.map(({ name }): [string, string] => [name, String(fields[name])])
   return hashSecrets(call, secrets).then((hashed) => ({
     fields: pickWhere(fields, (name) => !hashed.has(name)),
@@ -98,7 +95,7 @@ export async function hashSecrets(
   call: Call,
   secrets: Iterable<readonly [field: string, secret: string | null]>,
   known: Map<string, string> = new Map(),
-): Promise<ReadonlyMap<string, string | null>> {
+): Promise<HashChanges> {
   const hashed = new Map<string, string | null>()
   for (const [field, secret] of secrets) {
     // The key includes the secret: a later attempt may run under another rule, whose `set` contains another secret.

@@ -22,10 +22,10 @@ const mutants: readonly (readonly [mutant: Mutant, held: string, hasHooks: boole
         const real = (await original()) as typeof Sessions
         return {
           ...real,
-          resumeOwn: (_by: unknown, _store: unknown, _auth: unknown, session: unknown) => ({
-            session,
-            caller: {},
-          }),
+          resumeSession: (...asked: Parameters<typeof real.resumeSession>) => {
+            const [, , , session] = asked
+            return session.user ? { session, caller: {} } : real.resumeSession(...asked)
+          },
         }
       },
     ],

@@ -1,8 +1,12 @@
 import type { AuthPlan } from '../config/plan.js'
 import { readFields } from '../documents/write/stored-document.js'
+import type { Fault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
 import { SYSTEM_FIELDS } from '../fields/schema/names.js'
+import { normalise } from '../fields/schema/normalise.js'
 import { holdsType } from '../filter/compare.js'
 import { pickWhere, readOwn } from '../json/own-properties.js'
+import { toPointerPart } from '../json/pointer.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
@@ -23,6 +27,14 @@ export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller
 /** Whether an account is verified. */
 export function isVerified({ verified }: AuthPlan, user: StoredDocument): boolean {
   return verified !== null && holdsType('timestamp')(readOwn(user, verified.name))
+}
+
+/** Validates a new value of a field of accounts. Its errors have the path `/new`, as in the body of the request. */
+export function judgeNew({ users }: AuthPlan, field: Field, value: string): readonly Fault[] {
+  const at = toPointerPart(field.name)
+  return users
+    .validate({ [field.name]: normalise(field, value) }, { isRelevant: ({ path }) => path === at })
+    .map((fault) => ({ ...fault, path: '/new' }))
 }
 
 /** Whether an account may sign in: it is verified, or the configuration does not require that. */

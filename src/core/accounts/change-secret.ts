@@ -1,12 +1,8 @@
 import type { AuthPlan } from '../config/plan.js'
-import { planWrite } from '../documents/write/plan-write.js'
-import { askUpdateHook } from '../documents/write/stages/hook.js'
+import { planNextVersion } from '../documents/write/plan-write.js'
 import { hashSecrets } from '../documents/write/stages/secrets.js'
-import { readFields, readStamp, updateStoredDocument } from '../documents/write/stored-document.js'
-import type { Fault } from '../errors.js'
-import { normalise } from '../fields/schema/normalise.js'
-import { type SettledWrite, whereHooked } from '../hooks/where-hooked.js'
-import { toPointerPart } from '../json/pointer.js'
+import { type HashChanges, readFields, readStamp } from '../documents/write/stored-document.js'
+import { whereHooked } from '../hooks/where-hooked.js'
 import { steadily } from '../request/authorize.js'
 import type { Call } from '../request/call.js'
 import { invalidToken } from '../request/refusals.js'
@@ -18,14 +14,6 @@ import { createStamp } from './auth/token.js'
 import { endSessions } from './end-sessions.js'
 import { invalidCredentials, type OwnSecret, type SignedIn, verifyOwn } from './login.js'
 import { showAccount, showAgain } from './show-account.js'
-
-/** Validates a new secret. Its errors have the path `/new`, as in the request body. */
-export function judgeSecret({ users, secret }: AuthPlan, value: string): readonly Fault[] {
-  const at = toPointerPart(secret.name)
-  return users
-    .validate({ [secret.name]: normalise(secret, value) }, { isRelevant: ({ path }) => path === at })
-    .map((fault) => ({ ...fault, path: '/new' }))
-}
 
 /**
  * Changes the secret of a caller who knows the current one. The same write ends all sessions and opens a new one
@@ -51,7 +39,7 @@ async function planChange(
   call: Call,
   auth: AuthPlan,
   session: Session,
-  hashes: ReadonlyMap<string, string | null>,
+  hashes: HashChanges,
 ): Promise<Attempt<SignedIn>> {
   const user = await call.store.own(auth.users.name).find(session.user._id)
   if (!user) throw invalidToken()
@@ -64,7 +52,7 @@ async function planChange(
 /** The changes to an account that gets a new secret. */
 interface NewSecret {
   readonly fields: JsonObject
-  readonly hashes: ReadonlyMap<string, string | null>
+  readonly hashes: HashChanges
   /** Further steps of the write, after those of the account. Default: none. */
   readonly others?: readonly WriteStep[]
 }
@@ -74,22 +62,18 @@ export async function planNewSecret(
   call: Call,
   auth: AuthPlan,
   user: StoredDocument,
-  { fields: own, hashes, others = [] }: NewSecret,
+  { fields, hashes, others = [] }: NewSecret,
 ): Promise<Attempt<SignedIn>> {
   const { service, deadline } = call
-  const { users } = auth
-  const [stamp, planned] = [createStamp(), { fields: own, now: service.clock() }]
-  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
-  const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
+  const stamp = createStamp()
+  const changed = { fields, hashes, stamp, now: service.clock() }
+  const { document, ...planned } = await planNextVersion(call, auth.users, user, changed)
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-  const { steps, agreements, refuse } = planWrite({ call, collection: users, before: user, after: replace })
   const ending = await endSessions(service, { auth, deadline }, [user._id])
   return {
-    steps: [...steps, ...others, ...ending.steps, step],
+    ...planned,
+    steps: [...planned.steps, ...others, ...ending.steps, step],
     after: ending.after,
-    agreements,
-    refuse,
-    done: { user: await showAccount(call, auth, replace), ...issued },
-    behind,
+    done: { user: await showAccount(call, auth, document), ...issued },
   }
 }

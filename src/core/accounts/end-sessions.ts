@@ -16,7 +16,6 @@ import {
   NEWEST_FIRST,
   otherStamps,
   SESSIONS,
-  sessionFilter,
   sessionsOf,
 } from './auth/sessions.js'
 import { createStamp } from './auth/token.js'
@@ -57,7 +56,7 @@ export function endSessions(
   return whenReady(by.beside.within(deadline).own(SESSIONS).count(all), (count) =>
     count > MOST_AT_ONCE
       ? { steps: [], after: () => tidyAll(by, auth, ids) }
-      : { steps: [{ in: SESSIONS, remove: kept ? and([all, not(sessionFilter(kept))]) : all }] },
+      : { steps: [{ in: SESSIONS, remove: kept ? and([all, not(isId(kept))]) : all }] },
   )
 }
 
@@ -98,7 +97,7 @@ export async function removeExpired(
 }
 
 const removeSessions = (found: readonly StoredDocument[]): readonly WriteStep[] =>
-  found.length === 0 ? [] : [{ in: SESSIONS, remove: or(found.map(({ _id }) => sessionFilter(_id))) }]
+  found.length === 0 ? [] : [{ in: SESSIONS, remove: or(found.map(({ _id }) => isId(_id))) }]
 
 function tidyAll(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, ids: readonly string[]): void {
   for (const id of ids) tidySessions(by, auth, id)
@@ -130,7 +129,7 @@ export async function endByNewSecret(
   const within = { auth, deadline }
   if (session?.user._id !== _id) return { stamp, ...(await endSessions(service, within, [_id])) }
   // The session that changes the secret of its own account does not end, but gets the new stamp.
-  const own = await store.own(SESSIONS).first(sessionFilter(session.id))
+  const own = await store.own(SESSIONS).first(isId(session.id))
   if (!own) throw invalidToken()
   const { steps, after } = await endSessions(service, within, [_id], session.id)
   const replace = { ...own, stamp, _version: own._version + 1 }

@@ -18,7 +18,7 @@ import { counts } from './account.js'
 import { type BuiltInHasher, isCheaper } from './auth/hasher.js'
 import { type IssuedSession, issueSession, SESSIONS, type Session } from './auth/sessions.js'
 import { createToken } from './auth/token.js'
-import { deliverToken } from './delivery/deliver.js'
+import { deliverMessage } from './delivery/deliver.js'
 import { makeRoom, removeExpired } from './end-sessions.js'
 import { showAccount } from './show-account.js'
 import type { AttemptOrigin } from './throttle.js'
@@ -147,7 +147,7 @@ async function withRightSecret(
 /** Delivers the verification token of an account again, in the background. */
 function redeliver(call: Call, auth: AuthPlan, user: StoredDocument): void {
   const to = String(readOwn(user, auth.identifier.name))
-  behind(call, (own) => deliverToken(own, auth, { kind: 'verification', to, user }), lineOf('login', to))
+  behind(call, (own) => deliverMessage(own, auth, { kind: 'verification', to, user }), lineOf('login', to))
 }
 
 /**

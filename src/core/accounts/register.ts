@@ -14,7 +14,7 @@ import type { Attempt } from '../request/store/attempt.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 import { issueSession } from './auth/sessions.js'
-import { deliverNotice, deliverToken } from './delivery/deliver.js'
+import { deliverMessage } from './delivery/deliver.js'
 import { findUser, type SignedIn } from './login.js'
 import { showAccount, showAgain } from './show-account.js'
 
@@ -46,7 +46,7 @@ export async function register(call: Call, auth: AuthPlan, body: JsonObject): Pr
 const write = (
   stranger: Call,
   auth: AuthPlan,
-  plan: (own: Call) => MaybePromise<PlannedAttempt>,
+  plan: (own: Call) => MaybePromise<Attempt<Planned>>,
 ): MaybePromise<Planned> =>
   whereHooked(
     stranger,
@@ -92,9 +92,9 @@ async function registerQuietly(
 function tellOwner(call: Call, auth: AuthPlan, user: StoredDocument, isTaken: boolean): void {
   const to = String(readOwn(user, auth.identifier.name))
   const deliver = async (own: Call): Promise<void> => {
-    if (!isTaken) return deliverToken(own, auth, { kind: 'verification', to, user })
+    if (!isTaken) return deliverMessage(own, auth, { kind: 'verification', to, user })
     const owner = await findUser(own.store, auth, to)
-    if (owner) await deliverNotice(own, auth, { kind: 'already-registered', to, user: owner })
+    if (owner) await deliverMessage(own, auth, { kind: 'already-registered', to, user: owner })
   }
   doBehind(call, deliver, lineOf('register', to))
 }
@@ -105,10 +105,8 @@ interface Planned {
   readonly registered: Registered
 }
 
-type PlannedAttempt = Attempt<Planned>
-
 /** Plans a registration for one attempt at its write. */
-const planAnew = (stranger: Call, auth: AuthPlan, body: JsonObject): MaybePromise<PlannedAttempt> =>
+const planAnew = (stranger: Call, auth: AuthPlan, body: JsonObject): MaybePromise<Attempt<Planned>> =>
   attempt(stranger, { collection: auth.users, rules: [ruleToRegister(auth)] }, (own, permit) =>
     planRegistration(own, auth, permit, body),
   )
@@ -118,7 +116,7 @@ async function planRegistration(
   auth: AuthPlan,
   permit: Permit,
   body: JsonObject,
-): Promise<PlannedAttempt> {
+): Promise<Attempt<Planned>> {
   const { service } = call
   const { users } = auth
   const required = [auth.identifier.name, auth.secret.name]
@@ -129,16 +127,12 @@ async function planRegistration(
   const shown = await showAccount(call, auth, user)
   const unread = Object.entries(given).filter(([name]) => !Object.hasOwn(shown, name))
   checkDocumentSize(call, { text: JSON.stringify(shown), unread: Object.fromEntries(unread) })
-  if (auth.requiresVerified)
-    return {
-      ...planWrite({ call, collection: users, after: user }),
-      behind,
-      done: { user, registered: { account: null, ignored } },
-    }
-  const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
-  const account = { user: shown, ...session.issued }
+  const session = auth.requiresVerified
+    ? null
+    : issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
+  const account = session && { user: shown, ...session.issued }
   return {
-    ...planWrite({ call, collection: users, after: user }, [session.step]),
+    ...planWrite({ call, collection: users, after: user }, session ? [session.step] : []),
     behind,
     done: { user, registered: { account, ignored } },
   }

@@ -13,7 +13,7 @@ import type { Store } from '../request/store.js'
 import type { LinkedList, StoredDocument } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { callerOf, counts } from './account.js'
-import { SESSIONS, type Session, sessionFilter } from './auth/sessions.js'
+import { SESSIONS, type Session } from './auth/sessions.js'
 import { createStamp, digestToken, isToken } from './auth/token.js'
 import { endSessions } from './end-sessions.js'
 
@@ -31,21 +31,16 @@ export function findSession(
   return findHeld({ by: service, store, auth, id: digestToken(token), along })
 }
 
-/** Finds a session like `findSession`, but by its id (the digest of its token). */
+/**
+ * Finds a session by its id (the digest of its token), with the account as it is now. If the user is given, the session
+ * and the user are read concurrently. Throws `invalid_token` if the session has ended.
+ */
 export const resumeSession = (
   by: SessionSources,
   store: Store,
   auth: AuthPlan,
-  id: string,
-): MaybePromise<InSession> => findHeld({ by, store, auth, id })
-
-/** Finds the session of a call again, with the account as it is now. Throws `invalid_token` if the session has ended. */
-export const resumeOwn = (
-  by: SessionSources,
-  store: Store,
-  auth: AuthPlan,
-  { id, user }: Session,
-): MaybePromise<InSession> => findHeld({ by, store, auth, id, userId: user._id })
+  { id, user }: Pick<Session, 'id'> & Partial<Session>,
+): MaybePromise<InSession> => findHeld({ by, store, auth, id, userId: user?._id })
 
 interface SoughtSession {
   readonly by: SessionSources
@@ -53,7 +48,7 @@ interface SoughtSession {
   readonly auth: AuthPlan
   readonly id: string
   /** The id of the user, if known: the session and the user are then read concurrently. */
-  readonly userId?: string
+  readonly userId?: string | undefined
   /** Claims to read together with the session, if the storage supports linked reads. */
   readonly along?: Along | undefined
 }
@@ -123,7 +118,7 @@ function findInTurn(
   const finding = userId === undefined ? undefined : users.find(userId)
   // If the session has ended, `finding` is never awaited: its failure must not be an unhandled rejection.
   ignoreFailure(finding)
-  return whenReady(store.own(SESSIONS).first(sessionFilter(id)), (stored) => {
+  return whenReady(store.own(SESSIONS).first(isId(id)), (stored) => {
     const held = stored && readSession(stored, by.now())
     if (!held) throw invalidToken()
     return whenReady(userId === held.userId ? finding : users.find(held.userId), (user) => {
@@ -195,7 +190,7 @@ async function readAll(
 
 /** Ends one session immediately. */
 export const endSession = (store: Store, { id }: Pick<Session, 'id'>): MaybePromise<void> =>
-  store.write(() => ({ steps: [{ in: SESSIONS, remove: sessionFilter(id) }], done: undefined }))
+  store.write(() => ({ steps: [{ in: SESSIONS, remove: isId(id) }], done: undefined }))
 
 /**
  * Ends all sessions of a user immediately. The same write renews the user's stamp, so that a concurrent login that has
@@ -209,7 +204,7 @@ export const endAllSessions = (
 ): MaybePromise<void> =>
   store.write(async () => {
     // A session that has ended must not end the sessions that began after it.
-    const { user } = (await resumeSession(service, store, auth, id)).session
+    const { user } = (await resumeSession(service, store, auth, { id })).session
     const { steps, after } = await endSessions(service, { auth, deadline }, [user._id])
     return {
       steps: [

@@ -42,13 +42,10 @@ async function removeExpiredLedgers(store: Store, now: string): Promise<readonly
 /** The maximum number of attempts that wait in this process, as of secrets that wait for hashing. */
 const MAX_WAITING = 128
 
-/**
- * The numbers of running and waiting attempts of one ledger; `runningOf` counts the running attempts of each client.
- */
+/** The numbers of running attempts of one ledger: in total, and of each client. */
 interface Lane {
   running: number
   readonly runningOf: Map<string, number>
-  waiting: number
 }
 
 /**
@@ -57,6 +54,7 @@ interface Lane {
  */
 class Turns {
   readonly #now: () => number
+  /** The lanes in which an attempt runs, by the `_id` of the ledger. */
   readonly #lanes = new Map<string, Lane>()
   readonly #waiting = new WaitingLine<Ledger>(MAX_WAITING, overloaded)
 
@@ -65,29 +63,18 @@ class Turns {
   }
 
   /**
-   * Starts an attempt if it may start immediately; returns whether it did. Throws `too_many_attempts` if the ledger has
-   * no free place.
+   * Waits until an attempt may start. `stored` is the ledger as it was read for the attempt. Callers are served in turn.
+   * Rejects with `too_many_attempts` if the ledger has no free place, and with `overloaded` if too many attempts wait or
+   * the time is over.
    */
-  tryBegin(ledger: Ledger, stored: StoredDocument | undefined): boolean {
+  async begin(
+    ledger: Ledger,
+    stored: StoredDocument | undefined,
+    { signal, caller }: Deadline,
+  ): Promise<void> {
     refuseFull(ledger, stored, this.#now())
-    const begins = this.#hasTurn(ledger, stored)
-    if (begins) this.#add(ledger, 1)
-    return begins
-  }
-
-  /**
-   * Waits until an attempt may start. Callers are served in turn. Rejects with `too_many_attempts` if the ledger has no
-   * free place, and with `overloaded` if too many attempts wait or the time is over.
-   */
-  async wait(ledger: Ledger, { signal, caller }: Deadline): Promise<void> {
-    const lane = this.#laneOf(ledger)
-    lane.waiting += 1
-    try {
-      await this.#waiting.wait(ledger, { signal, caller: textOf(caller) })
-    } finally {
-      lane.waiting -= 1
-      this.#drop(ledger)
-    }
+    if (this.#hasTurn(ledger, stored)) this.#add(ledger, 1)
+    else await this.#waiting.wait(ledger, { signal, caller: textOf(caller) })
   }
 
   /** Ends an attempt. `stored` is the ledger after the attempt, if known. */
@@ -104,13 +91,10 @@ class Turns {
         next.start()
       }
     }
-    this.#drop(ledger)
   }
 
   #laneOf({ _id }: Ledger): Lane {
-    const lane = this.#lanes.get(_id) ?? { running: 0, runningOf: new Map(), waiting: 0 }
-    this.#lanes.set(_id, lane)
-    return lane
+    return this.#lanes.get(_id) ?? { running: 0, runningOf: new Map() }
   }
 
   #hasTurn(ledger: Ledger, stored: StoredDocument | undefined): boolean {
@@ -123,16 +107,13 @@ class Turns {
   #add(ledger: Ledger, one: 1 | -1): void {
     const lane = this.#laneOf(ledger)
     lane.running += one
+    if (lane.running > 0) this.#lanes.set(ledger._id, lane)
+    else this.#lanes.delete(ledger._id)
     const name = ledger.taker?.name
     if (name === undefined) return
     const left = (lane.runningOf.get(name) ?? 0) + one
     if (left > 0) lane.runningOf.set(name, left)
     else lane.runningOf.delete(name)
-  }
-
-  #drop({ _id }: Ledger): void {
-    const lane = this.#lanes.get(_id)
-    if (lane && lane.running === 0 && lane.waiting === 0) this.#lanes.delete(_id)
   }
 }
 
@@ -240,8 +221,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
   ): Promise<StoredDocument | undefined> => {
     const stored = await readLedger(store, ledger)
     deadline.enter('hash')
-    if (turns.tryBegin(ledger, stored)) return stored
-    await turns.wait(ledger, deadline)
+    await turns.begin(ledger, stored, deadline)
     return stored
   }
 

@@ -103,7 +103,7 @@ function callNow(last: Call, { service, store, shared, telling }: InBatch): Mayb
   if (!session || !accounts) {
     return last.shared ? last.renew() : createCall(service, { ...parts, caller, session })
   }
-  return whenReady(resumeSession(service, store, accounts, session.id), (present) => {
+  return whenReady(resumeSession(service, store, accounts, { id: session.id }), (present) => {
     if (last.shared && present.session.user === session.user) return last.renew()
     return createCall(service, { ...parts, ...present })
   })

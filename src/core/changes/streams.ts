@@ -540,7 +540,7 @@ function inTime<T>(answer: Promise<T>, seconds: number): Promise<T> {
 async function identify({ service, store }: EventSources, asked: Subscription): Promise<Subscription> {
   const { accounts } = service
   if (!asked.session || !accounts) return asked
-  return { ...asked, ...(await resumeSession(service, store, accounts, asked.session.id)) }
+  return { ...asked, ...(await resumeSession(service, store, accounts, { id: asked.session.id })) }
 }
 
 /** The holders of a slot: the caller and the address of the client. */

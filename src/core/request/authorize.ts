@@ -1,5 +1,5 @@
 import type { Session } from '../accounts/auth/sessions.js'
-import { resumeOwn } from '../accounts/sessions.js'
+import { resumeSession } from '../accounts/sessions.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import { USERS } from '../fields/schema/names.js'
 import type { KnownCaller } from '../permissions/caller.js'
@@ -184,7 +184,7 @@ export function resume(call: Call): MaybePromise<Call> {
   const { service, session, store, deadline, shared, isInBatch, isStrict, binding } = call
   const { accounts } = service
   if (!session || !accounts) return call
-  return whenReady(resumeOwn(service, store, accounts, session), (present) =>
+  return whenReady(resumeSession(service, store, accounts, session), (present) =>
     present.session.user._version === session.user._version
       ? call
       : createCall(service, { deadline, store, shared, isInBatch, isStrict, now: binding.now, ...present }),

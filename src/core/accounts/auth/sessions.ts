@@ -1,5 +1,5 @@
 import { formatTimestamp } from '../../fields/timestamp.js'
-import { and, type FieldRef, type Filter, ID, isId, not } from '../../filter/filter.js'
+import { and, type FieldRef, type Filter, ID, not } from '../../filter/filter.js'
 import { drawFirstVersion } from '../../first-version.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { CollectionPlan, SortKey, StoredDocument, WriteStep } from '../../storage.js'
@@ -54,9 +54,6 @@ export function issueSession(
 
 /** The latest possible time in stored form. */
 export const LAST_TIME = '9999-12-31T23:59:59.999Z'
-
-/** Matches the session with an `_id`, expired or not. */
-export const sessionFilter = isId
 
 /** Matches all sessions of a user. */
 export const sessionsOf = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })

@@ -4,15 +4,14 @@ import { immutable } from '../../fields/schema/changes.js'
 import { countBytes } from '../../fields/schema/keywords.js'
 import { normalise } from '../../fields/schema/normalise.js'
 import { readOwn } from '../../json/own-properties.js'
-import { toPointerPart } from '../../json/pointer.js'
 import { behind, type Call, lineOf } from '../../request/call.js'
 import type { StoredDocument } from '../../storage.js'
-import { isVerified } from '../account.js'
+import { isVerified, judgeNew } from '../account.js'
 import { type Ledger, nameLedger } from '../auth/ledger.js'
 import type { Session } from '../auth/sessions.js'
 import { findUser, identifierOf, type OwnSecret, verifyOwn } from '../login.js'
 import { takePlaces } from '../throttle.js'
-import { deliverToken, hasPlace, sendNotice, sendToken } from './deliver.js'
+import { deliverMessage, hasPlace, sendMessage } from './deliver.js'
 
 /** A request to deliver a token to an identifier. */
 export interface TokenRequest {
@@ -45,7 +44,7 @@ export async function requestToken(
   const to = copyText(named)
   const deliver = async (own: Call): Promise<void> => {
     const user = await findUser(own.store, auth, to)
-    if (user && isDue(auth, kind, user)) await deliverToken(own, auth, { kind, to, user })
+    if (user && isDue(auth, kind, user)) await deliverMessage(own, auth, { kind, to, user })
   }
   behind(call, deliver, lineOf(kind, to))
 }
@@ -62,16 +61,9 @@ const isDue = (auth: AuthPlan, kind: TokenRequest['kind'], user: StoredDocument)
 /** Copies a string: engines implement a trimmed string as a slice, which would keep the whole original in memory. */
 const copyText = (text: string): string => String(JSON.parse(JSON.stringify(text)))
 
-const PATH = '/new'
-
 /** Validates a new identifier. Its errors have the path `/new`, as in the request body. */
-export function judgeIdentifier({ users, identifier }: AuthPlan, value: string): readonly Fault[] {
-  if (identifier.definition.immutable) return [immutable(PATH)]
-  const at = toPointerPart(identifier.name)
-  return users
-    .validate({ [identifier.name]: normalise(identifier, value) }, { isRelevant: ({ path }) => path === at })
-    .map((fault) => ({ ...fault, path: PATH }))
-}
+export const judgeIdentifier = (auth: AuthPlan, value: string): readonly Fault[] =>
+  auth.identifier.definition.immutable ? [immutable('/new')] : judgeNew(auth, auth.identifier, value)
 
 /**
  * Delivers a token to a new identifier, and a notice to the current identifier. The new identifier is stored when the
@@ -98,13 +90,11 @@ export async function changeIdentifier(
     const notice = { kind: 'identifier-changing', to: present, user } as const
     if (!(await hasPlace(own, notice, at))) return
     const owner = await findUser(own.store, auth, to)
-    const taken = owner && ({ kind: 'already-registered', to, user: owner } as const)
-    const token = { kind: 'new-identifier', to, user } as const
-    const isDelivered = await hasPlace(own, taken ?? token, at)
+    const kind = owner ? 'already-registered' : 'new-identifier'
+    const message = { kind, to, user: owner ?? user } as const
+    const isDelivered = await hasPlace(own, message, at)
     // A user without a current identifier gets no notice.
-    if (identifier !== undefined) await sendNotice(own, auth, notice)
-    if (!isDelivered) return
-    if (taken) await sendNotice(own, auth, taken)
-    else await sendToken(own, auth, token)
+    if (identifier !== undefined) await sendMessage(own, auth, notice)
+    if (isDelivered) await sendMessage(own, auth, message)
   })
 }

@@ -1,17 +1,11 @@
 import type { AuthPlan } from '../../config/plan.js'
-import { planWrite } from '../../documents/write/plan-write.js'
-import { askUpdateHook } from '../../documents/write/stages/hook.js'
+import { planNextVersion } from '../../documents/write/plan-write.js'
 import { hashSecrets } from '../../documents/write/stages/secrets.js'
-import {
-  readFields,
-  readHash,
-  readStamp,
-  updateStoredDocument,
-} from '../../documents/write/stored-document.js'
+import { type HashChanges, readFields, readHash, readStamp } from '../../documents/write/stored-document.js'
 import { ServiceError } from '../../errors.js'
 import { normalise } from '../../fields/schema/normalise.js'
 import { isId } from '../../filter/filter.js'
-import { type SettledWrite, whereHooked } from '../../hooks/where-hooked.js'
+import { whereHooked } from '../../hooks/where-hooked.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { Call } from '../../request/call.js'
 import type { Attempt } from '../../request/store/attempt.js'
@@ -56,7 +50,7 @@ async function planReset(
   call: Call,
   auth: AuthPlan,
   token: string,
-  hashes: ReadonlyMap<string, string | null>,
+  hashes: HashChanges,
 ): Promise<Attempt<SignedIn>> {
   const { delivered, user } = await findDelivered(call, auth, token, ['reset'])
   const fields = verifiedFields(auth, user, call.service.clock())
@@ -142,29 +136,24 @@ async function planVerification(
   auth: AuthPlan,
   { delivered, user }: Delivered,
 ): Promise<Attempt<void>> {
-  const { users } = auth
   const now = call.service.clock()
   if (delivered.kind === 'verification' && isVerified(auth, user))
     return { steps: useUp(delivered), done: undefined }
   if (delivered.kind === 'new-identifier' && !isFitting(auth, delivered.to)) throw invalidDelivered()
-  const verified =
+  const fields =
     delivered.kind === 'verification'
       ? verifiedFields(auth, user, now)
       : renamed(auth, user, delivered.to, now)
-  const planned = { fields: verified, now }
-  const { fields, behind }: SettledWrite = await (askUpdateHook(call, users, user, planned) ?? planned)
-  const replace = updateStoredDocument(user, fields, now, { hashes: new Map() })
-  const { steps, agreements, refuse } = planWrite({ call, collection: users, before: user, after: replace })
+  const planned = await planNextVersion(call, auth.users, user, { fields, now })
   return {
-    steps: [...steps, ...useUp(delivered)],
-    agreements,
+    ...planned,
+    steps: [...planned.steps, ...useUp(delivered)],
     done: undefined,
-    behind,
     refuse(failure) {
       const { reason, fields: taken = [] } = failure
       const isIdentifier = taken.length === 0 || taken.includes(auth.identifier.name)
       if (reason === 'unique' && isIdentifier && delivered.kind !== 'verification') throw invalidDelivered()
-      return refuse(failure)
+      return planned.refuse(failure)
     },
   }
 }

@@ -8,8 +8,9 @@ import { PARAMETERS, readSessionPage, writePlace } from '../../query/paging/sess
 import { authorizeRegistration } from '../../request/authorize.js'
 import type { Call, Service } from '../../request/call.js'
 import { denied } from '../../request/refusals.js'
+import { judgeNew } from '../account.js'
 import type { Session } from '../auth/sessions.js'
-import { judgeSecret, changeSecret as renewSecret } from '../change-secret.js'
+import { changeSecret as renewSecret } from '../change-secret.js'
 import {
   judgeIdentifier,
   changeIdentifier as requestIdentifier,
@@ -30,6 +31,15 @@ const judgingNew =
   (judge: (auth: AuthPlan, next: string) => readonly Fault[]): NonNullable<Endpoint['judge']> =>
   ({ new: next }, { accounts }) =>
     accounts && typeof next === 'string' ? judge(accounts, next) : []
+
+/** Returns the validation of a new secret. */
+const judgeSecret = judgingNew((auth, next) => judgeNew(auth, auth.secret, next))
+
+/** Reads a new value, and the current secret with the address of the client as proof of identity. */
+async function readChange({ request }: Call) {
+  const { current, new: next } = await request.readBody()
+  return { current: String(current), next: String(next), client: request.client() }
+}
 
 /**
  * Returns the session of a caller who signed in with a token of the service. Throws `unauthenticated` for any other
@@ -68,12 +78,11 @@ export const login: Endpoint<'auth'> = {
 /** `POST /auth/change-secret`. */
 export const changeSecret: Endpoint<'auth'> = {
   envelope: () => envelope({ current: TEXT, new: TEXT }),
-  judge: judgingNew(judgeSecret),
+  judge: judgeSecret,
   async run(call, { auth }) {
     const session = requireSession(call)
-    const { current, new: next } = await call.request.readBody()
-    const change = { current: String(current), next: String(next), client: call.request.client() }
-    return answerJson(200, await renewSecret(call, auth, session, change), NO_STORE)
+    const renewed = await renewSecret(call, auth, session, await readChange(call))
+    return answerJson(200, renewed, NO_STORE)
   },
 }
 
@@ -153,7 +162,7 @@ export const requestVerification = requesting('verification')
 /** `POST /auth/reset`. */
 export const reset: Endpoint<'auth'> = {
   envelope: () => envelope({ token: TEXT, new: TEXT }),
-  judge: judgingNew(judgeSecret),
+  judge: judgeSecret,
   async run(call, { auth }) {
     const { token, new: next } = await call.request.readBody()
     const signedIn = await resetSecret(call, auth, { token: String(token), next: String(next) })
@@ -178,9 +187,7 @@ export const changeIdentifier: Endpoint<'auth'> = {
   judge: judgingNew(judgeIdentifier),
   async run(call, { auth }) {
     const session = requireSession(call)
-    const { current, new: next } = await call.request.readBody()
-    const change = { current: String(current), next: String(next), client: call.request.client() }
-    await requestIdentifier(call, auth, session, change)
+    await requestIdentifier(call, auth, session, await readChange(call))
     return answerJson(202, {})
   },
 }

@@ -4,7 +4,7 @@ import type { BuiltInHasher } from './accounts/auth/hasher.js'
 import { createDefaultHasher } from './accounts/auth/threads.js'
 import { createDecoy } from './accounts/login.js'
 import { createThrottle } from './accounts/throttle.js'
-import { createChangeStreams } from './changes/streams.js'
+import { ChangeStreams } from './changes/streams.js'
 import { compileConfig } from './config/compile-config.js'
 import { findWarnings } from './config/find-warnings.js'
 import { checkOptions, findIdle } from './config/options/check-options.js'
@@ -129,7 +129,7 @@ export function assembleService<C>(
     : undefined
   const describe = createDescribeLate(plain, options)
   const common = {
-    streams: plan.log ? createChangeStreams(plain, log, store) : undefined,
+    streams: plan.log ? new ChangeStreams(plain, log, store) : undefined,
     describe,
     routes: createRoutes(ROUTES, plain, { isDescribed: describe !== undefined }),
     host: options,

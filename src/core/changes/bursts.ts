@@ -5,7 +5,7 @@ import { pageOfLog } from './log/log-reader.js'
 import { changesOfUsers, checkStandings, type IsKnown } from './standing/check-standings.js'
 import { StandingReview } from './standing/standing-review.js'
 import type { Subscriber, SubscriberOutcome } from './subscriber.js'
-import { END, type EventSources, tellChanges, writeReset } from './tell.js'
+import { type EventSources, endFor, tellChanges } from './tell.js'
 
 /**
  * Computes the events of subscribers, page by page. All changes that are in the log when a page is read form one burst,
@@ -97,10 +97,8 @@ async function lookAhead(
   const asked = new Map(looks.filter(({ hasClues }) => hasClues).map((look) => [look.subscriber, look.clues]))
   const decided: (readonly [Subscriber, SubscriberOutcome])[] = []
   for (const [subscriber, verdict] of await checkStandings(telling, asked)) {
-    if (verdict.kind === 'over') decided.push([subscriber, { kind: 'over', text: END }])
-    if (verdict.kind !== 'another') continue
-    const text = await writeReset(telling, verdict.as.list, page.position)
-    decided.push([subscriber, { kind: 'reset', ...verdict.as, text }])
+    const end = await endFor(telling, verdict, page.position)
+    if (end) decided.push([subscriber, end])
   }
   const known = new Set(
     looks.filter(({ hasClues }) => isEnd && !hasClues).map(({ subscriber }) => subscriber),

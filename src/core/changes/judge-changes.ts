@@ -7,8 +7,10 @@ import type { Service } from '../request/call.js'
 import { forEachSliced, type Slices, stepsToWrite } from '../slices.js'
 import type { Change, StoredDocument } from '../storage.js'
 import type { MaybePromise } from '../types.js'
-import type { EventName } from './frames.js'
 import type { WatchedList } from './watched-list.js'
+
+/** The names of events (CONTRACT.md §9, "Events"). */
+export type EventName = 'reset' | 'enter' | 'change' | 'leave' | 'end'
 
 /** An event that a change causes in a list. */
 export interface ListEvent {

@@ -1,7 +1,6 @@
 import { callerOf } from '../accounts/account.js'
 import { digest } from '../accounts/auth/token.js'
 import { resumeSession } from '../accounts/sessions.js'
-import type { TextStream } from '../documents/read/text-stream.js'
 import { ServiceError } from '../errors.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import type { Service } from '../request/call.js'
@@ -14,6 +13,7 @@ import { LogReader, pageOfLog } from './log/log-reader.js'
 import { createSealedIds, type SealedPosition } from './sealed-ids.js'
 import {
   changesOfUsers,
+  checkAgain,
   checkStanding,
   checkStandings,
   findAskings,
@@ -26,7 +26,7 @@ import {
 } from './standing/check-standings.js'
 import { ClaimHistory } from './standing/claim-history.js'
 import { createPatience, type Outbox, Subscriber, type SubscriberOutcome } from './subscriber.js'
-import { END, type EventSources, writeReset } from './tell.js'
+import { END, type EventSources, endFor, writeReset } from './tell.js'
 import { type Subscription, type WatchedList, watchList } from './watched-list.js'
 
 /** The slots for open streams in one process: one for each stream. */
@@ -143,8 +143,7 @@ async function catchUp(missed: CatchUpRequest): Promise<void> {
   if (isWhole) return
   await reader.alone(async () => {
     // The caller may have changed while the missed events were sent.
-    const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
-    const verdict = verdicts.get(subscriber) ?? OVER
+    const verdict = await checkAgain(telling, subscriber)
     if (verdict.kind === 'over') return subscriber.apply({ kind: 'over', text: END })
     if (verdict.as) subscriber.become(verdict.as)
     subscriber.outbox.send(await writeReset(telling, subscriber.list, reader.position))
@@ -247,8 +246,7 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: CatchUpRe
  * are dropped.
  */
 async function isSame(telling: EventSources, subscriber: Subscriber): Promise<boolean> {
-  const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
-  const verdict = verdicts.get(subscriber) ?? OVER
+  const verdict = await checkAgain(telling, subscriber)
   if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
   if (verdict.kind === 'another') subscriber.become(verdict.as)
   return verdict.kind !== 'another'
@@ -289,17 +287,6 @@ async function tellPart(
   }
 }
 
-/** The streams of changes of a service. */
-export interface ChangeStreams {
-  /**
-   * Opens a stream. Throws `overloaded` beyond `limits.subscribers`, and the errors that the list would throw for the
-   * caller.
-   */
-  open(subscription: Subscription): Promise<TextStream>
-  /** Ends all streams. */
-  close(): void
-}
-
 /** The milliseconds between two comments of a stream (CONTRACT.md §9, "Events"). */
 const TICK = 15_000
 
@@ -309,11 +296,8 @@ const TICK = 15_000
  */
 const TICKS = { identify: 2, time: 4 } as const
 
-/** Creates the streams of a service. While no stream is open, it reads nothing and runs no timer. */
-export const createChangeStreams = (service: Service, changes: ReadLog, store: Store): ChangeStreams =>
-  new OpenStreams(service, changes, store)
-
-class OpenStreams implements ChangeStreams {
+/** The streams of changes of a service. While no stream is open, it reads nothing and runs no timer. */
+export class ChangeStreams {
   readonly #service: Service
   readonly #store: Store
   readonly #log: ReadLog
@@ -339,6 +323,10 @@ class OpenStreams implements ChangeStreams {
     })
   }
 
+  /**
+   * Opens a stream. Throws `overloaded` beyond `limits.subscribers`, and the errors that the list would throw for the
+   * caller.
+   */
   async open(subscription: Subscription): Promise<Outbox> {
     if (this.#isClosed) throw new ServiceError('overloaded', 'The service is closing.')
     const giveBack = this.#places.take(holdersOf(subscription))
@@ -356,6 +344,7 @@ class OpenStreams implements ChangeStreams {
     }
   }
 
+  /** Ends all streams. */
   close(): void {
     this.#isClosed = true
     for (const { outbox } of this.#all) outbox.end()
@@ -445,8 +434,7 @@ class OpenStreams implements ChangeStreams {
   /** Checks the standing of a subscriber now. This also finds changes that are not logged. */
   #checkNow(subscriber: Subscriber): Promise<void> {
     return this.#reader.alone(async () => {
-      const verdicts = await checkStandings(await this.#telling(), new Map([[subscriber, NO_CLUES]]))
-      await this.#settle(subscriber, verdicts.get(subscriber))
+      await this.#settle(subscriber, await checkAgain(await this.#telling(), subscriber))
     })
   }
 
@@ -460,17 +448,10 @@ class OpenStreams implements ChangeStreams {
     })
   }
 
-  async #settle(
-    subscriber: Subscriber,
-    verdict: Verdict = OVER,
-    position = this.#reader.position,
-  ): Promise<void> {
-    if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
+  async #settle(subscriber: Subscriber, verdict: Verdict, position = this.#reader.position): Promise<void> {
     if (verdict.kind === 'same' && verdict.as) subscriber.become(verdict.as)
-    if (verdict.kind !== 'another') return
-    const { list, caller, version } = verdict.as
-    const text = await writeReset(await this.#telling(), list, position)
-    subscriber.apply({ kind: 'reset', list, caller, version, text })
+    const end = await endFor(await this.#telling(), verdict, position)
+    if (end) subscriber.apply(end)
   }
 
   #judgeByTime(subscriber: Subscriber): Promise<void> {

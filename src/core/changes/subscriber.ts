@@ -2,13 +2,13 @@ import { bounds } from '../bounds.js'
 import type { TextStream } from '../documents/read/text-stream.js'
 import type { Bytes } from '../json/bytes.js'
 import type { KnownCaller } from '../permissions/caller.js'
-import { COMMENT } from './frames.js'
 import type { Subscription, WatchedList } from './watched-list.js'
 
 /** The milliseconds that all clients combined have to take the events of a page. */
 const PATIENCE = 100
 
-const comment: Bytes = new TextEncoder().encode(COMMENT)
+/** The comment that keeps an idle stream open. */
+const COMMENT: Bytes = new TextEncoder().encode(':\n\n')
 
 /** The queue of events for the client of one stream. The texts are shared with other streams. */
 export class Outbox implements TextStream {
@@ -65,7 +65,7 @@ export class Outbox implements TextStream {
 
   /** Sends a comment, unless events are queued, because these keep the stream open too. */
   sendComment(): void {
-    if (!this.#isOver && this.#bytes === 0) this.#put(comment)
+    if (!this.#isOver && this.#bytes === 0) this.#put(COMMENT)
   }
 
   /** Ends the stream after the queued events. */
@@ -174,7 +174,7 @@ export class Subscriber {
   }
 
   /** Sends a `reset` for another standing, or ends the stream. */
-  apply(outcome: Exclude<SubscriberOutcome, { readonly kind: 'on' }>): void {
+  apply(outcome: SubscriberEnd): void {
     const { outbox } = this
     if (outcome.kind === 'reset') this.become(outcome)
     outbox.send(outcome.text)
@@ -185,11 +185,15 @@ export class Subscriber {
 /** The list, the caller, and the version of the user document. */
 export type SubscriberStanding = Pick<Subscriber, 'list' | 'caller' | 'version'>
 
-/**
- * The result of a page for a subscriber. `on`: it gets events, and continues as `as` if its claims come from other
- * documents now. `reset`: it restarts with another standing. `over`: its stream ends.
- */
-export type SubscriberOutcome =
-  | { readonly kind: 'on'; readonly texts: readonly Bytes[]; readonly as?: SubscriberStanding | undefined }
+/** `reset`: the subscriber restarts with another standing. `over`: its stream ends. */
+export type SubscriberEnd =
   | ({ readonly kind: 'reset'; readonly text: Bytes } & SubscriberStanding)
   | { readonly kind: 'over'; readonly text: Bytes }
+
+/**
+ * The result of a page for a subscriber. `on`: it gets events, and continues as `as` if its claims come from other
+ * documents now.
+ */
+export type SubscriberOutcome =
+  | SubscriberEnd
+  | { readonly kind: 'on'; readonly texts: readonly Bytes[]; readonly as?: SubscriberStanding | undefined }

@@ -1,8 +1,7 @@
 import type { Bytes } from '../json/bytes.js'
 import { forEachCounted, inSlices } from '../slices.js'
 import type { Change } from '../storage.js'
-import { type EventName, writeFrame } from './frames.js'
-import { judgeChanges, type ListEvent, timeOf } from './judge-changes.js'
+import { type EventName, judgeChanges, type ListEvent, timeOf } from './judge-changes.js'
 import type { SealedIds } from './sealed-ids.js'
 import {
   type Clues,
@@ -13,7 +12,7 @@ import {
 } from './standing/check-standings.js'
 import { StandingReview } from './standing/standing-review.js'
 import type { Sources } from './standing/watched-claims.js'
-import type { Subscriber, SubscriberOutcome } from './subscriber.js'
+import type { Subscriber, SubscriberEnd, SubscriberOutcome } from './subscriber.js'
 import type { WatchedList } from './watched-list.js'
 
 /** The dependencies of the code that creates events. */
@@ -37,8 +36,12 @@ const STEPS_A_LIST = 200
 
 const encoder = new TextEncoder()
 
+/** Writes an event of `text/event-stream`. `data` is JSON without line breaks. */
+const writeFrame = (event: EventName, data: string, id?: string): Bytes =>
+  encoder.encode(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`)
+
 /** The `end` of a stream: it has no id, because there is nothing to resume. */
-export const END: Bytes = encoder.encode(writeFrame('end', '{}'))
+export const END: Bytes = writeFrame('end', '{}')
 
 /** Writes a `reset` of a list at a position of the log. */
 export const writeReset = (telling: EventSources, list: WatchedList, position: string): Promise<Bytes> =>
@@ -56,7 +59,7 @@ async function writeEvent(
   { digest }: WatchedList,
   { name, data, position, time }: PositionedEvent,
 ): Promise<Bytes> {
-  return encoder.encode(writeFrame(name, data, await ids.seal({ position, time, digest })))
+  return writeFrame(name, data, await ids.seal({ position, time, digest }))
 }
 
 /**
@@ -91,18 +94,29 @@ export async function tellChanges(
   const outcomes = new Map<Subscriber, SubscriberOutcome>()
   for (const subscriber of asked.keys()) {
     const verdict = verdicts.get(subscriber)
-    if (verdict?.kind === 'over') outcomes.set(subscriber, { kind: 'over', text: END })
-    else if (verdict?.kind === 'another') {
-      const { list } = verdict.as
-      const text = resets.get(list.key) ?? (await writeReset(telling, list, part.position))
-      resets.set(list.key, text)
-      outcomes.set(subscriber, { kind: 'reset', ...verdict.as, text })
-    } else {
-      const { key } = subscriber.list
-      outcomes.set(subscriber, { kind: 'on', texts: texts.get(key) ?? [], as: verdict?.as })
-    }
+    const as = verdict?.kind === 'same' ? verdict.as : undefined
+    const end = verdict && (await endFor(telling, verdict, part.position, resets))
+    outcomes.set(subscriber, end ?? { kind: 'on', texts: texts.get(subscriber.list.key) ?? [], as })
   }
   return outcomes
+}
+
+/**
+ * Returns the outcome for a subscriber whose stream is over or restarts at a position of the log; `undefined` if its
+ * standing is the same. Lists with equal keys share the text of a `reset`, which is kept in `resets`.
+ */
+export async function endFor(
+  telling: EventSources,
+  verdict: Verdict,
+  position: string,
+  resets: Map<string, Bytes> = new Map(),
+): Promise<SubscriberEnd | undefined> {
+  if (verdict.kind === 'over') return { kind: 'over', text: END }
+  if (verdict.kind === 'same') return undefined
+  const { list } = verdict.as
+  const text = resets.get(list.key) ?? (await writeReset(telling, list, position))
+  resets.set(list.key, text)
+  return { kind: 'reset', ...verdict.as, text }
 }
 
 /** Computes the events of a list. If it depends on the time, each change is evaluated at the time of the change. */

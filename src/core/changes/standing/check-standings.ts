@@ -116,16 +116,18 @@ export async function checkStandings(
     // A caller whom the host identifies stays the same until the host is asked again.
     if (!subscription.session && list.claims.length === 0) verdicts.set(subscriber, SAME)
     else if (subscription.session && !session) verdicts.set(subscriber, OVER)
-    else if (session && accounts) {
-      const present = { caller: callerOf(accounts, session.user), known }
-      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, present))
-    } else {
-      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { caller, known }))
+    else {
+      const present = session && accounts ? callerOf(accounts, session.user) : caller
+      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { caller: present, known }))
     }
     return STEPS_A_STANDING
   })
   return verdicts
 }
+
+/** Checks the standing of one subscriber without clues: only time has passed. */
+export const checkAgain = async (sources: Sources, subscriber: Subscriber): Promise<Verdict> =>
+  (await checkStandings(sources, new Map([[subscriber, NO_CLUES]]))).get(subscriber) ?? OVER
 
 /** The current caller of a subscriber, and those claims of its list that need not be read again. */
 interface Present extends Pick<Subscriber, 'caller'> {

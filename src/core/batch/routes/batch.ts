@@ -16,16 +16,21 @@ import type { Call, CallRequest, Service } from '../../request/call.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { runBatch } from '../run-batch.js'
 
-/**
- * For each method: whether its path names a document or a collection, and whether it accepts a body and conditions.
- */
+/** The endpoint that serves the same requests outside a batch, and the parts that an operation may have. */
+interface BatchMethod {
+  readonly endpoint: Endpoint<'collection' | 'id'>
+  readonly names: 'collection' | 'document'
+  readonly takesBody: boolean
+  readonly takesConditions: boolean
+}
+
 const METHODS = {
-  GET: { names: 'document', takesBody: false, takesConditions: true },
-  POST: { names: 'collection', takesBody: true, takesConditions: false },
-  PUT: { names: 'document', takesBody: true, takesConditions: true },
-  PATCH: { names: 'document', takesBody: true, takesConditions: true },
-  DELETE: { names: 'document', takesBody: false, takesConditions: true },
-} as const
+  GET: { endpoint: read, names: 'document', takesBody: false, takesConditions: true },
+  POST: { endpoint: create, names: 'collection', takesBody: true, takesConditions: false },
+  PUT: { endpoint: put, names: 'document', takesBody: true, takesConditions: true },
+  PATCH: { endpoint: patch, names: 'document', takesBody: true, takesConditions: true },
+  DELETE: { endpoint: remove, names: 'document', takesBody: false, takesConditions: true },
+} as const satisfies { readonly [method: string]: BatchMethod }
 
 type MethodName = keyof typeof METHODS
 
@@ -97,7 +102,7 @@ const FORMS = 'must be /<collection> with POST, or /<collection>/<id> with anoth
 
 function judgePath(
   path: string,
-  names: 'collection' | 'document' | undefined,
+  names: BatchMethod['names'] | undefined,
   { plan }: Service,
 ): readonly Fault[] {
   const parts = readPath(path, plan)
@@ -168,15 +173,6 @@ export function readOperation(operation: JsonObject, { plan }: Service): BatchOp
   }
 }
 
-/** The endpoints that run operations. The same endpoints serve these requests outside a batch. */
-const ENDPOINTS: { readonly [method in BatchOperation['method']]: Endpoint<'collection' | 'id'> } = {
-  GET: read,
-  POST: create,
-  PUT: put,
-  PATCH: patch,
-  DELETE: remove,
-}
-
 /** `POST /_batch` (CONTRACT.md §2, "Batch"). */
 export const batch: Endpoint = {
   mayIgnore: true,
@@ -207,11 +203,7 @@ const answerOperation = (call: Call, prefix: string, operation: BatchOperation):
 
 /** Runs an operation with the endpoint that serves it outside a batch. */
 export const runOperation = (call: Call, prefix: string, operation: BatchOperation): MaybePromise<Answer> =>
-  ENDPOINTS[operation.method].run(
-    call.answering(new OperationRequest(prefix, operation)),
-    operation,
-    NO_MOUNT,
-  )
+  METHODS[operation.method].endpoint.run(call.answering(requestOf(prefix, operation)), operation, NO_MOUNT)
 
 /** Serializes the answer to an operation as a part of the response to the batch. */
 function printResult({ status, headers, body }: Answer): string {
@@ -240,28 +232,12 @@ const NO_MOUNT: Mount = {
 
 const NO_PARAMETERS: CallRequest['parameters'] = []
 
-/** An operation in the form of a request to its endpoint: without a query, with its own body and conditions. */
-class OperationRequest implements CallRequest {
-  readonly prefix: string
-  readonly query = ''
-  readonly parameters = NO_PARAMETERS
-  readonly #operation: BatchOperation
-
-  constructor(prefix: string, operation: BatchOperation) {
-    this.prefix = prefix
-    this.#operation = operation
-  }
-
-  header(name: string): string | undefined {
-    const { ifMatch, ifNoneMatch } = this.#operation
-    return name === 'if-match' ? ifMatch : name === 'if-none-match' ? ifNoneMatch : undefined
-  }
-
-  client(): undefined {
-    return undefined
-  }
-
-  readBody(): JsonObject {
-    return this.#operation.body
-  }
-}
+/** Returns an operation in the form of a request to its endpoint: without a query, with its own body and conditions. */
+const requestOf = (prefix: string, { ifMatch, ifNoneMatch, body }: BatchOperation): CallRequest => ({
+  prefix,
+  query: '',
+  parameters: NO_PARAMETERS,
+  header: (name) => (name === 'if-match' ? ifMatch : name === 'if-none-match' ? ifNoneMatch : undefined),
+  client: () => undefined,
+  readBody: () => body,
+})

@@ -135,7 +135,7 @@ const writeMutants: readonly Mutant[] = [
       match: {
         ...match,
         judge: (draft) => (draft.before ? undefined : match.judge?.(draft)),
-        plan: (versions, conditions) => versions.before || match.plan?.(versions, conditions),
+        guard: (versions, conditions) => versions.before || match.guard?.(versions, conditions),
       },
     })),
   ],
@@ -203,9 +203,9 @@ const writeMutants: readonly Mutant[] = [
     replacing<typeof Matches>(({ match }) => ({
       match: {
         ...match,
-        plan(versions, conditions) {
+        guard(versions, conditions) {
           const planned: typeof conditions = { steps: [], agreements: [] }
-          match.plan?.(versions, planned)
+          match.guard?.(versions, planned)
           conditions.agreements.push(...planned.agreements.filter(({ key }) => !key.includes('"<"')))
         },
       },

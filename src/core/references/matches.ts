@@ -32,7 +32,7 @@ export const match: Stage = {
     draft.addFaults(toldOf(draft, wrong, describe))
     return undefined
   },
-  plan(versions, { agreements }) {
+  guard(versions, { agreements }) {
     const { call, collection } = versions
     agreements.push(...planAgreements(call.service.plan, collection, { ...versions, asker: call }))
   },

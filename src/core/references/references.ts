@@ -32,7 +32,7 @@ export const references: Stage = {
     draft.addFaults(toldOf(draft, broken, unknownReference))
     return undefined
   },
-  plan({ collection: { referring }, before = NO_VALUES, after, renewed = NOTHING }, { steps }) {
+  guard({ collection: { referring }, before = NO_VALUES, after, renewed = NOTHING }, { steps }) {
     // All references in `renewed` count as changed, so that the number of steps does not reveal stored values.
     const held = [
       ...findNewReferences(referring, before, after),

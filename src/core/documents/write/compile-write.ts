@@ -70,7 +70,7 @@ const toMoments = (stages: readonly Stage[]): Moments => ({
   read: stages.flatMap(({ read }) => read ?? []),
   judge: stages.flatMap(({ judge }) => judge ?? []),
   settle: stages.flatMap(({ settle }) => settle ?? []),
-  plan: stages.flatMap(({ plan }) => plan ?? []),
+  guard: stages.flatMap(({ guard }) => guard ?? []),
 })
 
 /** Compiles the writes of all collections of a service. */

@@ -107,7 +107,7 @@ export interface Stage {
   /** Completes a draft that its rule accepts, before the document is assembled. */
   readonly settle?: (draft: Draft) => MaybePromise<void>
   /** Adds the conditions under which the document may be stored. */
-  readonly plan?: (versions: Versions, conditions: WriteConditions) => void
+  readonly guard?: (versions: Versions, conditions: WriteConditions) => void
 }
 
 /** The functions of all stages of an operation, by moment. */

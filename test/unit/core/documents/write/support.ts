@@ -90,7 +90,7 @@ export function draftOf(world: World, { body = {}, operation, stored, shows, ste
     call,
     collection: things,
     operation: named,
-    stages: { read: [], judge: [], settle: [], plan: [] },
+    stages: { read: [], judge: [], settle: [], guard: [] },
     rules: [rule],
     before,
     hashed: undefined,

@@ -9,6 +9,7 @@ import type { Clock } from '../permissions/caller.js'
 import { planAgreements } from '../references/matches.js'
 import type { Attempt } from '../request/store/attempt.js'
 import { refuseTaken, type Store } from '../request/store.js'
+import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import { isVerified, verifiedFields } from './account.js'
 import { findUser } from './login.js'
@@ -56,8 +57,7 @@ export const grantRole = async (
 ): Promise<{ readonly isNew: boolean }> =>
   store.write(async (): Promise<Attempt<{ readonly isNew: boolean }>> => {
     const { users } = auth
-    const user = await findUser(store, auth, String(normalise(auth.identifier, identifier)))
-    if (!user) throw noAccount(auth, identifier)
+    const user = await findNamed(store, auth, identifier)
     const before = readOwn(user, field.name)
     const after = addRole(field, before, role)
     if (JSON.stringify(after) === JSON.stringify(before)) return { steps: [], done: { isNew: false } }
@@ -79,9 +79,15 @@ export const grantRole = async (
     }
   })
 
-/** Creates the error for an identifier without an account, for an operator. */
-const noAccount = ({ identifier: { name } }: AuthPlan, identifier: string): ServiceError =>
-  new ServiceError('not_found', `No account has the ${name} ${JSON.stringify(identifier)}.`)
+/** Finds the account that an operator names. Throws `not_found`. */
+async function findNamed(store: Store, auth: AuthPlan, identifier: string): Promise<StoredDocument> {
+  const user = await findUser(store, auth, String(normalise(auth.identifier, identifier)))
+  if (user) return user
+  throw new ServiceError(
+    'not_found',
+    `No account has the ${auth.identifier.name} ${JSON.stringify(identifier)}.`,
+  )
+}
 
 /**
  * Returns the value of the role field after a role is added. A value that is not of the field's type counts as missing.
@@ -136,8 +142,7 @@ export const grantVerified = async (
   clock: Clock,
 ): Promise<{ readonly isNew: boolean }> =>
   store.write(async (): Promise<Attempt<{ readonly isNew: boolean }>> => {
-    const user = await findUser(store, auth, String(normalise(auth.identifier, identifier)))
-    if (!user) throw noAccount(auth, identifier)
+    const user = await findNamed(store, auth, identifier)
     if (isVerified(auth, user)) return { steps: [], done: { isNew: false } }
     const now = clock()
     const replace = updateStoredDocument(user, verifiedFields(auth, user, now), now)

@@ -3,7 +3,6 @@ import type { Along } from '../claims/claims-along.js'
 import type { AuthPlan } from '../config/plan.js'
 import { readStamp, renewStamp } from '../documents/write/stored-document.js'
 import { isId, or } from '../filter/filter.js'
-import { readOwn } from '../json/own-properties.js'
 import { ignoreFailure, whenReady } from '../promises.js'
 import { boundBytes } from '../request/byte-budget.js'
 import type { Call, Service } from '../request/call.js'
@@ -13,7 +12,7 @@ import type { Store } from '../request/store.js'
 import type { LinkedList, StoredDocument } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { callerOf, counts } from './account.js'
-import { SESSIONS, type Session } from './auth/sessions.js'
+import { readLiving, SESSIONS, type Session } from './auth/sessions.js'
 import { createStamp, digestToken, isToken } from './auth/token.js'
 import { endSessions } from './end-sessions.js'
 
@@ -54,16 +53,7 @@ interface SoughtSession {
 }
 
 /** Reads the user and the stamp of a stored session; returns `undefined` if the session has expired at `now`. */
-function readSession(
-  session: StoredDocument,
-  now: number,
-): { readonly userId: string; readonly stamp: string } | undefined {
-  const expiresAt = readOwn(session, 'expiresAt')
-  const userId = readOwn(session, 'user')
-  const stamp = readOwn(session, 'stamp')
-  const lives = typeof expiresAt === 'string' && Date.parse(expiresAt) > now
-  return lives && typeof userId === 'string' && typeof stamp === 'string' ? { userId, stamp } : undefined
-}
+const readSession = (session: StoredDocument, now: number) => readLiving(session, ['user', 'stamp'], now)
 
 /**
  * Finds a valid session and its user. `known` is the version of the session when an earlier call found different stamps
@@ -77,10 +67,10 @@ function findHeld(sought: SoughtSession, known?: number): MaybePromise<InSession
     if (!readSession(kept.stored, by.now())) throw invalidToken()
     return kept.found
   }
-  const linked = known === undefined ? findLinked(sought) : undefined
-  return linked
-    ? whenReady(linked, (found) => found ?? findInTurn(sought, state))
-    : findInTurn(sought, state, known)
+  return whenReady(
+    known === undefined ? findLinked(sought) : undefined,
+    (found) => found ?? findInTurn(sought, state, known),
+  )
 }
 
 /**
@@ -93,7 +83,7 @@ function findLinked({
   auth,
   id,
   along,
-}: SoughtSession): MaybePromise<InSession | undefined> | undefined {
+}: SoughtSession): MaybePromise<InSession | undefined> {
   const { link, lists, take } = along ?? by.along.none()
   const own: LinkedList = { in: auth.users.name, filter: isId(link), limit: 1 }
   const reading = store.linked({ in: SESSIONS, id, field: 'user', link, lists: [own, ...lists] })
@@ -121,7 +111,7 @@ function findInTurn(
   return whenReady(store.own(SESSIONS).first(isId(id)), (stored) => {
     const held = stored && readSession(stored, by.now())
     if (!held) throw invalidToken()
-    return whenReady(userId === held.userId ? finding : users.find(held.userId), (user) => {
+    return whenReady(userId === held.user ? finding : users.find(held.user), (user) => {
       if (user && holds(auth, held, user)) {
         const found = { session: { id, user }, caller: callerOf(auth, user) }
         if (state !== undefined)
@@ -144,11 +134,11 @@ export async function resumeSessions(
 ): Promise<ReadonlyMap<string, Session>> {
   const stored = await readAll(store, SESSIONS, ids)
   const held = stored.map((session) => [session._id, readSession(session, by.now())] as const)
-  const owners = new Set(held.flatMap(([, session]) => session?.userId ?? []))
+  const owners = new Set(held.flatMap(([, session]) => session?.user ?? []))
   const known = new Map((await readAll(store, auth.users.name, [...owners])).map((user) => [user._id, user]))
   const found = new Map<string, Session>()
   for (const [id, session] of held) {
-    const user = session && known.get(session.userId)
+    const user = session && known.get(session.user)
     const isHeld = user && holds(auth, session, user)
     const own = isHeld ? { id, user } : user && (await findAlone({ by, store, auth, id }))
     if (own) found.set(id, own)

@@ -214,46 +214,37 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
     return { _id: nameLedger('attempts', identifier), window: WINDOW, most: MAX_FROM_ANYWHERE, taker }
   }
 
-  /** Waits until an attempt may begin; returns the ledger as it was stored before the attempt. */
-  const begin = async (
-    { store, deadline }: AttemptContext,
-    ledger: Ledger,
-  ): Promise<StoredDocument | undefined> => {
-    const stored = await readLedger(store, ledger)
-    deadline.enter('hash')
-    await turns.begin(ledger, stored, deadline)
-    return stored
-  }
-
   /**
    * Writes the outcome of an attempt to its ledger and returns the changed ledger. Throws `too_many_attempts` if the
    * last free place was taken during the attempt.
    */
   const settle = (store: Store, ledger: Ledger, change: ChangeLedger) =>
-    store.write(async () => {
-      const stored = await readLedger(store, ledger)
-      refuseFull(ledger, stored, now())
-      const write = change(stored, ledger, now())
-      if (!write) return { steps: [], done: stored }
-      const expired = await removeExpiredLedgers(store, clock())
-      return { steps: [write.step, ...expired], done: write.after, refuse: tryAgain }
-    }, PATIENCE)
-  const settleInTurn = (store: Store, ledger: Ledger, change: ChangeLedger) =>
-    settling(ledger._id, async () => settle(store, ledger, change))
+    settling(ledger._id, async () =>
+      store.write(async () => {
+        const stored = await readLedger(store, ledger)
+        refuseFull(ledger, stored, now())
+        const write = change(stored, ledger, now())
+        if (!write) return { steps: [], done: stored }
+        const expired = await removeExpiredLedgers(store, clock())
+        return { steps: [write.step, ...expired], done: write.after, refuse: tryAgain }
+      }, PATIENCE),
+    )
 
   return {
-    async run(by, from, attempt) {
+    async run({ store, deadline }, from, attempt) {
       const ledger = ledgerOf(from)
-      let known = await begin(by, ledger)
+      let known = await readLedger(store, ledger)
+      deadline.enter('hash')
+      await turns.begin(ledger, known, deadline)
       let isUnderWay = true
       const end = (): void => {
         if (isUnderWay) turns.end(ledger, known)
         isUnderWay = false
       }
       // An attempt that never ends must not block others, so its turn ends at the deadline.
-      const stopListening = by.deadline.onOver(end)
+      const stopListening = deadline.onOver(end)
       const finish = async (change: ChangeLedger): Promise<void> => {
-        known = await settleInTurn(by.store, ledger, change)
+        known = await settle(store, ledger, change)
       }
       try {
         const result = await attempt()

@@ -42,22 +42,10 @@ export interface ConsumerRecord extends ConsumerProgress {
 }
 
 /** Access to the record of one consumer, which all processes share. */
-export interface Records {
-  /** Creates the record, at the end of the log, if it does not exist. */
-  ensure(): Promise<void>
-  read(): Promise<ConsumerRecord | undefined>
-  /**
-   * Replaces the record, unless another process has written it since `known` was read. Returns the new record, or
-   * `undefined` if another process was first.
-   */
-  replace(
-    known: ConsumerRecord,
-    next: ConsumerProgress & Pick<ConsumerRecord, 'holder'>,
-  ): Promise<ConsumerRecord | undefined>
-}
+export type Records = ReturnType<typeof createRecords>
 
 /** Creates the access to the record of a consumer. */
-export function createRecords(store: Store, log: ReadLog, name: string): Records {
+export function createRecords(store: Store, log: ReadLog, name: string) {
   const _id = digest(`consumer ${name}`)
   const print = ({ version, waiting, position, ...others }: ConsumerRecord): StoredDocument => ({
     _id,
@@ -77,7 +65,8 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
   }
   return {
     read,
-    ensure: async () =>
+    /** Creates the record, at the end of the log, if it does not exist. */
+    ensure: async (): Promise<void> =>
       store.write(async () => {
         if (await read()) return { steps: [], done: undefined }
         const { position } = await log(null, { limit: 1 })
@@ -86,8 +75,14 @@ export function createRecords(store: Store, log: ReadLog, name: string): Records
         // If another process creates the record first, the next attempt finds it.
         return { steps: [{ in: CONSUMERS, insert }], done: undefined, refuse: tryAgain }
       }),
-    async replace(known, { position, waiting, holder }) {
-      const { version, lease } = known
+    /**
+     * Replaces the record, unless another process has written it since `known` was read. Returns the new record, or
+     * `undefined` if another process was first.
+     */
+    async replace(
+      { version, lease }: ConsumerRecord,
+      { position, waiting, holder }: ConsumerProgress & Pick<ConsumerRecord, 'holder'>,
+    ): Promise<ConsumerRecord | undefined> {
       const next = { version: version + 1, lease: lease + 1, holder, position, waiting }
       let isFirst = true
       return store.write(() => {

@@ -1,7 +1,6 @@
 import { and, type FieldRef, type Filter, isId } from '../../filter/filter.js'
-import { readOwn } from '../../json/own-properties.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../../storage.js'
-import { EXPIRES_AT } from './sessions.js'
+import { EXPIRES_AT, readLiving } from './sessions.js'
 
 /** The name of the internal collection of delivered tokens. */
 export const DELIVERIES = '_deliveries'
@@ -37,18 +36,11 @@ export interface DeliveredToken {
 
 /** Reads a stored token; returns `undefined` if it has expired at `now`. */
 export function readDelivered(stored: StoredDocument, now: number): DeliveredToken | undefined {
-  const { _id } = stored
-  const [kind, user, to, stamp, expiresAt] = ['kind', 'user', 'to', 'stamp', 'expiresAt'].map((name) =>
-    readOwn(stored, name),
-  )
-  const lives = typeof expiresAt === 'string' && Date.parse(expiresAt) > now
-  if (!lives || !isKind(kind)) return undefined
-  return typeof user === 'string' && typeof to === 'string' && typeof stamp === 'string'
-    ? { _id, kind, user, to, stamp }
-    : undefined
+  const token = readLiving(stored, ['kind', 'user', 'to', 'stamp'], now)
+  return token && isKind(token.kind) ? { ...token, _id: stored._id, kind: token.kind } : undefined
 }
 
-const isKind = (kind: unknown): kind is TokenKind => typeof kind === 'string' && KINDS.includes(kind)
+const isKind = (kind: string): kind is TokenKind => KINDS.includes(kind)
 
 /** Whether a token is still valid for the current identifier and stamp of its account (CONTRACT.md §4, "Delivery"). */
 export function isBound(

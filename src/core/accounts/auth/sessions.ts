@@ -52,6 +52,21 @@ export function issueSession(
   return { issued: { token, expiresAt }, step: { in: SESSIONS, insert } }
 }
 
+/**
+ * Returns the texts of a stored session or delivered token; `undefined` if it has expired at `now`, or lacks one of them.
+ */
+export function readLiving<N extends string>(
+  stored: StoredDocument,
+  names: readonly N[],
+  now: number,
+): { readonly [name in N]: string } | undefined {
+  const expiresAt = readOwn(stored, 'expiresAt')
+  const texts = names.map((name) => [name, readOwn(stored, name)] as const)
+  const lives = typeof expiresAt === 'string' && Date.parse(expiresAt) > now
+  if (!lives || texts.some(([, text]) => typeof text !== 'string')) return undefined
+  return Object.fromEntries(texts) as { readonly [name in N]: string }
+}
+
 /** The latest possible time in stored form. */
 export const LAST_TIME = '9999-12-31T23:59:59.999Z'
 

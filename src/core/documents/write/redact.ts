@@ -40,17 +40,6 @@ export function createNaming(asker: Asker, collection: Collection): IsNamed {
 /** The text that represents the properties that a caller may neither read nor write. */
 const UNNAMED = 'properties that you may neither read nor write'
 
-/**
- * Redacts the validation errors of a body for its caller: those of properties that the caller may neither read nor
- * write become one error of the whole body, which names nothing (CONTRACT.md §6).
- */
-function redact(asker: Asker, collection: Collection, faults: readonly Fault[]): readonly Fault[] {
-  const isNamed = createNaming(asker, collection)
-  const hidden = faults.find((fault) => !isNamed(fault))
-  if (!hidden) return faults
-  return [...faults.filter(isNamed), { path: '', code: hidden.code, message: `has an error in ${UNNAMED}` }]
-}
-
 /** Returns the first name of a JSON pointer. */
 const firstName = (pointer: string): string => toPointerParts(pointer)[0] ?? ''
 
@@ -74,14 +63,20 @@ export function faultSeen(reference: Reference, seen: Seen): Fault {
   return { ...fault, path, message: 'must contain only references to documents that you may read' }
 }
 
-/** Returns the error for a body with validation errors, redacted for its caller. */
-export const invalidFor = (
+/**
+ * Returns the error for a body with validation errors, redacted for its caller: those of properties that the caller may
+ * neither read nor write become one error of the whole body, which names nothing (CONTRACT.md §6).
+ */
+export function invalidFor(
   asker: Asker,
   collection: Collection,
   faults: readonly Fault[],
   at = '',
-): ServiceError => {
-  const known = redact(asker, collection, faults)
+): ServiceError {
+  const isNamed = createNaming(asker, collection)
+  const hidden = faults.find((fault) => !isNamed(fault))
+  const message = `has an error in ${UNNAMED}`
+  const known = hidden ? [...faults.filter(isNamed), { path: '', code: hidden.code, message }] : faults
   return invalid(at === '' ? known : known.map((fault) => ({ ...fault, path: at + fault.path })))
 }
 

@@ -18,7 +18,7 @@ import {
   type WriteOperation,
 } from './draft.js'
 import { invalidFor } from './redact.js'
-import { keepAccepted, stepsToDrop } from './stages/drop.js'
+import { keepAccepted, STEPS_TO_DROP } from './stages/drop.js'
 import { tellOneAgain, type WrittenDocument } from './written.js'
 
 /** Runs a write to a collection, together with the operations that its hook adds. */
@@ -142,7 +142,7 @@ function putWholeFirst(write: BodyWrite, body: JsonObject, slices: Slices): Mayb
   // The kept part of a body may be as large as the body, so only one part at a time is in memory.
   const [whole, others]: readonly [Rule[], Rule[]] = [[], []]
   const sorting = forEachSliced(slices, write.rules, (rule) => {
-    slices.left -= stepsToDrop(body)
+    slices.left -= STEPS_TO_DROP * Object.keys(body).length
     if (keepAccepted(write, rule, body).isWhole) whole.push(rule)
     else others.push(rule)
   })

@@ -11,7 +11,9 @@ import type { Field } from '../field-type.js'
  * validator rejects it. CONTRACT.md §1.
  */
 export const normalise = (field: Field, value: unknown): unknown =>
-  inOneSlice((slices) => normaliseValue(field, value, slices))
+  isPlain(field, value)
+    ? field.normalise(value)
+    : inOneSlice((slices) => normaliseValue(field, value, slices))
 
 /**
  * Normalises an object: first the declared properties in the schema's order, then the other properties in

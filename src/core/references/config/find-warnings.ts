@@ -34,10 +34,9 @@ const isUnset = ({ onDelete, field }: Referrer): boolean => onDelete === 'unset'
  * field of all documents.
  */
 function findBlind({ permissions }: Collection, field: string): readonly string[] {
-  const shows = (rule: Rule | null | undefined): boolean =>
-    rule !== null && rule !== undefined && includesProperty(rule.properties, field)
+  const shows = ({ properties }: Rule): boolean => includesProperty(properties, field)
   const showsAll = (rule: Rule | null | undefined): boolean =>
-    shows(rule) && rule !== null && rule !== undefined && isAnywhere(rule.where)
+    rule ? shows(rule) && isAnywhere(rule.where) : false
   const { read } = permissions
   return [...read].flatMap(([subject, rule]) => {
     if (rule === null || shows(rule)) return []

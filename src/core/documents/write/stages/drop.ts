@@ -13,7 +13,7 @@ export const drop: Stage = {
   name: 'drop',
   judge(draft) {
     const { write, collection, rule, body, slices } = draft
-    slices.left -= stepsToDrop(body)
+    slices.left -= STEPS_TO_DROP * Object.keys(body).length
     return whenReady(slices.left > 0 ? undefined : slices.next(), () => {
       draft.kept = keepAccepted(write, rule, body)
       draft.given = cutUndeclared(collection, draft.kept.body)
@@ -23,8 +23,8 @@ export const drop: Stage = {
   },
 }
 
-/** Returns the number of steps that it takes to check which properties of a body a rule accepts. */
-export const stepsToDrop = (body: JsonObject): number => 4 * Object.keys(body).length
+/** The number of steps that it takes to check whether a rule accepts one property of a body. */
+export const STEPS_TO_DROP = 4
 
 /**
  * Drops system fields, the field with the time of verification, properties that the rule does not accept, and those

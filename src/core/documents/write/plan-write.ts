@@ -80,7 +80,8 @@ export async function planNextVersion(
 export function planConditions(versions: Versions): WriteConditions {
   const conditions: WriteConditions = { steps: [], agreements: [] }
   const operation = versions.before ? 'patch' : 'create'
-  for (const guard of stagesOf(versions.call, versions.collection, operation).guard) guard(versions, conditions)
+  for (const guard of stagesOf(versions.call, versions.collection, operation).guard)
+    guard(versions, conditions)
   return conditions
 }
 

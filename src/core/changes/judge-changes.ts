@@ -37,15 +37,16 @@ export function judgeChanges(
   slices: Slices,
 ): MaybePromise<readonly ListEvent[]> {
   const events: ListEvent[] = []
-  let view: View | undefined
+  let judge: Judge | undefined
   const judging = forEachSliced(slices, changes, (change) => {
     slices.left -= 1
     if (change.in !== collection) return undefined
-    view ??= openView(reading)
-    const opened = view
+    // Compiled for the first change, because most pages have none of the list.
+    judge ??= compileJudge(reading.access.restrict(reading.query.filter))
+    const view = { reading, judge }
     const { before, after } = change
-    return whenReady(see(before, opened, slices), (was) =>
-      whenReady(see(after, opened, slices), (is) => {
+    return whenReady(see(before, view, slices), (was) =>
+      whenReady(see(after, view, slices), (is) => {
         const event = compareViews(was, is, change)
         if (event) events.push(event)
       }),
@@ -53,11 +54,6 @@ export function judgeChanges(
   })
   return whenReady(judging, () => events)
 }
-
-const openView = (reading: ListRequest): View => ({
-  reading,
-  judge: compileJudge(reading.access.restrict(reading.query.filter)),
-})
 
 /** The JSON text of a document as the list shows it; `undefined` if the list does not contain it. */
 const see = (

@@ -36,7 +36,11 @@ function createCount({ shared }: Call): Count {
   let total = shared?.cascaded ?? 0
   return (documents) => {
     total += documents
-    if (total > MAX_CASCADE) throw tooLarge()
+    if (total > MAX_CASCADE)
+      throw new ServiceError(
+        'cascade_too_large',
+        `The delete would also delete or change more than ${MAX_CASCADE} other documents.`,
+      )
     if (shared) shared.cascaded = total
   }
 }
@@ -128,12 +132,6 @@ function planReferrers(
     },
   }
 }
-
-const tooLarge = (): ServiceError =>
-  new ServiceError(
-    'cascade_too_large',
-    `The delete would also delete or change more than ${MAX_CASCADE} other documents.`,
-  )
 
 const VERSION: FieldRef = { path: '_version', type: 'integer', each: false }
 

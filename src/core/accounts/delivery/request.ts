@@ -5,7 +5,6 @@ import { countBytes } from '../../fields/schema/keywords.js'
 import { normalise } from '../../fields/schema/normalise.js'
 import { readOwn } from '../../json/own-properties.js'
 import { behind, type Call, lineOf } from '../../request/call.js'
-import type { StoredDocument } from '../../storage.js'
 import { isVerified, judgeNew } from '../account.js'
 import { type Ledger, nameLedger } from '../auth/ledger.js'
 import type { Session } from '../auth/sessions.js'
@@ -44,7 +43,8 @@ export async function requestToken(
   const to = copyText(named)
   const deliver = async (own: Call): Promise<void> => {
     const user = await findUser(own.store, auth, to)
-    if (user && isDue(auth, kind, user)) await deliverMessage(own, auth, { kind, to, user })
+    if (user && (kind === 'reset' || !isVerified(auth, user)))
+      await deliverMessage(own, auth, { kind, to, user })
   }
   behind(call, deliver, lineOf(kind, to))
 }
@@ -54,9 +54,6 @@ const ledgerOf = (client: string): Ledger => ({
   window: HOUR,
   most: MAX_REQUESTS,
 })
-
-const isDue = (auth: AuthPlan, kind: TokenRequest['kind'], user: StoredDocument): boolean =>
-  kind === 'reset' || !isVerified(auth, user)
 
 /** Copies a string: engines implement a trimmed string as a slice, which would keep the whole original in memory. */
 const copyText = (text: string): string => String(JSON.parse(JSON.stringify(text)))

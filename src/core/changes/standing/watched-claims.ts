@@ -49,18 +49,16 @@ export function claimsToRead(
   return [...names].flatMap((name) => {
     const claim = plan.claims.get(name)
     if (!claim) return []
-    const filterAt = (now: string) => bindAt(claim, caller, now)
+    const filterAt = (now: string) =>
+      bindClaim(
+        claim,
+        bindVariables(caller, () => now),
+      )
     const asked = JSON.stringify([name, filterAt(SOME_TIME) ?? null])
     const isTimed = claim.where.kind === 'bound' && claim.where.variables.includes(NOW)
     return [{ claim, filterAt, asked, isTimed }]
   })
 }
-
-const bindAt = (claim: Claim, caller: KnownCaller | null, now: string) =>
-  bindClaim(
-    claim,
-    bindVariables(caller, () => now),
-  )
 
 /** Reads the current values of claims. Those in `known` are not read again, unless they depend on the time. */
 export async function readClaims(
@@ -94,23 +92,15 @@ export function holdClaims(
   return held
 }
 
-/** Reads those claims that depend on the time, as of a time in stored form. */
+/** Reads claims that depend on the time, as of a time in stored form. */
 export async function readTimed(
   { service, store }: Sources,
   caller: KnownCaller | null,
-  watched: readonly WatchedClaim[],
+  timed: readonly WatchedClaim[],
   now: string,
 ): Promise<ReadonlyMap<string, ClaimValues | undefined>> {
   const values = new Map<string, ClaimValues | undefined>()
-  for (const { claim, isTimed } of watched)
-    if (isTimed)
-      values.set(
-        claim.name,
-        await service.readClaim(
-          claim,
-          bindVariables(caller, () => now),
-          store,
-        ),
-      )
+  const binding = bindVariables(caller, () => now)
+  for (const { claim } of timed) values.set(claim.name, await service.readClaim(claim, binding, store))
   return values
 }

@@ -42,31 +42,41 @@ interface ClaimedId {
 export async function createClaimed(
   call: Call,
   permit: Permit,
-  { id, isExpected }: ClaimedId,
+  claim: ClaimedId,
   body: JsonObject,
 ): Promise<WrittenDocument> {
-  if (!isUuid(id)) throw notFound('The _id of a document is a UUID.')
-  return withHook(call, permit.collection, (all) => {
-    const isTaken = async (): Promise<boolean> =>
-      (await all.store.own(permit.collection.name).find(id)) !== undefined
-    return all.store.write(async () => {
-      const planned = await attempt(all, permit, async (own, present) => {
-        // A 412 takes precedence over a 400, so this comes before the body. The write decides between concurrent creates.
-        if (!isExpected || (await isTaken())) throw unexpected()
-        const system = createSystemFields(own, present.collection, id)
-        return planCreate(own, present, { body, system, isNamed: true })
+  if (!isUuid(claim.id)) throw notFound('The _id of a document is a UUID.')
+  return withHook(call, permit.collection, (own) => createUnder(own, permit, claim, body))
+}
+
+function createUnder(
+  call: Call,
+  permit: Permit,
+  { id, isExpected }: ClaimedId,
+  body: JsonObject,
+): MaybePromise<WrittenDocument> {
+  const isTaken = async (): Promise<boolean> =>
+    (await call.store.own(permit.collection.name).find(id)) !== undefined
+  return call.store.write(async () => {
+    const planned = await attempt(call, permit, async (own, present) => {
+      // A 412 takes precedence over a 400, so this comes before the body. The write decides between concurrent creates.
+      if (!isExpected || (await isTaken())) throw unexpected()
+      return planCreate(own, present, {
+        body,
+        system: createSystemFields(own, present.collection, id),
+        isNamed: true,
       })
-      return {
-        ...planned,
-        async refuse(failure) {
-          // The later of two equal creates violates all unique indexes, so the storage may report another index than
-          // that of `_id`.
-          if (failure.reason === 'unique' && (isIdTaken(failure.fields ?? []) || (await isTaken())))
-            throw unexpected()
-          return planned.refuse?.(failure)
-        },
-      }
     })
+    return {
+      ...planned,
+      async refuse(failure) {
+        // The later of two equal creates violates all unique indexes, so the storage may report another index than
+        // that of `_id`.
+        if (failure.reason === 'unique' && (isIdTaken(failure.fields ?? []) || (await isTaken())))
+          throw unexpected()
+        return planned.refuse?.(failure)
+      },
+    }
   })
 }
 

@@ -69,11 +69,11 @@ export async function planNextVersion(
   call: Call,
   collection: Collection,
   before: StoredDocument,
-  { fields, now, ...marks }: MarkedChanges & { readonly fields: JsonObject; readonly now: string },
+  { fields: changed, now, ...marks }: MarkedChanges & { readonly fields: JsonObject; readonly now: string },
 ): Promise<PlannedVersion> {
-  const asked = await askUpdateHook(call, collection, before, { fields, now })
-  const document = updateStoredDocument(before, asked?.fields ?? fields, now, marks)
-  return { ...planWrite({ call, collection, before, after: document }), document, behind: asked?.behind }
+  const { fields, behind } = await askUpdateHook(call, collection, before, { fields: changed, now })
+  const document = updateStoredDocument(before, fields, now, marks)
+  return { ...planWrite({ call, collection, before, after: document }), document, behind }
 }
 
 /** Returns the conditions under which a document may be stored. */

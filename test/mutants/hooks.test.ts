@@ -15,7 +15,7 @@ import type * as ShowChange from '../../src/core/hooks/show-change.js'
 import type * as AskHook from '../../src/core/hooks/where-hooked.js'
 import type { PlannedWrite } from '../../src/core/hooks/where-hooked.js'
 import type * as FindCascade from '../../src/core/references/find-cascade.js'
-import { type Call, createCall } from '../../src/core/request/call.js'
+import { Call } from '../../src/core/request/call.js'
 import type { Store } from '../../src/core/request/store.js'
 import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
 import { FILLED_WRITES, HOOKED_WRITES } from '../support/hooked-writes.js'
@@ -104,7 +104,7 @@ const mutants: readonly Mutant[] = [
     '../../src/core/documents/write/create-bulk.js',
     replacing<typeof CreateBulk>((real) => ({
       createBulk: ({ service: { hooks, ...service }, ...call }, ...more) =>
-        real.createBulk(createCall(service, call), ...more),
+        real.createBulk(new Call(service, call), ...more),
     })),
   ],
   [
@@ -262,7 +262,7 @@ const leaks: readonly Mutant[] = [
           const own = inOwnRight(reportTo, blame)
           const { deadline, store, caller, session, shared, isInBatch, binding } = own
           const parts = { deadline, store, caller, session, shared, isInBatch }
-          return createCall(own.service, { ...parts, now: binding.now })
+          return new Call(own.service, { ...parts, now: binding.now })
         }
       },
     })),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Answer } from '../../src/core/http/answer.js'
 import type * as Root from '../../src/core/http/routes/root.js'
-import { type Call, type CallRequest, createCall } from '../../src/core/request/call.js'
+import { Call, type CallRequest } from '../../src/core/request/call.js'
 import { checkPage, PAGE } from '../support/page.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
@@ -53,7 +53,7 @@ const mutants: readonly (readonly [what: string, replace: Mutant[2]])[] = [
       page: {
         ...page,
         run: ({ service, ...parts }, place, mount) =>
-          page.run(createCall(service, { ...parts, request: withoutQuery(parts.request) }), place, mount),
+          page.run(new Call(service, { ...parts, request: withoutQuery(parts.request) }), place, mount),
       },
     })),
   ],
@@ -91,7 +91,7 @@ const mutants: readonly (readonly [what: string, replace: Mutant[2]])[] = [
         ...page,
         run: (call, place, mount) => {
           const service = { ...call.service, page: PAGE }
-          return page.run(createCall(service, { ...call }), place, mount)
+          return page.run(new Call(service, { ...call }), place, mount)
         },
       },
     })),

@@ -8,7 +8,7 @@ import { whereHooked } from '../hooks/where-hooked.js'
 import { readOwn } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import { attempt, type Permit, ruleToRegister } from '../request/authorize.js'
-import { type Call, createCall, behind as doBehind, lineOf } from '../request/call.js'
+import { Call, behind as doBehind, lineOf } from '../request/call.js'
 import { isBeside, isRefusal } from '../request/refusals.js'
 import type { Attempt } from '../request/store/attempt.js'
 import type { StoredDocument } from '../storage.js'
@@ -34,7 +34,7 @@ export interface Registered extends Ignoring {
  */
 export async function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
   const store = call.store.by(null)
-  const stranger = createCall(call.service, { ...call, store, caller: null, session: undefined })
+  const stranger = new Call(call.service, { ...call, store, caller: null, session: undefined })
   const { user, isTaken, registered } = auth.requiresVerified
     ? await registerQuietly(stranger, auth, body)
     : { ...(await write(stranger, auth, (own) => planAnew(own, auth, body))), isTaken: false }

@@ -2,7 +2,7 @@ import type { AuthPlan } from '../config/plan.js'
 import { findAgain } from '../documents/write/written.js'
 import { isSystemField, SYSTEM_FIELDS } from '../fields/schema/names.js'
 import { whenReady } from '../promises.js'
-import { type Call, createCall } from '../request/call.js'
+import { Call } from '../request/call.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject, MaybePromise } from '../types.js'
 import { callerOf } from './account.js'
@@ -14,7 +14,7 @@ import { callerOf } from './account.js'
 export function showAccount(call: Call, auth: AuthPlan, user: StoredDocument): MaybePromise<Document> {
   const { service, deadline, store, binding } = call
   const parts = { deadline, store, session: undefined, now: binding.now }
-  const own = createCall(service, { caller: callerOf(auth, user), ...parts })
+  const own = new Call(service, { caller: callerOf(auth, user), ...parts })
   return whenReady(own.learnToRead(auth.users), () => showTo(own, auth, user))
 }
 

@@ -7,7 +7,7 @@ import { nothing } from '../filter/filter.js'
 import type { Shared } from '../hooks/where-hooked.js'
 import { whenReady } from '../promises.js'
 import { createByteBudget } from '../request/byte-budget.js'
-import { type Call, createCall, type Service } from '../request/call.js'
+import { Call, type Service } from '../request/call.js'
 import { createClock } from '../request/clock.js'
 import { isRefusal, relocate } from '../request/refusals.js'
 import type { Attempt } from '../request/store/attempt.js'
@@ -101,11 +101,11 @@ function callNow(last: Call, { service, store, shared, telling }: InBatch): Mayb
   const parts = { deadline, store, shared, isInBatch: true, isStrict }
   const { accounts } = service
   if (!session || !accounts) {
-    return last.shared ? last.renew() : createCall(service, { ...parts, caller, session })
+    return last.shared ? last.renew() : new Call(service, { ...parts, caller, session })
   }
   return whenReady(resumeSession(service, store, accounts, { id: session.id }), (present) => {
     if (last.shared && present.session.user === session.user) return last.renew()
-    return createCall(service, { ...parts, ...present })
+    return new Call(service, { ...parts, ...present })
   })
 }
 

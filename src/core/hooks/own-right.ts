@@ -3,7 +3,7 @@ import { compileWrites } from '../documents/write/compile-write.js'
 import { ALL_PROPERTIES, type CompiledPermissions, EVERYONE, type Rule } from '../permissions/grants.js'
 import { whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
-import { type Call, compileRules, createCall, type Service } from '../request/call.js'
+import { Call, compileRules, type Service } from '../request/call.js'
 import type { Attempt } from '../request/store/attempt.js'
 import { refuseTaken, type Store } from '../request/store.js'
 
@@ -54,7 +54,7 @@ export function createOwnRight(service: Service): InOwnRight {
   return (reportTo, blame) => {
     const { service, deadline, store, caller, shared, binding } = reportTo
     const { now, clock } = service
-    return createCall(
+    return new Call(
       { ...right, now, clock },
       {
         deadline,

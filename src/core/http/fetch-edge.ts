@@ -55,16 +55,15 @@ export const createFetchHandler = (
   fail: (cause: unknown) => Answer,
 ): ((request: Request, second?: unknown) => Promise<Response>) => {
   const refuse = async (cause: unknown): Promise<Response> => toResponse(fail(cause), 'GET')
-  const send = (answer: Answer, method: string): MaybePromise<Response> => {
-    try {
-      return toResponse(answer, method)
-    } catch (cause) {
-      // The runtime rejects the response, for example because of an invalid header.
-      return refuse(cause)
-    }
-  }
-  const leave = (answer: Answer, method: string): MaybePromise<Response> =>
-    whenReady(endOfTurn(), () => send(answer, method))
+  const send = (answer: Answer, method: string): MaybePromise<Response> =>
+    whenReady(endOfTurn(), () => {
+      try {
+        return toResponse(answer, method)
+      } catch (cause) {
+        // The runtime rejects the response, for example because of an invalid header.
+        return refuse(cause)
+      }
+    })
   const handle = (request: Request, second: unknown): MaybePromise<Response> => {
     const response = second === undefined ? undefined : findNodeResponse(request, second)
     if (response) return sendByNode(response, fail(calledByNode()))
@@ -74,8 +73,8 @@ export const createFetchHandler = (
     const { method } = incoming
     const answered = respond(incoming)
     return isPromise(answered)
-      ? answered.then((answer) => leave(answer, method)).catch(refuse)
-      : leave(answered, method)
+      ? answered.then((answer) => send(answer, method)).catch(refuse)
+      : send(answered, method)
   }
   return (request, second) => {
     try {

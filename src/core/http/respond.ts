@@ -3,14 +3,22 @@ import type { KnownCaller } from '../permissions/caller.js'
 import { isPromise, whenReady } from '../promises.js'
 import type { ParameterName } from '../query/query-string.js'
 import { parseQueryString } from '../query/query-string.js'
-import { type CallRequest, createCall, type Service } from '../request/call.js'
-import { type Limit, type RequestDeadline, runWithDeadline } from '../request/deadline.js'
+import { Call, type CallRequest, type Service } from '../request/call.js'
+import { type Limit, RequestDeadline, waitUntilLate } from '../request/deadline.js'
 import { invalid, notFound } from '../request/refusals.js'
 import type { CreateStore, Store } from '../request/store.js'
 import type { Answering } from '../start/lifecycle.js'
 import type { Observe } from '../types/host.js'
 import type { JsonObject, MaybePromise, ServiceOptions } from '../types.js'
-import { type Answer, type IncomingRequest, isEndless, isStream, NO_STORE, type Respond } from './answer.js'
+import {
+  type Answer,
+  type IncomingRequest,
+  isEndless,
+  isStream,
+  NO_STORE,
+  type Respond,
+  type TextStream,
+} from './answer.js'
 import { checkMediaType, parseInTurn } from './body.js'
 import { nameClient, nameUser, readClient } from './client-address.js'
 import { type Cors, createCors } from './cors.js'
@@ -91,22 +99,21 @@ class Responder {
   }
 
   respond(incoming: IncomingRequest, observation?: Observation): MaybePromise<Answer> {
+    const deadline = new RequestDeadline()
     let isGone = false
-    const limit = (): Limit<Answer> =>
-      this.#limit(incoming, () => {
-        isGone = true
-      })
-    const work = (deadline: RequestDeadline): MaybePromise<Answer> =>
-      whenReady(this.#answer(incoming, deadline, observation), (answered) => {
-        this.#options.onAnswer?.()
-        return this.#complete(incoming, answered, observation)
-      })
     // Error responses are never stored, whether or not the caller is signed in.
     const refuse = (thrown: unknown): Answer =>
       this.#complete(incoming, addHeaders(this.#fail(thrown, isGone, observation), NO_STORE), observation)
     try {
-      const answered = runWithDeadline(work, limit)
-      return isPromise(answered) ? answered.catch(refuse) : answered
+      const answered = whenReady(this.#answer(incoming, deadline, observation), (answer) => {
+        this.#options.onAnswer?.()
+        return this.#complete(incoming, answer, observation)
+      })
+      if (!isPromise(answered)) return answered
+      const limit = this.#limit(incoming, () => {
+        isGone = true
+      })
+      return waitUntilLate(answered, deadline, limit).catch(refuse)
     } catch (thrown) {
       return refuse(thrown)
     }
@@ -145,40 +152,33 @@ class Responder {
     const endpoint = methods.get(method)
     if (!endpoint) return refuseMethod(allow, observation)
     deadline.enter('read')
-    const parts = { incoming, prefix, query: target.query, endpoint, deadline }
+    const parts = { incoming, prefix, query: target.query, endpoint, place, deadline, observation }
     const request = new EndpointRequest(parts, this.#service, this.#options)
-    const run = (store: Store, identity: Identity): MaybePromise<Answer> => {
-      observation?.identify(identity)
-      return this.#run(request, place, store, identity)
-    }
     deadline.caller = nameClient(host, incoming)
     const begin = (): MaybePromise<Answer> => {
       const store = createStore(deadline, observation?.calls)
-      if (!identify) return run(store, NOBODY)
+      if (!identify) return this.#run(request, store, NOBODY)
       const { reads } = endpoint
-      const along =
-        reads === undefined || reads === 'changes'
-          ? undefined
-          : this.#service.along.of(place.collection, reads)
-      return whenReady(identify(incoming, { deadline, store, along }), (identity) => run(store, identity))
+      const isRead = reads !== undefined && reads !== 'changes'
+      const along = isRead ? this.#service.along[reads].get(place.collection.name) : undefined
+      return whenReady(identify(incoming, { deadline, store, along }), (identity) =>
+        this.#run(request, store, identity),
+      )
     }
     const opening = open()
     return isPromise(opening) ? opening.then(begin, unopened) : begin()
   }
 
   /** Runs the endpoint for an identified caller. */
-  #run(
-    request: EndpointRequest,
-    place: NamedByPath,
-    store: Store,
-    { caller, session, claims }: Identity,
-  ): MaybePromise<Answer> {
-    const { endpoint, incoming, deadline } = request
+  #run(request: EndpointRequest, store: Store, identity: Identity): MaybePromise<Answer> {
+    const { endpoint, place, incoming, deadline, observation } = request
+    const { caller, session, claims } = identity
+    observation?.identify(identity)
     const own = caller === null ? store : store.by(caller.id)
     if (caller !== null) deadline.caller = nameUser(caller.id)
     const prefer = endpoint.mayIgnore ? incoming.header('prefer') : undefined
     const isStrict = prefer !== undefined && prefersStrict(prefer)
-    const call = createCall(this.#service, {
+    const call = new Call(this.#service, {
       deadline,
       store: own,
       caller,
@@ -236,20 +236,14 @@ class Responder {
         this.#cors?.answer(incoming.header('origin')),
         headers,
       ),
-      body: this.#follow(incoming, body, observation),
+      body: isStream(body) ? this.#follow(incoming, body, observation) : body,
     }
   }
 
   /**
-   * Tracks the body of a response if it is a stream: the stream ends when its client disconnects, and `close` waits for
-   * it.
+   * Tracks the stream of a response: the stream ends when its client disconnects, and `close` waits for it.
    */
-  #follow(
-    incoming: IncomingRequest,
-    body: Answer['body'],
-    observation: Observation | undefined,
-  ): Answer['body'] {
-    if (!isStream(body)) return body
+  #follow(incoming: IncomingRequest, body: TextStream, observation: Observation | undefined): Answer['body'] {
     if (incoming.method === 'HEAD') {
       body.cancel()
       return null
@@ -277,27 +271,32 @@ class EndpointRequest implements CallRequest {
   readonly incoming: IncomingRequest
   readonly prefix: string
   readonly query: string
+  readonly parameters: readonly ParameterName[]
   readonly endpoint: Endpoint<keyof NamedByPath>
+  readonly place: NamedByPath
   readonly deadline: RequestDeadline
+  readonly observation: Observation | undefined
   readonly #service: Service
   readonly #options: RespondOptions
 
   constructor(
-    parts: Pick<EndpointRequest, 'incoming' | 'prefix' | 'query' | 'endpoint' | 'deadline'>,
+    parts: Pick<
+      EndpointRequest,
+      'incoming' | 'prefix' | 'query' | 'endpoint' | 'place' | 'deadline' | 'observation'
+    >,
     service: Service,
     options: RespondOptions,
   ) {
     this.incoming = parts.incoming
     this.prefix = parts.prefix
     this.query = parts.query
+    this.parameters = parts.endpoint.parameters ?? NO_PARAMETERS
     this.endpoint = parts.endpoint
+    this.place = parts.place
     this.deadline = parts.deadline
+    this.observation = parts.observation
     this.#service = service
     this.#options = options
-  }
-
-  get parameters(): readonly ParameterName[] {
-    return this.endpoint.parameters ?? NO_PARAMETERS
   }
 
   header(name: string): string | undefined {

@@ -9,7 +9,7 @@ import { selectWriteRules } from '../permissions/write-rules.js'
 import { isPromise, whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
 import type { MaybePromise } from '../types.js'
-import { type Call, createCall } from './call.js'
+import { Call } from './call.js'
 import { denied, idGiven, isRefusal, notFound, overtaken, registrationClosed } from './refusals.js'
 
 /** The rules under which a caller may write to a collection. */
@@ -28,22 +28,17 @@ interface Enquiry {
   readonly service: { readonly accounts: AuthPlan | null }
 }
 
-/** Returns the access for a list or a count. Throws `unauthenticated` or `forbidden`. */
-export function authorizeList(call: Call, collection: Collection): ReadAccess {
-  traceRead(call, collection)
-  const access = call.access(collection)
-  if (!access) throw denied(call.caller)
-  return access
-}
-
 /**
- * Returns the access for reading one document. If no grant applies to the caller, throws whether or not the document
- * exists: `unauthenticated` for an anonymous caller, `not_found` for all others.
+ * Returns the access for reading documents. If no grant applies to the caller, throws `unauthenticated` for an anonymous
+ * caller. For all others, it throws `forbidden` for a list or a count, and `not_found` for one document, whether or not
+ * the document exists.
  */
-export function authorizeRead(call: Call, collection: Collection): ReadAccess {
-  traceRead(call, collection)
+export function authorizeRead(call: Call, collection: Collection, reads: 'list' | 'document'): ReadAccess {
+  const { service, caller } = call
+  // The read gate selects the rules too, but does not return them.
+  if (service.trace) trace(call, collection, 'read', selectReadRules(collection.permissions, caller))
   const access = call.access(collection)
-  if (!access) throw call.caller === null ? denied(null) : notFound()
+  if (!access) throw caller === null || reads === 'list' ? denied(caller) : notFound()
   return access
 }
 
@@ -187,7 +182,7 @@ export function resume(call: Call): MaybePromise<Call> {
   return whenReady(resumeSession(service, store, accounts, session), (present) =>
     present.session.user._version === session.user._version
       ? call
-      : createCall(service, { deadline, store, shared, isInBatch, isStrict, now: binding.now, ...present }),
+      : new Call(service, { deadline, store, shared, isInBatch, isStrict, now: binding.now, ...present }),
   )
 }
 
@@ -198,12 +193,6 @@ export function authorizeRegistration({ service: { accounts } }: Call): void {
 
 function trace(call: Call, collection: Collection, operation: RuleOperation, rules: readonly Rule[]): void {
   call.service.trace?.permits(call, { operation, collection: collection.name, rules })
-}
-
-/** Traces the rules of a read. The read gate selects them too, but does not return them. */
-function traceRead(call: Call, collection: Collection): void {
-  const { service, caller } = call
-  if (service.trace) trace(call, collection, 'read', selectReadRules(collection.permissions, caller))
 }
 
 /** The holder of rights: a known caller, the anonymous caller (`null`), or all callers combined (`undefined`). */

@@ -1,7 +1,7 @@
 import type { Session } from '../accounts/auth/sessions.js'
 import type { Throttle } from '../accounts/throttle.js'
 import { createClaimReader, ReadClaims } from '../claims/claims.js'
-import { createFindAlong } from '../claims/claims-along.js'
+import { compileAlongs } from '../claims/claims-along.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import type { Field } from '../fields/field-type.js'
 import { CREATED_BY, USERS } from '../fields/schema/names.js'
@@ -109,7 +109,8 @@ export function compileRules(plan: ServicePlan, logger: Logger) {
     readQuery: createQueryReader(plan.limits),
     readClaim: createClaimReader(logger),
     sessions: createKeptSessions(),
-    along: createFindAlong(plan),
+    /** The claims that are read with a session. */
+    along: compileAlongs(plan),
     pages: createKeptPages(),
     createRuleJudge,
   } as const
@@ -297,10 +298,10 @@ export class Call implements CallParts, BoundCaller, Following {
 
   /** Returns the access by rules without claims if it may show as much of a document as all rules; otherwise `null`. */
   accessUnclaimed({ name }: Pick<Collection, 'name'>): Unclaimed | null {
-    const { plan, gates, trace } = this.service
+    const { gates, trace } = this.service
     // Not in a batch, which requires that everything it reads stays unchanged, nor for an explanation, which must
     // name all rules.
-    if (plan.claims.size === 0 || this.isInBatch || this.shared || trace) return null
+    if (this.isInBatch || this.shared || trace) return null
     const [covering, access] = [gates.get(name)?.(this, 'covering'), gates.get(name)?.(this, 'free')]
     return covering && access ? { access, shows: covering.isReadable } : null
   }
@@ -355,18 +356,12 @@ export class Call implements CallParts, BoundCaller, Following {
   }
 }
 
-/** Creates a call. */
-export const createCall = (service: Service, parts: CallParts): Call => new Call(service, parts)
-
 /**
  * Runs work in the background after the response to a call, with the service's own rights. Tasks with the same `line`
  * run one after another (see `Background`).
  */
 export const behind = ({ service }: Call, work: (own: Call) => Promise<void>, line?: string): void =>
-  service.background.begin(
-    (by) => work(createCall(service, { ...by, caller: null, session: undefined })),
-    line,
-  )
+  service.background.begin((by) => work(new Call(service, { ...by, caller: null, session: undefined })), line)
 
 /** Returns the `line` of a background task. Tasks with the same reason and the same identifier share a line. */
 export const lineOf = (reason: string, identifier: string): string => JSON.stringify([reason, identifier])

@@ -1,7 +1,5 @@
 import { type ErrorCode, isServiceError, ServiceError } from '../errors.js'
 import type { QueueCaller } from '../fair-queue.js'
-import { isPromise } from '../promises.js'
-import type { MaybePromise } from '../types.js'
 
 /** The operation that a request is waiting for. It determines the error response after a timeout. */
 type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 'read' | 'turn' | 'write'
@@ -114,20 +112,11 @@ export interface Limit<T> {
 }
 
 /**
- * Runs `work` until it settles, its time is over or the client disconnects, whichever comes first. The timer starts
- * when the work first waits, so work that never waits needs none. Work that ignores the signal of its deadline
- * continues in the background.
+ * Waits for the result of work until it settles, its time is over or the client disconnects, whichever comes first.
+ * The time begins now: work that never waits needs no timer. Work that ignores the signal of its deadline continues in
+ * the background.
  */
-export function runWithDeadline<T>(
-  work: (deadline: RequestDeadline) => MaybePromise<T>,
-  limit: () => Limit<T>,
-): MaybePromise<T> {
-  const deadline = new RequestDeadline()
-  const result = work(deadline)
-  return isPromise(result) ? waitUntilLate(result, deadline, limit()) : result
-}
-
-function waitUntilLate<T>(
+export function waitUntilLate<T>(
   result: Promise<T>,
   deadline: RequestDeadline,
   { seconds, onGone, onSettled, discard }: Limit<T>,

@@ -1,6 +1,6 @@
 import { createOrder } from '../promises.js'
 import type { Background, BackgroundScope } from '../request/call.js'
-import { runWithDeadline } from '../request/deadline.js'
+import { RequestDeadline, waitUntilLate } from '../request/deadline.js'
 import type { CreateStore } from '../request/store.js'
 import { endOfTurn } from '../slices.js'
 import type { Logger } from '../types/host.js'
@@ -32,11 +32,10 @@ export function createBackground(options: BackgroundOptions): Background {
   const { createStore, seconds, track, logger, tell } = options
   // No client waits for the work, so none can disconnect.
   const limit = { seconds, onGone: () => ignore, onSettled: ignore, discard: ignore }
-  const run = async (work: BackgroundWork): Promise<void> =>
-    runWithDeadline(
-      (deadline) => work({ deadline, store: createStore(deadline) }),
-      () => limit,
-    )
+  const run = async (work: BackgroundWork): Promise<void> => {
+    const deadline = new RequestDeadline()
+    return waitUntilLate(work({ deadline, store: createStore(deadline) }), deadline, limit)
+  }
   const inOrder = createOrder()
   const lines = new Map<string, number>()
   let underWay = 0

@@ -17,7 +17,7 @@ import { type BodyReport, reportFirst } from '../json/report.js'
 import { isUuid, lowerUuid } from '../json/uuid.js'
 import { planAgreements } from '../references/matches.js'
 import { requireReference } from '../references/references.js'
-import { type Call, createCall, type Service } from '../request/call.js'
+import { Call, type Service } from '../request/call.js'
 import { UNHURRIED } from '../request/deadline.js'
 import { brokenReference, conflict, invalid } from '../request/refusals.js'
 import type { Agreement } from '../request/store/attempt.js'
@@ -37,7 +37,7 @@ function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
   const known = seeded.get(adapter)
   if (known) return known
   const store = createStore(adapter, UNHURRIED)
-  const call = createCall(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
+  const call = new Call(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
   const storing = storeAll(call, adapter.seed)
   seeded.set(adapter, storing)
   // After a failure, the next `open` stores the seed again.

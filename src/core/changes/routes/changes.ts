@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../http/routes/route.js'
-import { authorizeList } from '../../request/authorize.js'
+import { authorizeRead } from '../../request/authorize.js'
 import { notFound } from '../../request/refusals.js'
 
 /**
@@ -18,7 +18,7 @@ export const changes: Endpoint<'collection'> = {
   reads: 'changes',
   async run(call, { collection }, { streams }) {
     const { request } = call
-    const { event } = call.readQuery(authorizeList(call, collection))
+    const { event } = call.readQuery(authorizeRead(call, collection, 'list'))
     if (!streams) throw notFound()
     const body = await streams.open({
       collection,

@@ -6,7 +6,7 @@ import { pickOwn } from '../../json/own-properties.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { resume } from '../../request/authorize.js'
 import { boundBytes, createByteBudget } from '../../request/byte-budget.js'
-import { type Call, createCall } from '../../request/call.js'
+import { Call } from '../../request/call.js'
 import { isRefusal } from '../../request/refusals.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
@@ -99,7 +99,7 @@ async function resumeOrLeave(call: Call): Promise<Call> {
   } catch (thrown) {
     if (!isRefusal(thrown)) throw thrown
     const { service, deadline, store, binding } = call
-    return createCall(service, { deadline, store, caller: null, session: undefined, now: binding.now })
+    return new Call(service, { deadline, store, caller: null, session: undefined, now: binding.now })
   }
 }
 

@@ -8,7 +8,7 @@ import { whenReady } from '../../promises.js'
 import { writeCursor } from '../../query/paging/cursor.js'
 import { writeOthers } from '../../query/paging/link.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
-import { authorizeCreate, authorizeList } from '../../request/authorize.js'
+import { authorizeCreate, authorizeRead } from '../../request/authorize.js'
 import type { Call } from '../../request/call.js'
 import type { JsonObject } from '../../types.js'
 import { type Answer, answerJson, answerText, tellIgnored } from '../answer.js'
@@ -20,7 +20,7 @@ export const list: Endpoint<'collection'> = {
   parameters: ['q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand'],
   reads: 'list',
   run(call, { collection }) {
-    const access = authorizeList(call, collection)
+    const access = authorizeRead(call, collection, 'list')
     const query = call.readQuery(access)
     return whenReady(listDocuments(call, { access, query }), (page) =>
       answerText(200, page.json, headPage(call, collection, query, page)),
@@ -61,7 +61,7 @@ export const count: Endpoint<'collection'> = {
   parameters: ['q'],
   reads: 'list',
   run(call, { collection }) {
-    const access = authorizeList(call, collection)
+    const access = authorizeRead(call, collection, 'list')
     const { filter } = call.readQuery(access)
     return whenReady(countDocuments(call, access, filter), (total) => answerJson(200, { total }))
   },

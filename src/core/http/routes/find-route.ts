@@ -196,20 +196,13 @@ export function splitTarget(
 ): { readonly path: string; readonly query: string } | undefined {
   const mark = target.indexOf('?')
   const whole = mark < 0 ? target : target.slice(0, mark)
-  const path = pathBelow(whole, prefix)
-  return path === undefined ? undefined : { path, query: mark < 0 ? '' : target.slice(mark + 1) }
-}
-
-function pathBelow(whole: string, prefix: string): string | undefined {
+  const query = mark < 0 ? '' : target.slice(mark + 1)
   // Fast path: most clients spell the prefix without encoding.
-  if (whole.startsWith(prefix) && whole[prefix.length] === '/') return whole.slice(prefix.length)
+  if (whole.startsWith(prefix) && whole[prefix.length] === '/')
+    return { path: whole.slice(prefix.length), query }
   const [parts, base] = [whole.split('/'), prefix.split('/')]
   const isBelow = parts.length > 1 && base.every((part, i) => isSamePart(part, parts[i]))
-  if (!isBelow) return undefined
-  return parts
-    .slice(base.length)
-    .map((part) => `/${part}`)
-    .join('')
+  return isBelow ? { path: ['', ...parts.slice(base.length)].join('/'), query } : undefined
 }
 
 const isSamePart = (part: string, other: string | undefined): boolean =>

@@ -1,21 +1,28 @@
-import { listOperations } from '../../documents/read/list-operations.js'
 import { whenReady } from '../../promises.js'
+import { findRights } from '../../request/authorize.js'
 import type { Service } from '../../request/call.js'
 import { notFound, unexpected } from '../../request/refusals.js'
 import { answerJson, answerText } from '../answer.js'
 import { etagOfText, isKnown, isMatched } from '../etag.js'
 import type { Endpoint } from './route.js'
 
-/** `GET /`: lists the collections, operations and account paths that the caller may use (CONTRACT.md §7). */
+const OPERATIONS = ['list', 'create', 'read', 'update', 'delete'] as const
+
+/**
+ * `GET /`: lists the collections, operations and account paths that the caller may use (CONTRACT.md §7), in the order of
+ * the configuration. Whether an operation may be used does not depend on individual documents.
+ */
 export const root: Endpoint = {
   run(call, _, { accountPaths }) {
     call.refuseQuery()
-    const { prefix } = call.request
-    const collections = listOperations(call).map(({ name, operations }) => ({
-      name,
-      href: `${prefix}/${name}`,
-      operations,
-    }))
+    const { service, caller, request } = call
+    const { prefix } = request
+    const collections = [...service.plan.collections.values()].flatMap((collection) => {
+      const { name } = collection
+      const rights = findRights(service, collection, caller)
+      const operations = OPERATIONS.filter((one) => rights[one === 'list' ? 'read' : one].length > 0)
+      return operations.length > 0 ? [{ name, href: `${prefix}/${name}`, operations }] : []
+    })
     const auth = accountPaths.map((path) => prefix + path)
     return answerJson(200, auth.length > 0 ? { collections, auth } : { collections })
   },

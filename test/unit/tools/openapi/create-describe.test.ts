@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { bounds } from '../../../../src/core/bounds.js'
 import { compileConfig } from '../../../../src/core/config/compile-config.js'
 import type { Call } from '../../../../src/core/request/call.js'
-import { runWithDeadline } from '../../../../src/core/request/deadline.js'
+import { RequestDeadline, waitUntilLate } from '../../../../src/core/request/deadline.js'
 import { Slices } from '../../../../src/core/slices.js'
 import { createDescribe } from '../../../../src/tools/openapi/create-describe.js'
 import { describeService, writeDescription } from '../../../../src/tools/openapi/describe-service.js'
@@ -224,9 +224,11 @@ describe('a deadline that ends', () => {
             prefix: '/other',
           })
         : undefined
-      const asked = runWithDeadline(
-        async (deadline) => describeTo({ caller: null, deadline } as unknown as Call, found),
-        () => ({ seconds: 1, onGone: () => () => {}, onSettled() {}, discard() {} }),
+      const deadline = new RequestDeadline()
+      const asked = waitUntilLate(
+        Promise.resolve(describeTo({ caller: null, deadline } as unknown as Call, found)),
+        deadline,
+        { seconds: 1, onGone: () => () => {}, onSettled() {}, discard() {} },
       )
       vi.advanceTimersByTime(1000)
       await expect(asked).rejects.toMatchObject({ code: 'overloaded' })

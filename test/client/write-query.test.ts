@@ -34,7 +34,6 @@ const FIELDS = collectPaths([
   }),
 ])
 const PATHS = new Map(FIELDS.map((field) => [field.path, field]))
-const [ID] = SYSTEM_FIELD_PLANS
 
 const readable: Readable = {
   find: (path) => PATHS.get(path),
@@ -52,7 +51,7 @@ function understand(options: object) {
     { queryBytes: 1_000_000 },
   )
   const limits = { conditions: 10_000, values: 10_000, patterns: 10_000, defaultLimit: null, maxLimit: null }
-  return compileQuery(raw, { readable, following: { targetOf, readable: () => null } }, ID as Field, limits)
+  return compileQuery(raw, { readable, following: { targetOf, readable: () => null } }, limits, true)
 }
 
 type Json = { readonly [name: string]: unknown }

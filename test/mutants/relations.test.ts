@@ -63,8 +63,8 @@ const breakNames =
   (change: (following: CompileExpand.Following) => CompileExpand.Following) =>
   async (original: () => Promise<unknown>) => {
     const real = (await original()) as typeof CompileExpand
-    const compileExpand: typeof real.compileExpand = (paths, reading, following) =>
-      real.compileExpand(paths, reading, change(following))
+    const compileExpand: typeof real.compileExpand = (paths, reading) =>
+      real.compileExpand(paths, { ...reading, following: change(reading.following) })
     return { ...real, compileExpand }
   }
 

@@ -40,8 +40,7 @@ interface OpenExpansion extends Expansion {
  */
 export function compileExpand(
   paths: readonly string[],
-  { readable, faults, attempt }: QueryReading,
-  following: Following,
+  { readable, following, faults, attempt }: QueryReading,
 ): readonly Expansion[] {
   const root: OpenExpansion[] = []
   for (const path of paths)

@@ -1,7 +1,7 @@
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import { CREATED_BY, suggest } from '../fields/schema/names.js'
-import { and, type Filter, mapLeaves, or } from '../filter/filter.js'
+import { and, type Filter, ID, mapLeaves, or } from '../filter/filter.js'
 import { isObject } from '../json/own-properties.js'
 import { lowerUuid } from '../json/uuid.js'
 import type { SortKey } from '../storage.js'
@@ -11,9 +11,9 @@ import {
   buildCondition,
   ConditionFault,
   isArrayText,
+  OPERATORS,
   OPTIONS,
   OR,
-  operatorOf,
   readOperands,
   takes,
 } from './condition.js'
@@ -36,23 +36,34 @@ interface Paging {
 type PageLimits = Pick<Limits, 'defaultLimit' | 'maxLimit'>
 
 /** Reads `sort`, `skip`, `limit`, `after` and `total` (CONTRACT.md §3.6, §3.7). */
-function compilePage(
-  raw: RawQuery,
-  { find, attempt, readable }: QueryReading,
-  idField: Field,
-  limits: PageLimits,
-): Paging {
+function compilePage(raw: RawQuery, { find, attempt, readable }: QueryReading, limits: PageLimits): Paging {
+  const { skip, after, total } = raw
   const keys = [...raw.sort].flatMap(([path, direction]): SortKey[] => {
     const parameter = `sort[${path}]`
     const field = find(parameter, path)
     return field ? attempt(parameter, [], () => [compileSort(field, direction, readable)]) : []
   })
-  const skip = attempt('skip', 0, () => readWhole(raw.skip) ?? 0)
-  const limit = attempt('limit', null, () => readLimit(raw.limit, limits))
-  const sort = completeSort(keys, idField)
-  const after = attempt('after', null, () => readAfter(raw, sort))
-  return { sort, skip, limit, after, isTotalAsked: attempt('total', false, () => readTotal(raw.total)) }
+  const sort = completeSort(keys)
+  return {
+    sort,
+    skip: skip === undefined ? 0 : attempt('skip', 0, () => readWhole(skip)),
+    limit: attempt('limit', null, () => readLimit(raw.limit, limits)),
+    after:
+      after === undefined
+        ? null
+        : attempt('after', null, () => {
+            if (skip === undefined) return readCursor(sort, after)
+            throw new ConditionFault('contradictory', 'cannot be combined with skip')
+          }),
+    isTotalAsked: attempt('total', false, () => {
+      if (total === undefined || total === 'true') return total === 'true'
+      throw new ConditionFault('malformed', 'must be true')
+    }),
+  }
 }
+
+/** The page of a query on a route without pages. */
+export const NO_PAGE: Paging = { sort: [], skip: 0, limit: null, after: null, isTotalAsked: false }
 
 const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
   ['1', false],
@@ -80,15 +91,14 @@ function compileSort(field: Field, direction: string, readable: Readable): SortK
  * Appends `_id` in the direction of the last key, so that no two documents are equal in the sort order
  * (CONTRACT.md §3.6).
  */
-function completeSort(keys: readonly SortKey[], idField: Field): readonly SortKey[] {
-  const place = keys.findIndex(({ field }) => field.path === idField.path)
+function completeSort(keys: readonly SortKey[]): readonly SortKey[] {
+  const place = keys.findIndex(({ field }) => field.path === ID.path)
   // Keys after `_id` change nothing, because no two ids are equal.
   if (place >= 0) return keys.slice(0, place + 1)
-  return idField.ref ? [...keys, { field: idField.ref, descending: keys.at(-1)?.descending ?? false }] : keys
+  return [...keys, { field: ID, descending: keys.at(-1)?.descending ?? false }]
 }
 
-function readWhole(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
+function readWhole(text: string): number {
   const value = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isSafeInteger(value))
     throw new ConditionFault('out_of_range', 'must be a whole number from 0 to 2^53−1')
@@ -97,22 +107,11 @@ function readWhole(text: string | undefined): number | undefined {
 
 /** Returns the limit of a list; `null` for no limit. Throws `ConditionFault`. */
 export function readLimit(text: string | undefined, { defaultLimit, maxLimit }: PageLimits): number | null {
-  const limit = readWhole(text) ?? defaultLimit ?? maxLimit
+  const limit = text === undefined ? (defaultLimit ?? maxLimit) : readWhole(text)
   if (limit !== null && maxLimit !== null && limit > maxLimit) {
     throw new ConditionFault('out_of_range', `must be at most ${maxLimit}`)
   }
   return limit
-}
-
-function readAfter({ after, skip }: RawQuery, sort: readonly SortKey[]): Cursor | null {
-  if (after === undefined) return null
-  if (skip !== undefined) throw new ConditionFault('contradictory', 'cannot be combined with skip')
-  return readCursor(sort, after)
-}
-
-function readTotal(text: string | undefined): boolean {
-  if (text !== undefined && text !== 'true') throw new ConditionFault('malformed', 'must be true')
-  return text === 'true'
 }
 
 /**
@@ -174,46 +173,36 @@ export interface QueryScope {
   readonly following: Following
 }
 
-/** Compiles a query for one caller. Throws `invalid_query` with every fault. */
+/**
+ * Compiles a query for one caller. `isPaged`: whether the route has pages, so that the query has a sort order. Throws
+ * `invalid_query` with every fault.
+ */
 export function compileQuery(
   raw: RawQuery,
   { readable, following }: QueryScope,
-  idField: Field,
   limits: QueryLimits,
+  isPaged: boolean,
 ): Query {
   // The limits are checked first, because counting is cheaper than compiling.
   refuse(checkLimits(raw, limits))
   const reading = createReading(readable, following)
   const { attempt, find } = reading
   const filter = compileFilterOf(raw, 'q', reading)
-  const page = compilePage(raw, reading, idField, limits)
+  const page = isPaged ? compilePage(raw, reading, limits) : NO_PAGE
+  const readNames = (parameter: 'project' | 'expand', texts: readonly string[]): readonly string[] =>
+    attempt(parameter, [], () => readPaths(texts))
   const projection =
-    raw.project === undefined
-      ? null
-      : createProjection(
-          attempt('project', [], () => readPaths(raw.project ?? [])).flatMap(
-            (path) => find('project', path)?.path ?? [],
-          ),
-        )
-  const expand =
-    raw.expand === undefined
-      ? []
-      : compileExpand(
-          attempt('expand', [], () => readPaths(raw.expand ?? [])),
-          reading,
-          following,
-        )
+    raw.project &&
+    createProjection(readNames('project', raw.project).flatMap((path) => find('project', path)?.path ?? []))
+  const expand = raw.expand ? compileExpand(readNames('expand', raw.expand), reading) : []
   refuse(reading.faults)
-
   return {
     filter: mapLeaves(filter, (part, field) => readable.guard(part, field)),
     ...page,
-    projection,
+    projection: projection ?? null,
     expand,
   }
 }
-
-const asWritten = (operand: unknown): readonly unknown[] => [operand]
 
 /**
  * Returns the operands of a condition on the creator, if creators may be accounts: an `_id` as written and in
@@ -230,9 +219,8 @@ function createReading(readable: Readable, following: Following): QueryReading {
   const faults: Fault[] = []
   return {
     readable,
+    following,
     faults,
-    spellings: (field) =>
-      field.path === CREATED_BY && following.targetOf(field) !== undefined ? asCreator : asWritten,
     find(parameter, path) {
       const field = readable.find(path)
       // The search for the nearest name is slow for many names, so it runs only for faults that are reported.
@@ -319,14 +307,20 @@ interface Comparison {
 /** Combines the filters of all values of an operator. */
 function compileComparison(
   { field, operator, texts, hasOptions }: Comparison,
-  { readable, spellings }: QueryReading,
+  { readable, following }: QueryReading,
 ): Filter {
-  const spell = takes(operator, 'scalar') || takes(operator, 'list') ? spellings(field) : asWritten
+  const { operand: kind, repeated } = OPERATORS[operator]
+  const isCreator =
+    field.path === CREATED_BY &&
+    following.targetOf(field) !== undefined &&
+    (kind === 'scalar' || kind === 'list')
   const patterns = { ignoreCase: hasOptions, parse: readable.parsePattern }
   const build = (written: readonly string[]): Filter => {
-    const operands = readOperands(field, operator, written).flatMap(spell)
-    const filters = operands.map((operand) => buildCondition(field, operator, operand, patterns))
-    return operatorOf(operator).repeated === 'any' ? or(filters) : and(filters)
+    const operands = readOperands(field, operator, written)
+    const filters = (isCreator ? operands.flatMap(asCreator) : operands).map((operand) =>
+      buildCondition(field, operator, operand, patterns),
+    )
+    return repeated === 'any' ? or(filters) : and(filters)
   }
   try {
     return build(texts)

@@ -41,7 +41,8 @@ const compares = (kind: ComparisonKind): OperatorOn<'ordered'> => ({
   toFilter: (field, value) => ({ kind, field, value }),
 })
 
-const OPERATORS = {
+/** The operators by name. */
+export const OPERATORS: { readonly [name in OperatorName]: Operator } = {
   $eq: { operand: 'scalar', repeated: 'any', toFilter: equals },
   $ne: { operand: 'scalar', repeated: 'all', toFilter: (field, value) => not(equals(field, value)) },
   $gt: compares('gt'),
@@ -60,7 +61,7 @@ const OPERATORS = {
     repeated: 'refused',
     toFilter: (field, isThere) => (isThere ? { kind: 'present', field } : not({ kind: 'present', field })),
   },
-} satisfies { readonly [name in OperatorName]: Operator }
+}
 
 /** The names of all operators. */
 export const OPERATOR_NAMES: readonly string[] = Object.keys(OPERATORS)
@@ -73,9 +74,6 @@ export const OR = '$or'
 
 /** Whether this is the name of an operator. */
 export const isOperator = (name: string): name is OperatorName => Object.hasOwn(OPERATORS, name)
-
-/** Returns the operator with a name. */
-export const operatorOf = (name: OperatorName): Operator => OPERATORS[name]
 
 /** Whether this is the name of an operator with this kind of operand. */
 export const takes = (name: string, operand: keyof Operands): boolean =>
@@ -120,7 +118,7 @@ export function buildCondition(
 ): Filter {
   const { ref } = field
   if (!ref) throw new ConditionFault('unknown_field', 'a hash cannot be used in a query')
-  const operator = operatorOf(name)
+  const operator = OPERATORS[name]
   switch (operator.operand) {
     case 'scalar':
       return operator.toFilter(ref, toScalar(field, operand))
@@ -220,7 +218,7 @@ export const readOperands = (
  * fields that contain strings, any other value except `null` is a string.
  */
 function readOperand(field: Field, operator: OperatorName, text: string): unknown {
-  const { operand } = operatorOf(operator)
+  const { operand } = OPERATORS[operator]
   switch (operand) {
     case 'flag':
       if (text !== 'true' && text !== 'false') throw new ConditionFault('wrong_type', 'must be true or false')

@@ -1,10 +1,10 @@
-import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
+import { everything } from '../filter/filter.js'
 import { freezeDeep } from '../json/freeze-deep.js'
 import { type BoundedMap, createBoundedMap } from '../kept/bounded-map.js'
-import { CACHES, type Cache } from '../kept/caches.js'
+import { CACHES } from '../kept/caches.js'
 import type { Limits } from '../types.js'
 import type { Following } from './compile-expand.js'
-import { compileQuery, type Query } from './compile-query.js'
+import { compileQuery, NO_PAGE, type Query } from './compile-query.js'
 import { type ParameterName, parseQueryString, type QueryForm } from './query-string.js'
 import type { Readable } from './reading.js'
 
@@ -41,6 +41,15 @@ export interface LinkedQuery extends Query {
   /** The id of the event after which a stream resumes. */
   readonly event?: string
 }
+
+/** The query of a request without parameters, on a route without pages. It does not depend on its caller. */
+const EMPTY: LinkedQuery = freezeAll({
+  filter: everything,
+  ...NO_PAGE,
+  projection: null,
+  expand: [],
+  text: '',
+})
 
 /** Parses and compiles a query string for one caller. Throws `invalid_query` and `query_too_long`. */
 export type ReadQuery = (
@@ -80,32 +89,27 @@ interface CachedQuery {
  * caller may read, which `readable.key` identifies.
  */
 export function createQueryReader(limits: Limits): ReadQuery {
-  const [idField] = SYSTEM_FIELD_PLANS
-  if (!idField) throw new Error('every document has an _id')
   const wasSeen = createSightings()
   /** The caches by the list of parameters of a route, so there are at most as many entries as routes. */
   const routes = new Map<readonly ParameterName[], OfRoute>()
   const addRoute = (allowed: readonly ParameterName[]): OfRoute => {
     const route = {
-      queries: createKept<CachedQuery>(CACHES.queries, MAX_KEPT),
-      forms: createKept<QueryForm>(CACHES.parameters, MAX_FORMS),
+      queries: createBoundedMap<string, CachedQuery>(CACHES.queries, MAX_KEPT, sizeOf),
+      forms: createBoundedMap<string, QueryForm>(CACHES.parameters, MAX_FORMS, sizeOf),
     }
     routes.set(allowed, route)
     return route
   }
   return (text, allowed, readable, following) => {
+    const isPaged = allowed.includes('sort')
+    if (text === '' && !isPaged) return EMPTY
     const { queries, forms } = routes.get(allowed) ?? addRoute(allowed)
     const compile = (): LinkedQuery => {
       const raw = parseQueryString(text, allowed, limits, forms)
-      // Only a list has an order and cursors. A stream resumes after an event.
-      const { after, lastEventId, ...unordered } = raw
-      const isOrdered = allowed.includes('sort')
-      const event = lastEventId || after
-      return {
-        ...compileQuery(isOrdered ? raw : unordered, { readable, following }, idField, limits),
-        text,
-        ...(isOrdered || !event ? {} : { event }),
-      }
+      const query = compileQuery(raw, { readable, following }, limits, isPaged)
+      // Only a list has cursors. A stream resumes after an event.
+      const event = isPaged ? undefined : raw.lastEventId || raw.after
+      return { ...query, text, ...(event ? { event } : {}) }
     }
     if (readable.key === undefined || text.length > MAX_LENGTH) return compile()
     const key = `${readable.key}?${text}`
@@ -121,8 +125,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
   }
 }
 
-const createKept = <T extends { readonly size: number }>(cache: Cache, most: number): BoundedMap<string, T> =>
-  createBoundedMap(cache, most, ({ size }) => size)
+const sizeOf = ({ size }: CachedQuery | QueryForm): number => size
 
 /** Freezes a query before it is cached, because storage may cache what it computes for a frozen filter. */
 function freezeAll(query: LinkedQuery): LinkedQuery {

@@ -2,7 +2,7 @@ import qs from 'qs'
 import { type Fault, ServiceError } from '../errors.js'
 import type { BoundedMap } from '../kept/bounded-map.js'
 import type { Limits } from '../types.js'
-import { isArrayText, isOperator, OPTIONS, OR, operatorOf, takes, unknownOperator } from './condition.js'
+import { isArrayText, isOperator, OPERATORS, OPTIONS, OR, takes, unknownOperator } from './condition.js'
 
 /** The parameters of the query language. Each route accepts some of them. */
 export type ParameterName =
@@ -164,7 +164,7 @@ function parse(parts: readonly string[], allowed: readonly ParameterName[], form
 function mayFollow(key: string, first: string | undefined, value: string): boolean {
   if (first === undefined) return true
   const [, operator = key] = /\[(\$\w+)\]$/.exec(key) ?? []
-  if (isOperator(operator) && operatorOf(operator).repeated !== 'refused') return true
+  if (isOperator(operator) && OPERATORS[operator].repeated !== 'refused') return true
   return (takes(operator, 'list') || isNameList(operator)) && !isArrayText(first) && !isArrayText(value)
 }
 

@@ -2,6 +2,7 @@ import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import type { FieldRef, Filter } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
+import type { Following } from './compile-expand.js'
 
 /** The fields that a caller may read in at least one document of a collection. */
 export interface ReadableNames {
@@ -32,11 +33,10 @@ export interface Readable extends ReadableNames {
 /** Reads the parameters of a query. Continues after a fault, so that all faults are reported. */
 export interface QueryReading {
   readonly readable: Readable
+  readonly following: Following
   readonly faults: Fault[]
   /** Returns the field that a parameter names. */
   find(parameter: string, path: string): Field | undefined
-  /** Returns a function that replaces an operand of a condition on a field with one or more operands. */
-  spellings(field: Field): (operand: unknown) => readonly unknown[]
   /** Returns the result of `compile`, or `fallback` if `compile` throws a `ConditionFault`. */
   attempt<T>(parameter: string, fallback: T, compile: () => T): T
 }

@@ -12,8 +12,8 @@ import {
   ConditionFault,
   elementOf,
   isOperator,
+  OPERATORS,
   OPTIONS,
-  operatorOf,
   takes,
   unknownOperator,
 } from './condition.js'
@@ -264,7 +264,7 @@ function tryCondition(field: Field, operator: OperatorName, operand: unknown): v
   if (typeof value !== 'string') throw new ConditionFault('wrong_type', 'must be a single value')
   buildCondition(field, '$in', [])
   // The operators for order need a type that has an order, even if the operand is a variable.
-  const { operand: kind } = operatorOf(operator)
+  const { operand: kind } = OPERATORS[operator]
   if (kind === 'flag') throw new ConditionFault('wrong_type', 'must be true or false')
   if (kind === 'ordered' && !elementOf(field).fieldType.isOrdered) buildCondition(field, operator, true)
 }

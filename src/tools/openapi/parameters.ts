@@ -5,7 +5,7 @@ import type { Scalar, ValueType } from '../../core/filter/filter.js'
 import type { JsonSchema } from '../../core/json/json-schema.js'
 import { includesProperty } from '../../core/permissions/grants.js'
 import { MAX_LEVELS } from '../../core/query/compile-expand.js'
-import { elementOf, isOperator, OPERATOR_NAMES, OPTIONS, operatorOf } from '../../core/query/condition.js'
+import { elementOf, isOperator, OPERATOR_NAMES, OPERATORS, OPTIONS } from '../../core/query/condition.js'
 import type { ParameterName } from '../../core/query/query-string.js'
 import { describeNumber, describeTime, orNull, TEXT } from './schemas/value-schema.js'
 import type { DescriptionScope } from './scope.js'
@@ -207,7 +207,7 @@ function describeConditions({ service }: DescriptionScope, field: Field): readon
   return OPERATOR_NAMES.flatMap((operator): readonly Parameter[] => {
     const name = `q[${field.path}][${operator}]`
     if (!isOperator(operator)) return []
-    const { operand } = operatorOf(operator)
+    const { operand } = OPERATORS[operator]
     switch (operand) {
       case 'scalar':
         return scalar ? [asJson(name, orNull(scalar), MEANINGS[operator])] : []

@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest'
-import { SYSTEM_FIELD_PLANS } from '../../../../src/core/fields/compile-fields.js'
-import type { Field } from '../../../../src/core/fields/field-type.js'
 import { compileQuery } from '../../../../src/core/query/compile-query.js'
 import { parseQueryString } from '../../../../src/core/query/query-string.js'
 import type { Readable } from '../../../../src/core/query/reading.js'
@@ -29,9 +27,7 @@ test.each(['project', 'expand'])(
     })
     const following = { targetOf: () => undefined, readable: () => null }
     const limits = { conditions: 9, values: 9, patterns: 9, defaultLimit: null, maxLimit: null }
-    expect(() => compileQuery(raw, { readable, following }, SYSTEM_FIELD_PLANS[0] as Field, limits)).toThrow(
-      'did you mean',
-    )
+    expect(() => compileQuery(raw, { readable, following }, limits, false)).toThrow('did you mean')
     expect(sought).toBe(8)
   },
 )

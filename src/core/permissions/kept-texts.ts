@@ -55,22 +55,10 @@ export function createTextStore(): KeepTexts {
     block = block.subarray(written)
     return bytes
   }
-  const makeRoom = (): void => {
-    kept += OVERHEAD.text
-    if (kept <= MAX_BYTES) return
-    for (const forget of forgetting) forget()
-    forgetting.clear()
-    kept = 0
-  }
   return (write) => {
     let texts: WeakMap<StoredDocument, KeptText> | undefined
     const forget = (): void => {
       texts = undefined
-    }
-    const begin = (): WeakMap<StoredDocument, KeptText> => {
-      forgetting.add(forget)
-      kept += OVERHEAD.write
-      return new WeakMap()
     }
     const add: FindText = (document, slice) => {
       if (!CACHES.texts.isOn || !Object.isFrozen(document)) return undefined
@@ -78,8 +66,17 @@ export function createTextStore(): KeepTexts {
       if (slice) slice.left -= stepsToWrite(written.length)
       if (written.length > MAX_TEXT) return { bytes: encoder.encode(written) }
       const text: KeptText = { bytes: encode(written) }
-      makeRoom()
-      texts ??= begin()
+      kept += OVERHEAD.text
+      if (kept > MAX_BYTES) {
+        for (const forgetTexts of forgetting) forgetTexts()
+        forgetting.clear()
+        kept = 0
+      }
+      if (!texts) {
+        texts = new WeakMap()
+        forgetting.add(forget)
+        kept += OVERHEAD.write
+      }
       texts.set(document, text)
       return text
     }

@@ -146,24 +146,6 @@ async function visitAfter(reader: Reader, walk: Walk, start: Start, visit: Visit
   }
 }
 
-/** A page of a walk. If its documents are large, only the first are read, and `rest` has the ids of the others. */
-interface PageOfWalk extends Beginning {
-  /** The last document of the page, after which the walk continues; `undefined` if it ends with this page. */
-  readonly last: StoredDocument | undefined
-}
-
-/** Reads a page of at most `limit` documents. */
-const readPage = (reader: Reader, walk: Walk, limit: number): MaybePromise<PageOfWalk> =>
-  // One more document shows whether there is a next page.
-  whenReady(readFirst(reader, walk, limit + 1), (found) => {
-    const hasNext = found.documents.length + found.rest.length > limit
-    const documents = hasNext ? found.documents.slice(0, limit) : found.documents
-    const rest = found.rest.slice(0, limit - documents.length)
-    const last = hasNext ? documents.at(-1) : undefined
-    if (!hasNext || rest.length === 0) return { documents, rest, last }
-    return findLast(reader, walk.filter, rest).then((found) => ({ documents, rest, last: found ?? last }))
-  })
-
 /** Returns the last of these documents that still exists and still matches. */
 async function findLast(
   reader: Reader,
@@ -178,15 +160,29 @@ async function findLast(
 }
 
 function listPage(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
-  const { query } = reading
-  const { limit, after, skip } = query
+  const { access, query } = reading
+  const { limit, after, skip, filter } = query
   if (limit === 0) return { json: '[]' }
   if (limit === null || limit > MAX_PAGE) return listAll(call, reading)
-  return whenReady(readPage(call.store.read(reading.access), query, limit), ({ documents, rest, last }) => {
-    const readOn = rest.length > 0 ? readRest(reading, rest) : undefined
-    const printed = printArray(call, reading, documents, readOn)
-    const passed = (after?.passed ?? skip) + documents.length + rest.length
-    return last ? whenReady(printed, (page) => ({ ...page, next: { last, passed } })) : printed
+  const reader = call.store.read(access)
+  // One more document shows whether there is a next page.
+  return whenReady(readFirst(reader, query, limit + 1), (found) => {
+    const hasNext = found.documents.length + found.rest.length > limit
+    const documents = hasNext ? found.documents.slice(0, limit) : found.documents
+    // If the documents are large, only the first are read, and these are the ids of the others.
+    const rest = found.rest.slice(0, limit - documents.length)
+    const readingLast = hasNext && rest.length > 0 ? findLast(reader, filter, rest) : undefined
+    return whenReady(readingLast, (lastOfRest) => {
+      const printed = printArray(
+        call,
+        reading,
+        documents,
+        rest.length > 0 ? readRest(reading, rest) : undefined,
+      )
+      const last = hasNext ? (lastOfRest ?? documents.at(-1)) : undefined
+      const passed = (after?.passed ?? skip) + documents.length + rest.length
+      return last ? whenReady(printed, (page) => ({ ...page, next: { last, passed } })) : printed
+    })
   })
 }
 

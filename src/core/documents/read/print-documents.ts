@@ -164,17 +164,16 @@ function keepPage(
   })
 }
 
-// On Node.js, the memory is not zeroed first, because every byte is written anyway.
 const { Buffer: maker } = globalThis as {
   readonly Buffer?: { allocUnsafe(length: number): Bytes }
 }
-const allocate = (length: number): Bytes => (maker ? maker.allocUnsafe(length) : new Uint8Array(length))
 
 const [COMMA, OPEN, CLOSE] = [0x2c, 0x5b, 0x5d]
 
 /** Joins JSON values, given as bytes, to a JSON array. `length` is the number of bytes of the whole array. */
 function joinArray(values: readonly Bytes[], length: number): Bytes {
-  const array = allocate(length)
+  // On Node.js, the memory is not zeroed first, because every byte is written anyway.
+  const array = maker ? maker.allocUnsafe(length) : new Uint8Array(length)
   let end = 0
   for (const value of values) {
     array[end] = end === 0 ? OPEN : COMMA

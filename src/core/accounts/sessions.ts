@@ -114,7 +114,7 @@ function findInTurn(
       if (user && holds(auth, held, user)) {
         const found = { session: { id, user }, caller: callerOf(auth, user) }
         if (state !== undefined)
-          by.sessions.set(id, { state, stored, found, size: boundBytes(stored) + 2 * boundBytes(user) })
+          by.sessions.set(id, { state, stored, found }, boundBytes(stored) + 2 * boundBytes(user))
         return found
       }
       // Between the two reads, a request of this session may have changed the secret, and with it the stamps of both.

@@ -68,7 +68,6 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
 interface KeptClaim {
   readonly state: string
   readonly values: ClaimValues
-  readonly size: number
 }
 
 /**
@@ -90,7 +89,7 @@ function createKeptClaims(): (
   asked: { readonly claim: Claim; readonly binding: Binding; readonly store: Store },
   read: () => ReturnType<ReadClaim>,
 ) => ReturnType<ReadClaim> {
-  const kept = createBoundedMap<string, KeptClaim>(CACHES.claims, MAX_KEPT, ({ size }) => size)
+  const kept = createBoundedMap<string, KeptClaim>(CACHES.claims, MAX_KEPT)
   return ({ claim: { name, from, where }, binding, store }, read) => {
     const variables = where.kind === 'bound' ? where.variables : []
     const state = variables.includes(NOW) ? undefined : store.state([from])
@@ -99,7 +98,7 @@ function createKeptClaims(): (
     const known = kept.get(key)
     if (known?.state === state) return known.values
     return whenReady(read(), (values) => {
-      if (values) kept.set(key, { state, values, size: OVERHEAD + key.length + sizeOf(values) })
+      if (values) kept.set(key, { state, values }, OVERHEAD + key.length + sizeOf(values))
       return values
     })
   }

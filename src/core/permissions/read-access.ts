@@ -107,12 +107,12 @@ export function compileAccess(
     views ??= compileViewOf(rules, findView)
     return views(document)
   }
-  const showAll = rules.every(({ rule }) => isWhole(rule.properties))
+  const showsAll = rules.every(({ rule }) => isWhole(rule.properties))
   const showing = (path: string): readonly BoundRule[] => {
-    const name = showAll ? '_id' : topOf(path)
+    const name = topOf(path)
     return name === '_id' ? rules : rules.filter(({ rule }) => includesProperty(rule.properties, name))
   }
-  const names = createNames(collection.paths, (path) => showing(path).length > 0)
+  const names = createNames(collection.paths, (path) => showsAll || showing(path).length > 0)
   return {
     storage: collection.storage,
     parsePattern: collection.parsePattern,
@@ -123,11 +123,13 @@ export function compileAccess(
       return matchesFilter(document)
     },
     find: names.find,
-    isShownAlways: (field) => showing(field.path).length === rules.length,
-    guard(filter, { path }) {
-      const shown = showing(path)
-      return shown.length === rules.length ? filter : guardFilter(shown, filter)
-    },
+    isShownAlways: (field) => showsAll || showing(field.path).length === rules.length,
+    guard: showsAll
+      ? undefined
+      : (filter, { path }) => {
+          const shown = showing(path)
+          return shown.length === rules.length ? filter : guardFilter(shown, filter)
+        },
     paths: names.paths,
     show: (document, wanted) => viewOf(document).show(document, wanted),
     write: (document) => JSON.stringify(viewOf(document).show(document)),

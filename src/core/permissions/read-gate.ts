@@ -118,11 +118,6 @@ interface CallerRules {
 /** The maximum number of sets of rules that are cached: callers may have any combination of roles. */
 const MAX_STANDINGS = 256
 
-interface CachedAccess {
-  readonly access: ReadAccess
-  readonly size: number
-}
-
 /** The size of the cache of accesses, in UTF-16 units. */
 const MAX_ACCESSES = 512 * 1024
 /** The size of an access without its key, in UTF-16 units. */
@@ -160,7 +155,7 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
   const standingOf = (caller: KnownCaller | null): CallerRules =>
     standingFor(rules.filter(({ subject }) => appliesTo(subject, caller)))
   const anonymous = standingOf(null)
-  const accesses = createBoundedMap<string, CachedAccess>(CACHES.accesses, MAX_ACCESSES, ({ size }) => size)
+  const accesses = createBoundedMap<string, ReadAccess>(CACHES.accesses, MAX_ACCESSES)
   return (asking, by) => {
     const whole = asking.caller === null ? anonymous : standingOf(asking.caller)
     const standing = by === undefined ? whole : standingFor(whole.undemanding[by])
@@ -168,9 +163,9 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
     if (standing.isTimed) return compile(standing, asking, () => writeStanding(standing, asking.binding))
     const key = standing.variables.length === 0 ? standing.key : writeStanding(standing, asking.binding)
     const known = accesses.get(key)
-    if (known) return known.access
+    if (known) return known
     const access = compile(standing, asking, () => key, options.createKey())
-    accesses.set(key, { access, size: OVERHEAD + key.length })
+    accesses.set(key, access, OVERHEAD + key.length)
     return access
   }
 }

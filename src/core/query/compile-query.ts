@@ -18,7 +18,7 @@ import {
   takes,
 } from './condition.js'
 import { type Cursor, readCursor } from './paging/cursor.js'
-import { isTold, type RawFilter, type RawQuery, refuse, unknownField } from './query-string.js'
+import { invalidQuery, isTold, type RawFilter, type RawQuery, unknownField } from './query-string.js'
 import type { QueryReading, Readable } from './reading.js'
 
 /** The page of a list that a query requests, and the sort order. */
@@ -184,7 +184,8 @@ export function compileQuery(
   isPaged: boolean,
 ): Query {
   // The limits are checked first, because counting is cheaper than compiling.
-  refuse(checkLimits(raw, limits))
+  const beyond = checkLimits(raw, limits)
+  if (beyond.length > 0) throw invalidQuery(beyond)
   const reading = createReading(readable, following)
   const { attempt, find } = reading
   const filter = compileFilterOf(raw, 'q', reading)
@@ -195,9 +196,9 @@ export function compileQuery(
     raw.project &&
     createProjection(readNames('project', raw.project).flatMap((path) => find('project', path)?.path ?? []))
   const expand = raw.expand ? compileExpand(readNames('expand', raw.expand), reading) : []
-  refuse(reading.faults)
+  if (reading.faults.length > 0) throw invalidQuery(reading.faults)
   return {
-    filter: mapLeaves(filter, (part, field) => readable.guard(part, field)),
+    filter: readable.guard ? mapLeaves(filter, readable.guard) : filter,
     ...page,
     projection: projection ?? null,
     expand,
@@ -288,9 +289,9 @@ function compileField(
     // `parseQueryString` rejects names that are not operators, so the cast is safe.
     const operator = name as OperatorName
     const place = operator === '$eq' ? parameter : `${parameter}[${operator}]`
-    const compare = (): Filter =>
-      compileComparison({ field, operator, texts, hasOptions: options !== undefined }, reading)
-    const filter = reading.attempt(place, undefined, compare)
+    const filter = reading.attempt(place, undefined, () =>
+      compileComparison({ field, operator, texts, hasOptions: options !== undefined }, reading),
+    )
     if (filter) filters.push(filter)
   }
   return filters
@@ -381,16 +382,17 @@ function count({ conditions, groups }: RawFilter, counts: Counts): void {
   for (const operators of conditions.values()) {
     for (const [operator, texts] of operators) {
       if (operator === OPTIONS) continue
+      const { operand } = OPERATORS[operator as OperatorName]
       counts.conditions += 1
-      counts.values += countValues(operator, texts)
-      if (takes(operator, 'pattern')) counts.patterns += texts.length
+      counts.values += operand === 'list' ? countValues(texts) : texts.length
+      if (operand === 'pattern') counts.patterns += texts.length
     }
   }
   for (const group of groups.values()) count(group, counts)
 }
 
-function countValues(operator: string, texts: readonly string[]): number {
-  if (!takes(operator, 'list')) return texts.length
+/** Counts the values of a list operator. Each text is a JSON array or one value. */
+function countValues(texts: readonly string[]): number {
   return texts.reduce((total, text) => {
     if (!isArrayText(text)) return total + 1
     try {

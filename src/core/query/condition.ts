@@ -209,7 +209,7 @@ export const readOperands = (
   operator: OperatorName,
   texts: readonly string[],
 ): readonly unknown[] =>
-  takes(operator, 'list') && !texts.some(isArrayText)
+  OPERATORS[operator].operand === 'list' && !texts.some(isArrayText)
     ? [texts.map((text) => readScalar(field, text))]
     : texts.map((text) => readOperand(field, operator, text))
 

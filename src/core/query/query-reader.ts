@@ -5,7 +5,7 @@ import { CACHES } from '../kept/caches.js'
 import type { Limits } from '../types.js'
 import type { Following } from './compile-expand.js'
 import { compileQuery, NO_PAGE, type Query } from './compile-query.js'
-import { type ParameterName, parseQueryString, type QueryForm } from './query-string.js'
+import { type ParameterName, parseQueryString, type QueryForms } from './query-string.js'
 import type { Readable } from './reading.js'
 
 /** The number of slots of the table in `createSightings`: a power of two. */
@@ -71,15 +71,10 @@ const MAX_FORMS = 32 * 1024
 /** The size of a cache entry in addition to the text of its query. */
 const OVERHEAD = 8
 
-/** The caches of one route. */
+/** The caches of one route: compiled queries, and parsed queries without their values. */
 interface OfRoute {
-  readonly queries: BoundedMap<string, CachedQuery>
-  readonly forms: BoundedMap<string, QueryForm>
-}
-
-interface CachedQuery {
-  readonly query: LinkedQuery
-  readonly size: number
+  readonly queries: BoundedMap<string, LinkedQuery>
+  readonly forms: QueryForms
 }
 
 /**
@@ -92,18 +87,18 @@ export function createQueryReader(limits: Limits): ReadQuery {
   const wasSeen = createSightings()
   /** The caches by the list of parameters of a route, so there are at most as many entries as routes. */
   const routes = new Map<readonly ParameterName[], OfRoute>()
-  const addRoute = (allowed: readonly ParameterName[]): OfRoute => {
-    const route = {
-      queries: createBoundedMap<string, CachedQuery>(CACHES.queries, MAX_KEPT, sizeOf),
-      forms: createBoundedMap<string, QueryForm>(CACHES.parameters, MAX_FORMS, sizeOf),
-    }
-    routes.set(allowed, route)
-    return route
-  }
   return (text, allowed, readable, following) => {
     const isPaged = allowed.includes('sort')
     if (text === '' && !isPaged) return EMPTY
-    const { queries, forms } = routes.get(allowed) ?? addRoute(allowed)
+    let route = routes.get(allowed)
+    if (!route) {
+      route = {
+        queries: createBoundedMap(CACHES.queries, MAX_KEPT),
+        forms: createBoundedMap(CACHES.parameters, MAX_FORMS),
+      }
+      routes.set(allowed, route)
+    }
+    const { queries, forms } = route
     const compile = (): LinkedQuery => {
       const raw = parseQueryString(text, allowed, limits, forms)
       const query = compileQuery(raw, { readable, following }, limits, isPaged)
@@ -114,18 +109,16 @@ export function createQueryReader(limits: Limits): ReadQuery {
     if (readable.key === undefined || text.length > MAX_LENGTH) return compile()
     const key = `${readable.key}?${text}`
     const known = queries.get(key)
-    if (known) return known.query
+    if (known) return known
     if (!CACHES.queries.isOn || !wasSeen(key)) return compile()
     const query = freezeAll(compile())
     // A cached query must not contain nested expansions: they depend on what the caller may read in other
     // collections.
     if (query.expand.some(({ onward }) => onward.length > 0)) return query
-    queries.set(key, { query, size: OVERHEAD + key.length })
+    queries.set(key, query, OVERHEAD + key.length)
     return query
   }
 }
-
-const sizeOf = ({ size }: CachedQuery | QueryForm): number => size
 
 /** Freezes a query before it is cached, because storage may cache what it computes for a frozen filter. */
 function freezeAll(query: LinkedQuery): LinkedQuery {

@@ -16,6 +16,9 @@ export type ParameterName =
   | 'project'
   | 'expand'
 
+/** The parameters of a route without a query. */
+export const NO_PARAMETERS: readonly ParameterName[] = []
+
 /** A parsed filter. All its conditions must be true and, if there are groups, at least one group. */
 export interface RawFilter {
   /** For each field path: its operators, each with its values in the order of the query string. */
@@ -50,14 +53,11 @@ const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Ma
 /** The maximum number of levels of nested `$or` groups (CONTRACT.md §3.3). */
 const MAX_LEVELS = 4
 
-/** Caches parsed queries by their parameter names, for one list of allowed names. */
-export type QueryForms = BoundedMap<string, QueryForm>
-
-/** A parsed query with the index of a parameter in place of each value, and the size of its cache entry. */
-export interface QueryForm {
-  readonly query: RawQuery
-  readonly size: number
-}
+/**
+ * Caches parsed queries by their parameter names, for one list of allowed names. In a cached query, the index of a
+ * parameter replaces each value.
+ */
+export type QueryForms = BoundedMap<string, RawQuery>
 
 const ENCODED = /%(?:2[23]|3[CE]|5[CE]|60|7[BCD])/g
 
@@ -90,26 +90,23 @@ export function parseQueryString(
     throw new ServiceError('query_too_long', `The query string has more than ${limits.queryBytes} bytes.`)
   }
   const parts = text.split('&').filter((part) => part !== '')
-  const known = forms && readKnown(parts, forms)
+  const form = forms?.get(namesOf(parts))
+  const known = form && fillForm(form, parts)
   return known ?? parse(parts, allowed, forms)
 }
 
 /** The maximum length of the names of one query that are cached, in UTF-16 units. */
 const MAX_NAMES = 1024
 
-/**
- * Reads a query whose names are cached; returns `undefined` for other names or if a value cannot be decoded.
- */
-function readKnown(parts: readonly string[], forms: QueryForms): RawQuery | undefined {
-  const form = forms.get(namesOf(parts))
-  if (!form) return undefined
+/** Returns a cached query with the values of these parameters; `undefined` if a value cannot be decoded. */
+function fillForm(form: RawQuery, parts: readonly string[]): RawQuery | undefined {
   const values: string[] = []
   for (const part of parts) {
     const value = decode(part.slice(part.indexOf('=') + 1))
     if (value === undefined) return undefined
     values.push(value)
   }
-  return fill(form.query, values)
+  return fill(form, values)
 }
 
 /** Returns the names of the parameters as they were sent, each with the `=` after it, if there is one. */
@@ -131,6 +128,7 @@ function parse(parts: readonly string[], allowed: readonly ParameterName[], form
     const name = decode(separator < 0 ? part : part.slice(0, separator))
     const value = separator < 0 ? undefined : decode(part.slice(separator + 1))
     const key = name === undefined || value === undefined ? undefined : canonicalKey(name, allowed)
+    const first = typeof key === 'string' ? seen.get(key) : undefined
     if (key === undefined || value === undefined) {
       faults.push(
         malformed(
@@ -142,27 +140,26 @@ function parse(parts: readonly string[], allowed: readonly ParameterName[], form
       )
     } else if (typeof key !== 'string') {
       faults.push(key)
-    } else if (!mayFollow(key, seen.get(key), value)) {
+    } else if (first !== undefined && !mayFollow(key, first, value)) {
       faults.push({ path: cut(name ?? ''), code: 'repeated', message: 'is given more than once' })
     } else {
-      if (!seen.has(key)) seen.set(key, value)
+      if (first === undefined) seen.set(key, value)
       keys.push(key)
       values.push(value)
     }
   }
-  refuse(faults)
+  if (faults.length > 0) throw invalidQuery(faults)
   const query = readTree(keys)
   // Queries with a repeated name are not cached, because the values decide whether the name may be repeated.
   if (forms && seen.size === keys.length) {
     const names = namesOf(parts)
-    if (names.length <= MAX_NAMES) forms.set(names, { query, size: names.length })
+    if (names.length <= MAX_NAMES) forms.set(names, query, names.length)
   }
   return fill(query, values)
 }
 
 /** Whether a key with the value `first` may also have `value`. A list is one JSON array or several single values. */
-function mayFollow(key: string, first: string | undefined, value: string): boolean {
-  if (first === undefined) return true
+function mayFollow(key: string, first: string, value: string): boolean {
   const [, operator = key] = /\[(\$\w+)\]$/.exec(key) ?? []
   if (isOperator(operator) && OPERATORS[operator].repeated !== 'refused') return true
   return (takes(operator, 'list') || isNameList(operator)) && !isArrayText(first) && !isArrayText(value)
@@ -171,15 +168,14 @@ function mayFollow(key: string, first: string | undefined, value: string): boole
 /** Whether a parameter accepts a list of names. */
 const isNameList = (parameter: string): boolean => parameter === 'project' || parameter === 'expand'
 
-/** Throws `invalid_query` if there are faults. The `detail` of the error describes the first few faults. */
-export function refuse(faults: readonly Fault[]): void {
-  if (faults.length === 0) return
+/** Creates the error for a query with faults. The `detail` of the error describes the first few faults. */
+export function invalidQuery(faults: readonly Fault[]): ServiceError {
   const shown = faults.slice(0, MAX_FAULTS)
   const detail = shown
     .slice(0, MAX_DETAILED)
     .map(({ path, message }) => `${path}: ${message}`)
     .join(' · ')
-  throw new ServiceError('invalid_query', detail, { errors: shown })
+  return new ServiceError('invalid_query', detail, { errors: shown })
 }
 
 /** Whether the response has room for another fault. */
@@ -236,13 +232,15 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
       if (brackets === '') return name
       return malformed(
         name,
-        isNameList(parameter) && isIndex(brackets) ? indexed(parameter) : 'must be written without brackets',
+        isNameList(parameter) && INDEX.test(brackets)
+          ? indexed(parameter)
+          : 'must be written without brackets',
       )
   }
 }
 
-/** Whether brackets contain an index or nothing. Some clients write lists like this. */
-const isIndex = (bracket: string): boolean => /^\[\d*\]$/.test(bracket)
+/** Matches brackets with an index or nothing. Some clients write lists like this. */
+const INDEX = /^\[\d*\]$/
 
 const indexed = (form: string): string =>
   `must have no index: write ${cut(form)}=<value>, repeated for each value`
@@ -264,7 +262,8 @@ function canonicalCondition(name: string, keys: readonly string[]): string | Fau
   }
   const [path, operator, ...more] = rest
   const last = `[${keys.at(-1)}]`
-  const isIndexed = isIndex(last) && (rest.length === 2 || (rest.length === 3 && isOperator(operator ?? '')))
+  const isIndexed =
+    INDEX.test(last) && (rest.length === 2 || (rest.length === 3 && isOperator(operator ?? '')))
   if (path === undefined || (more.length > 0 && !isIndexed)) return malformed(name, CONDITION_FORM)
   if (!FIELD_PATH.test(path)) return unknownField(name, path)
   if (isIndexed) return malformed(name, indexed(name.slice(0, -last.length)))

@@ -23,9 +23,9 @@ export interface Readable extends ReadableNames {
   isShownAlways(field: Field): boolean
   /**
    * Makes a condition false for documents in which the caller may not read its field. The condition must
-   * already be false for a missing value.
+   * already be false for a missing value. Absent if the caller may read every field of every document.
    */
-  guard(filter: Filter, field: FieldRef): Filter
+  readonly guard?: ((filter: Filter, field: FieldRef) => Filter) | undefined
   /** Parses the patterns of a query. */
   readonly parsePattern: ParsePattern
 }

@@ -35,20 +35,16 @@ const UNIT = 32
  * for a document. A query is cached for each access, so pages are never shared between different accesses.
  */
 export function createKeptPages(): KeptPages {
-  const pages = createBoundedMap<LinkedQuery, { readonly page: KeptPage; readonly size: number }>(
-    CACHES.pages,
-    MAX_BYTES,
-    ({ size }) => size,
-  )
+  const pages = createBoundedMap<LinkedQuery, KeptPage>(CACHES.pages, MAX_BYTES)
   return {
     find(query, documents) {
-      const page = pages.get(query)?.page
+      const page = pages.get(query)
       return page && isSame(page.documents, documents) ? page : undefined
     },
     keep(query, page) {
       // Only cached queries are frozen. All others are parsed again for each request, so their pages would never be
       // found.
-      if (Object.isFrozen(query)) pages.set(query, { page, size: sizeOf(query, page) })
+      if (Object.isFrozen(query)) pages.set(query, page, sizeOf(query, page))
     },
   }
 }

@@ -18,11 +18,9 @@ interface KeptSession {
   readonly state: string
   readonly stored: StoredDocument
   readonly found: InSession
-  /** The approximate bytes of the session and the user. */
-  readonly size: number
 }
 
-/** The cached sessions by id. */
+/** The cached sessions by id. The size of an entry is the approximate bytes of the session and the user. */
 export type KeptSessions = BoundedMap<string, KeptSession>
 
 /** The parts that finding a session needs: a clock, and the cache of sessions. */
@@ -35,5 +33,4 @@ export interface SessionSources {
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** Creates the session cache of a service. An entry is valid while the storage holds the same sessions and accounts. */
-export const createKeptSessions = (): KeptSessions =>
-  createBoundedMap(CACHES.sessions, MAX_BYTES, ({ size }) => size)
+export const createKeptSessions = (): KeptSessions => createBoundedMap(CACHES.sessions, MAX_BYTES)

@@ -16,7 +16,7 @@ const MAX_KEPT = 32 * 1024 * 1024
 
 /** Creates the function that describes a service to a caller. Callers with the same roles share a cached document. */
 export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes'>): DescribeService {
-  const kept = createBoundedMap<string, KeptText>(CACHES.descriptions, MAX_KEPT, ({ bytes }) => bytes.length)
+  const kept = createBoundedMap<string, KeptText>(CACHES.descriptions, MAX_KEPT)
   const subjects = findSubjects(service)
   let underWay: Promise<unknown> | undefined
   const make = async (call: Call, found: MountPoint, key: string): Promise<KeptText> => {
@@ -25,7 +25,7 @@ export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes
       async (slices) => join(await writeDescription(own, call.caller, found.prefix, slices), slices),
       () => call.deadline.signal,
     )
-    kept.set(key, document)
+    kept.set(key, document, document.bytes.length)
     return document
   }
   /** Creates one document at a time, because the creation needs several times the memory of the finished document. */

@@ -68,23 +68,18 @@ const MAX_KEPT = 256 * 1024
  * planning over all indexes costs more than most reads.
  */
 function createIndexPlanner({ sorted }: Rows): IndexPlanner {
-  const kept = createBoundedMap<string, CachedShapes>(CACHES.indexUses, MAX_KEPT, ({ size }) => size)
+  const kept = createBoundedMap<string, readonly IndexShape[]>(CACHES.indexUses, MAX_KEPT)
   return (conditions, sort) => {
     const name = `${sort.map(nameKey).join()}:${conditions.map(nameShape).join()}`
     const known = kept.get(name)
-    const shapes = known?.shapes ?? planShape(sorted, conditions, sort)
-    if (!known) kept.set(name, { shapes, size: name.length })
+    const shapes = known ?? planShape(sorted, conditions, sort)
+    if (!known) kept.set(name, shapes, name.length)
     return shapes.map((shape) => ({
       ...shape,
       rest: and(shape.left.map((place) => conditions[place] ?? nothing)),
       find: shape.compile(conditions),
     }))
   }
-}
-
-interface CachedShapes {
-  readonly shapes: readonly IndexShape[]
-  readonly size: number
 }
 
 const nameKey = ({ field, descending }: SortKey): string => `${nameField(field)}${descending ? '-' : '+'}`

@@ -19,21 +19,14 @@ export interface TextSearch {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** A machine, and the bytes that it has grown to. */
-interface KeptMachine {
-  readonly machine: Machine
-  readonly bytes: number
-}
-
-/** A cache of machines, with an object for each pattern. */
-export type KeptMachines = BoundedMap<object, KeptMachine>
+/** A cache of machines, with an object for each pattern. The size of a machine is the bytes that it has grown to. */
+export type KeptMachines = BoundedMap<object, Machine>
 
 /**
  * Creates a cache of machines of at most this many bytes. It has no switch: without it, each text would take a new
  * machine.
  */
-export const createMachineCache = (bytes: number): KeptMachines =>
-  createBoundedMap({ isOn: true }, bytes, (kept) => kept.bytes)
+export const createMachineCache = (bytes: number): KeptMachines => createBoundedMap({ isOn: true }, bytes)
 
 /**
  * The property that contains the matcher of a pattern. JSON has no symbols, so copies and serialized patterns
@@ -174,7 +167,7 @@ function findLiteral(pattern: Pattern): string {
 /** Returns a getter of the cached machine of a pattern. It creates a machine that was evicted again. */
 function keepMachine(pattern: Pattern, machines: KeptMachines): () => Machine {
   const key = {}
-  return () => machines.get(key)?.machine ?? createMachine(pattern, machines, key)
+  return () => machines.get(key) ?? createMachine(pattern, machines, key)
 }
 
 /** The functions of a machine must not refer to its pattern, which may take more memory than the machine. */
@@ -183,7 +176,7 @@ function createMachine(pattern: Pattern, machines: KeptMachines, key: object): M
   let machine: Machine | undefined
   const keep = (more: number): void => {
     bytes += more
-    if (machine) machines.set(key, { machine, bytes })
+    if (machine) machines.set(key, machine, bytes)
   }
   machine = new Machine(pattern, keep)
   keep(0)

@@ -19,30 +19,21 @@ const MACHINES_BYTES = 16 * 1024 * 1024
 /** The bytes of a matcher, of its cache entries, and of a small compiled `RegExp`. */
 const EACH = 3000
 
-interface CachedPattern {
-  readonly pattern: Pattern
-  readonly bytes: number
-}
-
 /**
  * Creates a store of patterns. Each pattern carries its matcher, so that a filter can use it without the
  * store.
  */
 export function createPatternStore(): PatternStore {
-  const patterns = createBoundedMap<string, CachedPattern>(
-    CACHES.patterns,
-    PATTERN_BYTES,
-    ({ bytes }) => bytes,
-  )
+  const patterns = createBoundedMap<string, Pattern>(CACHES.patterns, PATTERN_BYTES)
   const machines = createMachineCache(MACHINES_BYTES)
   return {
     parse(source, options) {
       const key = `${options.ignoreCase ? 'i' : ''}/${source}`
       const known = patterns.get(key)
-      if (known) return known.pattern
+      if (known) return known
       const pattern = parsePattern(source, options)
       attachMatcher(pattern, machines)
-      patterns.set(key, { pattern, bytes: EACH + 2 * key.length + countBytes(pattern) })
+      patterns.set(key, pattern, EACH + 2 * key.length + countBytes(pattern))
       return pattern
     },
     get bytes() {

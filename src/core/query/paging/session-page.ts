@@ -2,7 +2,7 @@ import type { Fault } from '../../errors.js'
 import { parseTimestamp } from '../../fields/timestamp.js'
 import { decodeBase64url, encodeText } from '../../json/base64url.js'
 import { attemptInto, readLimit } from '../compile-query.js'
-import { type ParameterName, type RawQuery, refuse } from '../query-string.js'
+import { invalidQuery, type ParameterName, type RawQuery } from '../query-string.js'
 import { malformedCursor } from './cursor.js'
 
 /** The parameters of a list of sessions. */
@@ -45,7 +45,7 @@ export function readSessionPage({ after, limit }: RawQuery): SessionPage {
     ),
     after: attempt('after', START, () => (after === undefined ? START : readPlace(after))),
   }
-  refuse(faults)
+  if (faults.length > 0) throw invalidQuery(faults)
   return page
 }
 

@@ -14,20 +14,20 @@ describe('a bounded map', () => {
   })
 
   test('counts entries by their size', () => {
-    const map = createBoundedMap<string, string>({ isOn: true }, 10, (value) => value.length)
-    map.set('a', '123')
-    map.set('b', '123')
-    map.set('c', '123')
-    map.set('b', '1234')
+    const map = createBoundedMap<string, string>({ isOn: true }, 10)
+    map.set('a', '123', 3)
+    map.set('b', '123', 3)
+    map.set('c', '123', 3)
+    map.set('b', '1234', 4)
     expect([map.get('a'), map.get('b'), map.get('c')]).toEqual(['123', '1234', '123'])
-    map.set('d', '123456')
+    map.set('d', '123456', 6)
     expect([map.get('a'), map.get('b'), map.get('c'), map.get('d')]).toEqual([
       undefined,
       undefined,
       '123',
       '123456',
     ])
-    map.set('e', '12345678901')
+    map.set('e', '12345678901', 11)
     expect([map.get('c'), map.get('d'), map.get('e')]).toEqual([undefined, undefined, undefined])
   })
 })

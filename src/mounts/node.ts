@@ -3,7 +3,7 @@ import { bounds } from '../core/bounds.js'
 import { ServiceError } from '../core/errors.js'
 import {
   type Answer,
-  createBodyBytes,
+  BodyBytes,
   type IncomingRequest,
   isEndless,
   isRead,
@@ -259,7 +259,7 @@ const toBytes = (request: IncomingMessage, given: Uint8Array | string): Uint8Arr
 
 function collectMessage(request: IncomingMessage, limit: number, time: Time): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const body = createBodyBytes()
+    const body = new BodyBytes()
     let isOver = false
     const end = (error: () => ServiceError): void => {
       if (isOver) return

@@ -92,36 +92,30 @@ export interface PlainEdge {
   readonly [RESPOND]: Respond
 }
 
-/** Collects the chunks of a body. */
-interface BodyBytes {
-  readonly length: number
-  add(chunk: Uint8Array): void
-  /** Returns the bytes of all chunks. */
-  join(): Uint8Array
-}
-
 /**
- * Creates a collector of a body. It copies all chunks but the first into one buffer, because keeping a chunk of one
- * byte costs a hundred bytes.
+ * Collects the chunks of a body. It copies all chunks but the first into one buffer, because keeping a chunk of one byte
+ * costs a hundred bytes.
  */
-export function createBodyBytes(): BodyBytes {
-  let bytes: Uint8Array = new Uint8Array()
-  const body = {
-    length: 0,
-    add(chunk: Uint8Array) {
-      const end = body.length + chunk.length
-      if (body.length === 0) bytes = chunk
-      else if (end > bytes.length) {
-        const larger = new Uint8Array(Math.max(end, 2 * bytes.length))
-        larger.set(bytes)
-        bytes = larger
-      }
-      if (bytes !== chunk) bytes.set(chunk, body.length)
-      body.length = end
-    },
-    join: () => bytes.subarray(0, body.length),
+export class BodyBytes {
+  length = 0
+  #bytes: Uint8Array = new Uint8Array()
+
+  add(chunk: Uint8Array): void {
+    const end = this.length + chunk.length
+    if (this.length === 0) this.#bytes = chunk
+    else if (end > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(end, 2 * this.#bytes.length))
+      larger.set(this.#bytes)
+      this.#bytes = larger
+    }
+    if (this.#bytes !== chunk) this.#bytes.set(chunk, this.length)
+    this.length = end
   }
-  return body
+
+  /** Returns the bytes of all chunks. */
+  join(): Uint8Array {
+    return this.#bytes.subarray(0, this.length)
+  }
 }
 
 /** Creates the error for a body that is larger than `limits.bodyBytes`. */

@@ -62,12 +62,6 @@ export function readExpectation(incoming: Conditional): (shown: Document) => boo
   }
 }
 
-/** Returns the condition of `If-Match` only. */
-export function readMatch(request: Conditional): (shown: Document) => boolean {
-  const match = request.header('if-match')
-  return (shown) => match === undefined || isMatched(match, etagOf(shown))
-}
-
 /** Whether an entity tag satisfies an `If-Match` header; true without the header. Throws if the header is malformed. */
 export const isMatched = (match: string | undefined, etag: string): boolean =>
   match === undefined || isListed(match, etag)

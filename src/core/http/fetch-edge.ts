@@ -5,7 +5,7 @@ import { endOfTurn, nextTurn } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 import {
   type Answer,
-  createBodyBytes,
+  BodyBytes,
   type IncomingRequest,
   isEndless,
   isRead,
@@ -24,9 +24,13 @@ interface NodeResponse {
 }
 
 /** Returns Node's response object if Node calls the handler as a listener; `undefined` for a call with a `Request`. */
-function findNodeResponse(request: unknown, second: unknown): NodeResponse | undefined {
-  const isWebRequest = hasMethods(readHeaders(request), 'get')
-  return !isWebRequest && hasMethods<NodeResponse>(second, 'writeHead', 'end') ? second : undefined
+function findNodeResponse(
+  request: Partial<Request> | null | undefined,
+  second: Partial<NodeResponse> | null | undefined,
+): NodeResponse | undefined {
+  const isWebRequest = typeof request?.headers?.get === 'function'
+  const isResponse = typeof second?.writeHead === 'function' && typeof second.end === 'function'
+  return isResponse && !isWebRequest ? (second as NodeResponse) : undefined
 }
 
 /** Creates the error for a host that calls the handler with Node's request and response. */
@@ -40,14 +44,6 @@ const calledWithout = (): TypeError =>
   new TypeError(
     'the handler must be called with a web-standard Request, but was called with something else: in Hono, write handler(c.req.raw)',
   )
-
-const isHolder = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === 'object' && value !== null
-
-const readHeaders = (request: unknown): unknown => (isHolder(request) ? request.headers : undefined)
-
-const hasMethods = <T>(value: unknown, ...names: readonly (keyof T & string)[]): value is T =>
-  isHolder(value) && names.every((name) => typeof value[name] === 'function')
 
 /** Creates a handler of web-standard requests. `fail` creates the response to a call without a valid request. */
 export const createFetchHandler = (
@@ -65,7 +61,8 @@ export const createFetchHandler = (
       }
     })
   const handle = (request: Request, second: unknown): MaybePromise<Response> => {
-    const response = second === undefined ? undefined : findNodeResponse(request, second)
+    const response =
+      second === undefined ? undefined : findNodeResponse(request, second as Partial<NodeResponse> | null)
     if (response) return sendByNode(response, fail(calledByNode()))
     const incoming = readRequest(request)
     // An invalid request object of a host is rejected before any other work.
@@ -274,7 +271,7 @@ async function collectBytes(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   limit: number,
 ): Promise<Uint8Array> {
-  const body = createBodyBytes()
+  const body = new BodyBytes()
   for (;;) {
     // A stream that breaks counts as a body that did not arrive.
     const { done, value } = await reader.read().catch(() => {

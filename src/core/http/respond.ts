@@ -1,8 +1,7 @@
 import { isServiceError, ServiceError } from '../errors.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { isPromise, whenReady } from '../promises.js'
-import type { ParameterName } from '../query/query-string.js'
-import { parseQueryString } from '../query/query-string.js'
+import { NO_PARAMETERS, type ParameterName, parseQueryString } from '../query/query-string.js'
 import { Call, type CallRequest, type Service } from '../request/call.js'
 import { type Limit, RequestDeadline, waitUntilLate } from '../request/deadline.js'
 import { invalid, notFound } from '../request/refusals.js'
@@ -263,8 +262,6 @@ class Responder {
     return observed
   }
 }
-
-const NO_PARAMETERS: readonly ParameterName[] = []
 
 /** A class, so that a request does not create a function for each of its methods. */
 class EndpointRequest implements CallRequest {

@@ -1,16 +1,36 @@
 import type { ConfigFault, Fault } from '../errors.js'
 import { toPointerPart } from './pointer.js'
 
-/** Collects faults at one location in a value. `What` is the content of a fault. */
-export interface Report<What extends readonly (string | undefined)[]> {
+type NoteFault<What extends readonly (string | undefined)[]> = (path: string, ...what: What) => boolean
+
+/**
+ * Collects faults at one location in a value. `What` is the content of a fault. It is a class, because every body gets a
+ * report and few of them are used.
+ */
+export class Report<What extends readonly (string | undefined)[]> {
   /** The location as a JSON pointer. */
   readonly path: string
+  readonly #note: NoteFault<What>
+
+  constructor(note: NoteFault<What>, path: string) {
+    this.#note = note
+    this.path = path
+  }
+
   /** Returns the report for a property or an element of this location. */
-  at(name: string | number): Report<What>
+  at(name: string | number): Report<What> {
+    return this.within(toPointerPart(name))
+  }
+
   /** Returns the report for the location at a JSON pointer, relative to this location. */
-  within(pointer: string): Report<What>
+  within(pointer: string): Report<What> {
+    return new Report(this.#note, this.path + pointer)
+  }
+
   /** Adds a fault at this location. Returns false when there is no room for more. */
-  fault(...what: What): boolean
+  fault(...what: What): boolean {
+    return this.#note(this.path, ...what)
+  }
 }
 
 /** A report of faults in a configuration. */
@@ -26,32 +46,7 @@ export type BodyReport = Report<[code: string, message: string]>
 export const createReport = <What extends readonly (string | undefined)[]>(
   note: NoteFault<What>,
   path = '',
-): Report<What> => new NotingReport(note, path)
-
-type NoteFault<What extends readonly (string | undefined)[]> = (path: string, ...what: What) => boolean
-
-/** A class instead of closures, because every body gets a report and few of them are used. */
-class NotingReport<What extends readonly (string | undefined)[]> implements Report<What> {
-  readonly path: string
-  readonly #note: NoteFault<What>
-
-  constructor(note: NoteFault<What>, path: string) {
-    this.#note = note
-    this.path = path
-  }
-
-  at(name: string | number): Report<What> {
-    return this.within(toPointerPart(name))
-  }
-
-  within(pointer: string): Report<What> {
-    return new NotingReport(this.#note, this.path + pointer)
-  }
-
-  fault(...what: What): boolean {
-    return this.#note(this.path, ...what)
-  }
-}
+): Report<What> => new Report(note, path)
 
 /** Creates a report that collects all faults of a configuration in `faults`. */
 export const reportTo = (faults: ConfigFault[]): ConfigReport =>

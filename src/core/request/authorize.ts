@@ -35,8 +35,12 @@ interface Enquiry {
  */
 export function authorizeRead(call: Call, collection: Collection, reads: 'list' | 'document'): ReadAccess {
   const { service, caller } = call
-  // The read gate selects the rules too, but does not return them.
-  if (service.trace) trace(call, collection, 'read', selectReadRules(collection.permissions, caller))
+  service.trace?.permits(call, {
+    operation: 'read',
+    collection: collection.name,
+    // The read gate selects the rules too, but does not return them.
+    rules: selectReadRules(collection.permissions, caller),
+  })
   const access = call.access(collection)
   if (!access) throw caller === null || reads === 'list' ? denied(caller) : notFound()
   return access
@@ -76,26 +80,24 @@ const NO_PROPERTIES: Rule = {
   claims: [],
 }
 
-/** Returns the permit to create documents. Throws `unauthenticated` or `forbidden`. */
-export const authorizeCreate = (call: Call, collection: Collection): Permit =>
-  permitToCreate(call, collection, false)
-
 /**
- * Returns the permit to create a document with an `_id` chosen by the client. Throws `unauthenticated` or `forbidden`.
- * On `users` it always throws `forbidden`: an account's `_id` is an identity, which no client may choose.
+ * Returns the permit to create documents. Throws `unauthenticated` or `forbidden`. `isIdGiven`: the client chooses the
+ * `_id`. This is always forbidden in `users`, because an account's `_id` is an identity.
  */
-export const authorizeClaim = (call: Call, collection: Collection): Permit =>
-  permitToCreate(call, collection, collection.name === USERS)
-
-/** `isBarred`: the create is forbidden, regardless of the rules. */
-function permitToCreate(call: Call, collection: Collection, isBarred: boolean): Permit {
+export function authorizeCreate(call: Call, collection: Collection, isIdGiven = false): Permit {
+  const isBarred = isIdGiven && collection.name === USERS
   const isClosed = isClosedTo(call, collection)
   const rules = isClosed ? NO_RULES : rulesToCreate(call, collection)
-  trace(call, collection, 'create', isBarred ? NO_RULES : rules)
+  const traced = {
+    operation: 'create',
+    collection: collection.name,
+    rules: isBarred ? NO_RULES : rules,
+  } as const
+  call.service.trace?.permits(call, traced)
   if (isClosed) throw registrationClosed()
   if (rules.length === 0) throw denied(call.caller)
   if (isBarred) throw idGiven()
-  const again: Permit['again'] = (own) => permitToCreate(own, collection, isBarred)
+  const again: Permit['again'] = (own) => authorizeCreate(own, collection, isIdGiven)
   return { collection, rules, session: call.session, again }
 }
 
@@ -106,9 +108,9 @@ const NO_RULES: readonly Rule[] = []
  * on the document. Throws `unauthenticated` for an anonymous caller if `*` is not granted the operation.
  */
 export function authorizeWrite(call: Call, collection: Collection, operation: 'update' | 'delete'): Permit {
-  const { caller } = call
+  const { caller, service } = call
   const rules = selectWriteRules(collection.permissions[operation], caller)
-  trace(call, collection, operation, rules)
+  service.trace?.permits(call, { operation, collection: collection.name, rules })
   if (rules.length === 0 && caller === null) throw denied(caller)
   const again: Permit['again'] = (own) => authorizeWrite(own, collection, operation)
   return { collection, rules, session: call.session, again }
@@ -189,10 +191,6 @@ export function resume(call: Call): MaybePromise<Call> {
 /** Throws `forbidden` if registration is closed. */
 export function authorizeRegistration({ service: { accounts } }: Call): void {
   if (!accounts?.register) throw registrationClosed()
-}
-
-function trace(call: Call, collection: Collection, operation: RuleOperation, rules: readonly Rule[]): void {
-  call.service.trace?.permits(call, { operation, collection: collection.name, rules })
 }
 
 /** The holder of rights: a known caller, the anonymous caller (`null`), or all callers combined (`undefined`). */

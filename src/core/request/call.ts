@@ -22,8 +22,7 @@ import type { Trace } from '../permissions/trace.js'
 import { createRuleJudge, type RuleJudge } from '../permissions/write-rules.js'
 import { type Following, targetOf } from '../query/compile-expand.js'
 import { createQueryReader, type LinkedQuery } from '../query/query-reader.js'
-import type { ParameterName, RawQuery } from '../query/query-string.js'
-import { parseQueryString } from '../query/query-string.js'
+import { NO_PARAMETERS, type ParameterName, parseQueryString, type RawQuery } from '../query/query-string.js'
 import type { ReadableNames } from '../query/reading.js'
 import type { Binding } from '../query/variable.js'
 import type { StoredDocument } from '../storage.js'
@@ -142,8 +141,6 @@ export interface CallRequest {
   readBody(): MaybePromise<JsonObject>
 }
 
-const NO_PARAMETERS: readonly ParameterName[] = []
-
 /** The request of work that the service does by itself. */
 const NO_REQUEST: CallRequest = {
   prefix: '',
@@ -202,26 +199,24 @@ export class Call implements CallParts, BoundCaller, Following {
   readonly request: CallRequest
   readonly session: Session | undefined
   readonly shared: Shared | undefined
-  readonly #now: string | undefined
-  #claims: ReadClaims | undefined
   readonly isInBatch: boolean | undefined
   readonly isStrict: boolean | undefined
   readonly reportTo: Call | undefined
-  readonly #read: CallParts['claims']
+  readonly #parts: CallParts
+  #claims: ReadClaims | undefined
   #binding: Binding | undefined
   #judge: RuleJudge | undefined
   #accesses: Map<string, ReadAccess | null> | undefined
 
   constructor(service: Service, parts: CallParts) {
     this.service = service
+    this.#parts = parts
     this.deadline = parts.deadline
     this.store = parts.store
     this.caller = parts.caller
     this.request = parts.request ?? NO_REQUEST
     this.session = parts.session
-    this.#read = parts.claims
     this.shared = parts.shared
-    this.#now = parts.now
     this.isInBatch = parts.isInBatch
     this.isStrict = parts.isStrict
     this.reportTo = parts.reportTo
@@ -234,8 +229,8 @@ export class Call implements CallParts, BoundCaller, Following {
 
   #bind(): Binding {
     const { plan, clock } = this.service
-    const now = this.#now
-    if (plan.claims.size > 0) this.#claims = new ReadClaims(plan.claims, this.#read)
+    const { now, claims } = this.#parts
+    if (plan.claims.size > 0) this.#claims = new ReadClaims(plan.claims, claims)
     return bindVariables(this.caller, now === undefined ? clock : () => now, this.#claims)
   }
 
@@ -318,24 +313,24 @@ export class Call implements CallParts, BoundCaller, Following {
 
   /** Returns the same call with another deadline. */
   within(deadline: Deadline): Call {
-    return this.#derive({ ...this.#parts, deadline, store: this.store.within(deadline) })
+    return this.#derive({ deadline, store: this.store.within(deadline) })
   }
 
   /** Returns the same call, but its writes take effect together with those of other calls. */
   amid(store: Store, shared: Shared): Call {
-    return this.#derive({ ...this.#parts, store, shared })
+    return this.#derive({ store, shared })
   }
 
   /** Returns the same call as the answer to another request. The operations of a batch use it. */
   answering(request: CallRequest): Call {
-    const other = this.#derive({ ...this.#parts, request })
+    const other = this.#derive({ request })
     // The operations of a batch share the compiled conditions of rules.
     other.#judge = this.judge
     return other
   }
 
-  #derive(parts: CallParts): Call {
-    const other = new Call(this.service, parts)
+  #derive(parts: Partial<CallParts>): Call {
+    const other = new Call(this.service, { ...this.#parts, ...parts })
     // It is still the same request, so it keeps its time and its accesses.
     other.#binding = this.binding
     other.#claims = this.#claims
@@ -347,12 +342,7 @@ export class Call implements CallParts, BoundCaller, Following {
   /** Returns the same call with the same time, but with no claims read yet. */
   renew(): Call {
     if (this.service.plan.claims.size === 0) return this
-    return new Call(this.service, { ...this.#parts, now: this.binding.now })
-  }
-
-  get #parts(): CallParts {
-    const { deadline, store, caller, request, session, shared, isInBatch, isStrict, reportTo } = this
-    return { deadline, store, caller, request, session, shared, isInBatch, isStrict, reportTo }
+    return new Call(this.service, { ...this.#parts, claims: undefined, now: this.binding.now })
   }
 }
 

@@ -12,6 +12,7 @@ import type { Endpoint, Mount } from '../../http/routes/route.js'
 import { isObject } from '../../json/own-properties.js'
 import { lowerUuid } from '../../json/uuid.js'
 import { whenReady } from '../../promises.js'
+import { NO_PARAMETERS } from '../../query/query-string.js'
 import type { Call, CallRequest, Service } from '../../request/call.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { runBatch } from '../run-batch.js'
@@ -229,8 +230,6 @@ const NO_MOUNT: Mount = {
   streams: undefined,
   describe: undefined,
 }
-
-const NO_PARAMETERS: CallRequest['parameters'] = []
 
 /** Returns an operation in the form of a request to its endpoint: without a query, with its own body and conditions. */
 const requestOf = (prefix: string, { ifMatch, ifNoneMatch, body }: BatchOperation): CallRequest => ({

@@ -10,12 +10,12 @@ import { type UpdateRequest, updateDocument } from '../../documents/write/update
 import type { WrittenDocument } from '../../documents/write/written.js'
 import { whenReady } from '../../promises.js'
 import { deleteDocument } from '../../references/delete-document.js'
-import { authorizeClaim, authorizeRead, authorizeWrite } from '../../request/authorize.js'
+import { authorizeCreate, authorizeRead, authorizeWrite } from '../../request/authorize.js'
 import type { Call } from '../../request/call.js'
 import { notFound, unexpected } from '../../request/refusals.js'
 import type { MaybePromise } from '../../types.js'
 import { type Answer, answerText, NOTHING, tellIgnored } from '../answer.js'
-import { etagOfText, expectsNothing, isKnown, isMatched, readExpectation, readMatch } from '../etag.js'
+import { etagOf, etagOfText, expectsNothing, isKnown, isMatched, readExpectation } from '../etag.js'
 import { answerCreated } from './collection.js'
 import type { Endpoint, NamedByPath } from './route.js'
 
@@ -44,10 +44,12 @@ export const read: DocumentEndpoint = {
 function runRead(call: Call, { collection, id }: DocumentPlace): MaybePromise<Answer> {
   const access = authorizeRead(call, collection, 'document')
   const reading = { access, query: call.readQuery(access) }
+  const match = call.request.header('if-match')
   // Expanded documents may change independently of this one, so there is no ETag.
   return reading.query.expand.length > 0
-    ? whenReady(readExpanded(call, reading, id, readMatch(call.request)), (expanded) =>
-        answerText(200, expanded ?? absent()),
+    ? whenReady(
+        readExpanded(call, reading, id, (shown) => match === undefined || isMatched(match, etagOf(shown))),
+        (expanded) => answerText(200, expanded ?? absent()),
       )
     : whenReady(readDocument(call, reading, id), (found) => answerRead(call, found ?? absent()))
 }
@@ -109,7 +111,7 @@ function update(
  * is checked later.
  */
 async function claim(call: Call, { collection, id }: DocumentPlace): Promise<Answer> {
-  const permit = authorizeClaim(call, collection)
+  const permit = authorizeCreate(call, collection, true)
   const isExpected = call.request.header('if-match') === undefined
   const body = await call.request.readBody()
   return answerCreated(call, collection, await createClaimed(call, permit, { id, isExpected }, body))

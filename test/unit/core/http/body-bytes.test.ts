@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBodyBytes } from '../../../../src/core/http/answer.js'
+import { BodyBytes } from '../../../../src/core/http/answer.js'
 
 // CONTRACT.md §6, "Scheduling"
 
@@ -8,7 +8,7 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 test('of many small chunks the bytes are kept, and not the chunks', () => {
   const text = 'a body of many bytes, each of which comes alone. '.repeat(200)
   const sent = bytesOf(text)
-  const body = createBodyBytes()
+  const body = new BodyBytes()
   for (let i = 0; i < sent.length; i++) {
     body.add(sent.subarray(i, i + 1))
     body.add(new Uint8Array())
@@ -21,7 +21,7 @@ test('of many small chunks the bytes are kept, and not the chunks', () => {
 
 test('a body of one chunk is that chunk, and what a client sends twice is there twice', () => {
   const chunk = bytesOf('abc')
-  const body = createBodyBytes()
+  const body = new BodyBytes()
   expect([body.join().length, body.length]).toEqual([0, 0])
   body.add(chunk)
   expect(body.join().buffer).toBe(chunk.buffer)

@@ -1,5 +1,5 @@
 import { bounds } from '../bounds.js'
-import { type Along, NO_CLAIMS } from '../claims/claims-along.js'
+import type { Along } from '../claims/claims-along.js'
 import type { AuthPlan } from '../config/plan.js'
 import { readStamp, renewStamp } from '../documents/write/stored-document.js'
 import { isId, or } from '../filter/filter.js'
@@ -82,8 +82,9 @@ function findLinked({
   store,
   auth,
   id,
-  along: { link, lists, take } = NO_CLAIMS,
+  along,
 }: SoughtSession): MaybePromise<InSession | undefined> {
+  const { link, lists, take } = along ?? by.along.none()
   const own: LinkedList = { in: auth.users.name, filter: isId(link), limit: 1 }
   const reading = store.linked({ in: SESSIONS, id, field: 'user', link, lists: [own, ...lists] })
   if (!reading) return undefined

@@ -23,49 +23,53 @@ export interface Along {
  */
 export type Reads = 'list' | 'document'
 
-/** The claims that are read with the session for a read, by the name of its collection. */
-type Alongs = { readonly [reads in Reads]: ReadonlyMap<string, Along> }
+/** Determines the claims that are read together with the session of a request. */
+export interface FindAlong {
+  /** Returns the claims that decide what a user without roles may read of a collection. */
+  of(collection: Collection, reads: Reads): Along
+  /** Returns no claims. */
+  none(): Along
+}
 
 /** The maximum number of documents of a claim that is read together with a session. */
 const MOST = 100
 
-/** Stands for the `_id` of the session's user. It is a UUID, because a field may only accept those, and a fixed one. */
-const LINK = '5d0e1c86-97d0-4a0b-a3ff-06c2b8e4f7d1'
-
-const binding = bindVariables(fromHost({ id: LINK }), () => '')
-
-/** No claims. */
-export const NO_CLAIMS: Along = { link: LINK, lists: [], take: () => new Map() }
-
-/** Selects the claims that are read with a session: those that depend only on the `_id` of the user. */
-export function compileAlongs({ claims, collections }: Pick<ServicePlan, 'claims' | 'collections'>): Alongs {
-  const alongOf = (reads: Reads): ReadonlyMap<string, Along> =>
-    new Map(
-      [...collections.values()].map((collection) => [
-        collection.name,
-        createAlong(claimsOf(collection, reads, claims)),
-      ]),
-    )
-  return { list: alongOf('list'), document: alongOf('document') }
-}
-
-function createAlong(claims: readonly Claim[]): Along {
-  const linked = claims.flatMap((claim) => {
-    const filter = isOfUserAlone(claim) ? bindClaim(claim, binding) : undefined
-    return filter ? [{ claim, list: { in: claim.from, filter, limit: MOST + 1 } }] : []
-  })
-  if (linked.length === 0) return NO_CLAIMS
+/** Creates the lookup of claims that are read with a session: those that depend only on the `_id` of the user. */
+export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>): FindAlong {
+  // The placeholder is created when first needed, because some runtimes forbid random values while a module loads.
+  let link: string | undefined
+  const known = { list: new WeakMap<Collection, Along>(), document: new WeakMap<Collection, Along>() }
+  const create = (some: readonly Claim[]): Along => {
+    link ??= crypto.randomUUID()
+    const binding = bindVariables(fromHost({ id: link }), () => '')
+    const linked = some.flatMap((claim) => {
+      const filter = isOfUserAlone(claim) ? bindClaim(claim, binding) : undefined
+      return filter ? [{ claim, list: { in: claim.from, filter, limit: MOST + 1 } }] : []
+    })
+    return {
+      link,
+      lists: linked.map(({ list }) => list),
+      take(found) {
+        const taken = new Map<string, ClaimValues>()
+        for (const [i, { claim }] of linked.entries()) {
+          const documents = found[i]
+          if (!documents || documents.length > MOST) continue
+          taken.set(claim.name, gather(documents.map(claimFrom(claim)), true))
+        }
+        return taken
+      },
+    }
+  }
+  let none: Along | undefined
   return {
-    link: LINK,
-    lists: linked.map(({ list }) => list),
-    take(found) {
-      const taken = new Map<string, ClaimValues>()
-      for (const [i, { claim }] of linked.entries()) {
-        const documents = found[i]
-        if (!documents || documents.length > MOST) continue
-        taken.set(claim.name, gather(documents.map(claimFrom(claim)), true))
-      }
-      return taken
+    of(collection, reads) {
+      const along = known[reads].get(collection) ?? create(claimsOf(collection, reads, claims))
+      known[reads].set(collection, along)
+      return along
+    },
+    none() {
+      none ??= create([])
+      return none
     },
   }
 }

@@ -159,7 +159,7 @@ class Responder {
       if (!identify) return this.#run(request, store, NOBODY)
       const { reads } = endpoint
       const isRead = reads !== undefined && reads !== 'changes'
-      const along = isRead ? this.#service.along[reads].get(place.collection.name) : undefined
+      const along = isRead ? this.#service.along.of(place.collection, reads) : undefined
       return whenReady(identify(incoming, { deadline, store, along }), (identity) =>
         this.#run(request, store, identity),
       )

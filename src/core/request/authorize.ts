@@ -1,6 +1,6 @@
 import type { Session } from '../accounts/auth/sessions.js'
 import { resumeSession } from '../accounts/sessions.js'
-import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
+import type { AuthPlan, Collection } from '../config/plan.js'
 import { USERS } from '../fields/schema/names.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, type Rule, type RuleOperation } from '../permissions/grants.js'
@@ -22,10 +22,15 @@ export interface Permit {
   readonly again?: (call: Call) => Permit
 }
 
-/** The caller for whom rules are selected, and the accounts of the service. */
+/** The accounts of a service, on which rights depend. */
+interface Governed {
+  readonly accounts: AuthPlan | null
+}
+
+/** The caller for whom rules are selected, and the service. */
 interface Enquiry {
   readonly caller: KnownCaller | null
-  readonly service: { readonly accounts: AuthPlan | null }
+  readonly service: Governed
 }
 
 /**
@@ -198,12 +203,6 @@ export type RightsHolder = KnownCaller | null | undefined
 
 /** The rules that apply to a holder of rights in a collection, by operation. */
 export type Rights = { readonly [operation in RuleOperation]: readonly Rule[] }
-
-/** The parts of a service that rights depend on. */
-interface Governed {
-  readonly plan: ServicePlan
-  readonly accounts: AuthPlan | null
-}
 
 /** Returns the rights of a holder in a collection; for `undefined`, the union of all rights. */
 export function findRights(service: Governed, collection: Collection, reader: RightsHolder): Rights {

@@ -1,7 +1,7 @@
 import type { Session } from '../accounts/auth/sessions.js'
 import type { Throttle } from '../accounts/throttle.js'
 import { createClaimReader, ReadClaims } from '../claims/claims.js'
-import { compileAlongs } from '../claims/claims-along.js'
+import { createFindAlong } from '../claims/claims-along.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import type { Field } from '../fields/field-type.js'
 import { CREATED_BY, USERS } from '../fields/schema/names.js'
@@ -108,8 +108,7 @@ export function compileRules(plan: ServicePlan, logger: Logger) {
     readQuery: createQueryReader(plan.limits),
     readClaim: createClaimReader(logger),
     sessions: createKeptSessions(),
-    /** The claims that are read with a session. */
-    along: compileAlongs(plan),
+    along: createFindAlong(plan),
     pages: createKeptPages(),
     createRuleJudge,
   } as const

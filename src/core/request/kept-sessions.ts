@@ -1,4 +1,5 @@
 import type { Session } from '../accounts/auth/sessions.js'
+import type { FindAlong } from '../claims/claims-along.js'
 import { type BoundedMap, createBoundedMap } from '../kept/bounded-map.js'
 import { CACHES } from '../kept/caches.js'
 import type { KnownCaller } from '../permissions/caller.js'
@@ -23,10 +24,13 @@ interface KeptSession {
 /** The cached sessions by id. The size of an entry is the approximate bytes of the session and the user. */
 export type KeptSessions = BoundedMap<string, KeptSession>
 
-/** The parts that finding a session needs: a clock, and the cache of sessions. */
+/**
+ * The parts that finding a session needs: a clock, the cache of sessions, and the claims that are read with a session.
+ */
 export interface SessionSources {
   now(): number
   readonly sessions: KeptSessions
+  readonly along: FindAlong
 }
 
 /** The maximum total bytes of the cached sessions. */

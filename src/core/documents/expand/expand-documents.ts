@@ -225,51 +225,35 @@ export function printExpanded(
     return shelf
   })
   const growth = { slices, limit: call.service.plan.limits.expanded, isDeep }
-  const expanding: Expanding = { growth, documents, branches, shelves: [...shelves.values()], levels }
-  const learning = isDeep ? learnLevels(expanding, 0) : undefined
-  return whenReady(learning, () => printRoots(expanding, new Printing(slices, write)))
-}
-
-/** Documents of a response whose references are expanded. */
-interface Expanding {
-  readonly growth: Growth
-  readonly documents: readonly JsonObject[]
-  readonly branches: readonly Branch[]
-  readonly shelves: readonly Shelf[]
-  readonly levels: number
-}
-
-/** Reads the documents of all levels from `level` on. */
-function learnLevels(expanding: Expanding, level: number): MaybePromise<void> {
-  const { growth, documents, branches, shelves, levels } = expanding
-  if (level === levels) return undefined
-  const { slices } = growth
-  const noteAll = (places: readonly Place[]) => forEachSliced(slices, places, (place) => note(place, slices))
-  const noting = forEachSliced(slices, documents, (value) =>
-    whenReady(growLevels(growth, [placeOf(value, branches)], level), noteAll),
-  )
-  const learn = () => forEachSliced(slices, shelves, (shelf) => shelf.learn(slices))
-  return whenReady(whenReady(noting, learn), () => learnLevels(expanding, level + 1))
-}
-
-function printRoots(
-  { growth, documents, branches, levels }: Expanding,
-  printing: Printing,
-): MaybePromise<void> {
-  const all: Part[] = []
-  const printRoot = (root: Place, separator: string): MaybePromise<void> => {
-    // On one level, references of several documents are read together. On several, only those of one are held.
-    const parts = growth.isDeep ? [] : all
-    addText(parts, separator)
-    addObject(parts, root.value, '', root)
-    return growth.isDeep ? printing.print(parts) : undefined
+  /** Reads the documents of all levels from `level` on. */
+  const learnLevels = (level: number): MaybePromise<void> => {
+    if (level === levels) return undefined
+    const noting = forEachSliced(slices, documents, (value) =>
+      whenReady(growLevels(growth, [placeOf(value, branches)], level), (places) =>
+        forEachSliced(slices, places, (place) => note(place, slices)),
+      ),
+    )
+    const learning = whenReady(noting, () =>
+      forEachSliced(slices, shelves.values(), (shelf) => shelf.learn(slices)),
+    )
+    return whenReady(learning, () => learnLevels(level + 1))
   }
-  const printingRoots = forEachSliced(growth.slices, documents, (value, i) => {
-    const root = placeOf(value, branches)
-    return whenReady(growLevels(growth, [root], levels), () => printRoot(root, i === 0 ? '' : ','))
-  })
+  const printing = new Printing(slices, write)
+  const all: Part[] = []
+  const printRoots = (): MaybePromise<void> =>
+    forEachSliced(slices, documents, (value, i) => {
+      const root = placeOf(value, branches)
+      return whenReady(growLevels(growth, [root], levels), () => {
+        // On one level, references of several documents are read together. On several, only those of one are held.
+        const parts = isDeep ? [] : all
+        addText(parts, i === 0 ? '' : ',')
+        addObject(parts, value, '', root)
+        return isDeep ? printing.print(parts) : undefined
+      })
+    })
+  const printed = whenReady(isDeep ? learnLevels(0) : undefined, printRoots)
   return whenReady(
-    whenReady(printingRoots, () => printing.print(all)),
+    whenReady(printed, () => printing.print(all)),
     () => printing.send(),
   )
 }

@@ -3,6 +3,7 @@ import type * as ExpandDocuments from '../../src/core/documents/expand/expand-do
 import type { Draft } from '../../src/core/documents/write/draft.js'
 import type { ReadAccess } from '../../src/core/permissions/read-gate.js'
 import type * as CompileExpand from '../../src/core/query/compile-expand.js'
+import type { Following } from '../../src/core/query/reading.js'
 import type * as Matches from '../../src/core/references/matches.js'
 import type * as References from '../../src/core/references/references.js'
 import type * as UnsetReferences from '../../src/core/references/unset-references.js'
@@ -60,8 +61,7 @@ const everyField = (access: ReadAccess): ReadAccess => {
 
 /** An expand that judges names in other ways. */
 const breakNames =
-  (change: (following: CompileExpand.Following) => CompileExpand.Following) =>
-  async (original: () => Promise<unknown>) => {
+  (change: (following: Following) => Following) => async (original: () => Promise<unknown>) => {
     const real = (await original()) as typeof CompileExpand
     const compileExpand: typeof real.compileExpand = (paths, reading) =>
       real.compileExpand(paths, { ...reading, following: change(reading.following) })

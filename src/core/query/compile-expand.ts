@@ -2,7 +2,7 @@ import type { Field } from '../fields/field-type.js'
 import { suggest } from '../fields/schema/names.js'
 import { ConditionFault, elementOf } from './condition.js'
 import { isTold, unknownField } from './query-string.js'
-import type { QueryReading, ReadableNames } from './reading.js'
+import type { Following, QueryReading, ReadableNames } from './reading.js'
 
 /** A reference, or an array of references, that is replaced by the documents to which it refers. */
 export interface Expansion {
@@ -16,14 +16,6 @@ export interface Expansion {
   readonly isList: boolean
   /** The expansions inside the documents that replace the reference, in the order of their fields. */
   readonly onward: readonly Expansion[]
-}
-
-/** The fields that a caller may read in the collections to which references lead. */
-export interface Following {
-  /** Returns the collection to which a field refers; `undefined` if the caller may not follow the field. */
-  targetOf(field: Field): string | undefined
-  /** Returns the fields that the caller may read in a collection; `null` if there are none. */
-  readable(collection: string): ReadableNames | null
 }
 
 /** The maximum number of references that one name may follow (CONTRACT.md §2, "Expand"). */

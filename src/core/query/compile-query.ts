@@ -6,7 +6,7 @@ import { isObject } from '../json/own-properties.js'
 import { lowerUuid } from '../json/uuid.js'
 import type { SortKey } from '../storage.js'
 import type { JsonObject, Limits, OperatorName } from '../types.js'
-import { compileExpand, type Expansion, type Following } from './compile-expand.js'
+import { compileExpand, type Expansion } from './compile-expand.js'
 import {
   buildCondition,
   ConditionFault,
@@ -19,7 +19,7 @@ import {
 } from './condition.js'
 import { type Cursor, readCursor } from './paging/cursor.js'
 import { invalidQuery, isTold, type RawFilter, type RawQuery, unknownField } from './query-string.js'
-import type { QueryReading, Readable } from './reading.js'
+import type { Following, QueryReading, Readable } from './reading.js'
 
 /** The page of a list that a query requests, and the sort order. */
 interface Paging {
@@ -186,8 +186,16 @@ export function compileQuery(
   // The limits are checked first, because counting is cheaper than compiling.
   const beyond = checkLimits(raw, limits)
   if (beyond.length > 0) throw invalidQuery(beyond)
-  const reading = createReading(readable, following)
-  const { attempt, find } = reading
+  const faults: Fault[] = []
+  const attempt = attemptInto(faults)
+  const find = (parameter: string, path: string): Field | undefined => {
+    const field = readable.find(path)
+    // The search for the nearest name is slow for many names, so it runs only for faults that are reported.
+    if (!field)
+      faults.push(unknownField(parameter, path, isTold(faults) ? suggest(path, readable.paths()) : ''))
+    return field
+  }
+  const reading: QueryReading = { readable, following, faults, find, attempt }
   const filter = compileFilterOf(raw, 'q', reading)
   const page = isPaged ? compilePage(raw, reading, limits) : NO_PAGE
   const readNames = (parameter: 'project' | 'expand', texts: readonly string[]): readonly string[] =>
@@ -196,7 +204,7 @@ export function compileQuery(
     raw.project &&
     createProjection(readNames('project', raw.project).flatMap((path) => find('project', path)?.path ?? []))
   const expand = raw.expand ? compileExpand(readNames('expand', raw.expand), reading) : []
-  if (reading.faults.length > 0) throw invalidQuery(reading.faults)
+  if (faults.length > 0) throw invalidQuery(faults)
   return {
     filter: readable.guard ? mapLeaves(filter, readable.guard) : filter,
     ...page,
@@ -214,23 +222,6 @@ const asCreator = (operand: unknown): readonly unknown[] => {
   if (Array.isArray(operand)) return [operand.flatMap(asCreator)]
   const id = typeof operand === 'string' ? lowerUuid(operand) : operand
   return id === operand ? [operand] : [operand, id]
-}
-
-function createReading(readable: Readable, following: Following): QueryReading {
-  const faults: Fault[] = []
-  return {
-    readable,
-    following,
-    faults,
-    find(parameter, path) {
-      const field = readable.find(path)
-      // The search for the nearest name is slow for many names, so it runs only for faults that are reported.
-      if (!field)
-        faults.push(unknownField(parameter, path, isTold(faults) ? suggest(path, readable.paths()) : ''))
-      return field
-    },
-    attempt: attemptInto(faults),
-  }
 }
 
 /**

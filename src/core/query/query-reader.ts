@@ -3,10 +3,9 @@ import { freezeDeep } from '../json/freeze-deep.js'
 import { type BoundedMap, createBoundedMap } from '../kept/bounded-map.js'
 import { CACHES } from '../kept/caches.js'
 import type { Limits } from '../types.js'
-import type { Following } from './compile-expand.js'
 import { compileQuery, NO_PAGE, type Query } from './compile-query.js'
 import { type ParameterName, parseQueryString, type QueryForms } from './query-string.js'
-import type { Readable } from './reading.js'
+import type { Following, Readable } from './reading.js'
 
 /** The number of slots of the table in `createSightings`: a power of two. */
 const PLACES = 8192

@@ -2,7 +2,6 @@ import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import type { FieldRef, Filter } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
-import type { Following } from './compile-expand.js'
 
 /** The fields that a caller may read in at least one document of a collection. */
 export interface ReadableNames {
@@ -10,6 +9,14 @@ export interface ReadableNames {
   find(path: string): Field | undefined
   /** Returns all readable paths, for suggestions. */
   paths(): readonly string[]
+}
+
+/** The fields that a caller may read in the collections to which references lead. */
+export interface Following {
+  /** Returns the collection to which a field refers; `undefined` if the caller may not follow the field. */
+  targetOf(field: Field): string | undefined
+  /** Returns the fields that the caller may read in a collection; `null` if there are none. */
+  readable(collection: string): ReadableNames | null
 }
 
 /** The fields of a collection that one caller may read. */

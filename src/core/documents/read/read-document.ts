@@ -1,8 +1,7 @@
-import type { Collection } from '../../config/plan.js'
 import type { KeptText } from '../../permissions/kept-texts.js'
 import { whenReady } from '../../promises.js'
-import { authorizeRead } from '../../request/authorize.js'
 import type { Call, Unclaimed } from '../../request/call.js'
+import { findShown, type Wanted } from '../../request/find-shown.js'
 import { unexpected } from '../../request/refusals.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Document, MaybePromise } from '../../types.js'
@@ -31,25 +30,16 @@ const print = (document: StoredDocument, reading: ListRequest): DocumentTexts =>
   asked: reading.query.projection ? printOne(document, reading) : undefined,
 })
 
-/**
- * Reads one document like `readDocument`, but without the caller's claims if a rule without claims already shows the
- * whole document. In all other cases the claims are read, so that a hidden document and a missing document take the same
- * steps.
- */
+/** Reads one document like `readDocument`, but without the caller's claims if the rules without claims suffice. */
 export const readUnclaimed = (
   call: Call,
-  { query, access, shows }: Unclaimed & Pick<ListRequest, 'query'>,
-  { collection, id }: { readonly collection: Collection; readonly id: string },
+  { query, ...unclaimed }: Unclaimed & Pick<ListRequest, 'query'>,
+  place: Wanted,
 ): MaybePromise<DocumentTexts | undefined> =>
-  whenReady(call.store.own(collection.name).find(id), (document) => {
-    if (document && shows(document)) return print(document, { access, query })
-    return whenReady(call.learnToRead(collection), () => {
-      const claimed = authorizeRead(call, collection, 'document')
-      return document && claimed.isReadable(document)
-        ? print(document, { access: claimed, query })
-        : undefined
-    })
-  })
+  whenReady(
+    findShown(call, unclaimed, place),
+    (shown) => shown && print(shown.document, { access: shown.access, query }),
+  )
 
 /**
  * Reads one document, with its references replaced by their documents. Throws `precondition_failed` if `isExpected` is

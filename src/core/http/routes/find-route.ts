@@ -205,10 +205,11 @@ export function splitTarget(
   return isBelow ? { path: ['', ...parts.slice(base.length)].join('/'), query } : undefined
 }
 
-const isSamePart = (part: string, other: string | undefined): boolean =>
-  part === other || (other !== undefined && decodePart(part) === decodePart(other) && isDecodable(part))
-
-const isDecodable = (part: string): boolean => decodePart(part) !== undefined
+const isSamePart = (part: string, other: string | undefined): boolean => {
+  if (part === other || other === undefined) return part === other
+  const decoded = decodePart(part)
+  return decoded !== undefined && decoded === decodePart(other)
+}
 
 /** Joins the mount path of a framework and the part of the base path that the mount path does not already contain. */
 export function joinPrefix(mountPath: string, basePath: string): string {

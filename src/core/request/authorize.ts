@@ -1,6 +1,7 @@
 import type { Session } from '../accounts/auth/sessions.js'
 import { resumeSession } from '../accounts/sessions.js'
 import type { AuthPlan, Collection } from '../config/plan.js'
+import { ServiceError } from '../errors.js'
 import { USERS } from '../fields/schema/names.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, type Rule, type RuleOperation } from '../permissions/grants.js'
@@ -10,7 +11,7 @@ import { isPromise, whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
 import type { MaybePromise } from '../types.js'
 import { Call } from './call.js'
-import { denied, idGiven, isRefusal, notFound, overtaken, registrationClosed } from './refusals.js'
+import { denied, isRefusal, notFound, overtaken } from './refusals.js'
 
 /** The rules under which a caller may write to a collection. */
 export interface Permit {
@@ -101,12 +102,14 @@ export function authorizeCreate(call: Call, collection: Collection, isIdGiven = 
   call.service.trace?.permits(call, traced)
   if (isClosed) throw registrationClosed()
   if (rules.length === 0) throw denied(call.caller)
-  if (isBarred) throw idGiven()
+  if (isBarred) throw new ServiceError('forbidden', 'An account gets its _id from the service.')
   const again: Permit['again'] = (own) => authorizeCreate(own, collection, isIdGiven)
   return { collection, rules, session: call.session, again }
 }
 
 const NO_RULES: readonly Rule[] = []
+
+const registrationClosed = (): ServiceError => new ServiceError('forbidden', 'Registration is closed.')
 
 /**
  * Returns the permit to change or delete a document. If the permit has no rules, the response is 404 or 403, depending

@@ -15,13 +15,6 @@ export const denied = (caller: KnownCaller | null): ServiceError =>
  */
 export const refused = (): ServiceError => new ServiceError('forbidden', 'You may not store such a document.')
 
-/** Creates the error for a registration when registration is closed. */
-export const registrationClosed = (): ServiceError => new ServiceError('forbidden', 'Registration is closed.')
-
-/** Creates the error for a create that chooses an account's `_id`. */
-export const idGiven = (): ServiceError =>
-  new ServiceError('forbidden', 'An account gets its _id from the service.')
-
 /** Creates the error for a document or path that does not exist or that the caller may not read. */
 export const notFound = (detail = 'Not found.'): ServiceError => new ServiceError('not_found', detail)
 

@@ -46,12 +46,20 @@ export class Slices implements Slice {
   }
 }
 
+/** A function that takes its steps from the slices that it receives last, and that may pause. */
+export type Sliced<Given extends readonly unknown[], Result> = (
+  ...given: [...Given, slices: Slices]
+) => MaybePromise<Result>
+
+/** A function that subtracts its steps from the slice that it receives last, and that never pauses by itself. */
+export type Counted<Given extends readonly unknown[], Result> = (...given: [...Given, slice: Slice]) => Result
+
 /**
  * Runs work in slices. The first, short slice runs immediately: if the work ends in it, the result is returned without
  * a promise. `first` is the number of steps of the first slice, which may be longer for work on many documents.
  */
 export function inSlices<T>(
-  run: (slices: Slices) => MaybePromise<T>,
+  run: Sliced<[], T>,
   signal: () => AbortSignal | undefined = () => undefined,
   first = isCrowded() ? bounds.leastSlice : bounds.firstSlice,
 ): MaybePromise<T> {
@@ -65,65 +73,54 @@ export function inSlices<T>(
 export const endless = (): Slices => new Slices(Number.POSITIVE_INFINITY)
 
 /** Runs work to its end in one slice. Only for work that may use an `endless` slice. */
-export const inOneSlice = <T>(run: (slices: Slices) => MaybePromise<T>): T => run(endless()) as T
+export const inOneSlice = <T>(run: Sliced<[], T>): T => run(endless()) as T
 
-/**
- * Calls `visit` for each item, and pauses between two items when the slice is used up. `visit` subtracts its steps. It
- * may wait; the next item then waits for it. Returns a promise only if it has paused or waited.
- */
-export function forEachSliced<T>(
+/** Visits the items in order, as long as `goesOn` is true for the results of `visit`. Returns whether it always was. */
+function visitWhile<T, U>(
   slices: Slices,
   items: Iterable<T>,
-  visit: (item: T, index: number) => MaybePromise<unknown>,
-): MaybePromise<void> {
+  visit: (item: T, index: number) => MaybePromise<U>,
+  goesOn: (visited: U) => boolean,
+): MaybePromise<boolean> {
   const left = items[Symbol.iterator]()
   let index = 0
   for (let item = left.next(); !item.done; item = left.next()) {
     const visiting = visit(item.value, index++)
     if (isPromise(visiting) || slices.left <= 0) return visitOthers(visiting)
-  }
-  return undefined
-
-  async function visitOthers(first: MaybePromise<unknown>): Promise<void> {
-    if (isPromise(first)) await first
-    if (slices.left <= 0) await slices.next()
-    for (let item = left.next(); !item.done; item = left.next()) {
-      const visiting = visit(item.value, index++)
-      if (isPromise(visiting)) await visiting
-      if (slices.left <= 0) await slices.next()
-    }
-  }
-}
-
-/**
- * Returns whether `test` returns true for each item. Stops at the first item for which it does not. Pauses between two
- * items when the slice is used up. `test` subtracts its steps.
- */
-export function everySliced<T>(
-  slices: Slices,
-  items: Iterable<T>,
-  test: (item: T, index: number) => MaybePromise<boolean>,
-): MaybePromise<boolean> {
-  const left = items[Symbol.iterator]()
-  let index = 0
-  for (let item = left.next(); !item.done; item = left.next()) {
-    const testing = test(item.value, index++)
-    if (isPromise(testing) || slices.left <= 0) return testOthers(testing)
-    if (!testing) return false
+    if (!goesOn(visiting)) return false
   }
   return true
 
-  async function testOthers(first: MaybePromise<boolean>): Promise<boolean> {
-    if (!(await first)) return false
-    for (;;) {
+  async function visitOthers(first: MaybePromise<U>): Promise<boolean> {
+    for (let visiting = first; ; ) {
+      if (!goesOn(isPromise(visiting) ? await visiting : visiting)) return false
       if (slices.left <= 0) await slices.next()
       const item = left.next()
       if (item.done) return true
-      const testing = test(item.value, index++)
-      if (!(isPromise(testing) ? await testing : testing)) return false
+      visiting = visit(item.value, index++)
     }
   }
 }
+
+const always = (): boolean => true
+const nothing = (): void => {}
+
+/**
+ * Calls `visit` for each item, and pauses between two items when the slice is used up. `visit` subtracts its steps. It
+ * may wait; the next item then waits for it. Returns a promise only if it has paused or waited.
+ */
+export const forEachSliced = <T>(
+  slices: Slices,
+  items: Iterable<T>,
+  visit: (item: T, index: number) => MaybePromise<unknown>,
+): MaybePromise<void> => whenReady(visitWhile(slices, items, visit, always), nothing)
+
+/** Like `forEachSliced`, but stops at the first item for which `test` returns false. Returns whether there is none. */
+export const everySliced = <T>(
+  slices: Slices,
+  items: Iterable<T>,
+  test: (item: T, index: number) => MaybePromise<boolean>,
+): MaybePromise<boolean> => visitWhile(slices, items, test, Boolean)
 
 /** Like `forEachSliced`, and returns the results of `map` in the order of the items. */
 export function mapSliced<T, U>(
@@ -138,7 +135,7 @@ export function mapSliced<T, U>(
     all.push(mapped)
     return undefined
   })
-  return mapping ? mapping.then(() => all) : all
+  return whenReady(mapping, () => all)
 }
 
 /**
@@ -160,7 +157,7 @@ export function untilDone(slices: Slices, run: () => boolean): MaybePromise<void
 export function sortSliced<T>(
   slices: Slices,
   items: readonly T[],
-  order: (a: T, b: T, slice: Slice) => number,
+  order: Counted<[a: T, b: T], number>,
 ): MaybePromise<readonly T[]> {
   const { length } = items
   let [from, into]: [T[], T[]] = [[...items], new Array(length)]

@@ -11,7 +11,7 @@ import { Call, type Service } from '../request/call.js'
 import { createClock } from '../request/clock.js'
 import { isRefusal, relocate } from '../request/refusals.js'
 import type { Attempt } from '../request/store/attempt.js'
-import { inSlices, type Slices, stepsTaken, takeFirstSlice } from '../slices.js'
+import { inSlices, type Sliced, stepsTaken, takeFirstSlice } from '../slices.js'
 import type { WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import { BatchStore } from './batch-store.js'
@@ -44,12 +44,10 @@ export function runBatch(call: Call, operations: readonly RunOperation[]): Maybe
   )
 }
 
-async function judgeAll(
-  call: Call,
-  service: Service,
-  operations: readonly RunOperation[],
-  slices: Slices,
-): Promise<Attempt<readonly string[]>> {
+const judgeAll: Sliced<
+  [call: Call, service: Service, operations: readonly RunOperation[]],
+  Attempt<readonly string[]>
+> = async (call, service, operations, slices) => {
   const budget = createByteBudget(
     bounds.writtenBytes,
     'The reads, writes and responses of a batch must not exceed 16 MiB in total.',

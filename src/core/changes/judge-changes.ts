@@ -4,9 +4,8 @@ import { compileJudge, type Judge, judgeSliced } from '../filter/matches.js'
 import { readOwn } from '../json/own-properties.js'
 import { whenReady } from '../promises.js'
 import type { Service } from '../request/call.js'
-import { forEachSliced, type Slices, stepsToWrite } from '../slices.js'
+import { forEachSliced, type Sliced, stepsToWrite } from '../slices.js'
 import type { Change, StoredDocument } from '../storage.js'
-import type { MaybePromise } from '../types.js'
 import type { WatchedList } from './watched-list.js'
 
 /** The names of events (CONTRACT.md §9, "Events"). */
@@ -30,12 +29,10 @@ interface View {
  * Computes the events that changes cause in a list. They depend only on how the caller sees each document before and
  * after the change (CONTRACT.md §9, "Events").
  */
-export function judgeChanges(
-  { collection }: Pick<WatchedList, 'collection'>,
-  reading: ListRequest,
-  changes: readonly Change[],
-  slices: Slices,
-): MaybePromise<readonly ListEvent[]> {
+export const judgeChanges: Sliced<
+  [list: Pick<WatchedList, 'collection'>, reading: ListRequest, changes: readonly Change[]],
+  readonly ListEvent[]
+> = ({ collection }, reading, changes, slices) => {
   const events: ListEvent[] = []
   let judge: Judge | undefined
   const judging = forEachSliced(slices, changes, (change) => {
@@ -56,11 +53,11 @@ export function judgeChanges(
 }
 
 /** The JSON text of a document as the list shows it; `undefined` if the list does not contain it. */
-const see = (
-  document: StoredDocument | null,
-  { reading, judge }: View,
-  slices: Slices,
-): MaybePromise<string | undefined> =>
+const see: Sliced<[document: StoredDocument | null, view: View], string | undefined> = (
+  document,
+  { reading, judge },
+  slices,
+) =>
   document === null
     ? undefined
     : whenReady(judgeSliced(judge, document, slices), (isThere) => {

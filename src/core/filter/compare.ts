@@ -1,6 +1,6 @@
 import { compareText } from '../json/compare-text.js'
 import { compilePath } from '../json/own-properties.js'
-import type { Slice } from '../slices.js'
+import type { Counted } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import type { ComparableType, FieldRef, Scalar, ValueType } from './filter.js'
 
@@ -13,7 +13,7 @@ export interface OrderKey {
 /**
  * Compares two items; returns a negative number, zero or a positive number. Subtracts its steps from `slice`.
  */
-export type CompareItems<T> = (a: T, b: T, slice: Slice) => number
+export type CompareItems<T> = Counted<[a: T, b: T], number>
 
 /** Compiles an order (CONTRACT.md §3.6). `readers[i]` returns an item's value for the `i`th sort key. */
 export function compileOrder<T>(

@@ -1,6 +1,6 @@
 import { compilePath, isObject } from '../json/own-properties.js'
-import { endless, type Slice, type Slices } from '../slices.js'
-import type { JsonObject, MaybePromise } from '../types.js'
+import { type Counted, endless, type Sliced } from '../slices.js'
+import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
 import { type Equalities, joinEqualities } from './join-equalities.js'
@@ -10,10 +10,10 @@ import { compilePattern, type Matcher, type TextSearch } from './pattern/compile
  * Evaluates a filter on a stored document. It subtracts its steps from a slice, and returns `undefined` when
  * the slice is used up. When it is called again with the same document and a new slice, it continues.
  */
-export type Judge = (document: JsonObject, slice: Slice) => boolean | undefined
+export type Judge = Counted<[document: JsonObject], boolean | undefined>
 
 /** Evaluates a judge to its end, in as many slices as it needs. */
-export const judgeSliced = (judge: Judge, document: JsonObject, slices: Slices): MaybePromise<boolean> =>
+export const judgeSliced: Sliced<[judge: Judge, document: JsonObject], boolean> = (judge, document, slices) =>
   judge(document, slices) ?? slices.next().then(() => judgeSliced(judge, document, slices))
 
 /** Evaluates a filter on a stored document, without pauses. */
@@ -128,7 +128,7 @@ function compileOneOf({ field, values }: Equalities): Judge {
 }
 
 /** Tests a value of a leaf's type: returns the answer, or work that can pause. */
-type TestValue = (value: unknown, slice: Slice) => boolean | TextSearch
+type TestValue = Counted<[value: unknown], boolean | TextSearch>
 
 function compileMatch(field: FieldRef, matcher: Matcher): Judge {
   const begin: TestValue = (value, slice) => matcher.begin(value as string, slice)
@@ -193,7 +193,7 @@ const DEAR = 1000
  * Compiles a leaf that can pause. For the last document, it remembers its progress after a pause, and an
  * answer that took long (`DEAR`) or came after a pause.
  */
-function canPause(begin: (document: JsonObject, slice: Slice) => boolean | TextSearch): Judge {
+function canPause(begin: Counted<[document: JsonObject], boolean | TextSearch>): Judge {
   let last:
     | { readonly document: JsonObject; readonly work: boolean | TextSearch; verdict: boolean | undefined }
     | undefined

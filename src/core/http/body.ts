@@ -9,7 +9,7 @@ import type { JsonObject, MaybePromise } from '../types.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The number of bytes of a body that count as one step (see `Slices`). */
+/** The number of bytes of a body that count as one step of a slice. */
 const BYTES_A_STEP = 8
 
 /**

@@ -6,10 +6,9 @@ import { simplify } from '../filter/simplify.js'
 import { freezeDeep } from '../json/freeze-deep.js'
 import { CACHES } from '../kept/caches.js'
 import type { Readable, ReadableNames } from '../query/reading.js'
-import type { Slice } from '../slices.js'
 import type { CollectionPlan, StoredDocument } from '../storage.js'
 import { includesProperty, type PropertySet, type Rule } from './grants.js'
-import type { KeptText } from './kept-texts.js'
+import type { FindText } from './kept-texts.js'
 import type { FindView, Show, View } from './views.js'
 
 /** Restricts a requested filter to the documents that the caller may read. */
@@ -68,7 +67,7 @@ export interface ReadAccess extends Readable {
    * Returns the shown document as JSON text in bytes, which are cached; `undefined` for a document that is not frozen.
    * Subtracts the steps of writing the text from `slice`.
    */
-  keep(document: StoredDocument, slice?: Slice): KeptText | undefined
+  readonly keep: FindText
   /** Whether the caller may read a top-level property of a readable document, even if the document does not have it. */
   isShown(document: StoredDocument, name: string): boolean
   /**

@@ -1,7 +1,7 @@
 import type { Collection } from '../config/plan.js'
 import { collectReferences } from '../fields/schema/references.js'
 import type { Store } from '../request/store.js'
-import { forEachSliced, type Slices } from '../slices.js'
+import { forEachSliced, type Sliced } from '../slices.js'
 import type { WriteStep } from '../storage.js'
 import type { Cascade } from './unset-references.js'
 
@@ -20,12 +20,10 @@ const STEPS_A_LOOK = 200
  * Returns the keys of `gone`, and of the candidates in `left` that currently refer with `cascade` to a document of
  * `gone`, directly or through other candidates. A candidate that no longer exists counts as deleted.
  */
-export async function findGoing(
-  store: Store,
-  gone: ReadonlySet<string>,
-  left: readonly Candidate[],
-  slices: Slices,
-): Promise<ReadonlySet<string>> {
+export const findGoing: Sliced<
+  [store: Store, gone: ReadonlySet<string>, left: readonly Candidate[]],
+  ReadonlySet<string>
+> = async (store, gone, left, slices) => {
   const referrers = new Map<string, string[]>()
   const going = new Set<string>()
   const reached = [...gone]

@@ -1,6 +1,5 @@
 import type { JsonSchema } from '../../core/json/json-schema.js'
-import { type Slices, untilDone } from '../../core/slices.js'
-import type { MaybePromise } from '../../core/types.js'
+import { type Sliced, untilDone } from '../../core/slices.js'
 
 /** The kinds of components of a document. */
 export type ComponentKind = 'schemas' | 'parameters' | 'responses' | 'headers'
@@ -17,7 +16,7 @@ export interface Components {
   /** Creates the component of a reference; `undefined` if the reference is unknown or `makeFor` already created it. */
   make($ref: string): JsonSchema | undefined
   /** Creates every component that does not exist yet and that `root` needs, directly or through other components. */
-  makeFor(root: JsonSchema, take: TakeComponent, slices: Slices): MaybePromise<void>
+  readonly makeFor: Sliced<[root: JsonSchema, take: TakeComponent], void>
 }
 
 /**
@@ -64,7 +63,7 @@ export function createComponents(): Components {
   }
 }
 
-/** The costs, in steps (see `Slice`), of searching a component, finding a reference and creating a component. */
+/** The costs, in steps of a slice, of searching a component, finding a reference and creating a component. */
 const VISIT = 100
 const FIND = 20
 const MAKE = 50

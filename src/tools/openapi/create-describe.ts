@@ -7,7 +7,7 @@ import type { KnownCaller } from '../../core/permissions/caller.js'
 import { OPERATIONS } from '../../core/permissions/grants.js'
 import type { KeptText } from '../../core/permissions/kept-texts.js'
 import type { Call } from '../../core/request/call.js'
-import { forEachSliced, inSlices, type Slices, stepsToWrite } from '../../core/slices.js'
+import { forEachSliced, inSlices, type Sliced, stepsToWrite } from '../../core/slices.js'
 import { writeDescription } from './describe-service.js'
 import type { DescribedService } from './scope.js'
 
@@ -53,7 +53,7 @@ export function createDescribe(service: Omit<DescribedService, 'hasAccountRoutes
  * Joins the pieces of a document. The ETag of the document is a digest of the pieces' tags, because a digest of many
  * megabytes would block the process for too long.
  */
-async function join(pieces: readonly Bytes[], slices: Slices): Promise<KeptText> {
+const join: Sliced<[pieces: readonly Bytes[]], KeptText> = async (pieces, slices) => {
   const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
   const tags: string[] = []
   let at = 0

@@ -1,9 +1,8 @@
-import type { Slices } from '../../../core/slices.js'
-import type { MaybePromise } from '../../../core/storage.js'
+import type { Sliced } from '../../../core/slices.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 
 /** Subtracts the steps of parsing from the slice, then parses a JSON text. Waits first if too few steps are left. */
-export function parseText(text: string, slices: Slices): MaybePromise<unknown> {
+export const parseText: Sliced<[text: string], unknown> = (text, slices) => {
   const steps = text.length / CHARACTERS
   const parse = (): unknown => {
     slices.left -= steps

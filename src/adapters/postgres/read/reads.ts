@@ -1,8 +1,8 @@
 import { bounds } from '../../../core/bounds.js'
 import type { Filter, Scalar } from '../../../core/filter/filter.js'
-import { compileJudge, type Judge } from '../../../core/filter/matches.js'
+import { compileJudge, judgeSliced } from '../../../core/filter/matches.js'
 import { whenReady } from '../../../core/promises.js'
-import { inSlices, mapSliced, type Slices } from '../../../core/slices.js'
+import { forEachSliced, inSlices, mapSliced } from '../../../core/slices.js'
 import type {
   IndexPlan,
   Listed,
@@ -330,29 +330,18 @@ async function* streamByIds(
     rest = fetched.rest ?? []
     const byId = new Map(fetched.map((document) => [document._id, document]))
     const inOrder = some.flatMap((id) => byId.get(id) ?? [])
-    const found = await inSlices(
-      (slices) => keepMatching(inOrder, judge, slices),
+    const found: StoredDocument[] = []
+    await inSlices(
+      (slices) =>
+        forEachSliced(slices, inOrder, (document) =>
+          whenReady(judgeSliced(judge, document, slices), (isMatch) => isMatch && found.push(document)),
+        ),
       () => signal,
     )
     const batch = found.slice(Math.max(0, skip - passed), Math.max(0, end - passed))
     passed += found.length
     if (batch.length > 0) yield batch
   }
-}
-
-async function keepMatching(
-  documents: readonly StoredDocument[],
-  judge: Judge,
-  slices: Slices,
-): Promise<readonly StoredDocument[]> {
-  const kept: StoredDocument[] = []
-  for (const document of documents) {
-    let answer = judge(document, slices)
-    for (; answer === undefined; answer = judge(document, slices)) await slices.next()
-    if (answer) kept.push(document)
-    if (slices.left <= 0) await slices.next()
-  }
-  return kept
 }
 
 /** Creates the reads of an adapter. */

@@ -1,8 +1,8 @@
 import type { Filter } from '../../../core/filter/filter.js'
 import { compileJudge, type Judge } from '../../../core/filter/matches.js'
 import { whenReady } from '../../../core/promises.js'
-import { type Slices, untilDone } from '../../../core/slices.js'
-import type { MaybePromise, StoredDocument } from '../../../core/storage.js'
+import { type Sliced, untilDone } from '../../../core/slices.js'
+import type { StoredDocument } from '../../../core/storage.js'
 
 /** The number of characters of JSON that are parsed in about one step of a slice. */
 export const CHARACTERS = 6
@@ -20,12 +20,12 @@ export type ReceiveMatch = (document: StoredDocument, size: number) => boolean
  * Parses documents and passes those that match to `take`, until `take` returns false. Returns whether to continue
  * with further documents.
  */
-export function judgeTexts(
-  texts: readonly string[],
-  judge: Judge,
-  take: ReceiveMatch,
-  slices: Slices,
-): MaybePromise<boolean> {
+export const judgeTexts: Sliced<[texts: readonly string[], judge: Judge, take: ReceiveMatch], boolean> = (
+  texts,
+  judge,
+  take,
+  slices,
+) => {
   let place = 0
   let document: StoredDocument | undefined
   let goesOn = true
@@ -44,11 +44,11 @@ export function judgeTexts(
 }
 
 /** Returns the `_id`s of the documents that match a filter. */
-export function findMatching(
-  texts: readonly unknown[],
-  filter: Filter,
-  slices: Slices,
-): MaybePromise<readonly string[]> {
+export const findMatching: Sliced<[texts: readonly unknown[], filter: Filter], readonly string[]> = (
+  texts,
+  filter,
+  slices,
+) => {
   const ids: string[] = []
   const take = ({ _id }: StoredDocument): boolean => ids.push(_id) > 0
   return whenReady(judgeTexts(texts.map(String), compileJudge(filter), take, slices), () => ids)

@@ -8,7 +8,7 @@ import {
 } from '../../../core/filter/compare.js'
 import { and, type Filter, hasPattern, ID } from '../../../core/filter/filter.js'
 import { isOn } from '../../../core/filter/index-order.js'
-import { compileJudge } from '../../../core/filter/matches.js'
+import { compileJudge, judgeSliced } from '../../../core/filter/matches.js'
 import { freezeDeep } from '../../../core/json/freeze-deep.js'
 import { whenReady } from '../../../core/promises.js'
 import { forEachSliced, inSlices, sortSliced } from '../../../core/slices.js'
@@ -188,9 +188,7 @@ export const readBatch = (
       bytes += Buffer.byteLength(text)
       if (documents.length > 0 && bytes > bounds.batchBytes) return { documents, passed: i }
       const document = parseDocument(text, slices)
-      let verdict = judge(document, slices)
-      for (; verdict === undefined; verdict = judge(document, slices)) await slices.next()
-      if (verdict) documents.push(document)
+      if (await judgeSliced(judge, document, slices)) documents.push(document)
       else bytes -= Buffer.byteLength(text)
     }
     return { documents, passed: ids.length }

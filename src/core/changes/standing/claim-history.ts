@@ -3,7 +3,7 @@ import type { Filter } from '../../filter/filter.js'
 import { compileJudge, type Judge, judgeSliced } from '../../filter/matches.js'
 import { whenReady } from '../../promises.js'
 import type { ClaimValues } from '../../query/variable.js'
-import { forEachSliced, inSlices, type Slices } from '../../slices.js'
+import { forEachSliced, inSlices, type Sliced } from '../../slices.js'
 import type { Change, ChangePage, StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { timeOf } from '../judge-changes.js'
@@ -19,12 +19,10 @@ interface ClaimChange {
 }
 
 /** Finds the changes that may change the value of a claim: those that change a value, or the order of the values. */
-function findTouches(
-  { claim }: Pick<AskedClaim, 'claim'>,
-  filter: Filter | undefined,
-  changes: readonly Change[],
-  slices: Slices,
-): MaybePromise<readonly ClaimChange[]> {
+const findTouches: Sliced<
+  [asked: Pick<AskedClaim, 'claim'>, filter: Filter | undefined, changes: readonly Change[]],
+  readonly ClaimChange[]
+> = ({ claim }, filter, changes, slices) => {
   const touches: ClaimChange[] = []
   if (!filter) return touches
   const read = claimFrom(claim)
@@ -251,12 +249,14 @@ async function readSince(
 }
 
 /** Undoes the touches, from last to first. Returns whether `isOther` is true for one of the states in between. */
-async function takeBack(
-  { claimed, isAll }: Oldest,
-  touches: readonly ClaimChange[],
-  { counted, isOther }: { readonly counted: number; readonly isOther: IsOther },
-  slices: Slices,
-): Promise<boolean> {
+const takeBack: Sliced<
+  [
+    oldest: Oldest,
+    touches: readonly ClaimChange[],
+    states: { readonly counted: number; readonly isOther: IsOther },
+  ],
+  boolean
+> = async ({ claimed, isAll }, touches, { counted, isOther }, slices) => {
   const present = new Map(claimed.map((one) => [one.id, one]))
   const values = (): ClaimValues => {
     slices.left -= present.size

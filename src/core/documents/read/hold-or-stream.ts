@@ -2,7 +2,7 @@ import { bounds } from '../../bounds.js'
 import { isPromise } from '../../promises.js'
 import type { Call } from '../../request/call.js'
 import type { Deadline } from '../../request/deadline.js'
-import { inSlices, type Slices } from '../../slices.js'
+import { inSlices, type Sliced } from '../../slices.js'
 import type { MaybePromise } from '../../types.js'
 import { endOfPiece, type TextStream } from './text-stream.js'
 
@@ -16,7 +16,7 @@ export const START = 1500
 export type WriteText = (text: string, documents?: number) => MaybePromise<void>
 
 /** Work that writes a text. Its call ends when the client of the stream disconnects. */
-export type TextWork = (current: Call, write: WriteText, slices: Slices) => MaybePromise<void>
+export type TextWork = Sliced<[current: Call, write: WriteText], void>
 
 /**
  * Returns a short text as a whole, and a longer text as a stream. Work before the stream begins counts towards the

@@ -8,7 +8,7 @@ import { boundBytes } from '../../request/byte-budget.js'
 import type { Call } from '../../request/call.js'
 import { invalid } from '../../request/refusals.js'
 import type { Agreement, Attempt } from '../../request/store/attempt.js'
-import { forEachSliced, inSlices, mapSliced, type Slices, takeFirstSlice } from '../../slices.js'
+import { forEachSliced, inSlices, mapSliced, type Sliced, takeFirstSlice } from '../../slices.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { BodyWrite, Draft } from './draft.js'
@@ -72,7 +72,7 @@ async function planBulk(
 ): Promise<Attempt<WrittenAll>> {
   const drafts = await judgeAll(call, permit, bodies)
   const [documents, written] = await inSlices(
-    (slices) => assembleAll(slices, drafts),
+    (slices) => assembleAll(drafts, slices),
     () => call.deadline.signal,
     bounds.longFirstSlice,
   )
@@ -98,10 +98,10 @@ async function planBulk(
 }
 
 /** Completes the drafts, and assembles their documents and texts. */
-async function assembleAll(
-  slices: Slices,
-  drafts: readonly Draft[],
-): Promise<readonly [documents: readonly StoredDocument[], written: readonly WrittenDocument[]]> {
+const assembleAll: Sliced<
+  [drafts: readonly Draft[]],
+  readonly [documents: readonly StoredDocument[], written: readonly WrittenDocument[]]
+> = async (drafts, slices) => {
   const documents = await mapSliced(slices, drafts, (draft) => {
     slices.left -= STEPS_A_DOCUMENT
     return whenReady(settleDraft(draft), assemble)
@@ -140,11 +140,11 @@ async function judgeAll(
 }
 
 /** Evaluates every body. Validation errors of one body take precedence over `forbidden` for another body. */
-function judgeBodies(
-  write: BodyWrite,
-  bodies: readonly JsonObject[],
-  slices: Slices,
-): MaybePromise<readonly Draft[]> {
+const judgeBodies: Sliced<[write: BodyWrite, bodies: readonly JsonObject[]], readonly Draft[]> = (
+  write,
+  bodies,
+  slices,
+) => {
   const drafts: Draft[] = []
   const faults: Fault[] = []
   let named = 0

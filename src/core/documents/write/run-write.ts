@@ -7,7 +7,7 @@ import { isPromise, whenReady } from '../../promises.js'
 import type { Permit } from '../../request/authorize.js'
 import type { Call } from '../../request/call.js'
 import { ignoredNames, refused } from '../../request/refusals.js'
-import { forEachSliced, inSlices, type Slices } from '../../slices.js'
+import { forEachSliced, inSlices, type Sliced } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import {
   type BodyWrite,
@@ -103,7 +103,7 @@ const FITS: Verdict = { kind: 'fits' }
  * `validation_failed`, also if the accepting rule drops properties of a strict request. Throws `forbidden` if no rule
  * accepts the body.
  */
-export const chooseRule = (write: BodyWrite, body: GivenBody, slices: Slices): MaybePromise<Draft> =>
+export const chooseRule: Sliced<[write: BodyWrite, body: GivenBody], Draft> = (write, body, slices) =>
   whenReady(write.rules.length > 1 ? putWholeFirst(write, body.body, slices) : write.rules, (order) => {
     const { call } = write
     call.service.trace?.tries(
@@ -138,7 +138,11 @@ function tryRules(order: readonly Rule[], begin: (rule: Rule) => Draft, at = 0):
 }
 
 /** Returns the rules that drop nothing of a body, followed by the other rules. */
-function putWholeFirst(write: BodyWrite, body: JsonObject, slices: Slices): MaybePromise<readonly Rule[]> {
+const putWholeFirst: Sliced<[write: BodyWrite, body: JsonObject], readonly Rule[]> = (
+  write,
+  body,
+  slices,
+) => {
   // The kept part of a body may be as large as the body, so only one part at a time is in memory.
   const [whole, others]: readonly [Rule[], Rule[]] = [[], []]
   const sorting = forEachSliced(slices, write.rules, (rule) => {

@@ -1,8 +1,8 @@
 import { stepsToRead } from '../../json/domain.js'
 import { isObject, readOwn } from '../../json/own-properties.js'
 import { isPromise, whenReady } from '../../promises.js'
-import { forEachSliced, inOneSlice, mapSliced, type Slices } from '../../slices.js'
-import type { JsonObject, MaybePromise } from '../../types.js'
+import { forEachSliced, inOneSlice, mapSliced, type Sliced } from '../../slices.js'
+import type { JsonObject } from '../../types.js'
 import type { Field } from '../field-type.js'
 
 /**
@@ -22,7 +22,7 @@ export const normalise = (field: Field, value: unknown): unknown =>
 export const normaliseProperties = (fields: readonly Field[], value: JsonObject): JsonObject =>
   inOneSlice((slices) => normaliseSliced(fields, value, slices))
 
-function normaliseValue(field: Field, value: unknown, slices: Slices): MaybePromise<unknown> {
+const normaliseValue: Sliced<[field: Field, value: unknown], unknown> = (field, value, slices) => {
   const { items, properties } = field
   if (properties.length > 0 && isObject(value))
     return whenReady(normaliseSliced(properties, value, slices), Object.freeze)
@@ -35,11 +35,11 @@ function normaliseValue(field: Field, value: unknown, slices: Slices): MaybeProm
 }
 
 /** Does the same as `normaliseProperties`, in slices. */
-export function normaliseSliced(
-  fields: readonly Field[],
-  value: JsonObject,
-  slices: Slices,
-): MaybePromise<JsonObject> {
+export const normaliseSliced: Sliced<[fields: readonly Field[], value: JsonObject], JsonObject> = (
+  fields,
+  value,
+  slices,
+) => {
   const { length } = Object.keys(value)
   slices.left -= COPY * length + fields.length / LOOK
   // Names of fields are validated and never `__proto__`, so an assignment defines an own property.
@@ -114,12 +114,10 @@ function isComplete(fields: readonly Field[], value: JsonObject, now: string): b
 }
 
 /** Does the same as `applyDefaults`, in slices. */
-export function applyDefaultsSliced(
-  fields: readonly Field[],
-  value: JsonObject,
-  now: string,
-  slices: Slices,
-): MaybePromise<JsonObject> {
+export const applyDefaultsSliced: Sliced<
+  [fields: readonly Field[], value: JsonObject, now: string],
+  JsonObject
+> = (fields, value, now, slices) => {
   slices.left -= (2 * fields.length) / LOOK
   if (isComplete(fields, value, now)) return value
   slices.left -= COPY * Object.keys(value).length
@@ -137,7 +135,12 @@ export function applyDefaultsSliced(
   return whenReady(filling, () => addOthers(fields, filled, value))
 }
 
-function fillInside(field: Field, value: unknown, now: string, slices: Slices): MaybePromise<unknown> {
+const fillInside: Sliced<[field: Field, value: unknown, now: string], unknown> = (
+  field,
+  value,
+  now,
+  slices,
+) => {
   if (field.properties.length > 0 && isObject(value))
     return applyDefaultsSliced(field.properties, value, now, slices)
   const { items } = field

@@ -3,7 +3,7 @@ import { FairQueue } from './fair-queue.js'
 /** One that waits. Its wait ends with a call of `start` or `refuse`, or when its signal aborts. */
 export interface Waiter<About, Place> {
   readonly about: About
-  start(place: Place): void
+  start(place: Place | Promise<Place>): void
   refuse(reason: unknown): void
 }
 
@@ -17,8 +17,7 @@ export interface WaitOptions {
  * Promises that wait for their turn, fairly among callers. `About` describes a waiter, and `Place` is what it waits
  * for.
  */
-export class WaitingLine<About = undefined, Place = void> {
-  readonly #queue: FairQueue<Waiter<About, Place>>
+export class WaitingLine<About = undefined, Place = void> extends FairQueue<Waiter<About, Place>> {
   readonly #rejection: (aborted: AbortSignal | undefined) => unknown
 
   /**
@@ -26,7 +25,7 @@ export class WaitingLine<About = undefined, Place = void> {
    * without a signal, of one for which the queue has no room.
    */
   constructor(capacity: number, rejection: (aborted: AbortSignal | undefined) => unknown) {
-    this.#queue = new FairQueue(capacity)
+    super(capacity)
     this.#rejection = rejection
   }
 
@@ -34,7 +33,7 @@ export class WaitingLine<About = undefined, Place = void> {
   wait(about: About, { caller, signal }: WaitOptions): Promise<Place> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        this.#queue.delete(waiter)
+        this.delete(waiter)
         waiter.refuse(this.#rejection(signal))
       }
       const waiter: Waiter<About, Place> = {
@@ -50,17 +49,7 @@ export class WaitingLine<About = undefined, Place = void> {
       }
       if (signal?.aborted) return reject(this.#rejection(signal))
       signal?.addEventListener('abort', leave, { once: true })
-      this.#queue.add(waiter, caller)?.refuse(this.#rejection(undefined))
+      this.add(waiter, caller)?.refuse(this.#rejection(undefined))
     })
-  }
-
-  /** Removes and returns the next waiter for which `mayGo` returns true. Default: any waiter may go. */
-  take(mayGo?: (waiter: Waiter<About, Place>) => boolean): Waiter<About, Place> | undefined {
-    return this.#queue.take(mayGo)
-  }
-
-  /** Records that a caller did not have to wait (see `FairQueue.pass`). */
-  pass(caller: string | undefined): void {
-    this.#queue.pass(caller)
   }
 }

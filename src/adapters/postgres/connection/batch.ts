@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../core/errors.js'
-import { FairQueue } from '../../../core/fair-queue.js'
+import { type Waiter, WaitingLine } from '../../../core/waiting-line.js'
 import { overloaded } from '../faults.js'
 import { isUnhurried, MAX_WAITING, type WorkCaller } from './lease.js'
 import { ignore } from './session.js'
@@ -27,12 +27,15 @@ export interface BatchWork<Item, Result> {
 export type Batch<Item, Result> = (item: Item, caller: WorkCaller) => Promise<Result>
 
 /** A queued item, and its caller. */
-interface Member<Item, Result> {
+interface QueuedItem<Item> {
   readonly item: Item
   readonly caller: WorkCaller
-  readonly resolve: (result: Result | Promise<Result>) => void
-  readonly reject: (thrown: unknown) => void
 }
+
+type Member<Item, Result> = Waiter<QueuedItem<Item>, Result>
+
+/** The parts of a member that do not depend on its item. */
+type SharingMember = Pick<Member<unknown, never>, 'about' | 'refuse'>
 
 /** The default of `BatchWork.most`. */
 const MOST_TOGETHER = 32
@@ -45,7 +48,7 @@ const MOST_UNDER_WAY = 4
  * class because V8 would keep an object literal with a getter, including its members, until a major garbage collection.
  */
 export class SharedStatement implements WorkCaller {
-  readonly #members: readonly Pick<Member<never, never>, 'caller' | 'reject'>[]
+  readonly #members: readonly SharingMember[]
   readonly #leaving: BatchWork<never, never>['leaving']
   readonly #ends: (() => void)[] = []
   readonly #gone = new Set<unknown>()
@@ -55,10 +58,7 @@ export class SharedStatement implements WorkCaller {
   /** Whether the statement may have been sent. */
   isSent = false
 
-  constructor(
-    members: readonly Pick<Member<never, never>, 'caller' | 'reject'>[],
-    leaving: BatchWork<never, never>['leaving'],
-  ) {
+  constructor(members: readonly SharingMember[], leaving: BatchWork<never, never>['leaving']) {
     this.#members = members
     this.#leaving = leaving
   }
@@ -68,11 +68,11 @@ export class SharedStatement implements WorkCaller {
     if (this.#controller) return this.#controller.signal
     this.#controller = new AbortController()
     for (const member of this.#members) {
-      const { signal } = member.caller
+      const { signal } = member.about.caller
       if (!signal) continue
       const leave = (): void => {
         this.#gone.add(member)
-        member.reject(this.#leaving(signal.reason, this.isSent))
+        member.refuse(this.#leaving(signal.reason, this.isSent))
         if (this.#gone.size === this.#members.length) this.#controller?.abort()
       }
       this.#ends.push(() => signal.removeEventListener('abort', leave))
@@ -84,12 +84,12 @@ export class SharedStatement implements WorkCaller {
   }
 
   get callers(): readonly (string | undefined)[] {
-    return this.#members.map(({ caller }) => caller.caller)
+    return this.#members.map(({ about }) => about.caller.caller)
   }
 
   /** True if at least one member has no signal that will end its wait. */
   get isUnhurried(): boolean {
-    return this.#members.some(({ caller }) => isUnhurried(caller))
+    return this.#members.some(({ about }) => isUnhurried(about.caller))
   }
 
   abandon(): void {
@@ -113,13 +113,13 @@ export function createBatch<Item, Result>({
   leaving,
   most = MOST_TOGETHER,
 }: BatchWork<Item, Result>): Batch<Item, Result> {
-  const waiting = new FairQueue<Member<Item, Result>>(MAX_WAITING)
+  const waiting = new WaitingLine<QueuedItem<Item>, Result>(MAX_WAITING, overloaded)
   let underWay = 0
   let isDue = false
 
-  const doAlone = ({ item, caller, resolve }: Member<Item, Result>): Promise<unknown> => {
-    const doing = alone(item, caller)
-    resolve(doing)
+  const doAlone = ({ about, start }: Member<Item, Result>): Promise<unknown> => {
+    const doing = alone(about.item, about.caller)
+    start(doing)
     return doing
   }
   const doTogether = async (
@@ -129,18 +129,18 @@ export function createBatch<Item, Result>({
     let results: readonly (Result | undefined)[] = []
     try {
       results = await together(
-        members.map(({ item }) => item),
+        members.map(({ about }) => about.item),
         shared,
       )
     } catch (thrown) {
       if (thrown instanceof ServiceError && !shared.isAbandoned) {
-        for (const { reject } of members) reject(thrown)
+        for (const { refuse } of members) refuse(thrown)
         return
       }
     }
     for (const [i, member] of members.entries()) {
       const result = results[i]
-      if (result !== undefined) member.resolve(result)
+      if (result !== undefined) member.start(result)
       else if (!shared.hasLeft(member)) void doAlone(member)
     }
   }
@@ -170,11 +170,9 @@ export function createBatch<Item, Result>({
     begin()
   }
 
-  return (item, caller) =>
-    new Promise((resolve, reject) => {
-      waiting.add({ item, caller, resolve, reject }, caller.caller)?.reject(overloaded())
-      if (isDue) return
-      isDue = true
-      atEndOfTurn(beginDue)
-    })
+  return (item, caller) => {
+    if (!isDue) atEndOfTurn(beginDue)
+    isDue = true
+    return waiting.wait({ item, caller }, { caller: caller.caller })
+  }
 }

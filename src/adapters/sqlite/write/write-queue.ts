@@ -1,10 +1,10 @@
 import { bounds } from '../../../core/bounds.js'
 import { ServiceError } from '../../../core/errors.js'
-import { FairQueue } from '../../../core/fair-queue.js'
 import type { Filter } from '../../../core/filter/filter.js'
 import { whenFailed, whenReady } from '../../../core/promises.js'
 import { mapSliced, nextTurn, Slices } from '../../../core/slices.js'
 import type { ListQuery, MaybePromise, WriteOptions, WriteResult, WriteStep } from '../../../core/storage.js'
+import { type Waiter, WaitingLine } from '../../../core/waiting-line.js'
 import { applySteps, type Suspects } from '../../sql/apply-steps.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
@@ -62,13 +62,14 @@ interface QueuedWrite {
   readonly verify: () => void
 }
 
-interface WaitingWrite extends QueuedWrite {
+/** A write in the queue, until its result is known. */
+interface OpenWrite extends QueuedWrite {
   readonly since: number
   state: 'waiting' | 'begun' | 'left'
   leave?: () => void
-  readonly resolve: (result: WriteResult) => void
-  readonly reject: (cause: unknown) => void
 }
+
+type WaitingWrite = Waiter<OpenWrite, WriteResult>
 
 /** The maximum number of writes in one transaction, and of their steps. A single write may have more steps. */
 const MAX_SHARED = 200
@@ -119,7 +120,7 @@ class TransactionSlices extends Slices {
 export class WriteQueue {
   readonly #target: WriterResources
   /** Has no limit of its own: a write leaves the queue when its signal aborts, or after `MAX_WAIT`. */
-  readonly #waiting = new FairQueue<WaitingWrite>()
+  readonly #waiting = new WaitingLine<OpenWrite, WriteResult>(Number.POSITIVE_INFINITY, unavailable)
   readonly #watches = new Set<Watch>()
   #running: readonly WaitingWrite[] = []
   #isScheduled = false
@@ -130,17 +131,16 @@ export class WriteQueue {
   }
 
   write(write: QueuedWrite): Promise<WriteResult> {
-    return new Promise((resolve, reject) => {
-      const own = { since: performance.now(), state: 'waiting' } as const
-      this.#waiting.add({ ...own, resolve, reject, ...write }, write.caller)
-      this.#schedule()
-    })
+    this.#schedule()
+    // The signal is heard only once the write has to wait for long.
+    const { caller } = write
+    return this.#waiting.wait({ ...write, since: performance.now(), state: 'waiting' }, { caller })
   }
 
   /** Begins to record which documents are written. Those of the open transaction count as written too. */
   watch(): Watch {
     const watch = new Watch(this.#target.connection)
-    for (const { steps } of this.#running) watch.note(steps)
+    for (const { about } of this.#running) watch.note(about.steps)
     this.#watches.add(watch)
     return watch
   }
@@ -203,13 +203,13 @@ export class WriteQueue {
       for (const write of waiting) {
         waiting.delete(write)
         begin(write)
-        write.reject(explain(thrown))
+        write.refuse(explain(thrown))
       }
       return undefined
     }
     const running = takeShared(waiting)
     this.#running = running
-    for (const { steps } of running) for (const watch of this.#watches) watch.note(steps)
+    for (const { about } of running) for (const watch of this.#watches) watch.note(about.steps)
     const slices = new TransactionSlices(() => {
       for (const write of running) hear(write)
     })
@@ -223,10 +223,10 @@ export class WriteQueue {
   #dropHopeless(): void {
     const now = performance.now()
     for (const write of this.#waiting) {
-      const { signal, since, state } = write
+      const { signal, since, state } = write.about
       if (state !== 'left' && !signal?.aborted && now - since <= MAX_WAIT) continue
       this.#waiting.delete(write)
-      write.reject(
+      write.refuse(
         unavailable(
           new Error(
             'the write could not begin, because other processes kept writing or the caller aborted the request',
@@ -242,7 +242,7 @@ export class WriteQueue {
     const isOnly = writes.length === 1
     let isCommitted = false
     const runAll = (): MaybePromise<readonly WriteOutcome[]> => {
-      for (const { steps } of writes) kept.forget(steps)
+      for (const { about } of writes) kept.forget(about.steps)
       return mapSliced(slices, writes, (write) => this.#runNoted(write, isOnly, slices))
     }
     const finish = (outcomes: readonly WriteOutcome[]): void => {
@@ -253,15 +253,17 @@ export class WriteQueue {
       if (isOpen) commit(connection)
       if (!files.checkNow()) throw unknown(displaced())
       isCommitted = isOpen
-      for (const [{ resolve, reject }, result] of outcomes) {
-        if ('thrown' in result) reject(result.thrown)
-        else resolve(result)
+      for (const [{ start, refuse }, result] of outcomes) {
+        if ('thrown' in result) refuse(result.thrown)
+        else start(result)
       }
-      states.tookEffect(outcomes.flatMap(([{ steps }, result]) => ('ok' in result && result.ok ? steps : [])))
+      states.tookEffect(
+        outcomes.flatMap(([{ about }, result]) => ('ok' in result && result.ok ? about.steps : [])),
+      )
     }
     const fail = (thrown: unknown): void => {
       states.failed()
-      for (const { reject } of writes) reject(explain(thrown))
+      for (const { refuse } of writes) refuse(explain(thrown))
       tryRollback(connection)
     }
     const committing = whenFailed(() => whenReady(runAll(), finish), fail)
@@ -278,8 +280,8 @@ export class WriteQueue {
    */
   #runAlone(write: WaitingWrite, isOnly: boolean, slices: Slices): MaybePromise<WriteOutcome[1]> {
     const { connection, log } = this.#target
-    const { steps, by, verify, signal } = write
-    if (write.state === 'left') return { thrown: unavailable(signal?.reason) }
+    const { steps, by, verify, signal, state } = write.about
+    if (state === 'left') return { thrown: unavailable(signal?.reason) }
     begin(write)
     // Savepoints are avoided if possible, because SQLite copies every page that is written after a savepoint.
     const isSaved = !isOnly && !isOneStatement(steps)
@@ -292,7 +294,7 @@ export class WriteQueue {
     if (isSaved) connection.execute('SAVEPOINT one')
     const run = (): MaybePromise<WriteOutcome[1]> => {
       verify()
-      return whenReady(this.#apply(write, recorded?.recording, slices), (result) => {
+      return whenReady(this.#apply(write.about, recorded?.recording, slices), (result) => {
         end(result.ok)
         return result
       })
@@ -326,29 +328,29 @@ export class WriteQueue {
 }
 
 /** Lets a waiting write leave when its signal aborts. A write has no effect until its first step is applied. */
-function hear(write: WaitingWrite): void {
-  const { signal, reject } = write
-  if (!signal || write.leave || write.state !== 'waiting') return
-  write.leave = () => {
-    write.state = 'left'
-    reject(unavailable(signal.reason))
+function hear({ about, refuse }: WaitingWrite): void {
+  const { signal, leave, state } = about
+  if (!signal || leave || state !== 'waiting') return
+  about.leave = () => {
+    about.state = 'left'
+    refuse(unavailable(signal.reason))
   }
-  if (signal.aborted) write.leave()
-  else signal.addEventListener('abort', write.leave, { once: true })
+  if (signal.aborted) about.leave()
+  else signal.addEventListener('abort', about.leave, { once: true })
 }
 
 /** Marks a write as begun. From now on its signal is ignored and it runs to its end. */
-function begin(write: WaitingWrite): void {
-  write.state = 'begun'
-  if (write.leave) write.signal?.removeEventListener('abort', write.leave)
+function begin({ about }: WaitingWrite): void {
+  about.state = 'begun'
+  if (about.leave) about.signal?.removeEventListener('abort', about.leave)
 }
 
 /** Takes from the queue as many writes as can share a transaction. */
-function takeShared(waiting: FairQueue<WaitingWrite>): readonly WaitingWrite[] {
+function takeShared(waiting: WaitingLine<OpenWrite, WriteResult>): readonly WaitingWrite[] {
   const taken: WaitingWrite[] = []
   let steps = 0
   for (let next = waiting.peek(); next && taken.length < MAX_SHARED; next = waiting.peek()) {
-    steps += next.steps.length
+    steps += next.about.steps.length
     if (taken.length > 0 && steps > MAX_STEPS) break
     waiting.take()
     taken.push(next)

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors.js'
-import { FairQueue, type QueueCaller, textOf } from '../../fair-queue.js'
+import { type QueueCaller, textOf } from '../../fair-queue.js'
+import { WaitingLine } from '../../waiting-line.js'
 
 /**
  * The pause of a writer before its turn, as a multiple of the time that previous writers have lost to other processes.
@@ -48,19 +49,13 @@ const LOOK = 1000
 /** A writer of a document, compared by identity. */
 type Writer = object
 
-interface WaitingWriter {
-  readonly writer: Writer
-  readonly letIn: () => void
-  readonly refuse: () => void
-}
-
 /** The maximum number of writers that wait for one document. */
 export const MAX_WAITING = 1000
 
 /** The queue of the writers of one document, which serves their callers in turn. */
 export class Line {
   #holder: Writer
-  readonly #waiting = new FairQueue<WaitingWriter>(MAX_WAITING)
+  readonly #waiting = new WaitingLine<Writer>(MAX_WAITING, overloaded)
   readonly #onEmpty: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The number of times that the turn was passed on, or used for an attempt. */
@@ -95,24 +90,15 @@ export class Line {
    * Resolves when it is the turn of a writer, when the writer has left the queue, or when it should try without a turn
    * because too many writers before it were slow. Rejects with `overloaded` if too many writers wait.
    */
-  enter(writer: Writer, caller: string | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let seen = this.#moves
-      const looking = again(() => {
-        if (this.#moves === seen) this.#passOver()
-        seen = this.#moves
-      }, LOOK)
-      const letIn = (): void => {
-        stop(looking)
-        resolve()
-      }
-      const refuse = (): void => {
-        stop(looking)
-        reject(new ServiceError('overloaded', 'Too many writes of the same document are waiting. Try again.'))
-      }
-      this.#waiting.add({ writer, letIn, refuse }, caller)?.refuse()
-      if (this.#timer === undefined) this.watch()
-    })
+  async enter(writer: Writer, caller: string | undefined): Promise<void> {
+    let seen = this.#moves
+    const looking = again(() => {
+      if (this.#moves === seen) this.#passOver()
+      seen = this.#moves
+    }, LOOK)
+    const waiting = this.#waiting.wait(writer, { caller })
+    if (this.#timer === undefined) this.watch()
+    await waiting.finally(() => stop(looking))
   }
 
   /** Removes a writer that has the turn or waits for it. */
@@ -121,9 +107,8 @@ export class Line {
       this.#slow = 0
       this.#giveOn()
     }
-    for (const waiter of this.#waiting) {
-      if (waiter.writer === writer && this.#waiting.delete(waiter)) waiter.letIn()
-    }
+    for (const waiter of this.#waiting)
+      if (waiter.about === writer && this.#waiting.delete(waiter)) waiter.start()
   }
 
   /**
@@ -141,8 +126,8 @@ export class Line {
     this.#moves += 1
     const next = this.#waiting.take()
     if (next) {
-      this.#holder = next.writer
-      next.letIn()
+      this.#holder = next.about
+      next.start()
     } else this.#onEmpty()
     this.watch()
   }
@@ -162,10 +147,13 @@ export class Line {
 
   #passOver(): void {
     this.#slow += 1
-    for (let i = MOST_SLOW; i < this.#slow; i++) this.#waiting.take()?.letIn()
+    for (let i = MOST_SLOW; i < this.#slow; i++) this.#waiting.take()?.start()
     this.#giveOn()
   }
 }
+
+const overloaded = (): ServiceError =>
+  new ServiceError('overloaded', 'Too many writes of the same document are waiting. Try again.')
 
 // Read at load time, so that a fake clock in a test does not stop these timers.
 const [later, never, again, stop] = [setTimeout, clearTimeout, setInterval, clearInterval]

@@ -1,5 +1,4 @@
-import { type Filter, ID, not } from '../filter/filter.js'
-import { isOn } from '../filter/index-order.js'
+import { type Filter, ID, isOn, not } from '../filter/filter.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
 import type { Agreement, Attempt } from '../request/store/attempt.js'
 import { documentOf, idOf } from '../request/store.js'

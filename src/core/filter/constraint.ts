@@ -1,6 +1,6 @@
 import { canHold, compare, isComparable } from './compare.js'
 import { type FieldRef, type Filter, type Leaf, not, nothing, or, type Scalar } from './filter.js'
-import { isOn } from './index-order.js'
+import { readEqualities } from './join-equalities.js'
 import { LAST } from './pattern/syntax/code-points.js'
 import type { Pattern } from './pattern/syntax/pattern.js'
 
@@ -66,9 +66,6 @@ const nothingSaid = (field: FieldRef): Constraint => ({
   isMissing: false,
 })
 
-/** Returns a name that identifies a field by its path and type. */
-export const nameOf = ({ path, type }: FieldRef): string => `${type} ${path}`
-
 /**
  * Reads the constraint of a condition. Returns `undefined` for a condition on several fields, on array
  * elements, or on values without an order.
@@ -78,7 +75,7 @@ export function readConstraint(filter: Filter): FieldConstraint | undefined {
     case 'and':
       return undefined
     case 'or': {
-      const equal = readEqualities(filter)
+      const equal = readValues(filter)
       return equal && whole(equal.field, { values: equal.values })
     }
     case 'not':
@@ -96,7 +93,7 @@ const whole = (field: FieldRef, said: Partial<Constraint>): FieldConstraint => (
 function readNegation(filter: Filter): FieldConstraint | undefined {
   if (filter.kind === 'present')
     return isPlain(filter.field) ? whole(filter.field, { isMissing: true }) : undefined
-  const equal = readEqualities(filter)
+  const equal = readValues(filter)
   return equal && whole(equal.field, { excluded: equal.values })
 }
 
@@ -132,23 +129,14 @@ function readLeaf(leaf: Leaf): FieldConstraint | undefined {
 /** Whether a field has a single value (not array elements) of a type that has an order. */
 const isPlain = ({ each, type }: FieldRef): boolean => !each && isComparable(type)
 
-/**
- * Returns the field and the values of an equality, or of an `or` of equalities on one field; otherwise
- * `undefined`.
- */
-function readEqualities(
+/** Reads an equality, or an `or` of equalities, on one plain field. A value of another type never matches. */
+function readValues(
   filter: Filter,
 ): { readonly field: FieldRef; readonly values: ReadonlySet<Scalar> } | undefined {
-  const parts = filter.kind === 'or' ? filter.filters : [filter]
-  const [first] = parts
-  if (first?.kind !== 'eq' || !isPlain(first.field)) return undefined
-  const { field } = first
-  const values = new Set<Scalar>()
-  for (const part of parts) {
-    if (part.kind !== 'eq' || (part.field !== field && !isOn(part.field, field))) return undefined
-    if (canHold(field.type, part.value)) values.add(part.value)
-  }
-  return { field, values }
+  const equal = readEqualities(filter)
+  if (!equal || !isPlain(equal.field)) return undefined
+  const { field, values } = equal
+  return { field, values: new Set(values.filter((value) => canHold(field.type, value))) }
 }
 
 /** Combines two constraints on one field: a value must satisfy both. */

@@ -24,6 +24,17 @@ export interface FieldRef {
   readonly inside?: string
 }
 
+/** Whether a column indexes this field. */
+export const isOn = (field: FieldRef, column: FieldRef): boolean =>
+  field.path === column.path &&
+  field.type === column.type &&
+  field.each === column.each &&
+  field.inside === column.inside
+
+/** Names a field unambiguously. The name contains the length of the path, because a path may contain any character. */
+export const nameField = ({ path, type, each, inside = '' }: FieldRef): string =>
+  `${each ? `* ${inside.length} ${inside} ` : ''}${type} ${path.length} ${path}`
+
 /** The kinds of leaves that compare a field with a value. */
 export type ComparisonKind = 'eq' | 'lt' | 'lte' | 'gt' | 'gte'
 

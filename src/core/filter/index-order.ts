@@ -1,5 +1,5 @@
 import { canHold, type OrderKey } from './compare.js'
-import { conditionsOf, type FieldRef, type Filter, ID } from './filter.js'
+import { conditionsOf, type FieldRef, type Filter, ID, isOn } from './filter.js'
 import { groupEqualities } from './join-equalities.js'
 
 /** How a query can use an index. The entries of an index are sorted by its columns. */
@@ -27,13 +27,6 @@ export interface IndexUse {
    */
   readonly overlaps: boolean
 }
-
-/** Whether a column indexes this field. */
-export const isOn = (field: FieldRef, column: FieldRef): boolean =>
-  field.path === column.path &&
-  field.type === column.type &&
-  field.each === column.each &&
-  field.inside === column.inside
 
 /**
  * Finds the range of an index that contains all matches, and whether the index sorts them. Returns

@@ -1,4 +1,4 @@
-import { type FieldRef, type Filter, or, type Scalar } from './filter.js'
+import { type FieldRef, type Filter, isOn, nameField, or, type Scalar } from './filter.js'
 
 /** An `or` of equalities on one field. */
 export interface Equalities {
@@ -30,6 +30,22 @@ export function groupEqualities(filters: readonly Filter[]): readonly Filter[] {
   return [...lists.map(or), ...others]
 }
 
+/**
+ * Returns the field and the values of an equality, or of an `or` of equalities on one field; otherwise `undefined`.
+ */
+export function readEqualities(filter: Filter): Pick<Equalities, 'field' | 'values'> | undefined {
+  const parts = filter.kind === 'or' ? filter.filters : [filter]
+  const [first] = parts
+  if (first?.kind !== 'eq') return undefined
+  const { field } = first
+  const values: Scalar[] = []
+  for (const part of parts) {
+    if (part.kind !== 'eq' || (part.field !== field && !isOn(part.field, field))) return undefined
+    values.push(part.value)
+  }
+  return { field, values }
+}
+
 /** Separates the equalities on each field from the other filters. */
 function gather(filters: readonly Filter[]) {
   const byField = new Map<string, Equality[]>()
@@ -39,8 +55,7 @@ function gather(filters: readonly Filter[]) {
       others.push(filter)
       continue
     }
-    const { path, type, each, inside = '' } = filter.field
-    const key = `${path} ${type} ${each} ${inside}`
+    const key = nameField(filter.field)
     const known = byField.get(key)
     if (known) known.push(filter)
     else byField.set(key, [filter])

@@ -3,7 +3,6 @@ import {
   type FieldConstraint,
   isImpossible,
   join,
-  nameOf,
   readConstraint,
   writeConditions,
 } from './constraint.js'
@@ -14,6 +13,7 @@ import {
   type Filter,
   isEverything,
   isNothing,
+  nameField,
   not,
   nothing,
   or,
@@ -35,7 +35,7 @@ import { groupEqualities } from './join-equalities.js'
  */
 export const simplify = (filter: Filter): Filter => within(filter, NONE)
 
-/** The constraints that are already known to be true, by the name (`nameOf`) of the field. */
+/** The constraints that are already known to be true, by the name (`nameField`) of the field. */
 type Context = ReadonlyMap<string, Constraint>
 
 const NONE: Context = new Map()
@@ -76,7 +76,7 @@ function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[
       hasNew ||= part.kind === 'or' && other.kind !== 'or'
       return other
     }
-    const name = nameOf(reading.constraint.field)
+    const name = nameField(reading.constraint.field)
     const left = reading.isWhole ? [] : [part]
     if (done.has(name)) return left
     done.add(name)
@@ -100,7 +100,7 @@ function gather(readings: readonly (FieldConstraint | undefined)[]): ReadonlyMap
   const own = new Map<string, Gathered>()
   for (const reading of readings) {
     if (!reading) continue
-    const name = nameOf(reading.constraint.field)
+    const name = nameField(reading.constraint.field)
     const before = own.get(name)
     own.set(name, {
       constraint: before ? join(before.constraint, reading.constraint) : reading.constraint,

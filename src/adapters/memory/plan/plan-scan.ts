@@ -8,18 +8,20 @@ import {
   ID,
   isEverything,
   isNothing,
+  isOn,
+  nameField,
   nothing,
   type Scalar,
 } from '../../../core/filter/filter.js'
 import {
   combine,
   type IndexUse,
-  isOn,
   keysOf,
   MAX_RANGES,
   splitAlternatives,
   useIndex,
 } from '../../../core/filter/index-order.js'
+import { readEqualities } from '../../../core/filter/join-equalities.js'
 import { simplify } from '../../../core/filter/simplify.js'
 import { createBoundedMap } from '../../../core/kept/bounded-map.js'
 import { CACHES } from '../../../core/kept/caches.js'
@@ -84,10 +86,6 @@ function createIndexPlanner({ sorted }: Rows): IndexPlanner {
 
 const nameKey = ({ field, descending }: SortKey): string => `${nameField(field)}${descending ? '-' : '+'}`
 
-/** Names a field unambiguously. The name contains the length of the path, because a path may contain any character. */
-const nameField = ({ path, type, each, inside = '' }: FieldRef): string =>
-  `${each ? `* ${inside.length} ${inside} ` : ''}${type} ${path.length} ${path}`
-
 /** The name of every condition that cannot use an index. */
 const OTHER = '?'
 
@@ -103,7 +101,7 @@ function nameShape(condition: Filter): string {
     case 'not':
       return condition.filter.kind === 'present' ? `not ${nameField(condition.filter.field)}` : OTHER
     case 'or':
-      return nameValues(condition.filters)
+      return nameValues(condition)
     case 'present':
       return `present ${nameField(condition.field)}`
     default: {
@@ -114,16 +112,12 @@ function nameShape(condition: Filter): string {
 }
 
 /** Names a list of alternatives. If they are not all values of one field, they cannot use an index. */
-function nameValues(filters: readonly Filter[]): string {
-  const [first] = filters
-  if (first?.kind !== 'eq') return OTHER
-  const { field } = first
-  const isOneField = filters.every(
-    (part) => part.kind === 'eq' && (part.field === field || isOn(part.field, field)),
-  )
-  if (!isOneField) return OTHER
-  const isHeld = filters.every((part) => part.kind === 'eq' && canHold(field.type, part.value))
-  return `${filters.length} ${nameField(field)}${isHeld ? '' : '!'}`
+function nameValues(condition: Filter): string {
+  const list = readEqualities(condition)
+  if (!list) return OTHER
+  const { field, values } = list
+  const isHeld = values.every((value) => canHold(field.type, value))
+  return `${values.length} ${nameField(field)}${isHeld ? '' : '!'}`
 }
 
 /**
@@ -229,8 +223,9 @@ function useIndexFor(index: SortedIndex, { use, conditions, isOrdered }: UsedInd
  * Returns the values that a condition allows in a column. A missing value is `undefined`, which sorts before all
  * others.
  */
-const operandsOf = (condition: Filter): readonly Ordered[] =>
-  condition.kind === 'or' || condition.kind === 'eq' ? equalitiesOf(condition) : [undefined]
+const operandsOf = (condition: Filter): readonly Ordered[] => [
+  ...new Set<Ordered>(readEqualities(condition)?.values ?? [undefined]),
+]
 
 const boundOf = (condition: Filter): Ordered => ('value' in condition ? condition.value : undefined)
 
@@ -253,12 +248,6 @@ function compileRanges(
       end: stop.length === 0 ? documents.length : documents.rank(stop, isBehindStop),
       isBackwards,
     }))
-}
-
-/** Returns the values of an equality, or of alternatives that are equalities on one field. */
-function equalitiesOf(condition: Filter): readonly Scalar[] {
-  const parts = condition.kind === 'or' ? condition.filters : [condition]
-  return [...new Set(parts.flatMap((part) => (part.kind === 'eq' ? [part.value] : [])))]
 }
 
 /** The candidates of a read. They include all matches and may include other documents. */
@@ -470,13 +459,10 @@ function planOne(conditions: readonly Filter[], filter: Filter, rows: Rows): Pla
 /** If a condition lists the ids of all possible matches, plans a lookup of these documents. */
 function planMany(conditions: readonly Filter[], sort: readonly SortKey[], rows: Rows): Plan | undefined {
   for (const condition of conditions) {
-    if (condition.kind !== 'or') continue
-    const ids = condition.filters.map((part) =>
-      part.kind === 'eq' && isOn(part.field, ID) ? part.value : undefined,
-    )
-    if (ids.length === 0 || ids.includes(undefined)) continue
-    const named = [...new Set(ids)]
-    const isExact = conditions.length === 1 && ids.every((id) => typeof id === 'string')
+    const ids = readEqualities(condition)
+    if (!ids || !isOn(ids.field, ID)) continue
+    const named = [...new Set(ids.values)]
+    const isExact = conditions.length === 1 && named.every((id) => typeof id === 'string')
     const rest = isExact ? everything : and(conditions)
     return () =>
       scanRows(

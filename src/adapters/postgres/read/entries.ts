@@ -1,5 +1,5 @@
-import { conditionsOf, type FieldRef, type Filter, ID } from '../../../core/filter/filter.js'
-import { type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../core/filter/index-order.js'
+import { conditionsOf, type FieldRef, type Filter, ID, isOn } from '../../../core/filter/filter.js'
+import { type IndexUse, MAX_RANGES, useIndex } from '../../../core/filter/index-order.js'
 import { groupEqualities } from '../../../core/filter/join-equalities.js'
 import type { IndexPlan } from '../../../core/storage.js'
 import { compileCondition, type SqlCondition } from '../../sql/compile-condition.js'

@@ -1,13 +1,13 @@
-import { conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../core/filter/filter.js'
+import { conditionsOf, type FieldRef, type Filter, ID } from '../../../core/filter/filter.js'
 import {
   type Alternative,
   type IndexUse,
-  isOn,
   MAX_RANGES,
   splitAlternatives,
   splitRanges,
   useIndex,
 } from '../../../core/filter/index-order.js'
+import { type Equalities, readEqualities } from '../../../core/filter/join-equalities.js'
 import type { IndexPlan, ListQuery } from '../../../core/storage.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import type { Bind, SqlDialect } from '../../sql/dialect.js'
@@ -21,20 +21,8 @@ type RangedQuery = Omit<ListQuery, 'signal'>
  * Returns the field and the values of a list of equalities (alternatives on one field), or `undefined` for any other
  * condition.
  */
-export function readList(
-  condition: Filter,
-): { readonly field: FieldRef; readonly values: readonly Scalar[] } | undefined {
-  if (condition.kind !== 'or' || condition.filters.length < 2) return undefined
-  const [first] = condition.filters
-  if (first?.kind !== 'eq') return undefined
-  const { field } = first
-  const values: Scalar[] = []
-  for (const part of condition.filters) {
-    if (part.kind !== 'eq' || !isOn(part.field, field)) return undefined
-    values.push(part.value)
-  }
-  return { field, values }
-}
+export const readList = (condition: Filter): Pick<Equalities, 'field' | 'values'> | undefined =>
+  condition.kind === 'or' && condition.filters.length > 1 ? readEqualities(condition) : undefined
 
 /** A part of a merge. It yields all matches of one alternative or of the whole filter. */
 interface RangeAlternative extends Alternative {

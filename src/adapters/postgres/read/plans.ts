@@ -1,6 +1,14 @@
 import { canHold } from '../../../core/filter/compare.js'
-import { conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../core/filter/filter.js'
-import { isOn, MAX_RANGES } from '../../../core/filter/index-order.js'
+import {
+  conditionsOf,
+  type FieldRef,
+  type Filter,
+  ID,
+  isOn,
+  nameField,
+  type Scalar,
+} from '../../../core/filter/filter.js'
+import { MAX_RANGES } from '../../../core/filter/index-order.js'
 import { groupEqualities } from '../../../core/filter/join-equalities.js'
 import { createBoundedMap } from '../../../core/kept/bounded-map.js'
 import { CACHES } from '../../../core/kept/caches.js'
@@ -71,17 +79,13 @@ function findShape(
   let key = `${collection} ${limit} ${bytes}${shape.key}`
   for (const { field, descending } of sort) {
     if (field.each) return undefined
-    key += `\n${descending ? 'descending' : 'ascending'} ${nameOf(field)}`
+    key += `\n${descending ? 'descending' : 'ascending'} ${nameField(field)}`
   }
   if (limit !== null) values.push(limit)
   // The number of ranges is part of the key, because it decides whether ranges are merged and whether the read is
   // short.
   return { key: `${key}\n${ranges <= MAX_RANGES ? 'few' : 'many'}`, values }
 }
-
-/** Prints a field for the cache key. Lengths delimit the paths, because a path may contain any character. */
-const nameOf = ({ path, type, each, inside }: FieldRef): string =>
-  `${type}${each ? ' each' : ''} ${path.length} ${path}${inside === undefined ? '' : ` ${inside.length} ${inside}`}`
 
 interface Shape {
   readonly key: string
@@ -133,13 +137,13 @@ function shapeOfOne(condition: Filter, indexes: readonly IndexPlan[]): Shape | u
     // A list on a unique field finds one document per value, so the number of values decides how it is read.
     if (isUnique(field, indexes)) return undefined
     const distinct = [...new Set(values)]
-    return { key: `in ${nameOf(field)}`, values: [distinct], ranges: distinct.length }
+    return { key: `in ${nameField(field)}`, values: [distinct], ranges: distinct.length }
   }
   const value = findValue(condition)
   if (value === undefined || !('field' in condition)) return undefined
   const { kind, field } = condition
   if (!canHold(field.type, value)) return undefined
-  return { key: `${kind} ${nameOf(field)}`, values: [value], ranges: 1 }
+  return { key: `${kind} ${nameField(field)}`, values: [value], ranges: 1 }
 }
 
 const isUnique = (field: FieldRef, indexes: readonly IndexPlan[]): boolean =>

@@ -1,5 +1,13 @@
-import { and, conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '../../../core/filter/filter.js'
-import { isOn, isRange, splitAlternatives, splitRanges, useIndex } from '../../../core/filter/index-order.js'
+import {
+  and,
+  conditionsOf,
+  type FieldRef,
+  type Filter,
+  hasPattern,
+  ID,
+  isOn,
+} from '../../../core/filter/filter.js'
+import { isRange, splitAlternatives, splitRanges, useIndex } from '../../../core/filter/index-order.js'
 import type { IndexPlan, ListQuery, SortKey } from '../../../core/storage.js'
 
 /** The maximum number of documents that a short read visits. */

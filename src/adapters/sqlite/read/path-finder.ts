@@ -1,6 +1,7 @@
 import { canHold } from '../../../core/filter/compare.js'
-import { conditionsOf, type FieldRef, type Filter, or, type Scalar } from '../../../core/filter/filter.js'
+import { conditionsOf, type Filter, nameField, or } from '../../../core/filter/filter.js'
 import { MAX_RANGES } from '../../../core/filter/index-order.js'
+import { type Equalities, readEqualities } from '../../../core/filter/join-equalities.js'
 import { createBoundedMap } from '../../../core/kept/bounded-map.js'
 import { CACHES } from '../../../core/kept/caches.js'
 import {
@@ -8,7 +9,6 @@ import {
   type CountUpTo,
   decide,
   findChoice,
-  isList,
   type PathQuery,
   type ReadIndex,
   type ReadPath,
@@ -96,7 +96,7 @@ function shapeOf(conditions: readonly Filter[], { sort, limit }: PathQuery): str
     if (part === undefined) return undefined
     shape += part
   }
-  for (const { field, descending } of sort) shape += `${descending ? '>' : '<'}${nameOf(field)}`
+  for (const { field, descending } of sort) shape += `${descending ? '>' : '<'}${nameField(field)}`
   return shape
 }
 
@@ -106,22 +106,25 @@ const MAX_PARTS = 64
 function shapeOfPart(filter: Filter): string | undefined {
   switch (filter.kind) {
     case 'and':
-    case 'or':
-      return filter.kind === 'or' && isList(filter) ? shapeOfList(filter.filters) : shapeOfAll(filter)
+      return shapeOfAll(filter)
+    case 'or': {
+      const list = readEqualities(filter)
+      return list ? shapeOfList(list) : shapeOfAll(filter)
+    }
     case 'not': {
       const inner = shapeOfPart(filter.filter)
       return inner === undefined ? undefined : `!${inner}`
     }
     case 'present':
-      return `?${nameOf(filter.field)}`
+      return `?${nameField(filter.field)}`
     case 'match':
-      return `~${nameOf(filter.field)}`
+      return `~${nameField(filter.field)}`
     case 'eq':
     case 'lt':
     case 'lte':
     case 'gt':
     case 'gte':
-      return canHold(filter.field.type, filter.value) ? filter.kind + nameOf(filter.field) : undefined
+      return canHold(filter.field.type, filter.value) ? filter.kind + nameField(filter.field) : undefined
     default:
       return filter satisfies never
   }
@@ -134,18 +137,8 @@ function shapeOfAll({ kind, filters }: Extract<Filter, { readonly kind: 'and' | 
 }
 
 /** Returns the shape of a list of values. All lists with more than `MAX_RANGES` values have the same shape. */
-function shapeOfList(filters: readonly Filter[]): string | undefined {
-  const values = new Set<Scalar>()
-  const [first] = filters
-  if (filters.length < 2 || first?.kind !== 'eq') return undefined
-  for (const one of filters)
-    if (one.kind === 'eq' && canHold(one.field.type, one.value)) values.add(one.value)
-  if (values.size < filters.length) return undefined
-  return `in${values.size > MAX_RANGES ? '' : values.size}=${nameOf(first.field)}`
+function shapeOfList({ field, values }: Pick<Equalities, 'field' | 'values'>): string | undefined {
+  const { size } = new Set(values.filter((value) => canHold(field.type, value)))
+  if (size < 2 || size < values.length) return undefined
+  return `in${size > MAX_RANGES ? '' : size}=${nameField(field)}`
 }
-
-/**
- * Returns a unique name for a field. It begins with the length of the path, because a path may contain any character.
- */
-const nameOf = ({ path, type, each, inside }: FieldRef): string =>
-  `${path.length}:${path}${type}${each ? (inside === undefined ? '[]' : `[${inside.length}:${inside}]`) : ''}`

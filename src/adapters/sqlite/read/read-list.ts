@@ -6,8 +6,7 @@ import {
   compileOrder,
   type Ordered,
 } from '../../../core/filter/compare.js'
-import { and, type Filter, hasPattern, ID } from '../../../core/filter/filter.js'
-import { isOn } from '../../../core/filter/index-order.js'
+import { and, type Filter, hasPattern, ID, isOn } from '../../../core/filter/filter.js'
 import { compileJudge, judgeSliced } from '../../../core/filter/matches.js'
 import { freezeDeep } from '../../../core/json/freeze-deep.js'
 import { whenReady } from '../../../core/promises.js'

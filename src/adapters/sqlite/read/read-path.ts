@@ -1,15 +1,13 @@
-import { conditionsOf, type FieldRef, type Filter, ID, or } from '../../../core/filter/filter.js'
+import { conditionsOf, type FieldRef, type Filter, ID, isOn, or } from '../../../core/filter/filter.js'
 import {
   type Alternative,
   isInOrder,
-  isOn,
   keysOf,
   MAX_RANGES,
   splitAlternatives,
   splitRanges,
   useIndex,
 } from '../../../core/filter/index-order.js'
-import { joinEqualities } from '../../../core/filter/join-equalities.js'
 import type { CollectionPlan, ListQuery, SortKey } from '../../../core/storage.js'
 import { quoteName } from '../../sql/dialect.js'
 import { isIndex, isOfElements, isServedByFormer, structuresOf } from '../../sql/structures.js'
@@ -418,7 +416,3 @@ function unite(
     },
   ]
 }
-
-/** Whether a condition is a list of values for one field. */
-export const isList = (filter: Filter): boolean =>
-  filter.kind === 'or' && joinEqualities(filter.filters).length === 1

@@ -1,6 +1,5 @@
 import { bounds } from '../../../core/bounds.js'
-import { and, type FieldRef, type Filter, ID } from '../../../core/filter/filter.js'
-import { isOn } from '../../../core/filter/index-order.js'
+import { and, type FieldRef, type Filter, ID, isOn } from '../../../core/filter/filter.js'
 import { type Equalities, joinEqualities } from '../../../core/filter/join-equalities.js'
 import { CACHES } from '../../../core/kept/caches.js'
 import { compileCondition } from '../../sql/compile-condition.js'

@@ -1,4 +1,5 @@
 import { type CompareItems, compileDocumentOrder } from '../../core/filter/compare.js'
+import { findPlace } from '../../core/filter/find-place.js'
 import { compileJudge, type Judge } from '../../core/filter/matches.js'
 import { CACHES } from '../../core/kept/caches.js'
 import { whenReady } from '../../core/promises.js'
@@ -145,21 +146,10 @@ export function createSorter<T>(order: CompareItems<T>, count: number, slices: S
       finish: () => whenReady(sortSliced(slices, kept, order), (sorted) => sorted.slice(0, count)),
     }
   }
-  /** Returns the index at which to insert an item. */
-  const findPlace = (item: T): number => {
-    let low = 0
-    let high = kept.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (order(kept[middle] as T, item, slices) <= 0) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
   return {
     add(item) {
       if (count === 0 || (kept.length >= count && order(item, kept[count - 1] as T, slices) >= 0)) return
-      const place = findPlace(item)
+      const place = findPlace(0, kept.length, (at) => order(kept[at] as T, item, slices) <= 0)
       slices.left -= 1 + ((kept.length - place) >> 5)
       kept.splice(place, 0, item)
       if (kept.length > count) kept.pop()

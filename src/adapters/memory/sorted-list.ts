@@ -1,4 +1,5 @@
 import { compare, type Ordered } from '../../core/filter/compare.js'
+import { findPlace } from '../../core/filter/find-place.js'
 
 /** A chunk that has twice this length is split into pieces of this length. */
 const CHUNK = 256
@@ -110,17 +111,9 @@ function sortPlaces(
   return isSorted ? places : places.sort(compareRows)
 }
 
-/** Returns the index of the last element that is not greater than `number`. `numbers` is ascending. */
-function findLast(numbers: readonly number[], number: number): number {
-  let low = 0
-  let high = numbers.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if ((numbers[middle] ?? 0) <= number) low = middle
-    else high = middle - 1
-  }
-  return low
-}
+/** Returns the index of the last number that is not greater than `number`. `numbers` is ascending. */
+const findLast = (numbers: readonly number[], number: number): number =>
+  findPlace(1, numbers.length, (place) => (numbers[place] ?? 0) <= number) - 1
 
 /**
  * Returns the first index from `from` to `end` for which `isBefore` is false, or `end` if there is none. Searches near
@@ -133,12 +126,7 @@ function search(from: number, end: number, isBefore: (place: number) => boolean)
     if (isBefore(low + step - 1)) low += step
     else high = low + step - 1
   }
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (isBefore(middle)) low = middle + 1
-    else high = middle
-  }
-  return low
+  return findPlace(low, high, isBefore)
 }
 
 /** The position of an element, which is the number of elements before it. */

@@ -1,4 +1,5 @@
 import { compare, compileField, type Ordered } from '../../../core/filter/compare.js'
+import { findPlace } from '../../../core/filter/find-place.js'
 import type { SortKey, StoredDocument } from '../../../core/storage.js'
 import type { DocumentRow, SortedIndex } from '../rows.js'
 import type { Range } from '../sorted-list.js'
@@ -56,14 +57,8 @@ function mergeCursors(cursors: readonly Cursor[], sort: readonly SortKey[]): Cur
     const document = cursor.next()
     if (!document) return
     const head = { document, values: valuesOf(document), cursor }
-    let low = 0
-    let high = heads.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (compareHeads(heads[middle] as CursorHead, head) > 0) low = middle + 1
-      else high = middle
-    }
-    heads.splice(low, 0, head)
+    const place = findPlace(0, heads.length, (at) => compareHeads(heads[at] as CursorHead, head) > 0)
+    heads.splice(place, 0, head)
   }
   for (const cursor of cursors) advance(cursor)
   const merged: Cursor = {

@@ -1,3 +1,4 @@
+import { findPlace } from '../../find-place.js'
 import { LAST, type Range } from '../syntax/code-points.js'
 
 /** All code points, divided into classes. Code points of one class are members of the same sets. */
@@ -28,16 +29,8 @@ export function divide(given: readonly (readonly Range[])[]) {
   /**
    * Returns the index of the stretch (the code points from one start to the next) that contains a code point.
    */
-  const stretchOf = (point: number): number => {
-    let low = 0
-    let high = starts.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if ((starts[middle] ?? 0) <= point) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
+  const stretchOf = (point: number): number =>
+    findPlace(1, starts.length, (place) => (starts[place] ?? 0) <= point) - 1
   const stretchesOf = (ranges: readonly Range[]): readonly number[] =>
     ranges.flatMap(([first, last]) => numbersFrom(stretchOf(first), stretchOf(last)))
 

@@ -1,3 +1,4 @@
+import { findPlace } from '../../find-place.js'
 import { invertRanges, normaliseRanges, type Range } from './code-points.js'
 
 const single = (text: string): number | undefined => {
@@ -66,7 +67,8 @@ export function foldRanges(ranges: readonly Range[]): readonly Range[] {
   const { points, variants } = findCased()
   const folded: Range[] = [...normaliseRanges(ranges)]
   for (const [first, last] of [...folded]) {
-    for (let i = findPlace(points, first); i < points.length && (points[i] ?? 0) <= last; i++) {
+    const start = findPlace(0, points.length, (i) => (points[i] ?? 0) < first)
+    for (let i = start; i < points.length && (points[i] ?? 0) <= last; i++) {
       for (const point of variants[i] ?? []) if (point < first || point > last) folded.push([point, point])
     }
   }
@@ -81,15 +83,4 @@ export function unlowerRanges(ranges: readonly Range[]): readonly Range[] {
   const toRange = (point: number): Range => [point, point]
   const others = invertRanges([...invertRanges(ranges), ...changed.map(toRange)])
   return normaliseRanges([...others, ...changed.filter((point) => isIn(lowerOf(point))).map(toRange)])
-}
-
-/** Returns the index of the first number in a sorted list that is at least `wanted`. */
-function findPlace(sorted: readonly number[], wanted: number): number {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((sorted[middle] ?? 0) < wanted) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FieldRef } from '../../core/filter/filter.js'
+import { type FieldRef, isOn } from '../../core/filter/filter.js'
 import { type ElementsIndex, quoteName } from '../sql/dialect.js'
 import { columnTypeOf, elementsAt, jsonAt, quoteText, valueAt, valueOfElement } from './values.js'
 
@@ -17,10 +17,7 @@ const columnAt = (place: number): string => `c${place}`
  */
 export function columnOf(columns: readonly FieldRef[], field: FieldRef): string | undefined {
   if (field.path === '_id') return ENTRY_ID
-  const place = columns.findIndex(
-    ({ path, type, each, inside }) =>
-      path === field.path && type === field.type && each === field.each && inside === field.inside,
-  )
+  const place = columns.findIndex((column) => isOn(field, column))
   return place < 0 ? undefined : columnAt(place)
 }
 

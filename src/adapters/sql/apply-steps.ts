@@ -339,23 +339,15 @@ type Removal = Extract<WriteStep, { readonly remove: Filter }>
  */
 function remove(engine: SqlEngine, ask: Ask, step: Removal): MaybePromise<number> {
   const naming = engine.isSpread?.(step.in) ? nameMatches(engine, ask, step) : undefined
-  return whenReady(naming, (named = [step.remove]) =>
-    removeEach(
-      engine,
-      ask,
-      named.map((filter) => ({ ...step, remove: filter })),
-    ),
-  )
-}
-
-function removeEach(engine: SqlEngine, ask: Ask, removals: readonly Removal[]): MaybePromise<number> {
-  let removed = 0
-  const removing = inTurn(removals, (removal) =>
-    whenReady(removeTogether(engine, ask, removal), (count) => {
-      removed += count
-    }),
-  )
-  return whenReady(removing, () => removed)
+  return whenReady(naming, (named = [step.remove]) => {
+    let removed = 0
+    const removing = inTurn(named, (filter) =>
+      whenReady(removeTogether(engine, ask, step.in, filter), (count) => {
+        removed += count
+      }),
+    )
+    return whenReady(removing, () => removed)
+  })
 }
 
 /** Returns a filter for each document that may match, or `undefined` if these documents are unknown. */
@@ -379,7 +371,8 @@ function nameMatches(
 function removeTogether(
   { statements, recording }: SqlEngine,
   ask: Ask,
-  { in: collection, remove }: Removal,
+  collection: string,
+  remove: Filter,
 ): MaybePromise<number> {
   const recorder = recording?.of(collection)
   const removeBy = (removal: Statement): MaybePromise<number> =>

@@ -1,4 +1,4 @@
-import { type FieldRef, ID } from '../../core/filter/filter.js'
+import { type FieldRef, ID, isOn } from '../../core/filter/filter.js'
 import { type ElementsIndex, quoteName } from '../sql/dialect.js'
 import { tableNameOf } from './table-names.js'
 import { elementsAt, isArray, pathOf, valueAt, valueOfElement } from './values.js'
@@ -12,10 +12,7 @@ const columnAt = (place: number): string => `c${place}`
  * Returns the name of the column that contains a field in a table of array elements, or `undefined` if there is none.
  */
 export function columnOf(columns: readonly FieldRef[], field: FieldRef): string | undefined {
-  const place = columns.findIndex(
-    ({ path, type, each, inside }) =>
-      path === field.path && type === field.type && each === field.each && inside === field.inside,
-  )
+  const place = columns.findIndex((column) => isOn(field, column))
   return place < 0 ? undefined : columnAt(place)
 }
 

@@ -13,11 +13,11 @@ import { isKept, isWhole, type Position, parsePosition, printPosition } from '..
 import { createHeldWarning } from '../../log/warn-of-held.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
+import { parseText } from '../../sql/read/judge-texts.js'
 import type { Connections } from '../connection/lease.js'
 import type { DatabaseSession, RunStatement } from '../connection/session.js'
 import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
 import { explain } from '../faults.js'
-import { parseText } from '../read/parse-documents.js'
 import { isLarge } from '../write/is-large.js'
 
 /**

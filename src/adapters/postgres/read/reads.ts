@@ -14,7 +14,7 @@ import type {
 import type { CompileOptions, SqlDialect, Statement, Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, findRanged, isShort } from '../../sql/read/is-short.js'
-import { judgeTexts, type ReceiveMatch } from '../../sql/read/judge-texts.js'
+import { judgeTexts, parseText, type ReceiveMatch } from '../../sql/read/judge-texts.js'
 import { createStatements, type FilteredStatement } from '../../sql/statements.js'
 import type { SharedStatement } from '../connection/batch.js'
 import { canCancel } from '../connection/cancel.js'
@@ -27,7 +27,6 @@ import { createAskTogether } from './ask-together.js'
 import { readTexts } from './batch.js'
 import { mergeRanges } from './merge-ranges.js'
 import { pageOfIds, writeAll, writeFirst, writeJoined, writeList } from './page.js'
-import { parseText } from './parse-documents.js'
 import { createPlans, type PlanQuery } from './plans.js'
 
 /** A read whose statement may also select documents that do not match, so that this process must filter its rows. */

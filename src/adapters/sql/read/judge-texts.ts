@@ -13,6 +13,16 @@ export function parseDocument(text: string, slice: { left: number }): StoredDocu
   return JSON.parse(text) as StoredDocument
 }
 
+/** Subtracts the steps of parsing from the slice, then parses a JSON text. Waits first if too few steps are left. */
+export const parseText: Sliced<[text: string], unknown> = (text, slices) => {
+  const steps = text.length / CHARACTERS
+  const parse = (): unknown => {
+    slices.left -= steps
+    return JSON.parse(text)
+  }
+  return slices.left < steps ? slices.next().then(parse) : parse()
+}
+
 /** Receives each match in order, with the bytes of its JSON text. Returns whether to continue. */
 export type ReceiveMatch = (document: StoredDocument, size: number) => boolean
 

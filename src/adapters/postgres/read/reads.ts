@@ -13,6 +13,7 @@ import type {
 } from '../../../core/storage.js'
 import type { CompileOptions, SqlDialect, Statement, Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
+import { collectPage } from '../../sql/read/collect-page.js'
 import { countNamed, findRanged, isShort } from '../../sql/read/is-short.js'
 import { judgeTexts, parseText, type ReceiveMatch } from '../../sql/read/judge-texts.js'
 import { createStatements, type FilteredStatement } from '../../sql/statements.js'
@@ -279,7 +280,7 @@ function createCountReader(
 }
 
 /** The dependencies of reads. */
-export interface ReadSource {
+interface ReadSource {
   readonly engine: SqlEngine
   readonly use: Connections['use']
   /** Whether the adapter is open. */
@@ -517,21 +518,15 @@ async function listIds(
 async function collect(
   run: RunStatement,
   reading: CoreReading,
-  { skip, limit, bytes = Number.POSITIVE_INFINITY }: ListQuery,
+  { skip, limit, bytes }: ListQuery,
 ): Promise<Listed> {
-  const found: StoredDocument[] = []
-  const rest: string[] = []
+  const page = collectPage(bytes)
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
   let passed = 0
-  let held = 0
   await readInCore(run, reading, (document, size) => {
-    if (passed >= skip && passed < end) {
-      held += size
-      if (rest.length === 0 && (held <= bytes || found.length === 0)) found.push(document)
-      else rest.push(document._id)
-    }
+    if (passed >= skip && passed < end) page.add(document, size)
     passed += 1
     return passed < end
   })
-  return rest.length > 0 ? Object.assign(found, { rest }) : found
+  return page.list()
 }

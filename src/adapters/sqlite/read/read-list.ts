@@ -13,6 +13,7 @@ import { whenReady } from '../../../core/promises.js'
 import { forEachSliced, inSlices, sortSliced } from '../../../core/slices.js'
 import type { Listed, ListQuery, MaybePromise, SortKey, StoredDocument } from '../../../core/storage.js'
 import { quoteName } from '../../sql/dialect.js'
+import { collectPage } from '../../sql/read/collect-page.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import type { Seat } from '../connection/readers.js'
@@ -270,36 +271,15 @@ function readNamed(
 export const listInSlices = (seat: Seat, plan: ListPlan): MaybePromise<Listed> =>
   plan.path.isOrdered ? walkInOrder(seat, plan) : sortFirst(seat, plan)
 
-/**
- * Collects the documents of a page until they exceed `bytes`, but at least one document. For all later documents,
- * collects only the ids.
- */
-function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
-  const documents: StoredDocument[] = []
-  const rest: string[] = []
-  let held = 0
-  return {
-    add({ document, text }: MatchingDocument): void {
-      held += Buffer.byteLength(text)
-      if (rest.length === 0 && (documents.length === 0 || held <= bytes)) documents.push(document)
-      else rest.push(document._id)
-    },
-    /** Adds the id of a document that is not read, because the page is full. */
-    addRest: (id: string): void => void rest.push(id),
-    isFull: (): boolean => rest.length > 0,
-    list: (): Listed => (rest.length > 0 ? Object.assign(documents, { rest }) : documents),
-  }
-}
-
 function walkInOrder(seat: Seat, { collection, query, path }: ListPlan): MaybePromise<Listed> {
   const { skip, limit } = query
   const most = limit === null ? Number.POSITIVE_INFINITY : skip + limit
-  const page = createPage(query)
+  const page = collectPage(query.bytes)
   let passed = 0
   const matches = findMatches(seat, { collection, path }, { isCounting: false, most })
   const walking = forEachSliced(seat.slices, matches, (match) => {
     if (typeof match === 'number') return
-    if (passed >= skip) page.add(match)
+    if (passed >= skip) page.add(match.document, Buffer.byteLength(match.text))
     passed += 1
   })
   return whenReady(walking, page.list)
@@ -445,7 +425,7 @@ function sortFirst(seat: Seat, { collection, query, path }: ListPlan): MaybeProm
     slices.left -= ENTRY
     return first.add(match)
   })
-  const page = createPage(query)
+  const page = collectPage(query.bytes)
   /** Adds the found documents to the page, and reads those that are not in memory, some at a time. */
   const readFound = (found: readonly (MatchingDocument | string)[]): MaybePromise<void> => {
     const lost = found.filter((one) => typeof one === 'string')
@@ -453,7 +433,7 @@ function sortFirst(seat: Seat, { collection, query, path }: ListPlan): MaybeProm
     let texts: readonly string[] | undefined
     return forEachSliced(slices, found, (one) => {
       if (page.isFull()) return page.addRest(typeof one === 'string' ? one : one.document._id)
-      if (typeof one !== 'string') return page.add(one)
+      if (typeof one !== 'string') return page.add(one.document, Buffer.byteLength(one.text))
       if (again % TOGETHER === 0) {
         const some = lost.slice(again, again + TOGETHER)
         slices.left -= some.length * ENTRY
@@ -461,7 +441,7 @@ function sortFirst(seat: Seat, { collection, query, path }: ListPlan): MaybeProm
       }
       const text = texts?.[again % TOGETHER] ?? textOf(one)
       again += 1
-      return page.add({ text, document: parseDocument(text, slices) })
+      return page.add(parseDocument(text, slices), Buffer.byteLength(text))
     })
   }
   const reading = whenReady(finding, () => whenReady(first.finish(), (found) => readFound(found.slice(skip))))
@@ -469,7 +449,7 @@ function sortFirst(seat: Seat, { collection, query, path }: ListPlan): MaybeProm
 }
 
 /** The steps that reading one document by its id costs. */
-export const LOOK_UP = 50
+const LOOK_UP = 50
 
 /** Selects the JSON text of one document. */
 export const byId = (collection: string): string =>

@@ -1,28 +1,25 @@
 import type { ChangePage, ChangeQuery } from '../../core/storage.js'
 
-/** Notifies waiting readers of the log that there may be changes. */
-export interface Notifier {
-  /** Wakes the waiting readers, if there are any. */
-  notify(): void
-  /**
-   * Calls `read`, and calls it again after each notification, until it returns changes or a gap or until `query.wait`
-   * milliseconds have passed. If `query.signal` aborts, rejects with its reason.
-   */
-  readWhenNotified(read: () => Promise<ChangePage>, query: ChangeQuery): Promise<ChangePage>
-}
-
 /**
- * Creates a notifier. A waiting reader reads again after `look` milliseconds even without a notification, because
- * other processes may have written.
+ * Creates a notifier, which tells waiting readers of the log that there may be changes. A waiting reader reads again
+ * after `look` milliseconds even without a notification, because other processes may have written.
  */
-export function createNotifier(look = Number.POSITIVE_INFINITY): Notifier {
+export function createNotifier(look = Number.POSITIVE_INFINITY) {
   const listening = new Set<() => void>()
 
   return {
-    notify() {
+    /** Wakes the waiting readers, if there are any. */
+    notify(): void {
       for (const wakeUp of listening) wakeUp()
     },
-    async readWhenNotified(read, { wait = 0, signal }) {
+    /**
+     * Calls `read`, and calls it again after each notification, until it returns changes or a gap or until `wait`
+     * milliseconds have passed. If `signal` aborts, rejects with its reason.
+     */
+    async readWhenNotified(
+      read: () => Promise<ChangePage>,
+      { wait = 0, signal }: ChangeQuery,
+    ): Promise<ChangePage> {
       const end = performance.now() + wait
       for (;;) {
         signal?.throwIfAborted()

@@ -62,59 +62,56 @@ function compileElements({
   }
 }
 
-/** Maps the values of a unique index to documents. A document that lacks one of the fields is not in the index. */
-interface UniqueIndex {
-  readonly fields: readonly FieldRef[]
-  /** Returns the `_id` of a different document that has the same values, if there is one. */
-  findConflict(document: StoredDocument): string | undefined
-  /** Returns the `_id` of the document with this value. Works only for an index over one field. */
-  lookUp(value: Scalar): string | undefined
-  add(document: StoredDocument): void
-  remove(document: StoredDocument): void
-  /** Replaces a document with its next version. */
-  exchange(before: StoredDocument, after: StoredDocument): void
-}
-
 /**
  * The key of an index over one field is its value, because a Map distinguishes values by type. The key of an index over
  * several fields is the JSON of their values.
  */
 type Key = Scalar
 
-/** Creates an empty unique index. */
-function createUniqueIndex(fields: readonly FieldRef[]): UniqueIndex {
-  const owners = new Map<Key, string>()
-  const readers = fields.map(compileField)
-  const [only] = readers
-  const joinValues = (document: StoredDocument): Key | undefined => {
-    const values = readers.map((read) => read(document))
-    return values.includes(undefined) ? undefined : JSON.stringify(values)
+/** Maps the values of a unique index to documents. A document that lacks one of the fields is not in the index. */
+class UniqueIndex {
+  readonly fields: readonly FieldRef[]
+  readonly #owners = new Map<Key, string>()
+  readonly #keyOf: (document: StoredDocument) => Key | undefined
+
+  constructor(fields: readonly FieldRef[]) {
+    this.fields = fields
+    const readers = fields.map(compileField)
+    const [only] = readers
+    const joinValues = (document: StoredDocument): Key | undefined => {
+      const values = readers.map((read) => read(document))
+      return values.includes(undefined) ? undefined : JSON.stringify(values)
+    }
+    this.#keyOf = only && readers.length === 1 ? only : joinValues
   }
-  const keyOf: (document: StoredDocument) => Key | undefined =
-    only && readers.length === 1 ? only : joinValues
-  const add = (document: StoredDocument): void => {
-    const key = keyOf(document)
-    if (key !== undefined) owners.set(key, document._id)
+
+  /** Returns the `_id` of a different document that has the same values, if there is one. */
+  findConflict(document: StoredDocument): string | undefined {
+    const key = this.#keyOf(document)
+    const owner = key === undefined ? undefined : this.#owners.get(key)
+    return owner === document._id ? undefined : owner
   }
-  const remove = (document: StoredDocument): void => {
-    const key = keyOf(document)
-    if (key !== undefined && owners.get(key) === document._id) owners.delete(key)
+
+  /** Returns the `_id` of the document with this value. Works only for an index over one field. */
+  lookUp(value: Scalar): string | undefined {
+    return this.#owners.get(value)
   }
-  return {
-    fields,
-    add,
-    remove,
-    findConflict(document) {
-      const key = keyOf(document)
-      const owner = key === undefined ? undefined : owners.get(key)
-      return owner === document._id ? undefined : owner
-    },
-    lookUp: (value) => owners.get(value),
-    exchange(before, after) {
-      if (keyOf(before) === keyOf(after)) return
-      remove(before)
-      add(after)
-    },
+
+  add(document: StoredDocument): void {
+    const key = this.#keyOf(document)
+    if (key !== undefined) this.#owners.set(key, document._id)
+  }
+
+  remove(document: StoredDocument): void {
+    const key = this.#keyOf(document)
+    if (key !== undefined && this.#owners.get(key) === document._id) this.#owners.delete(key)
+  }
+
+  /** Replaces a document with its next version. */
+  exchange(before: StoredDocument, after: StoredDocument): void {
+    if (this.#keyOf(before) === this.#keyOf(after)) return
+    this.remove(before)
+    this.add(after)
   }
 }
 
@@ -219,7 +216,7 @@ export function createRows(database: Loki, name: string): Rows {
     },
     prepareUnique(fields) {
       if (hasIndex(unique, fields)) return () => {}
-      const index = createUniqueIndex(fields)
+      const index = new UniqueIndex(fields)
       for (const { document } of collection.data) {
         if (index.findConflict(document) !== undefined) {
           const names = fields.map(({ path }) => path).join(' and ')

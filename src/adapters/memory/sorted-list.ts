@@ -130,7 +130,7 @@ function search(from: number, end: number, isBefore: (place: number) => boolean)
 }
 
 /** The position of an element, which is the number of elements before it. */
-export type Rank = number
+type Rank = number
 
 /**
  * The elements from `first` up to but not including `end`. With `isBackwards`, they are read from the last to the
@@ -143,7 +143,7 @@ export interface Range {
 }
 
 /** A column in which an element has a set of values. The list contains the element once for each of these values. */
-export interface SpreadColumn<T> {
+interface SpreadColumn<T> {
   /** The index of the column. */
   readonly column: number
   readonly valuesOf: (element: T) => ReadonlySet<Ordered>

@@ -120,6 +120,12 @@ export function explain(thrown: unknown): unknown {
   return isLost(thrown) || UNAVAILABLE.test(codeOf(thrown)) ? unavailable(thrown) : thrown
 }
 
+/** Rejects with the error for the caller of an operation if `work` rejects. */
+export const explained = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((thrown: unknown) => {
+    throw explain(thrown)
+  })
+
 /**
  * Returns the error for the caller of a write: `outcome_unknown` after a lost connection, otherwise as `explain`
  * does.

@@ -39,7 +39,7 @@ export interface CompileOptions {
 }
 
 /** The SQL of a filter that uses tables of elements. It selects exactly the documents that match. */
-export interface SoughtFilter {
+interface SoughtFilter {
   /** The condition on the documents. */
   readonly where: string
   /** A FROM and a WHERE clause that return exactly one row per match. Absent if no such clauses exist. */

@@ -19,32 +19,11 @@ export interface NamedDocuments {
   readonly use: LockUse
 }
 
+/** A query, without the parts that do not affect its statement. */
+type StatementQuery = Omit<ListQuery, 'signal'>
+
 /** Builds statements. */
-export interface Statements {
-  list(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
-  /** Like `list`, but selects the documents in their stored form. */
-  page(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
-  /** Like `list`, but selects only the `_id`s. */
-  ids(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
-  count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
-  /**
-   * Removes the documents that match. If the statement is not exact, it only selects and locks the documents that may
-   * match.
-   */
-  remove(collection: string, filter: Filter): FilteredStatement
-  insert(collection: string, document: StoredDocument): Statement
-  /** Replaces a document if it still has the given version. */
-  replace(collection: string, document: StoredDocument, version: number): Statement
-  /** Like `replace`, for an engine that can also return the replaced document, in the columns `id` and `before`. */
-  swap(collection: string, document: StoredDocument, version: number): Statement
-  /** Selects a document in its stored form if it still has the given version. */
-  current(collection: string, id: string, version: number): Statement
-  /**
-   * Selects those of the named documents that exist, each as `[collection, _id, version]`, and locks them until the
-   * transaction ends. The version is `null` if no step needs it.
-   */
-  hold(named: readonly NamedDocuments[]): readonly Statement[]
-}
+export type Statements = ReturnType<typeof createStatements>
 
 /** Builds a statement. Its parameters are numbered in the order in which `write` binds their values. */
 export function writeStatement({ parameter }: SqlDialect, write: (bind: Bind) => string): Statement {
@@ -59,7 +38,7 @@ export const writeOrder = (dialect: SqlDialect, sort: ListQuery['sort']): string
     : ''
 
 /** Creates the statements of a dialect. */
-export function createStatements(dialect: SqlDialect): Statements {
+export function createStatements(dialect: SqlDialect) {
   const version = dialect.value({ path: '_version', type: 'integer', each: false })
   const compile = (
     collection: string,
@@ -84,7 +63,7 @@ export function createStatements(dialect: SqlDialect): Statements {
   const select = (
     columns: string,
     collection: string,
-    { filter, sort, skip, limit }: Omit<ListQuery, 'signal'>,
+    { filter, sort, skip, limit }: StatementQuery,
     given: CompileOptions,
   ): FilteredStatement => {
     const options = { ...given, mayJoin: limit === null || sort.length === 0 }
@@ -110,14 +89,23 @@ export function createStatements(dialect: SqlDialect): Statements {
       return `UPDATE ${dialect.table(collection)} SET ${set}${from(bind)} WHERE ${where}`
     })
   return {
-    list: (collection, query, options = {}) => select(dialect.documentText, collection, query, options),
-    page: (collection, query, options = {}) => select('_id, document', collection, query, options),
-    ids: (collection, query, options = {}) => select('_id', collection, query, options),
-    count: (collection, filter, options = {}) =>
+    list: (collection: string, query: StatementQuery, options: CompileOptions = {}) =>
+      select(dialect.documentText, collection, query, options),
+    /** Like `list`, but selects the documents in their stored form. */
+    page: (collection: string, query: StatementQuery, options: CompileOptions = {}) =>
+      select('_id, document', collection, query, options),
+    /** Like `list`, but selects only the `_id`s. */
+    ids: (collection: string, query: StatementQuery, options: CompileOptions = {}) =>
+      select('_id', collection, query, options),
+    count: (collection: string, filter: Filter, options: CompileOptions = {}) =>
       compile(collection, filter, { ...options, mayJoin: true }, (from, _, { isExact, each = from }) =>
         isExact ? `SELECT count(*) AS total ${each}` : `SELECT ${dialect.documentText} ${from}`,
       ),
-    remove: (collection, filter) =>
+    /**
+     * Removes the documents that match. If the statement is not exact, it only selects and locks the documents that may
+     * match.
+     */
+    remove: (collection: string, filter: Filter) =>
       compile(collection, filter, { mayJoin: true, mayWait: true }, (from, _, { isExact }) => {
         const held = dialect.hold.endings.remove ?? ''
         if (!isExact) return `SELECT ${dialect.documentText} ${from}${held}`
@@ -127,20 +115,29 @@ export function createStatements(dialect: SqlDialect): Statements {
           ? dialect.removeFound(dialect.table(collection), `SELECT _id ${from}${held}`)
           : `DELETE ${from}`
       }),
-    insert: (collection, document) =>
+    insert: (collection: string, document: StoredDocument) =>
       writeStatement(dialect, (bind) => {
         const values = [bind(document._id), dialect.toDocument(bind(JSON.stringify(document)))]
         return `INSERT INTO ${dialect.table(collection)} (_id, document) VALUES (${values.join(', ')})`
       }),
-    replace: (collection, document, before) => replace(collection, document, before, () => ''),
-    swap: (collection, document, before) =>
+    /** Replaces a document if it still has the version `before`. */
+    replace: (collection: string, document: StoredDocument, before: number) =>
+      replace(collection, document, before, () => ''),
+    /** Like `replace`, for an engine that can also return the replaced document, in the columns `id` and `before`. */
+    swap: (collection: string, document: StoredDocument, before: number) =>
       replace(collection, document, before, (bind) => {
         const held = current(collection, document._id, before, bind)
         return ` FROM (SELECT _id AS id, document AS before FROM (${held}) AS held) AS former`
       }),
-    current: (collection, id, before) =>
+    /** Selects a document in its stored form if it still has the version `before`. */
+    current: (collection: string, id: string, before: number) =>
       writeStatement(dialect, (bind) => current(collection, id, before, bind)),
-    hold: (named) => joinNamed(named, dialect.hold.most).map((together) => writeHold(dialect, together)),
+    /**
+     * Selects those of the named documents that exist, each as `[collection, _id, version]`, and locks them until the
+     * transaction ends. The version is `null` if no step needs it.
+     */
+    hold: (named: readonly NamedDocuments[]) =>
+      joinNamed(named, dialect.hold.most).map((together) => writeHold(dialect, together)),
   }
 }
 

@@ -2,7 +2,7 @@ import { bounds } from '../../core/bounds.js'
 import { isServiceError } from '../../core/errors.js'
 import { isObject, isPlainObject } from '../../core/json/own-properties.js'
 import { type Expectation, requireOptions, wholeNumber } from '../../core/options.js'
-import { whenReady } from '../../core/promises.js'
+import { whenFailed, whenReady } from '../../core/promises.js'
 import type {
   ChangePage,
   ChangeQuery,
@@ -108,7 +108,8 @@ class DatabasePlace {
   }
 
   run<T>(work: (database: Database) => MaybePromise<T>): MaybePromise<T> {
-    return explained(() => whenReady(this.#use(), (database) => runOn(database, work)))
+    const workOn = (database: Database): MaybePromise<T> => explained(() => work(database), database)
+    return explained(() => whenReady(this.#use(), workOn))
   }
 
   async changes(after: string | null, query: ChangeQuery): Promise<ChangePage> {
@@ -169,24 +170,14 @@ class DatabasePlace {
   }
 }
 
-const runOn = <T>(database: Database, work: (database: Database) => MaybePromise<T>): MaybePromise<T> =>
-  explained(() => work(database), database)
-
 /**
  * Runs an operation and converts its errors to errors for the caller. If the files of `database` were deleted or
  * replaced, all errors become `storage_unavailable`.
  */
-function explained<T>(work: () => MaybePromise<T>, database?: Database): MaybePromise<T> {
-  const fail = (thrown: unknown): never => {
+const explained = <T>(work: () => MaybePromise<T>, database?: Database): MaybePromise<T> =>
+  whenFailed(work, async (thrown) => {
     throw isServiceError(thrown) || database?.isInPlace() !== false ? explain(thrown) : unavailable(thrown)
-  }
-  try {
-    const result = work()
-    return result instanceof Promise ? result.catch(fail) : result
-  } catch (thrown) {
-    return Promise.reject(thrown).catch(fail)
-  }
-}
+  })
 
 function checkOptions(options: unknown): Required<SqliteAdapterOptions> {
   const { file = '', cache = CACHE } = isObject(options) ? options : {}

@@ -98,7 +98,7 @@ export interface CandidateList {
 }
 
 /** A range of an index. `way` is the number of the filter alternative that the range serves. */
-export interface IndexRange {
+interface IndexRange {
   readonly index: SortedIndex
   readonly range: Range
   readonly way: number

@@ -1,12 +1,5 @@
 import { inSlices } from '../../../core/slices.js'
-import type {
-  Change,
-  ChangePage,
-  ChangeQuery,
-  StorageAdapter,
-  StoredDocument,
-  WriteStep,
-} from '../../../core/storage.js'
+import type { Change, ChangePage, ChangeQuery, StoredDocument, WriteStep } from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { createNotifier } from '../../log/notifier.js'
 import { isKept, isWhole, type Position, parsePosition, printPosition } from '../../log/position.js'
@@ -17,7 +10,7 @@ import { parseText } from '../../sql/read/judge-texts.js'
 import type { Connections } from '../connection/lease.js'
 import type { DatabaseSession, RunStatement } from '../connection/session.js'
 import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
-import { explain } from '../faults.js'
+import { explained } from '../faults.js'
 import { isLarge } from '../write/is-large.js'
 
 /**
@@ -177,12 +170,6 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
 }
 
 /**
- * Reads a page of the log: the changes after a position. With `null`, it reads no changes and returns the last
- * position.
- */
-type ReadChanges = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
-
-/**
  * In a restored database, the log may use the same positions for other changes. Such a log is read again from this
  * many milliseconds before the time of the reader's position. That is longer than a write takes, and more than clocks
  * differ.
@@ -226,8 +213,11 @@ interface LogPageRow {
   readonly list: string
 }
 
-/** Creates the reader of the log. */
-function createReadChanges(dialect: SqlDialect, use: Connections['use'], advance: AdvanceLog): ReadChanges {
+/**
+ * Creates the reader of the log. It reads a page: the changes after a position. With `null`, it reads no changes and
+ * returns the last position.
+ */
+function createReadChanges(dialect: SqlDialect, use: Connections['use'], advance: AdvanceLog) {
   const [log, heads] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
   // Rows are converted to JSON one by one, and only until the byte limit is exceeded.
@@ -241,7 +231,7 @@ SELECT log, left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, last, dr
 FROM ${heads}`
   const since = `SELECT position - 1 FROM ${log} WHERE position > $1::bigint AND ${MILLISECONDS} >= $2::bigint ORDER BY position LIMIT 1`
 
-  return async (after, query) => {
+  return async (after: string | null, query: ChangeQuery): Promise<ChangePage> => {
     const given = after === null ? undefined : parsePosition(after, isPlace)
     // The signal of a reader that follows the log may never abort, so this read ends by itself if the database does
     // not answer.
@@ -329,15 +319,6 @@ async function toPage(
   }
 }
 
-/** The log of an adapter. */
-export interface PostgresLog {
-  readonly changes: NonNullable<StorageAdapter['changes']>
-  /** Called after each recorded write. */
-  noteWrite(steps: readonly WriteStep[]): void
-  /** Resolves when work in the background has ended. */
-  settle(): Promise<void>
-}
-
 /** Milliseconds after which a waiting reader looks for the writes of other processes. */
 const LOOK = 200
 
@@ -354,11 +335,7 @@ const LARGE = 50
 const ROUNDS = 100
 
 /** Creates the log of an adapter. */
-export function createPostgresLog(
-  dialect: SqlDialect,
-  plans: LogPlans,
-  use: Connections['use'],
-): PostgresLog {
+export function createPostgresLog(dialect: SqlDialect, plans: LogPlans, use: Connections['use']) {
   const notifier = createNotifier(LOOK)
   const advance = createAdvanceLog(dialect, plans)
   const read = createReadChanges(dialect, use, advance)
@@ -368,17 +345,14 @@ export function createPostgresLog(
   const advanceOften = async ({ run }: DatabaseSession): Promise<void> => {
     for (let round = 0; round < ROUNDS; round += 1) if (!(await advance(run, false)).toDrop) return
   }
-  const explained = (after: string | null, query: ChangeQuery): Promise<ChangePage> =>
-    read(after, query).catch((thrown: unknown) => {
-      throw explain(thrown)
-    })
   return {
-    changes: (after, query) =>
+    changes: (after: string | null, query: ChangeQuery): Promise<ChangePage> =>
       notifier.readWhenNotified(
-        () => explained(after, query),
+        () => explained(read(after, query)),
         after === null ? { ...query, wait: 0 } : query,
       ),
-    noteWrite(steps) {
+    /** Called after each recorded write. */
+    noteWrite(steps: readonly WriteStep[]): void {
       notifier.notify()
       unread += steps.length + (isLarge(steps) ? LARGE : 0)
       if (unread < UNREAD) return
@@ -389,7 +363,8 @@ export function createPostgresLog(
           advancing = undefined
         })
     },
-    async settle() {
+    /** Resolves when work in the background has ended. */
+    async settle(): Promise<void> {
       await advancing
     },
   }

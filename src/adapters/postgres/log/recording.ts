@@ -7,7 +7,7 @@ import { writeStatement } from '../../sql/statements.js'
 import { quoteText } from '../values.js'
 
 /** A recorder that can also record a statement which inserts the documents of several steps. */
-export interface ManyRecorder extends Recorder {
+interface ManyRecorder extends Recorder {
   insertMany(statement: Statement): Statement
 }
 

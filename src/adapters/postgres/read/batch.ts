@@ -27,8 +27,7 @@ const TEXTS = 'json_agg(document)::text'
 /**
  * Builds the statement that selects a page to read in batches. A document that could make a batch too large is NULL.
  */
-export const writeBatch = (page: Statement): Statement =>
-  writeSmall(page, Math.floor(bounds.batchBytes / BATCH))
+const writeBatch = (page: Statement): Statement => writeSmall(page, Math.floor(bounds.batchBytes / BATCH))
 
 /**
  * Reads the JSON texts of all documents of a page, in order and in batches. The caller runs it in a transaction with

@@ -27,7 +27,7 @@ export interface Entries {
 }
 
 /** An index, and how a read uses it. */
-export interface UsableIndex {
+interface UsableIndex {
   readonly use: IndexUse
   /** Absent for an index over the documents themselves. */
   readonly entries: Entries | undefined

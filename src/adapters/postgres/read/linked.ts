@@ -13,7 +13,7 @@ import type { SqlEngine } from '../../sql/engine.js'
 import { isShort } from '../../sql/read/is-short.js'
 import { createStatements } from '../../sql/statements.js'
 import type { Connections } from '../connection/lease.js'
-import { explain } from '../faults.js'
+import { explained } from '../faults.js'
 import { createAskTogether } from './ask-together.js'
 import { writeList } from './page.js'
 
@@ -50,11 +50,7 @@ export function createReadLinked(source: LinkedSource): Required<Pick<StorageAda
       const isKnown = known?.indexes.every((some, i) => some === indexes[i])
       const { read } = known && isKnown ? known : { read: planLinked(source, shape) }
       if (!isKnown) plans.set(key, { indexes, read })
-      try {
-        return await read([id], caller)
-      } catch (thrown) {
-        throw explain(thrown)
-      }
+      return explained(read([id], caller))
     },
   }
 }

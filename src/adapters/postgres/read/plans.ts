@@ -18,7 +18,7 @@ import type { FilteredStatement } from '../../sql/statements.js'
 import { readList } from './merge-ranges.js'
 
 /** A query to plan. */
-export type PlannableQuery = Omit<ListQuery, 'signal'>
+type PlannableQuery = Omit<ListQuery, 'signal'>
 
 /** The plan of a query, and the values of this query. */
 export interface Planned<Plan> {
@@ -28,7 +28,7 @@ export interface Planned<Plan> {
 }
 
 /** The functions that make one kind of plan (`Plan`). */
-export interface Planning<Plan> {
+interface Planning<Plan> {
   /** The indexes of a collection that a read can use. */
   indexesOf(collection: string): readonly IndexPlan[]
   compile(collection: string, query: PlannableQuery, options: CompileOptions): FilteredStatement

@@ -41,13 +41,6 @@ import {
   unavailable,
 } from '../faults.js'
 
-/**
- * Drops indexes over strings that no plan needs, because they reject long strings, from the collections of the given
- * steps. A dropped unique index is replaced with a unique index over digests. Other processes then read without the
- * dropped tables of elements. The work continues even if its caller stops waiting.
- */
-type DropSurplus = (steps: readonly WriteStep[], caller: WorkCaller) => Promise<void>
-
 /** A schema of PostgreSQL, and the engine for the tables in it. */
 interface DatabaseSchema {
   readonly schema: string
@@ -55,16 +48,18 @@ interface DatabaseSchema {
 }
 
 /**
- * Creates the function that drops indexes over strings that no plan needs. It keeps indexes that this role may not
- * drop.
+ * Creates the function that drops indexes over strings that no plan needs, because they reject long strings, from the
+ * collections of the given steps. A dropped unique index is replaced with a unique index over digests. Other processes
+ * then read without the dropped tables of elements. Indexes that this role may not drop are kept. The work continues
+ * even if its caller stops waiting.
  */
 export function createDropSurplus(
   use: Connections['use'],
   place: DatabaseSchema,
   plans: ReadonlyMap<string, CollectionPlan>,
-): DropSurplus {
+) {
   let turn = Promise.resolve()
-  return async (steps, { signal }) => {
+  return async (steps: readonly WriteStep[], { signal }: WorkCaller): Promise<void> => {
     turn = turn.then(() => dropFrom(use, place, [...plans.values()], steps)).catch(() => {})
     await (signal ? Promise.race([turn, once(signal, 'abort')]) : turn)
     if (signal?.aborted) throw unavailable(signal.reason)
@@ -354,16 +349,14 @@ const idsOf = (rows: Rows['rows']): readonly string[] => rows.map(({ _id }) => S
 
 const BEGIN = `${BEGIN_STRUCTURES}; SET LOCAL lock_timeout = '${PATIENCE}ms'`
 
-/** Runs one step of building a table of elements. After the last step, the table is recorded as built. */
-type FillElements = (run: RunStatement, structure: Structure) => Promise<void>
-
 /**
- * Creates the function that builds tables of elements while other processes write. The first step creates a table with
- * triggers, which keep it up to date with new writes. The other steps add the elements of stored documents, in the
- * order of `_id`. Each transaction locks its documents until it ends. Adding a document twice changes nothing, so a
- * process that resumes the work of another process can begin at the first document.
+ * Creates the function that runs one step of building a table of elements while other processes write. After the last
+ * step, the table is recorded as built. The first step creates a table with triggers, which keep it up to date with new
+ * writes. The other steps add the elements of stored documents, in the order of `_id`. Each transaction locks its
+ * documents until it ends. Adding a document twice changes nothing, so a process that resumes the work of another
+ * process can begin at the first document.
  */
-function createFillElements(place: DatabaseSchema): FillElements {
+function createFillElements(place: DatabaseSchema) {
   /** The `_id` of the last document whose entries were added, by the name of the table. */
   const done = new Map<string, string>()
 
@@ -405,7 +398,7 @@ function createFillElements(place: DatabaseSchema): FillElements {
     }
   }
 
-  return async (run, structure) => {
+  return async (run: RunStatement, structure: Structure): Promise<void> => {
     try {
       await take(run, structure)
     } catch (thrown) {
@@ -419,7 +412,7 @@ function createFillElements(place: DatabaseSchema): FillElements {
 }
 
 /** Drops a table of elements with its triggers. */
-export async function dropElements(
+async function dropElements(
   run: RunStatement,
   place: DatabaseSchema,
   { name, collection }: Pick<Structure, 'name' | 'collection'>,

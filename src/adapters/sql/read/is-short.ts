@@ -52,7 +52,7 @@ export function countNamed(indexes: readonly IndexPlan[], filter: Filter): numbe
 }
 
 /** A part of a filter. All its matches are in a few ranges of one index. */
-export interface Ranged {
+interface Ranged {
   readonly filter: Filter
   /**
    * The order of the index if the part is a single range of documents; otherwise empty. A statement with this order

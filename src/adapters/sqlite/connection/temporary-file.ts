@@ -2,12 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A database file that is deleted when the process ends, or by `remove`. */
-export interface TemporaryFile {
-  readonly file: string
-  remove(): void
-}
-
 const folders = new Set<string>()
 
 const removeFolder = (folder: string): void => {
@@ -19,14 +13,17 @@ const removeAll = (): void => {
   for (const folder of folders) removeFolder(folder)
 }
 
-/** Creates a temporary file. It is used instead of an in-memory database, which several connections cannot share. */
-export function createTemporaryFile(): TemporaryFile {
+/**
+ * Creates a database file that is deleted when the process ends, or by `remove`. It is used instead of an in-memory
+ * database, which several connections cannot share.
+ */
+export function createTemporaryFile() {
   const folder = mkdtempSync(join(tmpdir(), 'collection-service-'))
   if (folders.size === 0) process.once('exit', removeAll)
   folders.add(folder)
   return {
     file: join(folder, 'data.db'),
-    remove() {
+    remove(): void {
       removeFolder(folder)
       if (folders.size === 0) process.off('exit', removeAll)
     },

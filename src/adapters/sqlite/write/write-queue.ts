@@ -243,7 +243,9 @@ export class WriteQueue {
     let isCommitted = false
     const runAll = (): MaybePromise<readonly WriteOutcome[]> => {
       for (const { about } of writes) kept.forget(about.steps)
-      return mapSliced(slices, writes, (write) => this.#runNoted(write, isOnly, slices))
+      return mapSliced(slices, writes, (write) =>
+        whenReady(this.#runAlone(write, isOnly, slices), (result): WriteOutcome => [write, result]),
+      )
     }
     const finish = (outcomes: readonly WriteOutcome[]): void => {
       // If the only write was rejected, the transaction has already been rolled back.
@@ -268,10 +270,6 @@ export class WriteQueue {
     }
     const committing = whenFailed(() => whenReady(runAll(), finish), fail)
     return whenReady(committing, () => log.end(isCommitted))
-  }
-
-  #runNoted(write: WaitingWrite, isOnly: boolean, slices: Slices): MaybePromise<WriteOutcome> {
-    return whenReady(this.#runAlone(write, isOnly, slices), (result) => [write, result])
   }
 
   /**

@@ -20,7 +20,7 @@ export interface TextSearch {
 }
 
 /** A cache of machines, with an object for each pattern. The size of a machine is the bytes that it has grown to. */
-export type KeptMachines = BoundedMap<object, Machine>
+type KeptMachines = BoundedMap<object, Machine>
 
 /**
  * Creates a cache of machines of at most this many bytes. It has no switch: without it, each text would take a new

@@ -5,7 +5,7 @@ import { type ParsePattern, parsePattern } from './parse-pattern.js'
 import type { Pattern } from './syntax/pattern.js'
 
 /** The cache of one service: its most recent patterns, and the states that their searches computed. */
-export interface PatternStore {
+interface PatternStore {
   readonly parse: ParsePattern
   /** The bytes of patterns and states combined. */
   readonly bytes: number

@@ -6,9 +6,9 @@ export interface Position<Place> {
   /** The time of the change that was returned with the position; without a change, the time of the read. */
   readonly time: number
   /**
-   * The creation time of the change at this position, in the adapter's own unit; `null` if the log had no change there. If
-   * the log now has another time at this position, the storage was restored from a backup. Absent in the memory adapter
-   * and in positions that earlier versions issued.
+   * The creation time of the change at this position, in the adapter's own unit; `null` if the log had no change there.
+   * If the log now has another time at this position, the storage was restored from a backup. Absent in the memory
+   * adapter and in positions that earlier versions issued.
    */
   readonly made?: number | null | undefined
   /** The name of the database files for which the position was issued. Only on SQLite. */

@@ -152,8 +152,6 @@ export interface Rows {
   addSorted(fields: readonly FieldRef[]): void
 }
 
-const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
-
 /** Creates a database that exists only in memory, in any JavaScript runtime. */
 export const createDatabase = (): Loki =>
   new Loki('memory', { env: 'NA', persistenceMethod: 'memory', autosave: false })
@@ -243,4 +241,4 @@ export function createRows(database: Loki, name: string): Rows {
 const hasIndex = (
   indexes: readonly { readonly fields: readonly FieldRef[] }[],
   fields: readonly FieldRef[],
-): boolean => indexes.some((index) => isSame(index.fields, fields))
+): boolean => indexes.some((index) => JSON.stringify(index.fields) === JSON.stringify(fields))

@@ -323,7 +323,7 @@ export class SortedList<T> {
     this.#freshValues = []
     // The values are stored by column, because adjacent numbers are compared much faster.
     const table = this.#columns.map((read, i) =>
-      i === this.#spread.column ? values : readEach(waiting, read),
+      i === this.#spread.column ? values : waiting.map((element) => read(element)),
     )
     if (!table.every((values) => values.every(isPlain))) this.#compareValues = compare
     const named = sortPlaces(table, this.#compareValues)
@@ -454,6 +454,3 @@ export class SortedList<T> {
     )
   }
 }
-
-const readEach = <T>(elements: readonly T[], read: (element: T) => Ordered): Ordered[] =>
-  elements.map((one) => read(one))

@@ -38,8 +38,6 @@ const LOG_STRUCTURES: readonly string[] = [
   `ALTER TABLE ${quoteName(LOG_HEAD)} ADD COLUMN size TEXT`,
 ]
 
-const nativeLimit = (limit: number | null): number => limit ?? -1
-
 /**
  * The dialect of SQLite and its JSON functions. Strings are compared by bytes, which in UTF-8 is the order of code
  * points.
@@ -78,7 +76,7 @@ export const sqliteDialect: SqlDialect = {
   elements: createElements,
   // `+ 0` is added, because if a parameter alone is the limit, SQLite plans the statement again for each of its values.
   limit: (skip, limit, bind) =>
-    skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} + 0 OFFSET ${bind(skip)} + 0`,
+    skip === 0 && limit === null ? '' : ` LIMIT ${bind(limit ?? -1)} + 0 OFFSET ${bind(skip)} + 0`,
 }
 
 /** Returns the dialect for an index in which some fields are stored as other expressions. */

@@ -11,7 +11,6 @@ import {
   isOn,
   nameField,
   nothing,
-  type Scalar,
 } from '../../../core/filter/filter.js'
 import {
   combine,
@@ -445,11 +444,16 @@ function planOne(conditions: readonly Filter[], filter: Filter, rows: Rows): Pla
   for (const condition of conditions) {
     if (condition.kind !== 'eq' || condition.field.each) continue
     const { field, value } = condition
-    if (!isUnique(field, rows)) continue
+    const isById = field.path === ID.path
+    const index = rows.unique.find(
+      ({ fields: [first, ...others] }) =>
+        others.length === 0 && first?.path === field.path && first.type === field.type,
+    )
+    if (!isById && !index) continue
     const rest = conditions.length === 1 ? everything : filter
     return () => {
-      const id = findId(field, value, rows)
-      const row = id === undefined ? undefined : rows.get(id)
+      const id = isById ? value : index?.lookUp(value)
+      const row = typeof id === 'string' ? rows.get(id) : undefined
       return scanRows(row ? [row] : [], rest)
     }
   }
@@ -472,19 +476,4 @@ function planMany(conditions: readonly Filter[], sort: readonly SortKey[], rows:
       )
   }
   return undefined
-}
-
-const isUnique = (field: FieldRef, { unique }: Rows): boolean =>
-  field.path === ID.path ||
-  unique.some(({ fields: [first, ...others] }) => others.length === 0 && isSameField(first, field))
-
-const isSameField = (a: FieldRef | undefined, b: FieldRef): boolean => a?.path === b.path && a.type === b.type
-
-/** Returns the only `_id` that can match, or `undefined` if no document has the unique value. */
-function findId(field: FieldRef, value: Scalar, { unique }: Rows): string | undefined {
-  if (field.path === ID.path) return typeof value === 'string' ? value : undefined
-  const index = unique.find(
-    ({ fields: [first, ...others] }) => others.length === 0 && isSameField(first, field),
-  )
-  return index?.lookUp(value)
 }

@@ -40,9 +40,9 @@ export interface RowsRead {
 /**
  * A query that `pg` submits like its own queries, by calling the methods of this object. All its statements are sent
  * together and form one transaction: with queries of `pg`, a write and the limit of its lock waits would take three
- * round trips, and more than half as much CPU again. It reads rows as text, without a row
- * description. `test/adapters/postgres-wire.test.ts` checks the parts of `pg` that it uses. It is a class because V8 would keep an object literal with
- * getters, including its rows, until a major garbage collection.
+ * round trips, and more than half as much CPU again. It reads rows as text, without a row description.
+ * `test/adapters/postgres-wire.test.ts` checks the parts of `pg` that it uses. It is a class because V8 would keep an
+ * object literal with getters, including its rows, until a major garbage collection.
  */
 class RowQuery {
   readonly #parts: readonly NamedStatement[]

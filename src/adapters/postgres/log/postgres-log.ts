@@ -66,9 +66,6 @@ interface StoredHead {
  */
 const millisecondsOf = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint`
 
-/** Builds an expression for a time in microseconds since 1970, which is the precision of the server's times. */
-const microsecondsOf = (time: string): string => `(extract(epoch FROM ${time}) * 1000000)::bigint`
-
 /** The `place` in a `Position`: the number of a change, and the server's timeline on which it was assigned. */
 type TimelinePosition = readonly [timeline: string, position: number]
 
@@ -179,10 +176,10 @@ const OVERLAP = 60_000
 const MILLISECONDS = millisecondsOf('time')
 
 /**
- * The time of a change. It is in microseconds, because two changes of the same millisecond may swap their positions
- * when a database is restored.
+ * The time of a change, in microseconds since 1970, which is the precision of the server's times: two changes of the
+ * same millisecond may swap their positions when a database is restored.
  */
-const MICROSECONDS = microsecondsOf('time')
+const MICROSECONDS = '(extract(epoch FROM time) * 1000000)::bigint'
 
 type LogRow = readonly [
   position: number,

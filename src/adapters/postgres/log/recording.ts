@@ -16,12 +16,9 @@ export interface ManyRecording extends Recording {
   of(collection: string): ManyRecorder | undefined
 }
 
-/** Creates a random label, which groups the changes of a write with several statements. */
-const drawLabel = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
-
 /**
  * Creates the recording of a write. Each statement records its own changes, so that a change gets its `seq` while its
- * document is locked. A label groups the changes of several statements. Further changes of a document are merged into
+ * document is locked. A random label groups the changes of several statements. Further changes of a document are merged into
  * its first change.
  */
 export function createRecording(
@@ -29,7 +26,7 @@ export function createRecording(
   plans: LogPlans,
   { isOneStatement, by }: { readonly isOneStatement: boolean; readonly by: string | null },
 ): ManyRecording {
-  const label = isOneStatement ? null : drawLabel()
+  const label = isOneStatement ? null : Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
   const { dialect } = engine
   return {
     of(collection) {

@@ -25,11 +25,6 @@ export function writeSmall(page: Statement, most: number, stored = most): Statem
 const TEXTS = 'json_agg(document)::text'
 
 /**
- * Builds the statement that selects a page to read in batches. A document that could make a batch too large is NULL.
- */
-const writeBatch = (page: Statement): Statement => writeSmall(page, Math.floor(bounds.batchBytes / BATCH))
-
-/**
  * Reads the JSON texts of all documents of a page, in order and in batches. The caller runs it in a transaction with
  * one snapshot.
  */
@@ -38,7 +33,8 @@ export async function* readTexts(
   table: string,
   page: Statement,
 ): AsyncGenerator<readonly string[], void, undefined> {
-  const { text, values } = writeBatch(page)
+  // A document that could make a batch too large is NULL.
+  const { text, values } = writeSmall(page, Math.floor(bounds.batchBytes / BATCH))
   await run(`DECLARE found NO SCROLL CURSOR FOR ${text}`, values)
   for (;;) {
     const { rows } = await run(`FETCH ${BATCH} FROM found`)

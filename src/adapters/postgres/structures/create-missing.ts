@@ -26,7 +26,7 @@ import {
 import { namesOf, type Recorded, warnOfLeft } from '../../sql/warn-of-left.js'
 import { drive } from '../connection/drive.js'
 import type { Connections, WorkCaller } from '../connection/lease.js'
-import type { Rows, RunStatement } from '../connection/session.js'
+import type { RunStatement } from '../connection/session.js'
 import { pause } from '../connection/timers.js'
 import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
 import { createElements, ENTRY_ID, isNamedElements, markOf, TRIGGERS } from '../elements.js'
@@ -154,13 +154,10 @@ function dropFrom(
   const wanted = structuresOf(plans, place.engine.dialect).map(({ name }) => name)
   return workInTurn(use, place, async (run) => {
     const values = [place.schema, nameWhileBuilt(''), collections, wanted]
-    const [found] = (await run(findSurplus(place), values)).rows
+    const [found] = (await run(`${findIndexes(place)} UNION ALL ${findElements(place)}`, values)).rows
     return found && ((run) => drop(run, place, found))
   })
 }
-
-const findSurplus = (place: DatabaseSchema): string =>
-  `${findIndexes(place)} UNION ALL ${findElements(place)}`
 
 /** Returns the name of the table that records structures. */
 const tableOf = ({ engine }: DatabaseSchema): string => engine.dialect.structures.table
@@ -345,8 +342,6 @@ const BATCHES = 25
 const PATIENCE = 100
 const PAUSE = 200
 
-const idsOf = (rows: Rows['rows']): readonly string[] => rows.map(({ _id }) => String(_id))
-
 const BEGIN = `${BEGIN_STRUCTURES}; SET LOCAL lock_timeout = '${PATIENCE}ms'`
 
 /**
@@ -376,7 +371,7 @@ function createFillElements(place: DatabaseSchema) {
         `SELECT _id FROM ${place.engine.dialect.table(structure.collection)} WHERE _id > $1 ORDER BY _id LIMIT ${BATCH} FOR NO KEY UPDATE`,
         [done.get(structure.name) ?? ''],
       )
-      const ids = idsOf(rows)
+      const ids = rows.map(({ _id }) => String(_id))
       if (ids.length > 0) await run(fillSome, [ids])
       return ids
     })

@@ -31,63 +31,20 @@ const MAX_BYTES = 64 * 2 ** 20
 const MAX_SIZE = 2 ** 16
 
 /** Documents by collection and `_id`. */
-type Collections<K> = Map<string, Map<unknown, K>>
-
-/**
- * A cache of documents in two generations. When the young generation is full, it replaces the old generation, which is
- * evicted. Each use of a document in the old generation also adds it to the young generation.
- */
-export class Generations<K extends CachedDocument> {
-  #young: Collections<K> = new Map()
-  #old: Collections<K> = new Map()
-  #bytes = 0
-
-  /** Returns a function that finds the cached documents of a collection by their `_id`. */
-  finder(collection: string): (id: unknown) => K | undefined {
-    const [recent, earlier] = [this.#young.get(collection), this.#old.get(collection)]
-    return (id) => {
-      const known = recent?.get(id)
-      if (known) return known
-      const kept = earlier?.get(id)
-      if (kept) this.#add(collection, kept)
-      return kept
-    }
-  }
-
-  /** Caches a document unless it is large. */
-  keep(collection: string, kept: K): K {
-    if (kept.size <= MAX_SIZE) this.#add(collection, kept)
-    return kept
-  }
-
-  forget(collection: string, id: unknown): void {
-    for (const generation of [this.#young, this.#old]) generation.get(collection)?.delete(id)
-  }
-
-  forgetAll(collection: string): void {
-    for (const generation of [this.#young, this.#old]) generation.delete(collection)
-  }
-
-  #add(collection: string, kept: K): void {
-    if (this.#bytes > MAX_BYTES / 2) {
-      this.#old = this.#young
-      this.#young = new Map()
-      this.#bytes = 0
-    }
-    this.#bytes += kept.held
-    const some = this.#young.get(collection) ?? new Map<unknown, K>()
-    this.#young.set(collection, some.set(kept.document._id, kept))
-  }
-}
+type Collections = Map<string, Map<unknown, CachedDocument>>
 
 /**
  * A cache of documents that equal those in the file. Documents are evicted before this process writes them, and all are
- * evicted after another process has written.
+ * evicted after another process has written. The cache has two generations. When the young generation is full, it
+ * replaces the old generation, which is evicted. Each use of a document in the old generation also adds it to the young
+ * generation.
  */
 export class KeptDocuments {
   readonly #connection: Connection
   #version: unknown
-  #documents = new Generations<CachedDocument>()
+  #young: Collections = new Map()
+  #old: Collections = new Map()
+  #bytes = 0
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -96,27 +53,32 @@ export class KeptDocuments {
 
   /** Returns the documents with these ids, or `undefined` if one of them is not cached. */
   find(collection: string, ids: readonly unknown[]): readonly CachedDocument[] | undefined {
-    const find = this.#documents.finder(collection)
+    const [recent, earlier] = [this.#young.get(collection), this.#old.get(collection)]
     const found: CachedDocument[] = []
     for (const id of ids) {
-      const kept = find(id)
+      const known = recent?.get(id)
+      const kept = known ?? earlier?.get(id)
       if (!kept) return undefined
+      if (!known) this.#add(collection, kept)
       found.push(kept)
     }
     return found
   }
 
-  /** Caches a document unless it is too large, and returns it. */
+  /** Caches a document unless it is large, and returns it. */
   put(collection: string, kept: CachedDocument): CachedDocument {
-    return this.#documents.keep(collection, kept)
+    if (kept.size <= MAX_SIZE) this.#add(collection, kept)
+    return kept
   }
 
   /** Evicts the documents that the steps are about to change. */
   forget(steps: readonly WriteStep[]): void {
     for (const step of steps) {
       const written = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
-      if (written) this.#documents.forget(step.in, written._id)
-      else if ('remove' in step) this.#documents.forgetAll(step.in)
+      for (const generation of [this.#young, this.#old]) {
+        if (written) generation.get(step.in)?.delete(written._id)
+        else if ('remove' in step) generation.delete(step.in)
+      }
     }
   }
 
@@ -128,7 +90,20 @@ export class KeptDocuments {
     const before = this.#version
     this.#version = readDataVersion(this.#connection)
     if (this.#version === before) return true
-    this.#documents = new Generations()
+    this.#young = new Map()
+    this.#old = new Map()
+    this.#bytes = 0
     return false
+  }
+
+  #add(collection: string, kept: CachedDocument): void {
+    if (this.#bytes > MAX_BYTES / 2) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#bytes = 0
+    }
+    this.#bytes += kept.held
+    const some = this.#young.get(collection) ?? new Map<unknown, CachedDocument>()
+    this.#young.set(collection, some.set(kept.document._id, kept))
   }
 }

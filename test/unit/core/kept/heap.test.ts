@@ -1,7 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test } from 'vitest'
-import { Generations, measure } from '../../../../src/adapters/sqlite/read/kept-documents.js'
+import type { Connection } from '../../../../src/adapters/sqlite/connection/connection.js'
+import { KeptDocuments, measure } from '../../../../src/adapters/sqlite/read/kept-documents.js'
+import { everything } from '../../../../src/core/filter/filter.js'
 import { CACHES } from '../../../../src/core/kept/caches.js'
 import { createTextStore } from '../../../../src/core/permissions/kept-texts.js'
 import { endless } from '../../../../src/core/slices.js'
@@ -113,7 +115,7 @@ test.each([
   ],
 ])('documents of %s hold little more than their bound', (_, count, contentOf) => {
   const bytes = 64 * MIB
-  const documents = new Generations<{ document: never; size: number; held: number }>()
+  const documents = new KeptDocuments({ first: () => 1 } as unknown as Connection)
   const before = use()
   let sum = 0
   for (let i = 0; sum < 2 * bytes || i < count; i++) {
@@ -121,9 +123,9 @@ test.each([
     const document = JSON.parse(text) as never
     const held = measure(document)
     sum += held
-    documents.keep('things', { document, size: text.length, held })
+    documents.put('things', { document, size: text.length, held })
   }
   const grown = use() - before
   expect(grown).toBeLessThan(1.5 * bytes)
-  documents.forgetAll('things')
+  documents.forget([{ in: 'things', remove: everything }])
 })

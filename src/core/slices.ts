@@ -75,52 +75,50 @@ export const endless = (): Slices => new Slices(Number.POSITIVE_INFINITY)
 /** Runs work to its end in one slice. Only for work that may use an `endless` slice. */
 export const inOneSlice = <T>(run: Sliced<[], T>): T => run(endless()) as T
 
-/** Visits the items in order, as long as `goesOn` is true for the results of `visit`. Returns whether it always was. */
-function visitWhile<T, U>(
+/**
+ * Returns whether `test` returns true for each item. Stops at the first item for which it does not. Pauses between two
+ * items when the slice is used up. `test` subtracts its steps. It may wait; the next item then waits for it. With
+ * `goesOn`, the results of `test` have another meaning.
+ */
+export function everySliced<T, U = boolean>(
   slices: Slices,
   items: Iterable<T>,
-  visit: (item: T, index: number) => MaybePromise<U>,
-  goesOn: (visited: U) => boolean,
+  test: (item: T, index: number) => MaybePromise<U>,
+  goesOn: (tested: U) => boolean = Boolean,
 ): MaybePromise<boolean> {
   const left = items[Symbol.iterator]()
   let index = 0
   for (let item = left.next(); !item.done; item = left.next()) {
-    const visiting = visit(item.value, index++)
-    if (isPromise(visiting) || slices.left <= 0) return visitOthers(visiting)
-    if (!goesOn(visiting)) return false
+    const testing = test(item.value, index++)
+    if (isPromise(testing) || slices.left <= 0) return testOthers(testing)
+    if (!goesOn(testing)) return false
   }
   return true
 
-  async function visitOthers(first: MaybePromise<U>): Promise<boolean> {
-    for (let visiting = first; ; ) {
-      if (!goesOn(isPromise(visiting) ? await visiting : visiting)) return false
+  async function testOthers(first: MaybePromise<U>): Promise<boolean> {
+    for (let testing = first; ; ) {
+      if (!goesOn(isPromise(testing) ? await testing : testing)) return false
       if (slices.left <= 0) await slices.next()
       const item = left.next()
       if (item.done) return true
-      visiting = visit(item.value, index++)
+      testing = test(item.value, index++)
     }
   }
 }
 
-const always = (): boolean => true
-const nothing = (): void => {}
-
 /**
- * Calls `visit` for each item, and pauses between two items when the slice is used up. `visit` subtracts its steps. It
- * may wait; the next item then waits for it. Returns a promise only if it has paused or waited.
+ * Calls `visit` for each item, and pauses between two items when the slice is used up, like `everySliced`. Returns a
+ * promise only if it has paused or waited.
  */
 export const forEachSliced = <T>(
   slices: Slices,
   items: Iterable<T>,
   visit: (item: T, index: number) => MaybePromise<unknown>,
-): MaybePromise<void> => whenReady(visitWhile(slices, items, visit, always), nothing)
-
-/** Like `forEachSliced`, but stops at the first item for which `test` returns false. Returns whether there is none. */
-export const everySliced = <T>(
-  slices: Slices,
-  items: Iterable<T>,
-  test: (item: T, index: number) => MaybePromise<boolean>,
-): MaybePromise<boolean> => visitWhile(slices, items, test, Boolean)
+): MaybePromise<void> =>
+  whenReady(
+    everySliced(slices, items, visit, () => true),
+    () => undefined,
+  )
 
 /** Like `forEachSliced`, and returns the results of `map` in the order of the items. */
 export function mapSliced<T, U>(

@@ -27,8 +27,6 @@ interface HeldCollection {
 /** The effect of a write step on a document. */
 interface AppliedStep extends Omit<Touched, 'log'>, Pick<HeldCollection, 'rows' | 'log'> {}
 
-const isLogged = (done: AppliedStep): done is AppliedStep & Touched => done.log !== undefined
-
 /** Applies the steps in order. If a step fails, the effects of the earlier steps are undone. */
 function writeSteps(
   steps: readonly WriteStep[],
@@ -44,7 +42,7 @@ function writeSteps(
     return { ok: false, step: i, ...refusal }
   }
   tidyAll(done)
-  const touched = done.filter(isLogged)
+  const touched = done.filter((one): one is AppliedStep & Touched => one.log !== undefined)
   if (touched.length > 0) log.record(touched, by)
   return { ok: true, removed: done.filter(({ after }) => !after).length }
 }

@@ -1,5 +1,4 @@
-import { type CompareItems, compileDocumentOrder } from '../../core/filter/compare.js'
-import { findPlace } from '../../core/filter/find-place.js'
+import { type CompareItems, compileDocumentOrder, findPlace } from '../../core/filter/compare.js'
 import { compileJudge, type Judge } from '../../core/filter/matches.js'
 import { CACHES } from '../../core/kept/caches.js'
 import { whenReady } from '../../core/promises.js'

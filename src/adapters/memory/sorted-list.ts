@@ -1,5 +1,4 @@
-import { compare, type Ordered } from '../../core/filter/compare.js'
-import { findPlace } from '../../core/filter/find-place.js'
+import { compare, findPlace, type Ordered } from '../../core/filter/compare.js'
 
 /** A chunk that has twice this length is split into pieces of this length. */
 const CHUNK = 256

@@ -60,19 +60,17 @@ export function createStatements(dialect: SqlDialect) {
     })
     return { isExact, ...statement }
   }
-  const select = (
-    columns: string,
-    collection: string,
-    { filter, sort, skip, limit }: StatementQuery,
-    given: CompileOptions,
-  ): FilteredStatement => {
-    const options = { ...given, mayJoin: limit === null || sort.length === 0 }
-    return compile(collection, filter, options, (from, bind, { isExact }) => {
-      // An inexact statement has no limit: the caller filters its rows first, and then applies `skip` and `limit`.
-      const page = isExact ? dialect.limit(skip, limit, bind) : ''
-      return `SELECT ${columns} ${from}${writeOrder(dialect, sort)}${page}`
-    })
-  }
+  type Select = (collection: string, query: StatementQuery, options?: CompileOptions) => FilteredStatement
+  const select =
+    (columns: string): Select =>
+    (collection, { filter, sort, skip, limit }, given = {}) => {
+      const options = { ...given, mayJoin: limit === null || sort.length === 0 }
+      return compile(collection, filter, options, (from, bind, { isExact }) => {
+        // An inexact statement has no limit: the caller filters its rows first, and then applies `skip` and `limit`.
+        const page = isExact ? dialect.limit(skip, limit, bind) : ''
+        return `SELECT ${columns} ${from}${writeOrder(dialect, sort)}${page}`
+      })
+    }
   const isCurrent = (id: string, before: number, bind: Bind): string =>
     `_id = ${bind(id)} AND ${version} = ${bind(before)}`
   const current = (collection: string, id: string, before: number, bind: Bind): string =>
@@ -89,14 +87,11 @@ export function createStatements(dialect: SqlDialect) {
       return `UPDATE ${dialect.table(collection)} SET ${set}${from(bind)} WHERE ${where}`
     })
   return {
-    list: (collection: string, query: StatementQuery, options: CompileOptions = {}) =>
-      select(dialect.documentText, collection, query, options),
+    list: select(dialect.documentText),
     /** Like `list`, but selects the documents in their stored form. */
-    page: (collection: string, query: StatementQuery, options: CompileOptions = {}) =>
-      select('_id, document', collection, query, options),
+    page: select('_id, document'),
     /** Like `list`, but selects only the `_id`s. */
-    ids: (collection: string, query: StatementQuery, options: CompileOptions = {}) =>
-      select('_id', collection, query, options),
+    ids: select('_id'),
     count: (collection: string, filter: Filter, options: CompileOptions = {}) =>
       compile(collection, filter, { ...options, mayJoin: true }, (from, _, { isExact, each = from }) =>
         isExact ? `SELECT count(*) AS total ${each}` : `SELECT ${dialect.documentText} ${from}`,

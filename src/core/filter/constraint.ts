@@ -1,6 +1,14 @@
 import { canHold, compare, isComparable } from './compare.js'
-import { type FieldRef, type Filter, type Leaf, not, nothing, or, type Scalar } from './filter.js'
-import { readEqualities } from './join-equalities.js'
+import {
+  type FieldRef,
+  type Filter,
+  type Leaf,
+  not,
+  nothing,
+  or,
+  readEqualities,
+  type Scalar,
+} from './filter.js'
 import { LAST } from './pattern/syntax/code-points.js'
 import type { Pattern } from './pattern/syntax/pattern.js'
 

@@ -100,6 +100,28 @@ export function not(filter: Filter): Filter {
   return filter.kind === 'not' ? filter.filter : { kind: 'not', filter }
 }
 
+/** A field, and the values of a list of equalities on it. */
+export interface ListedValues {
+  readonly field: FieldRef
+  readonly values: readonly Scalar[]
+}
+
+/**
+ * Returns the field and the values of an equality, or of an `or` of equalities on one field; otherwise `undefined`.
+ */
+export function readEqualities(filter: Filter): ListedValues | undefined {
+  const parts = filter.kind === 'or' ? filter.filters : [filter]
+  const [first] = parts
+  if (first?.kind !== 'eq') return undefined
+  const { field } = first
+  const values: Scalar[] = []
+  for (const part of parts) {
+    if (part.kind !== 'eq' || (part.field !== field && !isOn(part.field, field))) return undefined
+    values.push(part.value)
+  }
+  return { field, values }
+}
+
 /** A leaf of a filter: a condition on one field. */
 export type Leaf = Exclude<Filter, { readonly kind: 'and' | 'or' | 'not' }>
 

@@ -1,10 +1,8 @@
-import { type FieldRef, type Filter, isOn, nameField, or, type Scalar } from './filter.js'
+import { type Filter, type ListedValues, nameField, or, type Scalar } from './filter.js'
 
 /** An `or` of equalities on one field. */
-export interface Equalities {
+export interface Equalities extends ListedValues {
   readonly kind: 'one of'
-  readonly field: FieldRef
-  readonly values: readonly Scalar[]
 }
 
 type Equality = Extract<Filter, { readonly value: Scalar }>
@@ -28,22 +26,6 @@ export function joinEqualities(filters: readonly Filter[]): readonly (Filter | E
 export function groupEqualities(filters: readonly Filter[]): readonly Filter[] {
   const { lists, others } = gather(filters)
   return [...lists.map(or), ...others]
-}
-
-/**
- * Returns the field and the values of an equality, or of an `or` of equalities on one field; otherwise `undefined`.
- */
-export function readEqualities(filter: Filter): Pick<Equalities, 'field' | 'values'> | undefined {
-  const parts = filter.kind === 'or' ? filter.filters : [filter]
-  const [first] = parts
-  if (first?.kind !== 'eq') return undefined
-  const { field } = first
-  const values: Scalar[] = []
-  for (const part of parts) {
-    if (part.kind !== 'eq' || (part.field !== field && !isOn(part.field, field))) return undefined
-    values.push(part.value)
-  }
-  return { field, values }
 }
 
 /** Separates the equalities on each field from the other filters. */

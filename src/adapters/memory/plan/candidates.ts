@@ -1,5 +1,4 @@
-import { compare, compileField, type Ordered } from '../../../core/filter/compare.js'
-import { findPlace } from '../../../core/filter/find-place.js'
+import { compare, compileField, findPlace, type Ordered } from '../../../core/filter/compare.js'
 import type { SortKey, StoredDocument } from '../../../core/storage.js'
 import type { DocumentRow, SortedIndex } from '../rows.js'
 import type { Range } from '../sorted-list.js'

@@ -11,6 +11,7 @@ import {
   isOn,
   nameField,
   nothing,
+  readEqualities,
 } from '../../../core/filter/filter.js'
 import {
   combine,
@@ -20,7 +21,6 @@ import {
   splitAlternatives,
   useIndex,
 } from '../../../core/filter/index-order.js'
-import { readEqualities } from '../../../core/filter/join-equalities.js'
 import { simplify } from '../../../core/filter/simplify.js'
 import { createBoundedMap } from '../../../core/kept/bounded-map.js'
 import { CACHES } from '../../../core/kept/caches.js'

@@ -1,4 +1,11 @@
-import { conditionsOf, type FieldRef, type Filter, ID } from '../../../core/filter/filter.js'
+import {
+  conditionsOf,
+  type FieldRef,
+  type Filter,
+  ID,
+  type ListedValues,
+  readEqualities,
+} from '../../../core/filter/filter.js'
 import {
   type Alternative,
   type IndexUse,
@@ -7,7 +14,6 @@ import {
   splitRanges,
   useIndex,
 } from '../../../core/filter/index-order.js'
-import { type Equalities, readEqualities } from '../../../core/filter/join-equalities.js'
 import type { IndexPlan, ListQuery } from '../../../core/storage.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import type { Bind, SqlDialect } from '../../sql/dialect.js'
@@ -21,7 +27,7 @@ type RangedQuery = Omit<ListQuery, 'signal'>
  * Returns the field and the values of a list of equalities (alternatives on one field), or `undefined` for any other
  * condition.
  */
-export const readList = (condition: Filter): Pick<Equalities, 'field' | 'values'> | undefined =>
+export const readList = (condition: Filter): ListedValues | undefined =>
   condition.kind === 'or' && condition.filters.length > 1 ? readEqualities(condition) : undefined
 
 /** A part of a merge. It yields all matches of one alternative or of the whole filter. */

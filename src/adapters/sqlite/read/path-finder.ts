@@ -1,7 +1,13 @@
 import { canHold } from '../../../core/filter/compare.js'
-import { conditionsOf, type Filter, nameField, or } from '../../../core/filter/filter.js'
+import {
+  conditionsOf,
+  type Filter,
+  type ListedValues,
+  nameField,
+  or,
+  readEqualities,
+} from '../../../core/filter/filter.js'
 import { MAX_RANGES } from '../../../core/filter/index-order.js'
-import { type Equalities, readEqualities } from '../../../core/filter/join-equalities.js'
 import { createBoundedMap } from '../../../core/kept/bounded-map.js'
 import { CACHES } from '../../../core/kept/caches.js'
 import {
@@ -137,7 +143,7 @@ function shapeOfAll({ kind, filters }: Extract<Filter, { readonly kind: 'and' | 
 }
 
 /** Returns the shape of a list of values. All lists with more than `MAX_RANGES` values have the same shape. */
-function shapeOfList({ field, values }: Pick<Equalities, 'field' | 'values'>): string | undefined {
+function shapeOfList({ field, values }: ListedValues): string | undefined {
   const { size } = new Set(values.filter((value) => canHold(field.type, value)))
   if (size < 2 || size < values.length) return undefined
   return `in${size > MAX_RANGES ? '' : size}=${nameField(field)}`

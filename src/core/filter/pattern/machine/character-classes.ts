@@ -1,4 +1,4 @@
-import { findPlace } from '../../find-place.js'
+import { findPlace } from '../../compare.js'
 import { LAST, type Range } from '../syntax/code-points.js'
 
 /** All code points, divided into classes. Code points of one class are members of the same sets. */

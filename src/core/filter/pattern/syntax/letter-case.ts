@@ -1,4 +1,4 @@
-import { findPlace } from '../../find-place.js'
+import { findPlace } from '../../compare.js'
 import { invertRanges, normaliseRanges, type Range } from './code-points.js'
 
 const single = (text: string): number | undefined => {

@@ -9,6 +9,7 @@ const PROGRAMS = {
   patroni: '/usr/bin/patroni',
   iproute2: '/usr/sbin/ip',
   'nginx-light': '/usr/sbin/nginx',
+  caddy: '/usr/bin/caddy',
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',
 }
 

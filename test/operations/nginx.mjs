@@ -1,9 +1,7 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findPort, untilListening } from '../cluster/start-pgbouncer.mjs'
+import { readExample } from './proxies/deployment.mjs'
 import { throughProxy } from './proxies/through-proxy.mjs'
 
 const PROGRAM = '/usr/sbin/nginx'
@@ -16,11 +14,15 @@ const readVersion = () => {
   return `nginx ${version}`
 }
 
-/** Starts nginx before a service. */
-async function start(upstream) {
-  const folder = await mkdtemp(join(tmpdir(), 'collection-service-nginx-'))
-  await chmod(folder, 0o755)
-  const port = await findPort()
+/** Writes a complete configuration around the one of the example, for a process without a system's folders. */
+async function configure({ folder, port, ports, certificates }) {
+  const example = await readExample('nginx.conf', {
+    'listen 443': `listen 127.0.0.1:${port}`,
+    '127.0.0.1:3000': `127.0.0.1:${ports[0]}`,
+    '127.0.0.1:3001': `127.0.0.1:${ports[1]}`,
+    '/etc/ssl/collections.crt': certificates.certificate,
+    '/etc/ssl/collections.key': certificates.key,
+  })
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   const lines = [
     'daemon off;',
@@ -31,36 +33,18 @@ async function start(upstream) {
     'http {',
     'access_log off;',
     ...places.map((place) => `${place}_temp_path ${folder}/${place};`),
-    'gzip on;',
-    'gzip_types application/json text/event-stream;',
-    'server {',
-    `listen 127.0.0.1:${port};`,
-    'location / {',
-    `proxy_pass http://127.0.0.1:${upstream};`,
-    'proxy_http_version 1.1;',
-    'proxy_set_header Connection "";',
-    '} } }',
+    example,
+    '}',
   ]
   const file = join(folder, 'nginx.conf')
-  await writeFile(file, `${lines.join('\n')}\n`)
-  const log = join(folder, 'error.log')
-  const child = spawn(PROGRAM, ['-c', file, '-e', log], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const ended = once(child, 'exit')
-  process.on('exit', () => child.kill('SIGTERM'))
-  await Promise.race([untilListening(port), ended.then(() => Promise.reject(new Error('nginx ended')))])
-  return {
-    port,
-    async stop() {
-      child.kill('SIGTERM')
-      await ended
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
+  await writeFile(file, lines.join('\n'))
+  return ['-c', file, '-e', join(folder, 'error.log')]
 }
 
 export const operate = throughProxy({
   packages: ['nginx-light'],
+  program: PROGRAM,
   readVersion,
-  about: '`gzip on` for JSON and event streams, HTTP/1.1 to the service, default buffers',
-  start,
+  about: 'The configuration of `examples/deployment/nginx.conf`, before two processes over one SQLite file',
+  configure,
 })

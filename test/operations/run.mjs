@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /**
- * A service with other software, each operation a file of this folder: `npm run test:operations -- nginx`. It exports
- * `operate()`, which gives what results.md shows: a title that begins with the name of the file, what it is about, the
- * columns of a table and its rows, the second cell of which is the result. Where all rows are right, they are written there.
+ * Runs the service with other software: `npm run test:operations`, or one operation by `-- nginx`. Each operation is a file
+ * of this folder. It exports `operate()`, which returns what results.md shows: a title that begins with the name of the
+ * file, a description, the columns of a table and its rows; the second cell of a row is its result. If all rows are right,
+ * they are written to results.md.
  */
 import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -11,15 +12,16 @@ const RESULTS = new URL('results.md', import.meta.url)
 
 const files = (await readdir(new URL('.', import.meta.url))).filter((name) => name.endsWith('.mjs'))
 const known = files.filter((name) => name !== 'run.mjs').map((name) => name.slice(0, -4))
-const names = process.argv.slice(2)
-if (names.length === 0 || !names.every((name) => known.includes(name))) {
-  process.stderr.write(`npm run test:operations -- <operation>, one or more of: ${known.join(', ')}\n`)
+const given = process.argv.slice(2)
+const names = given.length === 0 ? known : given
+if (!names.every((name) => known.includes(name))) {
+  process.stderr.write(`npm run test:operations -- <operation>, any of: ${known.join(', ')}\n`)
   process.exit(2)
 }
 
 /** Writes the results of an operation in the place of its earlier ones. */
 async function keep(name, text) {
-  const head = '# With other software\n\nWritten by `npm run test:operations -- <operation>`.\n'
+  const head = '# With other software\n\nWritten by `npm run test:operations`.\n'
   const before = existsSync(RESULTS) ? await readFile(RESULTS, 'utf8') : ''
   const [, ...parts] = before.split(/^(?=## )/m)
   const others = parts.filter((part) => !part.startsWith(`## ${name} `)).map((part) => part.trim())

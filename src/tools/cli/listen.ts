@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { NodeHandler } from '../../mounts/node.js'
 
 /** The error for an address on which the command cannot listen. Its message says why, and what to do. */
@@ -15,9 +15,18 @@ export interface ListenAddress {
 export interface Listening {
   /** The URL of the server on this machine. */
   readonly origin: string
-  /** Accepts no new requests, waits for the running ones, and then calls `close`, which ends endless streams. */
-  stop(close: () => Promise<void>): Promise<void>
+  /**
+   * Continues to serve for `drain` seconds, each answer with `Connection: close`. Then it accepts no new requests, waits
+   * for the running ones, and calls `close`, which ends endless streams.
+   */
+  stop(close: () => Promise<void>, drain: number): Promise<void>
 }
+
+/**
+ * The milliseconds after which an idle connection is closed. This is longer than the 60 seconds of usual proxies, so that
+ * the proxy closes first: a request that it sends on a connection while the server closes it would fail.
+ */
+const KEEP_ALIVE = 75_000
 
 /**
  * Listens on an address, answers requests with `answer`, and prints a line for each request. Rejects with
@@ -29,9 +38,11 @@ export async function listen(
   print: (line: string) => void,
 ): Promise<Listening> {
   const open = new Set<ServerResponse>()
-  const server = createServer((request, response) => {
+  let isStopping = false
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE }, (request, response) => {
     const start = performance.now()
     open.add(response)
+    if (isStopping) response.setHeader('connection', 'close')
     response.on('close', () => {
       open.delete(response)
       // The query is not printed, because it may be private.
@@ -46,7 +57,14 @@ export async function listen(
     server.listen(place.port, place.host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  return { origin: `http://${nameHost(place.host)}:${port}`, stop: (close) => stop(server, open, close) }
+  return {
+    origin: `http://${nameHost(place.host)}:${port}`,
+    async stop(close, drain) {
+      isStopping = true
+      await setTimeout(drain * 1000)
+      await stop(server, open, close)
+    },
+  }
 }
 
 /** Hosts that mean all addresses of this machine. */
@@ -80,7 +98,8 @@ async function stop(
 ): Promise<void> {
   // Without this header, a client that keeps its connection open would keep the process alive.
   for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
-  server.closeIdleConnections()
+  // Immediates run right after the server has accepted what waited, so that no connection waits when it closes.
+  await setImmediate()
   const closed = new Promise((resolve) => server.close(resolve))
   while ([...open].some((response) => !isEndless(response))) await setTimeout(PAUSE)
   await close()

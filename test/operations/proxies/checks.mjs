@@ -8,7 +8,15 @@ export const config = {
       schema: { title: { type: 'string' }, text: { type: 'string' } },
       permissions: { '*': { create: true, read: true, update: true, delete: true } },
     },
+    users: {
+      schema: {
+        email: { type: 'string', required: true, unique: true, lowercase: true },
+        password: { type: 'hash', required: true },
+      },
+      permissions: {},
+    },
   },
+  auth: { cost: 10, register: true },
 }
 
 /** Over 1 kB: from there on, what compresses does. */

@@ -1,29 +1,28 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { rm } from 'node:fs/promises'
 import { createClient } from '../../../dist/client.js'
-import { createCollectionService, createMemoryAdapter } from '../../../dist/index.js'
-import { toNodeHandler } from '../../../dist/node.js'
 import { installPackages } from '../../cluster/packages.mjs'
+import { findPort } from '../../cluster/start-pgbouncer.mjs'
 import { CHECKS, config } from './checks.mjs'
+import { CHECKS_OF_OPERATION } from './checks-of-operation.mjs'
+import { createCertificate, createOpenFolder, startProgram, startService } from './deployment.mjs'
 
-/** Runs one check: what it says, or why it failed. What never comes fails after 20 seconds. */
-async function run(check, port) {
+/** Runs one check: what it says, or why it failed. A check that takes longer than two minutes fails. */
+async function run(check, { origin, service }) {
   const seen = []
-  const signal = AbortSignal.timeout(20_000)
+  const signal = AbortSignal.timeout(120_000)
   const send = async (input, init) => {
     const response = await fetch(input, init)
     const { status, headers } = response
     seen.push({ status, tag: headers.get('etag'), coding: headers.get('content-encoding') })
     return response
   }
-  const origin = `http://127.0.0.1:${port}`
   const ask = (path, init) => send(origin + path, init)
   const client = createClient(origin, { headers: { 'accept-encoding': 'gzip' }, fetch: send })
   const late = new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Error('nothing came for 20 seconds')))
+    signal.addEventListener('abort', () => reject(new Error('the check took longer than two minutes')))
   })
   try {
-    const said = await Promise.race([check(client, { ask, seen, signal }), late])
+    const said = await Promise.race([check(client, { ask, seen, signal, origin, service }), late])
     return { isRight: true, said, seen }
   } catch (thrown) {
     return { isRight: false, said: `${thrown.status ?? ''} ${thrown.message}`.trim(), seen }
@@ -39,28 +38,36 @@ function describeAnswers(seen) {
 }
 
 /**
- * The operation of a proxy: it installs Debian's `packages`, starts the proxy by `start(port)`, which gives `{ port, stop }`,
- * before a service, and does all checks through it.
+ * The operation of a proxy: it installs Debian's `packages`, starts two processes of the command and, by its file of
+ * `examples/deployment`, the proxy before them, and does all checks through it. `configure({ folder, port, ports,
+ * certificates })` writes the configuration, and returns the arguments of the program.
  */
 export const throughProxy =
-  ({ packages, readVersion, about, start }) =>
+  ({ packages, program, readVersion, about, configure }) =>
   async () => {
     installPackages(packages)
-    const handler = createCollectionService(config, createMemoryAdapter(), {
-      production: false,
-      logger: { warn() {} },
+    // The certificate is signed by itself. `fetch` of Node takes no certificate of its own for one request.
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+    const folder = await createOpenFolder('proxy')
+    const certificates = createCertificate(folder)
+    const service = await startService(config)
+    const port = await findPort()
+    const args = await configure({ folder, port, ports: service.ports, certificates })
+    const proxy = await startProgram(program, args, {
+      port,
+      env: { HOME: folder },
+      log: process.env.PROXY_LOG ? (text) => process.stderr.write(text) : undefined,
     })
-    const server = createServer(toNodeHandler(handler)).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port, stop } = await start(server.address().port)
     const rows = []
-    for (const [what, check] of Object.entries(CHECKS)) {
-      const { isRight, said, seen } = await run(check, port)
+    const checks = Object.entries(CHECKS).map(([what, check]) => [what, check])
+    for (const [what, check] of Object.entries(CHECKS_OF_OPERATION))
+      checks.push([what, (_, context) => check(context)])
+    for (const [what, check] of checks) {
+      const { isRight, said, seen } = await run(check, { origin: `https://localhost:${port}`, service })
       rows.push({ isRight, cells: [what, said, describeAnswers(seen)] })
     }
-    await stop()
-    server.closeAllConnections()
-    server.close()
-    await handler.close()
+    await proxy.stop()
+    await service.stop()
+    await rm(folder, { recursive: true, force: true })
     return { title: readVersion(), about, columns: ['check', 'result', 'answers'], rows }
   }

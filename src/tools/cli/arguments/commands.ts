@@ -28,9 +28,21 @@ interface Command {
 export const COMMANDS = {
   serve: {
     synopsis:
-      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--no-page] [--data FILE.db | --database URL]',
+      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--drain SECONDS] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--no-page] [--data FILE.db | --database URL]',
     about: [],
-    options: ['port', 'host', 'watch', 'processes', 'cors', 'seed', 'no-page', 'deliver', 'data', 'database'],
+    options: [
+      'port',
+      'host',
+      'watch',
+      'processes',
+      'drain',
+      'cors',
+      'seed',
+      'no-page',
+      'deliver',
+      'data',
+      'database',
+    ],
     read: readServe,
   },
   init: {
@@ -221,6 +233,8 @@ function readServe({ names, options, environment }: CommandLine) {
     host: options.host[0] ?? DEFAULT_HOST,
     watch: options.watch.length > 0,
     processes: readProcesses(options, storage),
+    /** Seconds. */
+    drain: Number(options.drain[0] ?? 0),
     cors: options.cors,
     seed: options.seed[0],
     hidesPage: options['no-page'].length > 0,

@@ -88,6 +88,14 @@ export const OPTIONS = {
       '(default: 1); a process that ends is replaced',
     ],
   },
+  drain: {
+    check: mustBe('a number of seconds from 0 to 999', /^\d{1,3}$/),
+    about: [
+      'the seconds after SIGTERM for which the command continues',
+      'to serve while /_health/ready answers 503, so that a proxy',
+      'sends its requests to other processes (default: 0)',
+    ],
+  },
   cors: {
     check: ORIGIN,
     isRepeatable: true,

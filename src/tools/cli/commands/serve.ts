@@ -214,7 +214,7 @@ export async function serve(
     isStopping = true
     await watching?.stop()
     const server = await listening?.catch(() => undefined)
-    await (server ? server.stop(() => close(current)) : close(current))
+    await (server ? server.stop(() => close(current), args.drain) : close(current))
   }
   onStart(stop)
   listening = listen(args, (request, response) => current.answer(request, response), print)

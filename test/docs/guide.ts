@@ -31,6 +31,15 @@ export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
   ],
   [/^npx collection-service --data app\.db --seed documents\.json$/, 'test/cli/storage.test.ts runs it'],
   [/^npx collection-service grant \S+ \w+ --data app\.db$/, 'test/cli/storage.test.ts runs it'],
+  [
+    /^NODE_ENV=production npx collection-service --data app\.db --port 3000 --trust-proxy 1 --log json$/,
+    'test/operations runs a command with these options',
+  ],
+  [
+    /^sudo |^journalctl |^curl -k https/,
+    'needs the rights and the programs of a server; test/operations has them',
+  ],
+  [/^docker /, 'needs Docker; test/operations/container.mjs runs the command of the Dockerfile'],
   [/^npm ci$/, 'the test itself runs in such a clone'],
   [/^npm test$/, 'the test itself is a part of it'],
 ]

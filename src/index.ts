@@ -45,6 +45,8 @@ export type {
   Deliver,
   Delivery,
   Hasher,
+  Health,
+  HealthCheck,
   Logger,
   Observe,
   Page,

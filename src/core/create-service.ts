@@ -28,8 +28,9 @@ import { ROUTES } from './http/routes/table.js'
 import { type Call, compileRules, type Service } from './request/call.js'
 import { createClock, readClock } from './request/clock.js'
 import { UNHURRIED } from './request/deadline.js'
-import { createLog, createStores } from './request/store.js'
+import { createLog, createStores, LastWrite } from './request/store.js'
 import { createBackground } from './start/background.js'
+import { HealthMonitor } from './start/health.js'
 import { createIdSource } from './start/id-source.js'
 import { createLifecycle, type Lifecycle } from './start/lifecycle.js'
 import { createLogger } from './start/logger.js'
@@ -90,7 +91,8 @@ export function assembleService<C>(
   const clock = createClock(now)
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createDefaultHasher(plan.auth?.cost ?? DEFAULT_COST)
-  const createStore = createStores(adapter)
+  const lastWrite = new LastWrite()
+  const createStore = createStores(adapter, lastWrite)
   const store = createStore(UNHURRIED)
   const { deliver, page } = options
   const background = createBackground({
@@ -128,10 +130,13 @@ export function assembleService<C>(
     ? createUpkeep({ background, now, clock, hasDeliveries: deliver !== undefined })
     : undefined
   const describe = createDescribeLate(plain, options)
+  const { check } = new HealthMonitor({ service: plain, life, createStore, lastWrite })
+  const { health = true } = options
   const common = {
     streams: plan.log ? new ChangeStreams(plain, log, store) : undefined,
     describe,
-    routes: createRoutes(ROUTES, plain, { isDescribed: describe !== undefined }),
+    health: health === false ? undefined : { check, isDetailed: health === 'detailed' },
+    routes: createRoutes(ROUTES, plain, { isDescribed: describe !== undefined, hasHealth: health !== false }),
     host: options,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,
@@ -145,7 +150,7 @@ export function assembleService<C>(
     track: life.track,
     trackAnswer: life.trackAnswer,
   }
-  return createHandlers(plain, common, life)
+  return createHandlers(plain, common, { life, check })
 }
 
 /** Compiles a configuration, and logs its warnings. Throws `ConfigError`, also for invalid options. */
@@ -182,7 +187,7 @@ type Compiled = Pick<Service, 'plan' | 'accounts' | 'logger'>
 function createHandlers<C>(
   plain: Service,
   common: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'> & { readonly host: GivenOptions },
-  life: Lifecycle,
+  { life, check }: { readonly life: Lifecycle; readonly check: HealthMonitor['check'] },
 ): Handler<C> {
   const { host, streams, basePath } = common
   const fail = (cause: unknown): Answer => {
@@ -205,6 +210,7 @@ function createHandlers<C>(
         streams?.close()
         return life.close()
       },
+      health: check,
       as: (caller: Caller | null) =>
         createHandler({ identify: identifyAs(caller), askHost: undefined, hasAccountRoutes: false }),
     })

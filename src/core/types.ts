@@ -1,5 +1,5 @@
 import type { Commented, FieldDefinition } from './field-definition.js'
-import type { Deliver, Hasher, Logger, Observe, Page } from './types/host.js'
+import type { Deliver, Hasher, Health, Logger, Observe, Page } from './types/host.js'
 
 export type { Commented, FieldDefinition, FieldTypeName } from './field-definition.js'
 
@@ -212,6 +212,11 @@ export interface ServiceOptions {
    * `openapi: true`. Default: no admin UI (CONTRACT.md §11).
    */
   readonly page?: Page
+  /**
+   * Whether `GET /_health/live` and `GET /_health/ready` exist. With `detailed`, the response of `ready` contains each
+   * check. Default true (CONTRACT.md §7, "Health").
+   */
+  readonly health?: boolean | 'detailed'
 }
 
 /** The service as a function of a web-standard request. It never rejects and never throws. */
@@ -227,6 +232,11 @@ export interface Handler<C = unknown> {
   ready(): Promise<void>
   /** Waits for requests in flight, at most `limits.requestSeconds`, then closes the adapter. */
   close(): Promise<void>
+  /**
+   * Checks whether requests can succeed, like `GET /_health/ready`: opens the storage if it is not open yet, and asks
+   * it at most once a second for all callers. Never rejects.
+   */
+  health(): Promise<Health>
   /**
    * Returns a handler of the same service for a caller that the host has identified. It ignores `Authorization` and
    * has no `/auth` routes.

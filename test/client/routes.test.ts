@@ -6,7 +6,7 @@ import type { LooseCollection } from '../../src/infer/collections.js'
 // CONTRACT.md §7: the client has a method for each route of the table.
 
 /** Of the table, what a client has no use for: it knows its collections by their types. */
-const WITHOUT = ['GET /', 'GET /_openapi.json', 'GET /_page']
+const WITHOUT = ['GET /', 'GET /_health/live', 'GET /_health/ready', 'GET /_openapi.json', 'GET /_page']
 
 const ID = '0189abcd-0000-7000-8000-000000000001'
 

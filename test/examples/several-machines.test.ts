@@ -24,6 +24,7 @@ interface Composition {
       readonly command: readonly string[]
       readonly ports: readonly string[]
       readonly networks: readonly string[]
+      readonly healthcheck: { readonly test: readonly string[] }
     }
   }
   readonly networks: object
@@ -35,6 +36,7 @@ test('compose.yaml serves a cluster by two processes', async () => {
   expect([processes, host]).toEqual([2, '0.0.0.0'])
   expect(splitHosts(url).urls).toHaveLength(3)
   expect(services.service.ports).toEqual([`3000:${port}`])
+  expect(services.service.healthcheck.test.at(-1)).toBe(`http://127.0.0.1:${port}/_health/ready`)
   expect(services.service.networks).toEqual(expect.arrayContaining(Object.keys(networks)))
 })
 
@@ -51,7 +53,10 @@ test('kubernetes.yaml leads to pods that are there', async () => {
   const { port } = parse(container?.command ?? [], 'postgres://a,b,c/app')
   expect(container?.env.map(({ name }) => name)).toEqual(['DATABASE_URL'])
   expect(container?.ports).toEqual([{ containerPort: port }])
-  expect(container?.readinessProbe.httpGet).toEqual({ path: '/', port })
+  expect(container?.livenessProbe.httpGet).toEqual({ path: '/_health/live', port })
+  expect(container?.readinessProbe.httpGet).toEqual({ path: '/_health/ready', port })
+  // Longer than the service waits for its storage.
+  expect(container?.readinessProbe.timeoutSeconds).toBeGreaterThan(2)
   expect(service.spec.ports).toMatchObject([{ targetPort: port }])
 })
 
@@ -68,7 +73,8 @@ interface Manifest {
           readonly command: readonly string[]
           readonly env: readonly { readonly name: string }[]
           readonly ports: readonly object[]
-          readonly readinessProbe: { readonly httpGet: object }
+          readonly livenessProbe: { readonly httpGet: object }
+          readonly readinessProbe: { readonly httpGet: object; readonly timeoutSeconds: number }
         }[]
       }
     }

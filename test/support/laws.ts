@@ -305,7 +305,7 @@ export async function checkNonInterference(
           'GET /people',
           'GET /people/count',
           'GET /',
-          ...(asks++ % DESCRIBED === 0 ? ['GET /_openapi.json', 'GET /_page'] : []),
+          ...(asks++ % DESCRIBED === 0 ? ['GET /_openapi.json', 'GET /_page', 'GET /_health/ready'] : []),
         ]
         expect(requests.length).toBeGreaterThanOrEqual(30)
         const rewritten = isRewritten

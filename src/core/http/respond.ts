@@ -79,7 +79,7 @@ class Responder {
   readonly #mount: Mount
 
   constructor(service: Service, options: RespondOptions) {
-    const { host, routes, streams, describe, hasAccountRoutes } = options
+    const { host, routes, streams, describe, health, hasAccountRoutes } = options
     this.#service = service
     this.#options = options
     this.#cors = createCors(host.cors)
@@ -92,6 +92,7 @@ class Responder {
     this.#mount = {
       streams,
       describe,
+      health,
       hasAccountRoutes,
       accountPaths: hasAccountRoutes ? routes.accountPaths : [],
     }
@@ -153,6 +154,7 @@ class Responder {
     deadline.enter('read')
     const parts = { incoming, prefix, query: target.query, endpoint, place, deadline, observation }
     const request = new EndpointRequest(parts, this.#service, this.#options)
+    if (endpoint.isApart) return this.#run(request, createStore(deadline, observation?.calls), NOBODY)
     deadline.caller = nameClient(host, incoming)
     const begin = (): MaybePromise<Answer> => {
       const store = createStore(deadline, observation?.calls)

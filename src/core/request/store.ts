@@ -4,7 +4,7 @@ import { isOrderIndexed } from '../filter/index-order.js'
 import { simplify } from '../filter/simplify.js'
 import { isUuid } from '../json/uuid.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
-import { whenReady } from '../promises.js'
+import { whenFailed, whenReady } from '../promises.js'
 import type {
   ChangePage,
   ChangeQuery,
@@ -14,6 +14,7 @@ import type {
   ListQuery,
   StorageAdapter,
   StoredDocument,
+  WriteResult,
   WriteStep,
 } from '../storage.js'
 import type { MaybePromise } from '../types.js'
@@ -206,11 +207,30 @@ const MAX_ATTEMPTS = 10
 /** Creates a store that works until a deadline. Its storage calls are recorded in `calls`. */
 export type CreateStore = (deadline: Deadline, calls?: StorageCalls) => Store
 
-/** Returns the function that creates the stores of a service. All their writers share the same queues. */
-export function createStores(adapter: StorageAdapter): CreateStore {
-  const turns = new Turns()
+/** Whether the last write to the storage failed, in contrast to one that was made or that its steps rejected. */
+export class LastWrite {
+  hasFailed = false
+  /** A property, so that a write creates no function for it. */
+  readonly fail = (thrown: unknown): never => {
+    this.hasFailed = true
+    throw thrown
+  }
+}
+
+/** The parts that all stores of a service share. */
+interface SharedParts {
+  readonly turns: Turns
+  readonly lastWrite: LastWrite
+}
+
+/**
+ * Returns the function that creates the stores of a service. All their writers share the same queues, and note in
+ * `lastWrite` whether they failed.
+ */
+export function createStores(adapter: StorageAdapter, lastWrite = new LastWrite()): CreateStore {
+  const shared: SharedParts = { turns: new Turns(), lastWrite }
   return (deadline, calls) =>
-    new DeadlineStore(calls ? observeStorage(adapter, calls) : adapter, deadline, turns)
+    new DeadlineStore(calls ? observeStorage(adapter, calls) : adapter, deadline, shared)
 }
 
 /** Creates a store of `adapter` that works until `deadline`, with queues of its own. */
@@ -221,13 +241,18 @@ export const createStore = (adapter: StorageAdapter, deadline: Deadline): Store 
 class DeadlineStore implements Store {
   readonly #adapter: StorageAdapter
   readonly #deadline: Deadline
-  readonly #turns: Turns
+  readonly #shared: SharedParts
   readonly #caller: string | null
 
-  constructor(adapter: StorageAdapter, deadline: Deadline, turns: Turns, caller: string | null = null) {
+  constructor(
+    adapter: StorageAdapter,
+    deadline: Deadline,
+    shared: SharedParts,
+    caller: string | null = null,
+  ) {
     this.#adapter = adapter
     this.#deadline = deadline
-    this.#turns = turns
+    this.#shared = shared
     this.#caller = caller
   }
 
@@ -254,7 +279,7 @@ class DeadlineStore implements Store {
       if (!(first instanceof Lost)) return first
       const again = (last: Lost): MaybePromise<T | Lost> => this.#try(attempt, last)
       const within = { attempts, deadline: this.#deadline }
-      return tryInTurn(this.#turns, again, first, within).then((result) => {
+      return tryInTurn(this.#shared.turns, again, first, within).then((result) => {
         if (result instanceof Lost) throw overtaken()
         return result
       })
@@ -268,30 +293,31 @@ class DeadlineStore implements Store {
   #try<T>(attempt: () => MaybePromise<Attempt<T>>, last?: Lost): MaybePromise<T | Lost> {
     return whenReady(attempt(), (attempted) => {
       const { steps, agreements = NONE, done, isTrial = false } = attempted
+      const { turns, lastWrite } = this.#shared
       if (steps.length === 0) return done
       const judging = agreements.filter(({ step }) => step)
       const all = judging.length === 0 ? steps : [...steps, ...judging.flatMap(({ step }) => step ?? [])]
-      if (last === undefined && !isTrial && this.#turns.lines.size > 0) {
-        const taken = this.#turns.findTaken(writtenBy(all))
+      if (last === undefined && !isTrial && turns.lines.size > 0) {
+        const taken = turns.findTaken(writtenBy(all))
         if (taken.length > 0) return new LeftToOthers(taken)
       }
       this.#deadline.enter(isTrial ? 'read' : 'write')
-      return whenReady(
-        this.#adapter.write(all, new StoreWriteOptions(this.#deadline, this.#caller)),
-        (result) => {
-          if (result.ok) {
-            attempted.after?.()
-            return done
-          }
-          const broken = judging[result.step - steps.length]
-          // Usually the write is retried first: the next attempt checks the references again, and can report a broken
-          // one with its path in the body.
-          if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
-          return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
-            this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),
-          )
-        },
-      )
+      const write = (): MaybePromise<WriteResult> =>
+        this.#adapter.write(all, new StoreWriteOptions(this.#deadline, this.#caller))
+      return whenReady(whenFailed(write, lastWrite.fail), (result) => {
+        lastWrite.hasFailed = false
+        if (result.ok) {
+          attempted.after?.()
+          return done
+        }
+        const broken = judging[result.step - steps.length]
+        // Usually the write is retried first: the next attempt checks the references again, and can report a broken
+        // one with its path in the body.
+        if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
+        return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
+          this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),
+        )
+      })
     })
   }
 
@@ -302,19 +328,19 @@ class DeadlineStore implements Store {
     broken: string | undefined,
   ): Lost {
     const met = written.find((document) => document === failed)
-    const at = met === undefined ? [] : [met, ...this.#turns.findTaken(written)]
+    const at = met === undefined ? [] : [met, ...this.#shared.turns.findTaken(written)]
     const read = met === undefined ? failed : undefined
     return new Lost(at, { met, read, broken })
   }
 
   within(deadline: Deadline): Store {
-    return new DeadlineStore(this.#adapter, deadline, this.#turns, this.#caller)
+    return new DeadlineStore(this.#adapter, deadline, this.#shared, this.#caller)
   }
 
   by(caller: string | null): Store {
     return caller === this.#caller
       ? this
-      : new DeadlineStore(this.#adapter, this.#deadline, this.#turns, caller)
+      : new DeadlineStore(this.#adapter, this.#deadline, this.#shared, caller)
   }
 }
 

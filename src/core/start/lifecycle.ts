@@ -195,11 +195,15 @@ const SYSTEM_FIELDS: {
   ],
 }
 
+/** The state of a service: `closed` before its first opening, `failed` after an opening that failed. */
+export type LifecycleState = 'closed' | 'opening' | 'failed' | 'open' | 'closing'
+
 /** Opens the storage once, and closes it after the last request. */
 export interface Lifecycle {
   /** Opens the storage, if it is not open. Rejects with the cause. A later call tries again, at most once a second. */
   open(): MaybePromise<undefined>
   isOpen(): boolean
+  state(): LifecycleState
   close(): Promise<void>
   /** Counts work for which `close` waits, until the returned function is called. */
   track(): () => void
@@ -235,7 +239,7 @@ const LOOK = 1000
 /** Creates the lifecycle of a service. */
 export function createLifecycle(service: Service, adapter: StorageAdapter, worker?: Worker): Lifecycle {
   const { plan, accounts } = service
-  let state: 'closed' | 'opening' | 'failed' | 'open' = 'closed'
+  let state: Exclude<LifecycleState, 'closing'> = 'closed'
   let opening: Promise<undefined> | undefined
   let failedAt = 0
   let closing: Promise<void> | undefined
@@ -297,6 +301,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
       return opening
     },
     isOpen: () => state === 'open' && !closing,
+    state: () => (closing ? 'closing' : state),
     close() {
       closing ??= closeStorage()
       return closing

@@ -13,6 +13,27 @@ export interface Logger {
 export interface Hasher {
   hash(secret: string, signal?: AbortSignal, caller?: string): Promise<string>
   verify(secret: string, hash: string, signal?: AbortSignal, caller?: string): Promise<boolean>
+  /** Whether another secret would be rejected now, because too many wait. Default: never. */
+  isOverloaded?(): boolean
+}
+
+/** One condition for requests to succeed (CONTRACT.md §7, "Health"). */
+export interface HealthCheck {
+  /**
+   * - `service`: the service has started, and is not closing.
+   * - `storage`: the storage answers and, if the last write failed, accepts a write.
+   * - `hashing`: secrets do not wait in a full queue.
+   */
+  readonly name: 'service' | 'storage' | 'hashing'
+  readonly status: 'ok' | 'failing'
+  /** The reason, if the check fails. It contains no addresses, file names or values of documents. */
+  readonly detail?: string
+}
+
+/** Whether requests to a service can succeed: `ok` if all checks are. */
+export interface Health {
+  readonly status: 'ok' | 'failing'
+  readonly checks: readonly HealthCheck[]
 }
 
 /** The properties that every message to the owner of an account has. */

@@ -215,8 +215,8 @@ const spotsOf = (route: Route, path: string, place: DescribedPath): readonly Spo
 function isThere(route: Route, service: DescribedService): boolean {
   const accounts = service.hasAccountRoutes ? service.accounts : null
   const isOpen = accounts === null || route.isOpen?.(accounts) !== false
-  // Only a service with the option `openapi` is described.
-  return isOpen && isIn(route, { ...service, accounts, isDescribed: true })
+  // Only a service with the option `openapi` is described. Probes are no operations of a caller.
+  return isOpen && isIn(route, { ...service, accounts, isDescribed: true, hasHealth: false })
 }
 
 /** Returns the described paths of a route: one path for each collection that has the route. */

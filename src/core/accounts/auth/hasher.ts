@@ -10,6 +10,8 @@ interface WorkQueue {
    * is full and no other caller has more tasks in the queue.
    */
   run<T>(task: () => Promise<T>, options?: WaitOptions): Promise<T>
+  /** Whether as many tasks wait as may wait. */
+  isFull(): boolean
 }
 
 /** Creates a queue in which at most `capacity` tasks wait and at most `width` tasks run at the same time. */
@@ -34,6 +36,7 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
         else running -= 1
       }
     },
+    isFull: () => waiting.length >= capacity,
   }
 }
 
@@ -106,6 +109,7 @@ export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQu
         },
         { signal, caller },
       ),
+    isOverloaded: queue.isFull,
     decoy,
   }
 }

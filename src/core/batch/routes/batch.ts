@@ -229,6 +229,7 @@ const NO_MOUNT: Mount = {
   hasAccountRoutes: false,
   streams: undefined,
   describe: undefined,
+  health: undefined,
 }
 
 /** Returns an operation in the form of a request to its endpoint: without a query, with its own body and conditions. */

@@ -151,6 +151,7 @@ const OPTIONS: Expectations = {
   observe: [isFunction, 'a function that takes an event'],
   hooks: HOOKS,
   page: [isPage, 'the result of createPage from collection-service/page'],
+  health: [(value) => typeof value === 'boolean' || value === 'detailed', 'true, false or "detailed"'],
   consumers: [isPlainObject, 'a plain object that contains consumers by their name'],
 }
 

@@ -46,10 +46,10 @@ const createBranch = (): RouteNode => ({ names: new Map() })
 export function createRoutes(
   table: readonly Route[],
   service: Service,
-  { isDescribed }: Pick<Routed, 'isDescribed'>,
+  options: Pick<Routed, 'isDescribed' | 'hasHealth'>,
 ): Routes {
   const { accounts } = service
-  const open = table.filter((one) => isIn(one, { ...service, isDescribed }))
+  const open = table.filter((one) => isIn(one, { ...service, ...options }))
   // Compiled here, when the service is created, because some runtimes forbid compilation after modules are loaded.
   const validators = new Map(
     open

@@ -6,6 +6,7 @@ import type { EnvelopeSchema } from '../../fields/schema/envelope.js'
 import type { KeptText } from '../../permissions/kept-texts.js'
 import type { ParameterName } from '../../query/query-string.js'
 import type { Call, Service } from '../../request/call.js'
+import type { Health } from '../../types/host.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Answer } from '../answer.js'
 
@@ -39,6 +40,13 @@ export interface MountPoint {
 /** Returns the OpenAPI document of a service for the caller of a request, as JSON. */
 export type DescribeService = (call: Call, found: MountPoint) => MaybePromise<KeptText>
 
+/** The health of a service, for its routes. */
+export interface HealthSource {
+  check(): Promise<Health>
+  /** Whether the response contains the checks. */
+  readonly isDetailed: boolean
+}
+
 /** The handler that answers a request. Some endpoints differ between the handlers of a service. */
 export interface Mount extends Pick<MountPoint, 'hasAccountRoutes'> {
   /** The public paths below `/auth` that this handler answers. */
@@ -47,6 +55,8 @@ export interface Mount extends Pick<MountPoint, 'hasAccountRoutes'> {
   readonly streams: ChangeStreams | undefined
   /** Describes the service; `undefined` without `options.openapi`. */
   readonly describe: DescribeService | undefined
+  /** Checks the health of the service; `undefined` if the host wants no routes for it. */
+  readonly health: HealthSource | undefined
 }
 
 /** The handler of one method of a route. */
@@ -64,6 +74,10 @@ export interface Endpoint<Named extends keyof NamedByPath = never> {
    * with the session. Those of a list or of changes have been read when the endpoint runs.
    */
   readonly reads?: Reads | 'changes'
+  /**
+   * Whether the endpoint answers even if the storage is not open, for an anonymous caller. The sender is not identified.
+   */
+  readonly isApart?: boolean
   /** The level of the body at which documents begin. Default: the body itself is a document. */
   readonly depth?: number
   /** Answers the request. Errors come in the order of CONTRACT.md §2. */
@@ -74,6 +88,8 @@ export interface Endpoint<Named extends keyof NamedByPath = never> {
 export interface Routed extends Pick<Service, 'accounts' | 'deliver' | 'page'> {
   /** Whether the service has an OpenAPI document. */
   readonly isDescribed: boolean
+  /** Whether the host wants the routes for probes. */
+  readonly hasHealth: boolean
 }
 
 type Endpoints<Named extends keyof NamedByPath> = { readonly [method in Method]?: Endpoint<Named> }

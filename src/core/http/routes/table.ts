@@ -19,6 +19,7 @@ import { batch } from '../../batch/routes/batch.js'
 import { changes } from '../../changes/routes/changes.js'
 import { bulk, count, create, list } from './collection.js'
 import { patch, put, read, remove } from './document.js'
+import { live, ready } from './health.js'
 import { hasPage, openapi, page, root } from './root.js'
 import { type Route, route } from './route.js'
 
@@ -28,6 +29,8 @@ import { type Route, route } from './route.js'
 export const ROUTES: readonly Route[] = [
   route('/', { GET: root }),
   route('/_batch', { POST: batch }),
+  route('/_health/live', { GET: live }, { isThere: ({ hasHealth }) => hasHealth }),
+  route('/_health/ready', { GET: ready }, { isThere: ({ hasHealth }) => hasHealth }),
   route('/_openapi.json', { GET: openapi }, { isThere: ({ isDescribed }) => isDescribed }),
   route('/_page', { GET: page }, { isThere: hasPage }),
   route('/auth/register', { POST: register }, { isOpen: (auth) => auth.register }),

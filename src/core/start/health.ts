@@ -1,0 +1,135 @@
+import { LEDGERS } from '../accounts/auth/ledger.js'
+import { isServiceError } from '../errors.js'
+import { isId } from '../filter/filter.js'
+import { drawFirstVersion } from '../first-version.js'
+import type { Service } from '../request/call.js'
+import { type RequestDeadline, runWithDeadline } from '../request/deadline.js'
+import type { CreateStore, LastWrite, Store } from '../request/store.js'
+import type { Health, HealthCheck } from '../types/host.js'
+import type { MaybePromise } from '../types.js'
+import type { Lifecycle, LifecycleState } from './lifecycle.js'
+
+/** The minimum number of milliseconds between two questions to the storage. */
+const INTERVAL = 1000
+
+/** The maximum number of seconds for which a question waits: less than probes usually wait. */
+const PATIENCE = 2
+
+/** An `_id` that no document has. */
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+
+/** The parts of a service that its health depends on. */
+export interface HealthParts {
+  readonly service: Pick<Service, 'plan' | 'accounts' | 'hasher' | 'logger'>
+  readonly life: Pick<Lifecycle, 'open' | 'state' | 'track'>
+  readonly createStore: CreateStore
+  /** The last write of the stores that `createStore` creates. */
+  readonly lastWrite: Pick<LastWrite, 'hasFailed'>
+}
+
+/** The details of the check `service` in the states in which it fails. */
+const DETAILS: { readonly [state in Exclude<LifecycleState, 'open'>]: string } = {
+  closed: 'The service is starting.',
+  opening: 'The service is starting.',
+  failed: 'The storage could not be opened.',
+  closing: 'The service is closing.',
+}
+
+/** Checks the health of a service (CONTRACT.md §7, "Health"). It needs no timer, because it asks when it is asked. */
+export class HealthMonitor {
+  readonly #parts: HealthParts
+  /** The question that is running, if any. */
+  #running: Promise<void> | undefined
+  /** The time at which the last question began. */
+  #askedAt = Number.NEGATIVE_INFINITY
+  /** The reason why the last question failed, if it did. */
+  #detail: string | undefined
+
+  constructor(parts: HealthParts) {
+    this.#parts = parts
+  }
+
+  /** Returns all checks. Callers at the same time, or within a second, share one question to the storage. */
+  readonly check = async (): Promise<Health> => {
+    const { life, service } = this.#parts
+    if (life.state() !== 'closing') await this.#askOnce()
+    const state = life.state()
+    const checks = [
+      createCheck('service', state === 'open' ? undefined : DETAILS[state]),
+      createCheck('storage', state === 'open' ? this.#detail : 'The storage is not asked.'),
+      createCheck('hashing', isOverloaded(service) ? 'Too many secrets are waiting.' : undefined),
+    ]
+    return { status: checks.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks }
+  }
+
+  #askOnce(): Promise<void> | undefined {
+    if (this.#running) return this.#running
+    if (performance.now() - this.#askedAt < INTERVAL) return undefined
+    this.#askedAt = performance.now()
+    this.#running = this.#ask().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  /** Asks the storage, and logs when its health changes. */
+  async #ask(): Promise<void> {
+    const { service, life } = this.#parts
+    const before = this.#detail
+    try {
+      const seconds = Math.min(PATIENCE, service.plan.limits.requestSeconds / 2)
+      await runWithDeadline(
+        (deadline) => this.#askStorage(deadline),
+        () => ({ seconds, onGone: () => () => {}, onSettled: life.track(), discard() {} }),
+      )
+      this.#detail = undefined
+      if (before !== undefined) service.logger.info('the storage answers again')
+    } catch (cause) {
+      const code = isServiceError(cause) ? cause.code : 'internal_error'
+      this.#detail = `The storage does not answer as it should: ${code}.`
+      if (before === undefined && life.state() !== 'opening')
+        service.logger.warn('the storage does not answer as it should', { cause })
+    }
+  }
+
+  /**
+   * Reads a document that does not exist. If the last write failed, also makes a write that changes nothing: a full disk
+   * can still be read, and no other write would show that there is room again, once a load balancer sends none.
+   */
+  async #askStorage(deadline: RequestDeadline): Promise<void> {
+    const { service, life, createStore, lastWrite } = this.#parts
+    deadline.enter('read')
+    await life.open()
+    const store = createStore(deadline)
+    const collection = service.accounts ? LEDGERS : [...service.plan.collections.keys()][0]
+    if (collection === undefined) return
+    await store.own(collection).find(NO_ID)
+    if (lastWrite.hasFailed) await tryWrite(store, collection)
+  }
+}
+
+/** The text of a document of some size: a disk may be so full that only the smallest documents still fit. */
+const TEXT = 'x'.repeat(16_384)
+
+/** Creates a document and removes it, in one write. */
+const tryWrite = (store: Store, collection: string): MaybePromise<void> => {
+  const insert = { _id: crypto.randomUUID(), _version: drawFirstVersion(), text: TEXT }
+  const steps = [
+    { in: collection, insert },
+    { in: collection, remove: isId(insert._id), expect: 1 },
+  ]
+  return store.write(() => ({ steps, done: undefined }))
+}
+
+const createCheck = (name: HealthCheck['name'], detail: string | undefined): HealthCheck =>
+  detail === undefined ? { name, status: 'ok' } : { name, status: 'failing', detail }
+
+/** Whether the queue of the hasher is full. A hasher of the host that cannot tell counts as idle. */
+function isOverloaded({ hasher, logger }: Pick<Service, 'hasher' | 'logger'>): boolean {
+  try {
+    return hasher.isOverloaded?.() === true
+  } catch (cause) {
+    logger.error('options.hasher.isOverloaded failed', { cause })
+    return true
+  }
+}

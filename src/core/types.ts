@@ -187,7 +187,7 @@ export interface ServiceOptions {
   readonly clientAddress?: (request: Request) => string | null | undefined
   /** Hashes secrets. Default: bcrypt with the cost `auth.cost`, one hash at a time. */
   readonly hasher?: Hasher
-  /** Receives log messages. Default: `warn` and `error` go to the console. */
+  /** Receives log messages; a logger of pino can be passed as it is. Default: `warn` and `error` go to the console. */
   readonly logger?: Partial<Logger>
   /** Whether a collection that is open to everyone is an error. Default: true if `NODE_ENV` is `production`. */
   readonly production?: boolean

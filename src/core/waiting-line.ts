@@ -29,11 +29,6 @@ export class WaitingLine<About = undefined, Place = void> extends FairQueue<Wait
     this.#rejection = rejection
   }
 
-  /** The number of waiters. */
-  get length(): number {
-    return this.#queue.length
-  }
-
   /** Resolves when `start` is called for this waiter. */
   wait(about: About, { caller, signal }: WaitOptions): Promise<Place> {
     return new Promise((resolve, reject) => {

@@ -37,6 +37,7 @@ const OPENTELEMETRY = [
   ...['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-trace-base@2.12.0'],
   '@opentelemetry/context-async-hooks@2.12.0',
 ]
+const PROMETHEUS = ['prom-client@15.1.3']
 const OPENAPI = ['openapi-typescript@7.13.0', 'swagger-typescript-api@13.13.0', 'typescript@5.9.3']
 const NEXT = [
   ...['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'],
@@ -413,6 +414,35 @@ async function useObserver() {
   })
 }
 
+/** The metrics of the example, without those of the process and of durations. */
+const METRICS = [
+  'collection_service_check_ok{check="hashing"} 1',
+  'collection_service_check_ok{check="service"} 1',
+  'collection_service_check_ok{check="storage"} 1',
+  'collection_service_problems_total{code="method_not_allowed"} 1',
+  'collection_service_problems_total{code="not_found"} 51',
+  'collection_service_problems_total{code="unauthenticated"} 1',
+  'collection_service_request_duration_seconds_count{collection="articles",status="200",operation="list"} 1',
+  'collection_service_request_duration_seconds_count{collection="articles",status="401",operation="create"} 1',
+  'collection_service_request_duration_seconds_count{collection="articles",status="404",operation="read"} 1',
+  'collection_service_request_duration_seconds_count{collection="articles",status="405",operation="none"} 1',
+  'collection_service_request_duration_seconds_count{collection="none",status="404",operation="none"} 50',
+  'collection_service_storage_duration_seconds_count{operation="list",collection="articles",outcome="ok"} 2',
+]
+
+async function useMetrics() {
+  const project = await create('prometheus', { packages: [...PROMETHEUS, TSX, NODE_TYPES] })
+  await copy(project, 'prometheus.ts')
+  await check('Prometheus: prometheus.ts', async () => {
+    await cp(join(project, 'prometheus.ts'), join(project, 'prometheus-example.ts'))
+    await cp(join(root, 'test', 'examples', 'prometheus.mjs'), join(project, 'run.mjs'))
+    const printed = await runSound(process.execPath, [tsx, 'run.mjs'], { cwd: project })
+    const isCounted = (line) => /^collection_service_\w+(?:_count|_ok|_total)[{ ]/.test(line)
+    expect('the metrics', printed.split('\n').filter(isCounted).sort(), METRICS)
+    await checkTypes(project, ['prometheus.ts'], { types: ['node'] })
+  })
+}
+
 /** What is described in OpenAPI is understood by a printer of types, and by a generator of clients. */
 async function useDescription() {
   const project = await create('openapi', { packages: OPENAPI })
@@ -772,6 +802,7 @@ async function useCompiler() {
     'better-auth.ts',
     'deliver-mail.ts',
     'opentelemetry.ts',
+    'prometheus.ts',
     'react-admin.ts',
     'refine.ts',
     'tanstack-db.ts',
@@ -819,6 +850,7 @@ try {
   if (isWanted('Better Auth')) await useAccountsOfOthers()
   if (isWanted('Mail')) await useDelivery()
   if (isWanted('OpenTelemetry')) await useObserver()
+  if (isWanted('Prometheus')) await useMetrics()
   if (isWanted('OpenAPI')) await useDescription()
   if (isWanted('Next')) await useNext()
   await useServers()

@@ -3,7 +3,7 @@ import { isServiceError } from '../errors.js'
 import { isId } from '../filter/filter.js'
 import { drawFirstVersion } from '../first-version.js'
 import type { Service } from '../request/call.js'
-import { type RequestDeadline, runWithDeadline } from '../request/deadline.js'
+import { RequestDeadline, waitUntilLate } from '../request/deadline.js'
 import type { CreateStore, LastWrite, Store } from '../request/store.js'
 import type { Health, HealthCheck } from '../types/host.js'
 import type { MaybePromise } from '../types.js'
@@ -78,10 +78,9 @@ export class HealthMonitor {
     const before = this.#detail
     try {
       const seconds = Math.min(PATIENCE, service.plan.limits.requestSeconds / 2)
-      await runWithDeadline(
-        (deadline) => this.#askStorage(deadline),
-        () => ({ seconds, onGone: () => () => {}, onSettled: life.track(), discard() {} }),
-      )
+      const deadline = new RequestDeadline()
+      const limit = { seconds, onGone: () => () => {}, onSettled: life.track(), discard() {} }
+      await waitUntilLate(this.#askStorage(deadline), deadline, limit)
       this.#detail = undefined
       if (before !== undefined) service.logger.info('the storage answers again')
     } catch (cause) {

@@ -88,11 +88,33 @@ const CONSOLE: Logger = {
 }
 // biome-ignore-end lint/suspicious/noConsole: the default logger is the console
 
+/** A symbol that every logger of pino has, since pino 5. It is in the global symbol registry. */
+const PINO = Symbol.for('pino.serializers')
+
+/** A method of pino: the details come first. */
+type PinoMethod = (details: JsonObject, message: string) => void
+
+/**
+ * Returns the methods of a logger of pino in the form of `Logger`. A cause is named `err`, because pino prints an error
+ * under any other name as an empty object. Any other logger is returned unchanged.
+ */
+function adaptPino(given: Partial<Logger>): Partial<Logger> {
+  if (!(PINO in given)) return given
+  const adapt = (level: (typeof LEVELS)[number]): Logger[typeof level] => {
+    return (message, { cause, ...details } = {}) => {
+      const merged = cause === undefined ? details : { ...details, err: cause }
+      return (given as unknown as { readonly [level: string]: PinoMethod })[level]?.(merged, message)
+    }
+  }
+  return { info: adapt('info'), warn: adapt('warn'), error: adapt('error') }
+}
+
 /**
  * Creates a logger from that of the host. The console is used for methods that the host's logger lacks. Errors that a
  * logger throws are ignored.
  */
-export function createLogger(given: Partial<Logger> = {}): Logger {
+export function createLogger(host: Partial<Logger> = {}): Logger {
+  const given = adaptPino(host)
   const guarded = LEVELS.map((level) => {
     const write: Logger[typeof level] = (message, details) => {
       try {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster'
+import type { WriteEntry } from './log-entry.js'
 import { main } from './main.js'
 
 /** The version of the package, which the build inserts. */
@@ -8,20 +9,35 @@ declare const PACKAGE_VERSION: string
 // Ctrl-C in a terminal sends SIGINT to all processes. Workers ignore it, because the first process stops them.
 if (cluster.isWorker) process.on('SIGINT', () => {})
 
-function onStop(stop: () => Promise<void>): void {
+function onStop(stop: (signal?: string) => Promise<void>): void {
   let isStopping = false
   for (const signal of cluster.isWorker ? ['SIGTERM'] : ['SIGTERM', 'SIGINT']) {
     process.on(signal, () => {
       // A second signal ends the process immediately.
       if (isStopping) process.exit(1)
       isStopping = true
-      void stop()
+      void stop(signal)
     })
   }
 }
 
+/** Writes crashes and warnings to the log, which Node would otherwise print as text. */
+function onLog(write: WriteEntry): void {
+  // A rejected promise that nothing handles is an uncaught exception too.
+  process.on('uncaughtException', (cause, origin) => {
+    write('error', 'the process crashed', { origin, cause })
+    process.exit(1)
+  })
+  // Node's own listener prints the warning.
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => {
+    const { code, detail } = warning as { readonly code?: string; readonly detail?: string }
+    write('warn', warning.message, { warning: warning.name, code, detail })
+  })
+}
+
 const { argv, env, stdout, stderr } = process
-void main(argv.slice(2), { env, stdout, stderr, version: PACKAGE_VERSION, onStop }).then((code) => {
+void main(argv.slice(2), { env, stdout, stderr, version: PACKAGE_VERSION, onStop, onLog }).then((code) => {
   if (code === 0) return
   process.exitCode = code
   // Without `exit`, the channel to the first process would keep this worker alive.

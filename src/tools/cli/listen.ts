@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { NodeHandler } from '../../mounts/node.js'
@@ -22,33 +22,30 @@ export interface Listening {
   stop(close: () => Promise<void>, drain: number): Promise<void>
 }
 
+/** Answers requests and logs each of them. */
+export interface Answering {
+  readonly answer: NodeHandler
+  /** Called when a request arrives; the returned function is called when its response has ended. */
+  readonly onRequest: (request: IncomingMessage, response: ServerResponse) => () => void
+}
+
 /**
  * The milliseconds after which an idle connection is closed. This is longer than the 60 seconds of usual proxies, so that
  * the proxy closes first: a request that it sends on a connection while the server closes it would fail.
  */
 const KEEP_ALIVE = 75_000
 
-/**
- * Listens on an address, answers requests with `answer`, and prints a line for each request. Rejects with
- * `ListenError`.
- */
-export async function listen(
-  place: ListenAddress,
-  answer: NodeHandler,
-  print: (line: string) => void,
-): Promise<Listening> {
+/** Listens on an address, and answers requests. Rejects with `ListenError`. */
+export async function listen(place: ListenAddress, { answer, onRequest }: Answering): Promise<Listening> {
   const open = new Set<ServerResponse>()
   let isStopping = false
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE }, (request, response) => {
-    const start = performance.now()
     open.add(response)
     if (isStopping) response.setHeader('connection', 'close')
+    const end = onRequest(request, response)
     response.on('close', () => {
       open.delete(response)
-      // The query is not printed, because it may be private.
-      const [path] = (request.url ?? '').split('?')
-      const status = response.writableFinished ? response.statusCode : 'gone'
-      print(`${request.method} ${path} ${status} ${Math.round(performance.now() - start)} ms`)
+      end()
     })
     void answer(request, response)
   })

@@ -5,7 +5,8 @@ import { type Arguments, parseArguments, readWord } from './arguments/parse-argu
 import { describeShape, describeUsage } from './arguments/usage.js'
 import { init } from './commands/init.js'
 import type { OnStart } from './commands/serve.js'
-import { createTerminal, type Outputs, type Terminal } from './terminal.js'
+import type { WriteEntry } from './log-entry.js'
+import { createTerminal, logAsJson, type Outputs, type Terminal } from './terminal.js'
 
 /** The parts of the process that the command uses. */
 export interface CommandIo extends Outputs {
@@ -14,6 +15,8 @@ export interface CommandIo extends Outputs {
   readonly version: string
   /** Called with a function that stops the service. That function must be called when a signal ends the process. */
   readonly onStop: OnStart
+  /** Called with the function that writes the log, if the log is JSON: crashes and warnings are written with it. */
+  readonly onLog?: (write: WriteEntry) => void
 }
 
 /** Runs a parsed command line. A command imports the service only if needed, so that help and usage errors are fast. */
@@ -65,9 +68,12 @@ async function serveSeveral(
  * `io`, this uses only the working directory, the console and the warnings of the runtime.
  */
 export async function main(args: readonly string[], io: CommandIo): Promise<number> {
-  const terminal = createTerminal(io)
+  let terminal = createTerminal(io)
   try {
-    const code = await run(parseArguments(args, io.env), terminal, io)
+    const parsed = parseArguments(args, io.env)
+    if (parsed.word === 'serve' && parsed.log === 'json') terminal = logAsJson(terminal)
+    if (terminal.writeEntry) io.onLog?.(terminal.writeEntry)
+    const code = await run(parsed, terminal, io)
     return typeof code === 'number' ? code : 0
   } catch (thrown) {
     const isUsage = thrown instanceof UsageError

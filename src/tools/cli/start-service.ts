@@ -26,6 +26,8 @@ export interface ReusedParts {
   /** Returns the hasher for a cost of bcrypt. */
   readonly createHasher: (cost: number) => Hasher
   readonly deliver: Deliver | undefined
+  /** The options of the service for its log. */
+  readonly logging: Pick<ServiceOptions, 'logger' | 'observe'>
 }
 
 /**
@@ -33,7 +35,7 @@ export interface ReusedParts {
  */
 export async function startService(
   args: ArgumentsOf<'serve'>,
-  { createHasher, deliver }: ReusedParts,
+  { createHasher, deliver, logging }: ReusedParts,
 ): Promise<Started> {
   const config = (await readJsonFile(args.config)) as Parameters<typeof createCollectionService>[0]
   const documents = args.seed === undefined ? undefined : ((await readJsonFile(args.seed)) as SeedDocuments)
@@ -41,6 +43,7 @@ export async function startService(
   const { adapter, describe } = prepareStorage(args, documents)
   const options: ServiceOptions = {
     openapi: true,
+    ...logging,
     ...(args.cors.length > 0 ? { cors: { origins: args.cors.join() === '*' ? '*' : args.cors } } : {}),
     ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
     ...(deliver ? { deliver } : {}),

@@ -1,5 +1,6 @@
 import { WIDTH } from '../insight/text/layout.js'
 import { coloured, type Paint, plain } from '../insight/text/paint.js'
+import { printEntry, type WriteEntry } from './log-entry.js'
 
 /** An output stream of a process. It may be a terminal. */
 interface Output {
@@ -23,6 +24,8 @@ export interface Terminal {
   readonly announce?: (line: string) => void
   /** Prints an error message. */
   readonly complain: (line: string) => void
+  /** Writes an entry of a log of JSON; absent if the log is text. */
+  readonly writeEntry?: WriteEntry
   /** Whether results may have colours: on a terminal, unless the user has disabled colours (no-color.org). */
   readonly isColoured?: boolean
   /** The width available to tables, in characters; present only if it is less than their normal width. */
@@ -53,6 +56,19 @@ export function createTerminal({ stdout, stderr }: Outputs): Terminal {
     complain: open(stderr),
     isColoured: stdout.isTTY === true && stdout.hasColors?.() === true,
     ...(stdout.isTTY && columns < WIDTH ? { width: Math.max(columns, NARROW) } : {}),
+  }
+}
+
+/**
+ * Returns the terminal of a process whose log is JSON: all messages are entries of the log, on the standard output.
+ * Platforms that collect logs take the standard error for errors, whatever a line says.
+ */
+export function logAsJson({ print }: Terminal): Terminal {
+  const writeEntry: WriteEntry = (level, message, details) => print(printEntry(level, message, details))
+  return {
+    print: (line) => writeEntry('info', line.trim()),
+    complain: (line) => writeEntry('error', line.trim()),
+    writeEntry,
   }
 }
 

@@ -1,6 +1,7 @@
 import { suggest } from '../../../core/fields/schema/names.js'
 import type { AnyHooks } from '../../../core/hooks/types.js'
 import { TEMPLATE_NAMES } from '../commands/templates.js'
+import { LOG_FORMATS } from '../log-entry.js'
 import { DEFAULT_CONFIG, FORMATS, type OptionName, PORT, UsageError } from './options.js'
 
 /** A command line without the name of its command. */
@@ -28,20 +29,11 @@ interface Command {
 export const COMMANDS = {
   serve: {
     synopsis:
-      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--drain SECONDS] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--no-page] [--data FILE.db | --database URL]',
+      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--drain SECONDS] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--no-page] [--log text|json] [--data FILE.db | --database URL]',
     about: [],
     options: [
-      'port',
-      'host',
-      'watch',
-      'processes',
-      'drain',
-      'cors',
-      'seed',
-      'no-page',
-      'deliver',
-      'data',
-      'database',
+      ...(['port', 'host', 'watch', 'processes', 'drain', 'cors', 'seed', 'no-page', 'log', 'deliver'] as const),
+      ...(['data', 'database'] as const),
     ],
     read: readServe,
   },
@@ -238,6 +230,7 @@ function readServe({ names, options, environment }: CommandLine) {
     cors: options.cors,
     seed: options.seed[0],
     hidesPage: options['no-page'].length > 0,
+    log: LOG_FORMATS.find((format) => format === options.log[0]) ?? 'text',
     /** The module that delivers tokens, or `console`. Default: tokens are not delivered. */
     deliver: options.deliver[0],
     /** Default: documents are stored in memory. */

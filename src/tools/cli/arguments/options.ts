@@ -1,5 +1,6 @@
 import { isOrigin } from '../../../core/config/options/origin.js'
 import { suggest } from '../../../core/fields/schema/names.js'
+import { LOG_FORMATS } from '../log-entry.js'
 
 /** The error for an invalid command line. Its message says why. */
 export class UsageError extends Error {}
@@ -61,6 +62,13 @@ const FORMAT: CheckValue = (value, name) => {
     )
 }
 
+const LOG: CheckValue = (value, name) => {
+  if (!LOG_FORMATS.some((format) => format === value))
+    throw new UsageError(
+      `${name} must be text or json, found ${JSON.stringify(value)}${suggest(value, LOG_FORMATS)}`,
+    )
+}
+
 /** The options of all commands, except `--help` and `--version`. */
 export const OPTIONS = {
   port: {
@@ -110,6 +118,10 @@ export const OPTIONS = {
   'no-page': {
     isFlag: true,
     about: ['does not serve the admin UI, which is otherwise at /_page'],
+  },
+  log: {
+    check: LOG,
+    about: ['the form of the log: text, or json with one object per line', '(default: text)'],
   },
   deliver: {
     about: [

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import type { Terminal } from '../terminal.js'
-import { type OnStart, serve } from './serve.js'
+import { describeStop, type OnStart, serve } from './serve.js'
 
 /**
  * The first and the longest pause before a process that has ended is replaced, in milliseconds. The pause doubles if
@@ -58,8 +58,9 @@ export async function serveProcesses(
     pauses.add(timer)
   }
   // `onStart` is called before the first process prints its address, because the command may be stopped from then on.
-  onStart(async () => {
+  onStart(async (signal) => {
     isStopping = true
+    if (signal !== undefined) print(describeStop(signal))
     for (const timer of pauses) clearTimeout(timer)
     const workers = listWorkers()
     const ends = workers.map((worker) => once(worker, 'exit'))

@@ -14,6 +14,7 @@ import type { ArgumentsOf } from '../arguments/commands.js'
 import { DEFAULT_CONFIG } from '../arguments/options.js'
 import { explain } from '../explain.js'
 import { EVERYWHERE, type Listening, listen } from '../listen.js'
+import { createRequestLog } from '../log-requests.js'
 import { FileError } from '../read-json-file.js'
 import { type Started, startService } from '../start-service.js'
 import { type Terminal, textFor } from '../terminal.js'
@@ -185,7 +186,7 @@ export interface Serving {
  * Receives the function that stops a server. It is called before the server listens, because clients may connect as soon
  * as it does.
  */
-export type OnStart = (stop: Serving['stop']) => void
+export type OnStart = (stop: (signal?: string) => Promise<void>) => void
 
 /**
  * Serves a configuration, and with `watch` also each new version of it. Throws `FileError`, `ConfigError`,
@@ -196,9 +197,10 @@ export async function serve(
   terminal: Terminal,
   onStart: OnStart = () => {},
 ): Promise<Serving> {
-  const { print, complain, announce = print } = terminal
+  const { print, complain, announce = print, writeEntry } = terminal
   const deliver = args.deliver === undefined ? undefined : await loadDeliver(args.deliver, print)
-  const lasting = { createHasher: createHasherCache(), deliver }
+  const log = createRequestLog((request, response) => current.answer(request, response), terminal)
+  const lasting = { createHasher: createHasherCache(), deliver, logging: log.options }
   const start = async (): Promise<Service> => {
     const started = await startService(args, lasting)
     return { ...started, answer: toNodeHandler(started.handler) }
@@ -210,26 +212,27 @@ export async function serve(
   let watching: ReturnType<typeof watchFiles> | undefined
   let listening: Promise<Listening> | undefined
   let isStopping = false
-  const stop = async (): Promise<void> => {
+  const stop = async (signal?: string): Promise<void> => {
     isStopping = true
+    if (signal !== undefined) announce(describeStop(signal))
     await watching?.stop()
     const server = await listening?.catch(() => undefined)
     await (server ? server.stop(() => close(current), args.drain) : close(current))
   }
   onStart(stop)
-  listening = listen(args, (request, response) => current.answer(request, response), print)
+  listening = listen(args, log)
   const { origin } = await listening.catch(async (thrown) => {
     await close(current)
     throw thrown
   })
   const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
   announce(`Serving ${args.config} on ${origin}${others}, ${current.place}${describePage(args, origin)}\n`)
-  const describe = (): string =>
-    describeService(
-      { ...current, file: args.config, origin, delivers: deliver !== undefined },
-      textFor(terminal),
-    )
-  announce(describe())
+  const describe = (say: typeof print): void => {
+    const running = { ...current, file: args.config, origin, delivers: deliver !== undefined }
+    // Tables are for people, not for a log of JSON.
+    if (!writeEntry) say(describeService(running, textFor(terminal)))
+  }
+  describe(announce)
 
   const startAnew = async (): Promise<void> => {
     const before = current
@@ -239,12 +242,15 @@ export async function serve(
       return complain(`${explain(thrown)}\n\nThe previous version continues to run.`)
     }
     print(`\nServing ${args.config} again on ${origin}, ${current.place}${describeLoss(args)}\n`)
-    print(describe())
+    describe(print)
     await close(before)
   }
   if (args.watch && !isStopping) watching = watchFiles(files, state, startAnew)
   return { origin, stop }
 }
+
+/** Returns the line for a signal that ends the command. */
+export const describeStop = (signal: string): string => `${signal}: finishing the running requests.`
 
 /** Returns the line with the address of the admin UI, which follows the line with the address of the API. */
 const describePage = ({ hidesPage }: ArgumentsOf<'serve'>, origin: string): string =>

@@ -15,6 +15,7 @@ const SERVE = {
   cors: [],
   seed: undefined,
   hidesPage: false,
+  log: 'text',
 }
 const FILE = { kind: 'file', file: 'app.db' }
 const URL = 'postgres://me:s3cret@host/app'
@@ -140,6 +141,8 @@ test.each<[string[], object]>([
 
 test('the page is served unless it is left out', () => {
   expect(parseArguments(['--no-page'])).toEqual({ ...SERVE, hidesPage: true })
+  expect(parseArguments(['--log', 'json'])).toEqual({ ...SERVE, log: 'json' })
+  expect(parseArguments(['--log', 'text'])).toEqual(SERVE)
 })
 
 test.each<[string | undefined, string[], number]>([
@@ -227,6 +230,7 @@ test.each<[string[]]>([
   [['check', '--fills', 'tickets.']],
   [['check', '--fills', 'tickets.place.city']],
   [['matrix', '--format', 'yaml']],
+  [['--log', 'yaml']],
   [['matrix', '--data', 'app.db']],
   [['check', '--data', 'app.db', '--database', URL]],
   [['init', 'nots']],

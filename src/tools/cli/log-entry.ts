@@ -1,0 +1,47 @@
+import type { JsonObject } from '../../core/types.js'
+
+/** The formats of the log of a server. */
+export const LOG_FORMATS = ['text', 'json'] as const
+
+export type LogFormat = (typeof LOG_FORMATS)[number]
+
+export type LogLevel = 'info' | 'warn' | 'error'
+
+/** Writes an entry of the log. */
+export type WriteEntry = (level: LogLevel, message: string, details?: JsonObject) => void
+
+/** The maximum number of levels of errors and their causes that are printed. */
+const MAX_DEPTH = 5
+
+/** Prints an entry of the log as one line of JSON. Details come after the members that every entry has. */
+export function printEntry(level: LogLevel, message: string, details: JsonObject = {}): string {
+  const always = { time: new Date().toISOString(), level, pid: process.pid, message }
+  try {
+    return JSON.stringify({ ...always, ...details }, (_, value) => toPlain(value, 0))
+  } catch {
+    // A detail contains a cycle, a bigint, or a getter that throws.
+    return JSON.stringify({ ...always, details: 'cannot be printed' })
+  }
+}
+
+/** Converts an error to an object, because JSON shows nothing of an error. Any other value is returned unchanged. */
+function toPlain(value: unknown, depth: number): unknown {
+  if (!(value instanceof Error)) return value
+  const { name, message, stack, cause } = value
+  const { errors } = value as { readonly errors?: unknown }
+  const within = (inner: unknown): unknown => (depth === MAX_DEPTH ? undefined : toPlain(inner, depth + 1))
+  return {
+    type: name,
+    message,
+    stack,
+    ...ownScalars(value),
+    ...(cause === undefined ? {} : { cause: within(cause) }),
+    ...(Array.isArray(errors) ? { errors: errors.slice(0, MAX_DEPTH).map(within) } : {}),
+  }
+}
+
+/** Returns the enumerable properties of an error, such as `code`, that are texts, numbers or booleans. */
+const ownScalars = (error: Error): JsonObject =>
+  Object.fromEntries(
+    Object.entries(error).filter(([, value]) => /^(?:string|number|boolean)$/.test(typeof value)),
+  )

@@ -1,0 +1,181 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Command, useCommand } from '../support/command.js'
+
+/** CONTRACT.md §7, "The command", the option `--log`. */
+
+const { folder, start, run, spawn, writeFiles } = useCommand()
+
+const config = {
+  collections: {
+    notes: {
+      schema: { text: { type: 'string' } },
+      permissions: { '*': { read: true, create: true } },
+    },
+  },
+}
+
+type Entry = { readonly [name: string]: unknown }
+
+/** The entries of a log so far. Every line must be one. */
+const entriesOf = (command: Command): readonly Entry[] =>
+  command
+    .stdout()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+/** The entries of requests with a path. */
+const requestsTo = (command: Command, path: string): readonly Entry[] =>
+  entriesOf(command).filter((entry) => entry.message === 'request' && entry.path === path)
+
+async function serve(how: typeof start, ...args: string[]): Promise<{ serving: Command; origin: string }> {
+  await writeFiles({ 'config.json': config })
+  const serving = how('--port', '0', '--log', 'json', ...args)
+  const [, origin = ''] = await serving.printed(/(http:\/\/localhost:\d+)/)
+  return { serving, origin }
+}
+
+const ALWAYS = {
+  time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  level: 'info',
+  pid: expect.any(Number),
+}
+
+test('each line of --log json is an object: the start, and requests without their queries', async () => {
+  const { serving, origin } = await serve(start)
+  const [first] = entriesOf(serving)
+  expect(first).toEqual({ ...ALWAYS, message: expect.stringContaining(`Serving config.json on ${origin}`) })
+  const created = await fetch(`${origin}/notes`, { method: 'POST', body: '{"text":"private"}' })
+  expect(created.status).toBe(201)
+  const wrong = await fetch(`${origin}/notes?q[nosuch]=s3cret`)
+  const { requestId } = (await wrong.json()) as { readonly requestId: string }
+  await serving.printed(/"code":"invalid_query"/)
+  const request = {
+    ...ALWAYS,
+    message: 'request',
+    requestId: expect.stringMatching(/^[\da-f-]{36}$/),
+    address: expect.stringMatching(/^(?:::1|(?:::ffff:)?127\.0\.0\.1)$/),
+    path: '/notes',
+    milliseconds: expect.any(Number),
+  }
+  expect(requestsTo(serving, '/notes')).toEqual([
+    { ...request, method: 'POST', status: 201 },
+    // The id that the client got.
+    { ...request, method: 'GET', status: 400, code: 'invalid_query', requestId },
+  ])
+  expect(serving.stdout()).not.toMatch(/private|s3cret/)
+  expect(serving.stderr()).toBe('')
+})
+
+test('probes that succeed are not logged, others are', async () => {
+  const { serving, origin } = await serve(start)
+  for (const path of ['/_health/live', '/_health/ready', '/_health/ready?x=1', '/notes'])
+    await (await fetch(origin + path)).arrayBuffer()
+  await serving.printed(/"path":"\/notes"/)
+  expect(
+    entriesOf(serving)
+      .filter(({ message }) => message === 'request')
+      .map(({ path, status }) => [path, status]),
+  ).toEqual([
+    ['/_health/ready', 400],
+    ['/notes', 200],
+  ])
+})
+
+test('a client that disconnects is logged as such', async () => {
+  const { serving, origin } = await serve(start)
+  const socket = connect(Number(new URL(origin).port), 'localhost')
+  await once(socket, 'connect')
+  socket.write('POST /notes HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\n{')
+  socket.destroy()
+  await serving.printed(/"aborted":true/)
+  expect(requestsTo(serving, '/notes')).toMatchObject([{ method: 'POST', aborted: true }])
+})
+
+test('reloads, and versions that cannot be served, are entries', async () => {
+  const { serving, origin } = await serve(start, '--watch')
+  await writeFiles({ 'config.json': '{ "collections": ' })
+  await serving.printed(/"level":"error"/)
+  expect(entriesOf(serving).at(-1)).toMatchObject({
+    level: 'error',
+    message: expect.stringMatching(/config\.json.+\n\nThe previous version continues to run\.$/s),
+  })
+  await writeFiles({ 'config.json': { ...config, limits: { bulk: 10 } } })
+  await serving.printed(/Serving config\.json again/)
+  expect((await fetch(`${origin}/notes`)).status).toBe(200)
+})
+
+test('a start that fails is an entry', async () => {
+  const { code, stdout, stderr } = await run('nosuch.json', '--log', 'json')
+  expect([code, stderr]).toEqual([1, ''])
+  expect(JSON.parse(stdout)).toMatchObject({
+    level: 'error',
+    message: expect.stringContaining('nosuch.json'),
+  })
+})
+
+test('a signal is logged, in both forms', async () => {
+  const { serving } = await serve(spawn)
+  serving.stop()
+  expect(await serving.ended).toBe(0)
+  expect(entriesOf(serving).at(-1)).toMatchObject({ message: 'SIGTERM: finishing the running requests.' })
+  const text = spawn('--port', '0')
+  await text.printed(/Try: /)
+  text.stop()
+  expect(await text.ended).toBe(0)
+  expect(text.stdout()).toMatch(/\nSIGTERM: finishing the running requests\.\n$/)
+})
+
+/** Modules for `--deliver` that crash the process a moment after the start. */
+const CRASHES: readonly (readonly [how: string, crash: string, origin: string])[] = [
+  ['an exception', `setTimeout(() => { throw new Error('it broke') }, 1000)`, 'uncaughtException'],
+  ['a rejection', `setTimeout(() => void Promise.reject(new Error('it broke')), 1000)`, 'unhandledRejection'],
+]
+
+test.each(CRASHES)(
+  'a crash by %s is the last entry, and ends the command with 1',
+  async (how, crash, origin) => {
+    const module = `${how.replace(' ', '-')}.mjs`
+    await writeFiles({
+      [module]: `process.emitWarning('take care', { code: 'CARE' })\nexport const deliver = () => {}\n${crash}`,
+    })
+    const { serving } = await serve(spawn, '--deliver', join(folder(), module))
+    expect(await serving.ended).toBe(1)
+    expect(serving.stderr()).toBe('')
+    const all = entriesOf(serving)
+    expect(all.at(-1)).toMatchObject({
+      level: 'error',
+      message: 'the process crashed',
+      origin,
+      cause: { type: 'Error', message: 'it broke', stack: expect.stringContaining(module) },
+    })
+    expect(all).toContainEqual({
+      ...ALWAYS,
+      level: 'warn',
+      message: 'take care',
+      warning: 'Warning',
+      code: 'CARE',
+    })
+  },
+)
+
+test('each of several processes writes entries of its own', async () => {
+  await writeFiles({ 'config.json': config })
+  const serving = spawn('--port', '0', '--log', 'json', '--processes', '2', '--data', 'several.db')
+  const [, first = ''] = await serving.printed(/2 processes are serving: ([\d, ]+)\./)
+  const [, origin = ''] = await serving.printed(/(http:\/\/localhost:\d+)/)
+  const pids = first.split(', ').map(Number)
+  await (await fetch(`${origin}/notes`, { headers: { connection: 'close' } })).arrayBuffer()
+  await serving.printed(/"path":"\/notes"/)
+  const [request] = requestsTo(serving, '/notes')
+  expect(pids).toContain(request?.pid)
+  const [killed = 0] = pids
+  process.kill(killed, 'SIGKILL')
+  await serving.printed(/"level":"error".*A new process starts/)
+  serving.stop()
+  expect(await serving.ended).toBe(0)
+  expect(entriesOf(serving).at(-1)).toMatchObject({ message: 'SIGTERM: finishing the running requests.' })
+})

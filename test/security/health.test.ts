@@ -32,7 +32,7 @@ function open() {
       return inner.list(...args)
     },
   }
-  const service = createTestService(config, { adapter, health: 'detailed', holdsOthers: true })
+  const service = createTestService(config, { adapter, health: 'detailed' })
   return {
     ...service,
     fail(error: Error | undefined) {

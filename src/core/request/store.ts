@@ -4,7 +4,7 @@ import { isOrderIndexed } from '../filter/index-order.js'
 import { simplify } from '../filter/simplify.js'
 import { isUuid } from '../json/uuid.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
-import { whenFailed, whenReady } from '../promises.js'
+import { isPromise, whenReady } from '../promises.js'
 import type {
   ChangePage,
   ChangeQuery,
@@ -302,22 +302,29 @@ class DeadlineStore implements Store {
         if (taken.length > 0) return new LeftToOthers(taken)
       }
       this.#deadline.enter(isTrial ? 'read' : 'write')
-      const write = (): MaybePromise<WriteResult> =>
-        this.#adapter.write(all, new StoreWriteOptions(this.#deadline, this.#caller))
-      return whenReady(whenFailed(write, lastWrite.fail), (result) => {
-        lastWrite.hasFailed = false
-        if (result.ok) {
-          attempted.after?.()
-          return done
-        }
-        const broken = judging[result.step - steps.length]
-        // Usually the write is retried first: the next attempt checks the references again, and can report a broken
-        // one with its path in the body.
-        if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
-        return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
-          this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),
-        )
-      })
+      let writing: MaybePromise<WriteResult>
+      try {
+        writing = this.#adapter.write(all, new StoreWriteOptions(this.#deadline, this.#caller))
+      } catch (thrown) {
+        return lastWrite.fail(thrown)
+      }
+      return whenReady(
+        isPromise(writing) ? Promise.resolve(writing).catch(lastWrite.fail) : writing,
+        (result) => {
+          lastWrite.hasFailed = false
+          if (result.ok) {
+            attempted.after?.()
+            return done
+          }
+          const broken = judging[result.step - steps.length]
+          // Usually the write is retried first: the next attempt checks the references again, and can report a broken
+          // one with its path in the body.
+          if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
+          return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) =>
+            this.#lose(isTrial ? [] : writtenBy(all), overtaken ?? documentOf(all[result.step]), broken?.key),
+          )
+        },
+      )
     })
   }
 

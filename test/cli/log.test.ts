@@ -95,6 +95,17 @@ test('a client that disconnects is logged as such', async () => {
   expect(requestsTo(serving, '/notes')).toMatchObject([{ method: 'POST', aborted: true }])
 })
 
+test('no request can write a line of its own', async () => {
+  const { serving, origin } = await serve(start)
+  const path = '/%0a{"level":"error"}'
+  const socket = connect(Number(new URL(origin).port), 'localhost').resume()
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine\r\nConnection: close\r\n\r\n`)
+  await once(socket, 'close')
+  await serving.printed(/"status":404/)
+  const [request, ...others] = requestsTo(serving, path)
+  expect([request?.level, request?.requestId === 'mine', others]).toEqual(['info', false, []])
+})
+
 test('reloads, and versions that cannot be served, are entries', async () => {
   const { serving, origin } = await serve(start, '--watch')
   await writeFiles({ 'config.json': '{ "collections": ' })

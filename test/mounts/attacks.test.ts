@@ -157,9 +157,14 @@ const ROWS: readonly Row[] = [
   ),
   ['a probe by another method', 'POST', '/_health/ready', [405], [JSON_TYPE], '{}'],
   ['markup behind a probe', 'GET', '/_health/live?<script>alert(1)</script>', [400]],
-  ...['/_health', '/_health/', '/_health/ready/x', '/_health//ready', '/_health/READY', '/_health/..%2fusers'].map(
-    (target): Row => ['a path beside the probes', 'GET', target, [404]],
-  ),
+  ...[
+    '/_health',
+    '/_health/',
+    '/_health/ready/x',
+    '/_health//ready',
+    '/_health/READY',
+    '/_health/..%2fusers',
+  ].map((target): Row => ['a path beside the probes', 'GET', target, [404]]),
   ['an unknown method', 'FOO', '/posts', [400, 405]],
   ['a method in lower case', 'patch', '/posts', [400, 405]],
   ['HEAD of what is locked', 'HEAD', '/locked', [401]],
